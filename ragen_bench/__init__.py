@@ -1,0 +1,1 @@
+"""Scores language-model agents on text environments: runs, records, statistics, reports."""

@@ -1,0 +1,1 @@
+"""The ragen-bench command."""

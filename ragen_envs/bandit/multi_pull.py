@@ -1,0 +1,151 @@
+"""The bandit with several arms and many pulls, scored by regret."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ragen_envs.instances import Stream, content_hash, partition_of
+from ragen_envs.protocol import ActionReader
+from ragen_envs.text_env import Budget, TextEnv
+
+EXAMPLE = "ARM"
+COLOURS = ("Blue", "Green", "Red", "Yellow", "Purple")
+WIN_POINTS = 100
+_PERCENTAGES = tuple(range(5, 100, 5))
+_LEAST_GAP = 10
+"""Percentage points between the best arm and the next: below, twenty pulls show nothing."""
+_READERS = {n: ActionReader(COLOURS[:n], EXAMPLE) for n in range(2, len(COLOURS) + 1)}
+
+
+@dataclass(frozen=True)
+class Arms:
+    """How often each arm wins, in percent, in the order in which the arms are shown."""
+
+    percentages: tuple[int, ...]
+
+    @property
+    def digest(self) -> str:
+        """The content hash, equal for all orders."""
+        return content_hash(
+            "bandit-multi-pull", ",".join(map(str, sorted(self.percentages))).encode()
+        )
+
+    @property
+    def part(self) -> str:
+        """The part of all instances that this one belongs to."""
+        return partition_of(self.digest)
+
+
+@dataclass(frozen=True)
+class MultiPullVariant:
+    """One environment of the family.
+
+    Attributes:
+        name: the id without its namespace; it also names the streams.
+        arms: number of arms, at most five.
+        budget: one pull a turn.
+    """
+
+    name: str
+    arms: int = 5
+    budget: Budget = Budget(max_turns=20, max_actions_per_turn=1, max_actions=20)
+
+
+VARIANTS = {"BanditMultiPull-v0": MultiPullVariant("BanditMultiPull-v0")}
+
+
+class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
+    """Pull five arms twenty times in all; find the best one and stay with it.
+
+    | | |
+    | --- | --- |
+    | actions | Blue, Green, Red, Yellow, Purple: one pull a turn |
+    | rewards | 1 for a win, else 0; -0.1 for a broken form, no or an unknown arm |
+    | ends | terminated after 20 pulls; truncated after 20 turns, of which some pulled nothing |
+    | success | more than half of the 20 pulls went to the best arm |
+    | score | 1 - normalised regret: the mean over the 20 pulls of (p - worst) / (best - worst), where p is the pulled arm's chance to win; a turn without a pull counts 0 |
+    | instances | five chances from 5 % to 95 %, the best at least 10 points above the next |
+    | randomness | each pull's payout; the n-th pull of an arm in a rollout does not depend on what else was pulled |
+    | info | `ceiling` 1.0, of the score |
+    | oracle | the best arm, always |
+
+    The set-up is that of Krishnamurthy et al. 2024 (arXiv 2403.15371) with shorter episodes.
+
+    ```python
+    import gymnasium, ragen_envs
+    env = gymnasium.make("ragen/BanditMultiPull-v0", response_format="plain")
+    observation, info = env.reset(seed=7)
+    observation, reward, terminated, truncated, info = env.step("Green")
+    ```
+    """  # noqa: E501 (a Markdown table has one row a line)
+
+    variants = VARIANTS
+    game = "bandit-multi-pull"
+    held_out_files = "chances/{name}-{split}.txt"
+    _example = EXAMPLE
+
+    def _symbols(self) -> frozenset[str]:
+        return frozenset()
+
+    def _candidates(self, stream: Stream) -> Iterator[Arms | None]:
+        while True:
+            drawn = tuple(
+                _PERCENTAGES[stream.below(len(_PERCENTAGES))] for _ in range(self.variant.arms)
+            )
+            *_, second, best = sorted(drawn)
+            yield Arms(drawn) if best - second >= _LEAST_GAP else None
+
+    def _write(self, instance: Arms) -> tuple[str, dict[str, object]]:
+        return " ".join(map(str, instance.percentages)), {}
+
+    @staticmethod
+    def _read(body: str, figures: dict[str, str]) -> Arms:
+        return Arms(tuple(map(int, body.split())))
+
+    def _begin(self, instance: Arms) -> ActionReader:
+        self._percentages = instance.percentages
+        self._best = instance.percentages.index(max(instance.percentages))
+        arms = len(instance.percentages)
+        self._names = COLOURS[:arms]
+        noise = self._dynamics()
+        pulls = self.budget.max_actions
+        self._rolls = [[noise.below(100) for _ in range(pulls)] for _ in range(arms)]
+        self._pulls, self._wins = [0] * arms, [0] * arms
+        return _READERS[arms]
+
+    def _apply(self, action: int) -> tuple[int, bool]:
+        wins = self._rolls[action][self._pulls[action]] < self._percentages[action]
+        self._pulls[action] += 1
+        self._wins[action] += wins
+        pulls = self.budget.max_actions
+        self._success = 2 * self._pulls[self._best] > pulls
+        self._terminated = sum(self._pulls) == pulls
+        return WIN_POINTS * wins, True
+
+    def _score(self) -> float:
+        worst = min(self._percentages)
+        gained: int = sum(
+            pulls * (p - worst) for pulls, p in zip(self._pulls, self._percentages, strict=True)
+        )
+        most = self.budget.max_actions * (self._percentages[self._best] - worst)
+        return round(gained / most, 9)
+
+    def _rules(self) -> str:
+        budget = self.budget
+        return (
+            f"You are at a machine with {len(self._names)} arms: {', '.join(self._names)}.\n"
+            "Each arm wins with a chance of its own, which never changes. A win pays 1, a loss 0.\n"
+            f"You have {budget.max_turns} turns with one pull each. Win as often as you can."
+        )
+
+    def _state(self) -> str:
+        counts = zip(self._names, self._wins, self._pulls, strict=True)
+        return "Wins so far: " + ", ".join(f"{n} {w} of {p}" for n, w, p in counts) + "."
+
+    def _oracle(self, instance: Arms) -> dict[str, float]:
+        return {"ceiling": 1.0}
+
+    def best_actions(self) -> tuple[str, ...]:
+        """Return the best arm."""
+        return (self._names[self._best],)

@@ -1,0 +1,1 @@
+"""FrozenLake: cross slippery ice."""

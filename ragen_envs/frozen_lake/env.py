@@ -1,0 +1,150 @@
+"""FrozenLake as a text environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ragen_envs.frozen_lake import text
+from ragen_envs.frozen_lake.generator import Generator
+from ragen_envs.frozen_lake.rules import ACTIONS, GAME, Lake, Slip
+from ragen_envs.frozen_lake.solver import ceiling, solver
+from ragen_envs.frozen_lake.text import CLASSIC, NEW, Board, Vocabulary
+from ragen_envs.instances import Stream
+from ragen_envs.protocol import ActionReader
+from ragen_envs.text_env import Budget, TextEnv
+
+EXAMPLE = "ACTION || ACTION"
+GOAL_POINTS = 100
+
+
+@dataclass(frozen=True)
+class FrozenLakeVariant:
+    """One environment of the family.
+
+    Attributes:
+        name: the id without its namespace; it also names the streams.
+        generator: where the lakes come from.
+        slip: how slippery they are.
+        vocabulary: how they read.
+        coordinates: whether the places are told below the grid.
+        budget: turns and actions of an episode.
+    """
+
+    name: str
+    generator: Generator = Generator()
+    slip: Slip = Slip()
+    vocabulary: Vocabulary = CLASSIC
+    coordinates: bool = False
+    budget: Budget = Budget()
+
+
+VARIANTS = {
+    variant.name: variant
+    for variant in (
+        FrozenLakeVariant("FrozenLake-v0"),
+        FrozenLakeVariant("FrozenLakeMild-v0", slip=Slip(intended=8, aside=1)),
+        FrozenLakeVariant(
+            "FrozenLakeLarge-v0",
+            generator=Generator(size=8, max_length=20),
+            # Over twice the distance, ten actions would hold the best policy near 0.
+            budget=Budget(max_turns=10, max_actions_per_turn=3, max_actions=20),
+        ),
+        FrozenLakeVariant("FrozenLakeNewVocab-v0", vocabulary=NEW),
+        FrozenLakeVariant("FrozenLakeCoord-v0", coordinates=True),
+    )
+}
+
+
+class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
+    """Cross slippery ice to the goal without falling into a hole.
+
+    | | |
+    | --- | --- |
+    | actions | Up, Right, Down, Left: one square that way, or to one of its two sides if the step slips; a step over the edge changes nothing |
+    | rewards | +1 on the goal, else 0; -0.1 once for a turn with a broken form, no or an unknown action |
+    | ends | terminated on the goal or in a hole; truncated after 5 turns or 10 actions (Large: 10 turns of up to 3 actions, 20 in all) |
+    | success | the player stands on the goal |
+    | instances | random 4x4 maps (Large: 8x8), a hole with odds 1/5; the goal can be reached within the actions, and is never beside the start |
+    | randomness | each step goes the intended way with odds 1/3 (Mild: 8/10), each perpendicular way with 1/3 (Mild: 1/10). The n-th action of a rollout has its own roll, whatever was done before. |
+    | info | `ceiling`: the exact success rate of the best policy under slip and budget; `optimal_length`: steps to the goal if the ice did not slip |
+    | oracle | the best policy, by dynamic programming over open-loop turns |
+
+    Rules, slip and symbols follow RAGEN (arXiv 2504.20073, appendix) and Gymnasium's FrozenLake-v1;
+    the maps are this suite's own.
+
+    ```python
+    import gymnasium, ragen_envs
+    env = gymnasium.make("ragen/FrozenLake-v0", split="test", response_format="plain")
+    observation, info = env.reset(seed=0, options={"rollout": 3})
+    observation, reward, terminated, truncated, info = env.step("Up || Left")
+    ```
+    """  # noqa: E501 (a Markdown table has one row a line)
+
+    variants = VARIANTS
+    game = GAME
+    held_out_files = "maps/{name}-{split}.txt"
+    _example = EXAMPLE
+    _actions = ActionReader(ACTIONS, EXAMPLE)
+
+    def _symbols(self) -> frozenset[str]:
+        return frozenset(self.variant.vocabulary.symbols)
+
+    def _candidates(self, stream: Stream) -> Iterator[Lake | None]:
+        return self.variant.generator(stream)
+
+    def _write(self, instance: Lake) -> tuple[str, dict[str, object]]:
+        return instance.map, {"ceiling": f"{self._ceiling(instance):.9f}"}
+
+    @staticmethod
+    def _read(body: str, figures: dict[str, str]) -> Lake:
+        return Lake(body, float(figures["ceiling"]))
+
+    def _begin(self, instance: Lake) -> ActionReader:
+        self._lake = instance
+        self._player = instance.start
+        self._squares = instance.map
+        self._neighbours = instance.neighbours
+        self._board = Board(instance, self.variant.vocabulary)
+        noise, slip = self._dynamics(), self.variant.slip
+        total = slip.total
+        self._turns_aside = [slip.turn(noise.below(total)) for _ in range(self.budget.max_actions)]
+        self._taken = 0
+        return self._actions
+
+    def _apply(self, action: int) -> tuple[int, bool]:
+        player = self._neighbours[self._player][(action + self._turns_aside[self._taken]) & 3]
+        self._taken += 1
+        changed = player != self._player
+        self._player = player
+        square = self._squares[player]
+        if square == "G":
+            self._terminated = self._success = True
+            return GOAL_POINTS, changed
+        if square == "H":
+            self._terminated = True
+        return 0, changed
+
+    def _rules(self) -> str:
+        return text.rules(self.variant.vocabulary, self.variant.slip, self.budget)
+
+    def _state(self) -> str:
+        grid = self._board.draw(self._player)
+        if self.variant.coordinates:
+            return f"{grid}\n{self._board.coordinates(self._player)}"
+        return grid
+
+    def _oracle(self, instance: Lake) -> dict[str, float]:
+        assert instance.shortest_path is not None
+        return {"ceiling": self._ceiling(instance), "optimal_length": instance.shortest_path}
+
+    def _ceiling(self, instance: Lake) -> float:
+        if instance.ceiling is not None:
+            return instance.ceiling
+        return ceiling(instance, self.variant.slip, self.budget)
+
+    def best_actions(self) -> tuple[str, ...]:
+        """Return the best policy's actions for this turn."""
+        best = solver(self._lake, self.variant.slip, self.budget)
+        plan = best.plan(self._player, self.turns_left, self._actions_left)
+        return tuple(ACTIONS[i] for i in plan)

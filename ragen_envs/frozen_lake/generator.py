@@ -1,0 +1,36 @@
+"""From a stream to lakes whose goal is in reach, but never beside the start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ragen_envs.frozen_lake.rules import Lake
+from ragen_envs.instances import Stream
+
+_HOLE_ODDS = 5
+
+
+@dataclass(frozen=True)
+class Generator:
+    """Makes square lakes; each square but start and goal is a hole with odds 1/5.
+
+    Args:
+        size: rows and columns.
+        max_length: steps from start to goal at most, over ice that does not slip.
+    """
+
+    size: int = 4
+    max_length: int = 10
+
+    def __call__(self, stream: Stream) -> Iterator[Lake | None]:
+        """Yield lakes, each a pure function of the stream, and None where a try gave none."""
+        size = self.size
+        while True:
+            squares = ["H" if stream.below(_HOLE_ODDS) == 0 else "F" for _ in range(size * size)]
+            start, goal = stream.sample(range(size * size), 2)
+            squares[start], squares[goal] = "S", "G"
+            rows = ["".join(squares[i : i + size]) for i in range(0, size * size, size)]
+            lake = Lake("\n".join(rows))
+            steps = lake.shortest_path
+            yield lake if steps is not None and 2 <= steps <= self.max_length else None

@@ -1,0 +1,103 @@
+"""The best policy of a lake under its slip and budget, exactly, by dynamic programming.
+
+The player chooses a whole turn's actions before seeing how the first one slipped, so a turn is an
+open-loop sequence: with V(t, a) the success rates of all squares with t turns and a actions left,
+
+    V(t, a) = max over k <= K and sequences u of k actions of  P(u) V(t - 1, a - k),
+
+where P(u) is the product of the actions' transition matrices and K the actions of a turn.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragen_envs.frozen_lake.rules import ACTIONS, Lake, Slip
+from ragen_envs.text_env import Budget
+
+Rates = NDArray[np.float64]
+_TIE = 1e-12
+"""Rates closer than this count as equal, so that rounding does not choose between plans."""
+
+
+class Solver:
+    """Success rates and best plans of one lake. Use `solver`, which keeps the recent ones."""
+
+    def __init__(self, lake: Lake, slip: Slip, budget: Budget) -> None:
+        self._budget = budget
+        self._index = {square: i for i, square in enumerate(lake.distances)}
+        self._moves = self._transitions(lake, slip)
+        goal = np.zeros(len(self._index))
+        goal[self._index[lake.map.index("G")]] = 1.0
+        self._over = goal
+        self._rates: dict[tuple[int, int], Rates] = {}
+        self._best: dict[tuple[int, int], list[Rates]] = {}
+
+    def success_rate(self, square: int, turns: int, actions: int) -> float:
+        """Return the best policy's chance to reach the goal from a square."""
+        return float(self._value(turns, actions)[self._index[square]])
+
+    def plan(self, square: int, turns: int, actions: int) -> list[int]:
+        """Return the best actions for this turn, the shortest of equally good plans."""
+        best, chosen = -1.0, [0]
+        beliefs = np.eye(len(self._index))[self._index[square]][None]
+        for k in range(1, min(self._budget.max_actions_per_turn, actions) + 1):
+            # Rows follow the sequences in lexicographic order: the row's number spells the plan.
+            beliefs = np.einsum("bs,ast->bat", beliefs, self._moves).reshape(4**k, -1)
+            rates = beliefs @ self._value(turns - 1, actions - k)
+            top = float(rates.max())
+            if top > best + _TIE:
+                row = int(np.argmax(rates >= top - _TIE))
+                best, chosen = top, [row // 4 ** (k - 1 - i) % 4 for i in range(k)]
+        return chosen
+
+    def _value(self, turns: int, actions: int) -> Rates:
+        if turns <= 0 or actions <= 0:
+            return self._over
+        key = turns, actions
+        if key not in self._rates:
+            most = min(self._budget.max_actions_per_turn, actions)
+            options = [self._best_then(turns - 1, actions - k, k) for k in range(1, most + 1)]
+            self._rates[key] = np.max(options, axis=0)
+        return self._rates[key]
+
+    def _best_then(self, turns: int, actions: int, k: int) -> Rates:
+        """Return the rates of the best k actions that leave so many turns and actions."""
+        key = (0, 0) if turns <= 0 or actions <= 0 else (turns, actions)
+        best = self._best.setdefault(key, [])
+        if not best:
+            states = len(self._over)
+            rates = self._value(*key)[:, None]
+            for _ in range(self._budget.max_actions_per_turn):
+                rates = (self._moves.reshape(-1, states) @ rates).reshape(4, states, -1)
+                best.append(rates.max(axis=(0, 2)))
+                rates = rates.transpose(1, 0, 2).reshape(states, -1)
+        return best[k - 1]
+
+    def _transitions(self, lake: Lake, slip: Slip) -> Rates:
+        moves = np.zeros((len(ACTIONS), len(self._index), len(self._index)))
+        for square, i in self._index.items():
+            for action in range(len(ACTIONS)):
+                if lake.map[square] in "HG":
+                    moves[action, i, i] = 1.0
+                    continue
+                for roll in range(slip.total):
+                    beside = lake.neighbours[square][(action + slip.turn(roll)) % 4]
+                    moves[action, i, self._index[beside]] += 1 / slip.total
+        return moves
+
+
+@lru_cache(maxsize=256)
+def solver(lake: Lake, slip: Slip, budget: Budget) -> Solver:
+    """Return the solver of a lake."""
+    return Solver(lake, slip, budget)
+
+
+@lru_cache(maxsize=4096)
+def ceiling(lake: Lake, slip: Slip, budget: Budget) -> float:
+    """Return the success rate of the best policy, to nine digits."""
+    rate = solver(lake, slip, budget).success_rate(lake.start, budget.max_turns, budget.max_actions)
+    return round(rate, 9)

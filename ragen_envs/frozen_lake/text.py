@@ -1,0 +1,86 @@
+"""How a state of the frozen lake reads, under each vocabulary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ragen_envs.frozen_lake.rules import ACTIONS, Lake, Slip
+from ragen_envs.text_env import Budget
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """One symbol for each thing that a square can show."""
+
+    player: str
+    frozen: str
+    hole: str
+    goal: str
+    player_in_hole: str
+    player_on_goal: str
+
+    @cached_property
+    def symbols(self) -> str:
+        """All symbols."""
+        return (
+            self.player
+            + self.frozen
+            + self.hole
+            + self.goal
+            + self.player_in_hole
+            + self.player_on_goal
+        )
+
+
+CLASSIC = Vocabulary("P", "_", "O", "G", "X", "√")
+"""RAGEN's symbols (arXiv 2504.20073, appendix)."""
+NEW = Vocabulary("A", ".", "H", "T", "D", "@")
+"""Symbols of the held-out vocabulary."""
+
+
+def rules(vocabulary: Vocabulary, slip: Slip, budget: Budget) -> str:
+    """Return what the player is told once."""
+    v = vocabulary
+    return (
+        "You are walking on a frozen lake: reach the goal and do not fall into a hole.\n"
+        f"Symbols: {v.player} you, {v.frozen} ice, {v.hole} hole, {v.goal} goal, "
+        f"{v.player_in_hole} you in a hole, {v.player_on_goal} you on the goal.\n"
+        f"The ice is slippery: in {slip.total} steps, {slip.intended} on average "
+        f"{'goes' if slip.intended == 1 else 'go'} where you want, and {slip.aside} "
+        "to each side of that direction. A step over the edge leaves you where you are.\n"
+        f"Actions: {', '.join(ACTIONS)}.\n"
+        f"You have {budget.max_turns} turns, with up to {budget.max_actions_per_turn} actions "
+        f"each and {budget.max_actions} in all."
+    )
+
+
+class Board:
+    """Draws the states of one lake."""
+
+    def __init__(self, lake: Lake, vocabulary: Vocabulary) -> None:
+        v = vocabulary
+        letters: dict[str, str | int | None] = {
+            "S": v.frozen,
+            "F": v.frozen,
+            "H": v.hole,
+            "G": v.goal,
+        }
+        self._empty = lake.map.translate(str.maketrans(letters))
+        self._stride = lake.map.index("\n") + 1
+        self._player = {v.frozen: v.player, v.hole: v.player_in_hole, v.goal: v.player_on_goal}
+        self._others = f"goal {self._places(v.goal)}; holes {self._places(v.hole) or 'none'}."
+
+    def draw(self, player: int) -> str:
+        """Return the grid."""
+        empty = self._empty
+        return empty[:player] + self._player[empty[player]] + empty[player + 1 :]
+
+    def coordinates(self, player: int) -> str:
+        """Return a line that names the squares of the player, the goal and the holes."""
+        y, x = divmod(player, self._stride)
+        return f"(row, column) from the top left, counted from 0: you ({y}, {x}); {self._others}"
+
+    def _places(self, symbol: str) -> str:
+        squares = [divmod(i, self._stride) for i, s in enumerate(self._empty) if s == symbol]
+        return " ".join(f"({y}, {x})" for y, x in squares)

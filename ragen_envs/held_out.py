@@ -1,0 +1,61 @@
+"""The files of shipped instances: blocks of plain text, a comment line with figures before each.
+
+    ; 0 optimal_length=4
+    ######
+    #@$ .#
+    ...
+
+Blocks are separated by an empty line and numbered by seed. The comment sign is XSB's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def write(blocks: Iterable[tuple[str, Mapping[str, object]]]) -> str:
+    """Return the text of a file: each instance's body under a line of its number and figures."""
+    texts = []
+    for number, (body, figures) in enumerate(blocks):
+        named = "".join(f" {name}={value}" for name, value in figures.items())
+        texts.append(f"; {number}{named}\n{body}\n")
+    return "\n".join(texts)
+
+
+def read(text: str, make: Callable[[str, dict[str, str]], T]) -> tuple[T, ...]:
+    """Return the instances of a file's text.
+
+    Args:
+        text: what `write` returned.
+        make: builds an instance from its body and its figures.
+
+    Raises:
+        ValueError: if the blocks are not numbered 0, 1, 2, ...
+    """
+    instances = []
+    for number, block in enumerate(text.rstrip("\n").split("\n\n")):
+        comment, _, body = block.partition("\n")
+        mark, label, *figures = comment.split()
+        if mark != ";" or label != str(number):
+            raise ValueError(f"instance {number} of a held-out file begins with {comment!r}")
+        instances.append(make(body, dict(figure.split("=", 1) for figure in figures)))
+    return tuple(instances)
+
+
+@cache
+def load(package: str, path: str, make: Callable[[str, dict[str, str]], T]) -> tuple[T, ...]:
+    """Return the instances of a file that lies in a package, read once a process.
+
+    Raises:
+        ValueError: if the package has no such file.
+    """
+    try:
+        text = files(package).joinpath(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ValueError(f"{package} ships no held-out instances in {path!r}") from None
+    return read(text, make)

@@ -1,0 +1,155 @@
+"""Where instances come from: random streams, content hashes and the splits they decide.
+
+Every random choice of the suite is read from a `Stream`, which is a pure function of its labels.
+No global random generator is read or written, so two processes, platforms or NumPy versions agree.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Literal, Protocol, TypeVar, get_args
+
+Split = Literal["train", "val", "test"]
+SPLITS: tuple[Split, ...] = get_args(Split)
+HELD_OUT_SIZE = 256
+"""Instances in each of val and test."""
+
+_WORD_BYTES = 8
+_BLOCK_WORDS = 21
+"""SHAKE-128 squeezes 168 bytes at a time, so a smaller block would cost the same."""
+_ATTEMPTS = 100 * HELD_OUT_SIZE
+_CANDIDATES = 4096
+"""Tries that `draw` makes. Where one in ten gives a train instance, all failing has odds 1e-187."""
+
+
+class Stream:
+    """An endless sequence of random words that is a pure function of its labels.
+
+    Words are squeezed from SHAKE-128 over the labels, each preceded by its length, so that
+    different labels never run together.
+
+    Args:
+        labels: what the stream is for, such as the environment's name, the split and the seed.
+    """
+
+    __slots__ = ("_at", "_bytes", "_hash")
+
+    def __init__(self, *labels: str | int) -> None:
+        texts = [str(label) for label in labels]
+        self._hash = hashlib.shake_128("".join(f"{len(t)}:{t}" for t in texts).encode())
+        self._bytes = self._hash.digest(_BLOCK_WORDS * _WORD_BYTES)
+        self._at = 0
+
+    def word(self) -> int:
+        """Return the next 64 random bits as an int."""
+        start = self._at
+        self._at = end = start + _WORD_BYTES
+        if end > len(self._bytes):
+            # An extendable-output function gives the same prefix at every length.
+            self._bytes = self._hash.digest(2 * len(self._bytes))
+        return int.from_bytes(self._bytes[start:end], "little")
+
+    def below(self, bound: int) -> int:
+        """Return an int in [0, bound), uniform to within bound / 2**64.
+
+        Raises:
+            ValueError: if bound is not in [1, 2**32].
+        """
+        if not 1 <= bound <= 1 << 32:
+            raise ValueError(f"bound must be between 1 and 2**32, got {bound}")
+        return self.word() * bound >> 64
+
+    def sample(self, population: Iterable[int], count: int) -> list[int]:
+        """Return count different members in random order (a partial Fisher-Yates shuffle).
+
+        Raises:
+            ValueError: if the population has fewer than count members.
+        """
+        pool = list(population)
+        if count > len(pool):
+            raise ValueError(f"cannot sample {count} of {len(pool)}")
+        for i in range(count):
+            j = i + self.below(len(pool) - i)
+            pool[i], pool[j] = pool[j], pool[i]
+        return pool[:count]
+
+
+def content_hash(game: str, canonical: bytes) -> str:
+    """Return the 16 hex digits that name an instance up to the symmetries of its game.
+
+    Args:
+        game: the game's name, shared by all its variants.
+        canonical: the instance's canonical form, equal for all its symmetric images.
+    """
+    return hashlib.sha256(b"%s\0%s" % (game.encode(), canonical)).hexdigest()[:16]
+
+
+def partition_of(digest: str) -> str:
+    """Return the one part of the instance space that a content hash belongs to.
+
+    One part in sixteen each is val, test and sealed (kept for instances that a benchmark host
+    derives from a secret key); the rest is train.
+    """
+    return _PARTS.get(digest[0], "train")
+
+
+_PARTS = {"0": "val", "1": "test", "2": "sealed"}
+
+
+class Instance(Protocol):
+    """What every game's instance has."""
+
+    @property
+    def digest(self) -> str:
+        """The content hash, see `content_hash`."""
+        ...
+
+    @property
+    def part(self) -> str:
+        """The part of the game's instances that it belongs to: usually `partition_of(digest)`."""
+        ...
+
+
+I = TypeVar("I", bound=Instance)  # noqa: E741
+
+
+def draw(candidates: Callable[[Stream], Iterable[I | None]], stream: Stream, split: Split) -> I:
+    """Return the first candidate of the stream whose content lies in the split.
+
+    The work is bounded, and nothing but the stream decides which candidates are looked at.
+
+    Raises:
+        RuntimeError: if none of the first 4,096 tries gives an instance of the split.
+    """
+    for instance in islice(candidates(stream), _CANDIDATES):
+        if instance is not None and instance.part == split:
+            return instance
+    raise RuntimeError(f"no {split} instance among the first {_CANDIDATES} candidates")
+
+
+def held_out(
+    candidates: Callable[[Stream], Iterable[I | None]], name: str, split: Split, taken: set[str]
+) -> list[I]:
+    """Generate the held-out instances of one environment, no two alike up to symmetry.
+
+    Args:
+        candidates: the game's generator.
+        name: the environment's name, such as "Sokoban-v0".
+        split: "val" or "test".
+        taken: hashes of the same game that are already used by another variant; the new ones
+            are added to it.
+
+    Raises:
+        RuntimeError: if the game has too few different instances.
+    """
+    chosen: list[I] = []
+    for attempt in range(_ATTEMPTS):
+        instance = draw(candidates, Stream("instance", name, split, attempt), split)
+        if instance.digest not in taken:
+            taken.add(instance.digest)
+            chosen.append(instance)
+        if len(chosen) == HELD_OUT_SIZE:
+            return chosen
+    raise RuntimeError(f"{name} has too few different {split} instances: {len(chosen)} found")

@@ -1,0 +1,141 @@
+"""From a model's answer to actions, and back.
+
+Three response formats:
+
+- ``think``: ``<think>reasoning</think><answer>Up || Left</answer>``, the default;
+- ``answer``: ``<answer>Up || Left</answer>``, for models that are not asked to reason in the open;
+- ``plain``: ``Up || Left``, for classical agents and people.
+
+Reading is linear in the length of the answer, and total: any str gives a `Parsed`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, get_args
+
+ResponseFormat = Literal["think", "answer", "plain"]
+RESPONSE_FORMATS: tuple[ResponseFormat, ...] = get_args(ResponseFormat)
+SEPARATOR = "||"
+STOP = "</answer>"
+"""The text after which nothing of an answer counts; engines stop generating here."""
+
+# Text without one of the four tags. Possessive, so that no answer costs more than one pass.
+_TEXT = r"[^<]*+(?:<(?!/?(?:think|answer)>)[^<]*+)*+"
+_ANSWER = rf"\s*<answer>({_TEXT})</answer>\s*"
+_FORMS = {
+    "think": re.compile(rf"\s*<think>{_TEXT}</think>{_ANSWER}").fullmatch,
+    "answer": re.compile(_ANSWER).fullmatch,
+}
+_CACHED_BODIES = 4096
+_CACHED_LENGTH = 128
+
+
+class Parsed(NamedTuple):
+    """What an answer says.
+
+    Attributes:
+        format_valid: the answer has the demanded form.
+        actions: indices of the known actions in it, in order; empty if the form is broken.
+        actions_valid: at least one action is named, and every one is known.
+        is_example: the answer repeats the placeholder of the instructions.
+    """
+
+    format_valid: bool
+    actions: tuple[int, ...]
+    actions_valid: bool
+    is_example: bool
+
+
+BROKEN = Parsed(format_valid=False, actions=(), actions_valid=False, is_example=False)
+
+
+def body_of(answer: str, response_format: ResponseFormat) -> str | None:
+    """Return the text that names the actions, or None if the form is broken.
+
+    A tagged answer is in form if, white space aside, it is one think block (in ``think``) and one
+    answer block and nothing else, with no tag inside either.
+    """
+    if response_format == "plain":
+        return answer
+    match = _FORMS[response_format](answer)
+    return match[1] if match else None
+
+
+class ActionReader:
+    """Reads the actions of one game out of the body of an answer.
+
+    Args:
+        actions: the names of the actions; case and surrounding white space do not matter.
+        example: the placeholder body that the instructions show.
+    """
+
+    def __init__(self, actions: Sequence[str], example: str) -> None:
+        self.actions = tuple(actions)
+        self._index = {name.lower(): i for i, name in enumerate(actions)}
+        self._example = self._words(example)
+        self._cache: dict[str, Parsed] = {}
+
+    @staticmethod
+    def _words(body: str) -> list[str]:
+        return [word.strip().lower() for word in body.split(SEPARATOR)]
+
+    def read(self, answer: str, response_format: ResponseFormat) -> Parsed:
+        """Return what the answer says. Never raises on a str."""
+        body = body_of(answer, response_format)
+        if body is None:
+            return BROKEN
+        parsed = self._cache.get(body)
+        if parsed is None:
+            parsed = self._parse(body)
+            if len(body) <= _CACHED_LENGTH and len(self._cache) < _CACHED_BODIES:
+                self._cache[body] = parsed
+        return parsed
+
+    def _parse(self, body: str) -> Parsed:
+        words = self._words(body)
+        found = [self._index.get(word) for word in words]
+        known = tuple(i for i in found if i is not None)
+        return Parsed(
+            format_valid=True,
+            actions=known,
+            actions_valid=len(known) == len(words),
+            is_example=words == self._example,
+        )
+
+
+def format_answer(
+    actions: Sequence[str], response_format: ResponseFormat, thought: str = ""
+) -> str:
+    """Write actions as an answer in the given format."""
+    body = f" {SEPARATOR} ".join(actions)
+    if response_format == "plain":
+        return body
+    answer = f"<answer>{body}</answer>"
+    return f"<think>{thought}</think>{answer}" if response_format == "think" else answer
+
+
+def thought_of(answer: str) -> str:
+    """Return the text between the first pair of think tags, or "" if there is none."""
+    _, opened, rest = answer.partition("<think>")
+    thought, closed, _ = rest.partition("</think>")
+    return thought.strip() if opened and closed else ""
+
+
+def instructions(example: str, response_format: ResponseFormat) -> str:
+    """Return the sentences that tell a player how to answer.
+
+    Args:
+        example: placeholder words in the place of actions. They are never actions themselves, so
+            that copying the instructions is never a useful answer.
+        response_format: one of `RESPONSE_FORMATS`.
+    """
+    form = {
+        "think": f"<think>REASONING</think><answer>{example}</answer>",
+        "answer": f"<answer>{example}</answer>",
+        "plain": example,
+    }[response_format]
+    lead = "First reason, then answer" if response_format == "think" else "Answer"
+    several = f", with {SEPARATOR} between actions" if SEPARATOR in example else ""
+    return f"{lead} in exactly this form{several}:\n{form}"

@@ -1,0 +1,141 @@
+"""Sokoban as a text environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ragen_envs.instances import Stream
+from ragen_envs.protocol import ActionReader
+from ragen_envs.sokoban import text
+from ragen_envs.sokoban.generator import Generator
+from ragen_envs.sokoban.rules import ACTIONS, GAME, Level, move
+from ragen_envs.sokoban.solver import solver
+from ragen_envs.sokoban.text import CLASSIC, NEW, Board, Vocabulary
+from ragen_envs.text_env import Budget, TextEnv
+
+EXAMPLE = "ACTION || ACTION"
+MOVE_POINTS, BOX_POINTS, SOLVED_POINTS = -10, 100, 1000
+"""For each action, for each box that comes onto a target, for the whole, in hundredths."""
+
+
+@dataclass(frozen=True)
+class SokobanVariant:
+    """One environment of the family.
+
+    Attributes:
+        name: the id without its namespace; it also names the stream of the instances.
+        generator: where the levels come from.
+        vocabulary: how they read.
+        coordinates: whether the places are told below the grid.
+        budget: turns and actions of an episode.
+    """
+
+    name: str
+    generator: Generator = Generator()
+    vocabulary: Vocabulary = CLASSIC
+    coordinates: bool = False
+    budget: Budget = Budget()
+
+
+VARIANTS = {
+    variant.name: variant
+    for variant in (
+        SokobanVariant("Sokoban-v0"),
+        SokobanVariant("SokobanLarge-v0", generator=Generator(height=8, width=8, boxes=2)),
+        SokobanVariant("SokobanNewVocab-v0", vocabulary=NEW),
+        SokobanVariant("SokobanCoord-v0", coordinates=True),
+    )
+}
+
+
+class SokobanEnv(TextEnv[SokobanVariant, Level]):
+    """Push every box onto a target.
+
+    | | |
+    | --- | --- |
+    | actions | Up, Down, Left, Right: the player moves one square; a box ahead moves along if the square behind it is free. Boxes are pushed, never pulled. A blocked action changes nothing and still counts. |
+    | rewards | -0.1 for each action, +1 for a box that comes onto a target, -1 for one that leaves it, +10 when all stand on targets; -0.1 once for a turn with a broken form, no or an unknown action |
+    | ends | terminated when solved; truncated after 5 turns or 10 actions |
+    | success | all boxes stand on targets |
+    | instances | rooms of random walls, 6x6 with one box (Sokoban-v0, NewVocab, Coord) or 8x8 with two (Large), outer wall included. Optimal solutions have 3 to 10 moves and at least two pushes; every level can be solved within the budget. |
+    | randomness | none after the first state: `rollout` changes nothing |
+    | info | `optimal_length` in moves, `ceiling` 1.0 |
+    | oracle | a shortest solution, by breadth-first search |
+
+    Symbols and rewards follow RAGEN (arXiv 2504.20073, appendix); the levels are this suite's own.
+
+    ```python
+    import gymnasium, ragen_envs
+    env = gymnasium.make("ragen/Sokoban-v0", split="test")
+    observation, info = env.reset(seed=0)
+    answer = "<think>The box is below me.</think><answer>Down || Down</answer>"
+    observation, reward, terminated, truncated, info = env.step(answer)
+    ```
+    """  # noqa: E501 (a Markdown table has one row a line)
+
+    variants = VARIANTS
+    game = GAME
+    held_out_files = "levels/{name}-{split}.xsb"
+    _example = EXAMPLE
+    _actions = ActionReader(ACTIONS, EXAMPLE)
+
+    def _symbols(self) -> frozenset[str]:
+        return frozenset(self.variant.vocabulary.symbols)
+
+    def _candidates(self, stream: Stream) -> Iterator[Level | None]:
+        return self.variant.generator(stream)
+
+    def _write(self, instance: Level) -> tuple[str, dict[str, object]]:
+        return instance.xsb, {"optimal_length": instance.optimal_length}
+
+    @staticmethod
+    def _read(body: str, figures: dict[str, str]) -> Level:
+        return Level(body, int(figures["optimal_length"]))
+
+    def _begin(self, instance: Level) -> ActionReader:
+        self._level = instance
+        self._walls, self._targets, self._steps = instance.walls, instance.targets, instance.steps
+        self._player, self._boxes = instance.player, instance.boxes
+        self._board = Board(instance, self.variant.vocabulary)
+        return self._actions
+
+    def _apply(self, action: int) -> tuple[int, bool]:
+        player, boxes = move(self._walls, self._player, self._boxes, self._steps[action])
+        if player == self._player:
+            return MOVE_POINTS, False
+        self._player = player
+        if boxes == self._boxes:
+            return MOVE_POINTS, True
+        targets = self._targets
+        came_on = (boxes & targets).bit_count() - (self._boxes & targets).bit_count()
+        points = MOVE_POINTS + BOX_POINTS * came_on
+        self._boxes = boxes
+        if boxes == targets:
+            self._terminated = self._success = True
+            points += SOLVED_POINTS
+        return points, True
+
+    def _rules(self) -> str:
+        variant, budget = self.variant, self.budget
+        return text.rules(
+            variant.vocabulary,
+            variant.generator.boxes,
+            budget.max_turns,
+            budget.max_actions_per_turn,
+            budget.max_actions,
+        )
+
+    def _state(self) -> str:
+        grid = self._board.draw(self._player, self._boxes)
+        if self.variant.coordinates:
+            return f"{grid}\n{self._board.coordinates(self._player, self._boxes)}"
+        return grid
+
+    def _oracle(self, instance: Level) -> dict[str, float]:
+        return {"ceiling": 1.0, "optimal_length": instance.optimal_length}
+
+    def best_actions(self) -> tuple[str, ...]:
+        """Return the next moves of a shortest solution; the first action from a dead state."""
+        plan = solver(self._level).plan(self._player, self._boxes, self.actions_this_turn)
+        return tuple(ACTIONS[i] for i in plan) or ACTIONS[:1]

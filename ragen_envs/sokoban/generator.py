@@ -1,0 +1,141 @@
+"""From a stream to levels: solvable by construction, of known optimal length.
+
+A room of random walls gets its targets; a breadth-first search backwards from all solved states
+gives every state's distance; a state at the wished distance is the level. No level is solved at
+the start, none can be solved by a single push, and none needs more moves than the limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ragen_envs.instances import Stream
+from ragen_envs.sokoban.bitboard import Bitboard, CellSet, StateSet, bitboard, nth_bit
+from ragen_envs.sokoban.rules import Level
+
+_PICKS_PER_ROOM = 4
+_SHORTEST = 3
+"""Moves in the shortest solution that a level may have."""
+
+
+@dataclass(frozen=True)
+class Generator:
+    """Makes levels of one size.
+
+    Args:
+        height: rows, outer wall included.
+        width: columns, outer wall included.
+        boxes: number of boxes.
+        max_length: moves in the longest optimal solution.
+    """
+
+    height: int = 6
+    width: int = 6
+    boxes: int = 1
+    max_length: int = 10
+
+    def __call__(self, stream: Stream) -> Iterator[Level | None]:
+        """Yield levels, each a pure function of the stream, and None where a try gave none."""
+        board = bitboard(self.height - 2, self.width - 2, self.boxes)
+        while True:
+            floor = _room(stream, board)
+            targets = _targets(stream, board, floor)
+            wished = _SHORTEST + stream.below(self.max_length - _SHORTEST + 1)
+            found = self._starts(board, floor, targets, wished) if targets else None
+            if found is None:
+                yield None
+                continue
+            starts, length = found
+            count = starts.bit_count()
+            for _ in range(_PICKS_PER_ROOM):
+                index = nth_bit(starts, stream.below(count), board.cells ** (self.boxes + 1))
+                yield Level(_xsb(board, floor, targets, *board.cells_of(index)), length)
+
+    def _starts(
+        self, board: Bitboard, floor: CellSet, targets: Sequence[int], wished: int
+    ) -> tuple[StateSet, int] | None:
+        """Return the first states to choose from and their distance.
+
+        That is the wished distance, else the next longer one that occurs, else the next shorter.
+        """
+        too_easy = board.with_box_on(_one_push_away(board, tuple(targets)))
+        starts: list[StateSet] = []
+        for length, layer in enumerate(board.layers(floor, targets)):
+            starts.append(layer ^ (layer & too_easy))
+            if length >= wished and starts[length]:
+                return starts[length], length
+            if length == self.max_length:
+                break
+        for length in range(len(starts) - 1, _SHORTEST - 1, -1):
+            if starts[length]:
+                return starts[length], length
+        return None
+
+
+def _room(stream: Stream, board: Bitboard) -> CellSet:
+    """Return one connected region of floor; every other cell is wall, with odds 1/4 at first."""
+    everything = (1 << board.cells) - 1
+    floor = everything & ~(stream.word() & stream.word())
+    if not floor:
+        return 0
+    region = 1 << nth_bit(floor, stream.below(floor.bit_count()), board.cells)
+    while True:
+        grown = region
+        for shifted in board.neighbours(region):
+            grown |= shifted
+        grown &= floor
+        if grown == region:
+            return region
+        region = grown
+
+
+def _targets(stream: Stream, board: Bitboard, floor: CellSet) -> list[int]:
+    """Return as many different cells as there are boxes, or none if there is no room for them.
+
+    Only cells count from which a box can be pulled, with a straight line of two floor cells beside.
+    """
+    candidates = 0
+    for i, beside in enumerate(board.neighbours(floor)):
+        candidates |= floor & board.neighbours(floor & beside)[i]
+    targets: list[int] = []
+    if floor.bit_count() * 2 < board.cells or candidates.bit_count() < board.boxes:
+        return targets
+    for _ in range(board.boxes):
+        target = nth_bit(candidates, stream.below(candidates.bit_count()), board.cells)
+        targets.append(target)
+        candidates ^= 1 << target
+    return targets
+
+
+@lru_cache(maxsize=1024)
+def _one_push_away(board: Bitboard, targets: tuple[int, ...]) -> list[int]:
+    """Return the cells where no box may start, so that at least two pushes are needed.
+
+    With several boxes it is enough that none starts on a target: each needs a push of its own.
+    """
+    if board.boxes > 1:
+        return list(targets)
+    ty, tx = divmod(targets[0], board.width)
+    return [
+        cell
+        for cell in range(board.cells)
+        if abs(cell // board.width - ty) + abs(cell % board.width - tx) <= 1
+    ]
+
+
+def _xsb(
+    board: Bitboard, floor: CellSet, targets: Sequence[int], player: int, boxes: Sequence[int]
+) -> str:
+    cells = [" " if floor >> i & 1 else "#" for i in range(board.cells)]
+    for target in targets:
+        cells[target] = "."
+    for box in boxes:
+        cells[box] = "*" if cells[box] == "." else "$"
+    cells[player] = "+" if cells[player] == "." else "@"
+    width = board.width
+    rows = ["#" * (width + 2)]
+    rows += [f"#{''.join(cells[i : i + width])}#" for i in range(0, board.cells, width)]
+    rows.append(rows[0])
+    return "\n".join(rows)

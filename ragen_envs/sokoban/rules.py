@@ -1,0 +1,89 @@
+"""What a state of Sokoban is, and what a move does. Pure: no randomness, no text of a player.
+
+Squares are numbered along the rows of the level's XSB text, line ends included, so a move is the
+addition of one number, and a set of squares is an int with one bit a square.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ragen_envs.instances import content_hash, partition_of
+from ragen_envs.symmetry import canonical_grid
+
+ACTIONS = ("Up", "Down", "Left", "Right")
+GAME = "sokoban"
+
+_PLAYER, _BOX, _TARGET, _WALL = "@+", "$*", ".+*", "#"
+
+
+@dataclass(frozen=True)
+class Level:
+    """A level with its first state, read from XSB text.
+
+    Attributes:
+        xsb: rows of equal length joined by line ends: # wall, @ player, + player on target,
+            $ box, * box on target, . target, blank floor.
+        optimal_length: moves in a shortest solution, as the generator or the file says.
+    """
+
+    xsb: str
+    optimal_length: int
+
+    @cached_property
+    def stride(self) -> int:
+        """Squares from one row to the next."""
+        return self.xsb.index("\n") + 1
+
+    @cached_property
+    def steps(self) -> tuple[int, int, int, int]:
+        """The offsets of `ACTIONS`."""
+        return -self.stride, self.stride, -1, 1
+
+    @cached_property
+    def walls(self) -> int:
+        """The squares that nothing enters."""
+        return self._squares(_WALL)
+
+    @cached_property
+    def targets(self) -> int:
+        """The squares that the boxes belong on."""
+        return self._squares(_TARGET)
+
+    @cached_property
+    def boxes(self) -> int:
+        """The squares of the boxes in the first state."""
+        return self._squares(_BOX)
+
+    @cached_property
+    def player(self) -> int:
+        """The player's square in the first state."""
+        return self._squares(_PLAYER).bit_length() - 1
+
+    @cached_property
+    def digest(self) -> str:
+        """The content hash, equal for the level's rotations, reflections and translations."""
+        return content_hash(GAME, canonical_grid(self.xsb, blank="#"))
+
+    @property
+    def part(self) -> str:
+        """The part of all levels that this one belongs to."""
+        return partition_of(self.digest)
+
+    def _squares(self, symbols: str) -> int:
+        return sum(1 << i for i, symbol in enumerate(self.xsb) if symbol in symbols)
+
+
+def move(walls: int, player: int, boxes: int, step: int) -> tuple[int, int]:
+    """Return the player's square and the boxes after a step; unchanged if it is blocked."""
+    ahead = player + step
+    here = 1 << ahead
+    if walls & here:
+        return player, boxes
+    if boxes & here:
+        beyond = 1 << (ahead + step)
+        if (walls | boxes) & beyond:
+            return player, boxes
+        boxes ^= here | beyond
+    return ahead, boxes

@@ -1,0 +1,110 @@
+"""How a state of Sokoban reads, under each vocabulary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ragen_envs.sokoban.rules import ACTIONS, Level
+
+_XSB = "# .$*@+"
+_WITHOUT_PIECES = str.maketrans("@+$*", " . .")
+_STAND_IN = "\x01"
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """One symbol for each thing that a square can show, in the order of XSB's ``# .$*@+``."""
+
+    wall: str
+    floor: str
+    target: str
+    box: str
+    box_on_target: str
+    player: str
+    player_on_target: str
+
+    @cached_property
+    def symbols(self) -> str:
+        """All symbols in the order of XSB's."""
+        return (
+            self.wall
+            + self.floor
+            + self.target
+            + self.box
+            + self.box_on_target
+            + self.player
+            + self.player_on_target
+        )
+
+    @cached_property
+    def table(self) -> dict[int, str]:
+        """The translation from XSB."""
+        return str.maketrans(dict(zip(_XSB, self.symbols, strict=True)))
+
+
+CLASSIC = Vocabulary("#", "_", "O", "X", "√", "P", "S")
+"""RAGEN's symbols (arXiv 2504.20073, appendix)."""
+NEW = Vocabulary("W", ".", "G", "B", "C", "A", "@")
+"""The held-out symbols of RAGEN's SokobanNewVocab."""
+
+
+def rules(vocabulary: Vocabulary, boxes: int, turns: int, per_turn: int, actions: int) -> str:
+    """Return what the player is told once."""
+    v = vocabulary
+    goal = "the box onto the target" if boxes == 1 else f"all {boxes} boxes onto the targets"
+    return (
+        f"You are playing Sokoban: push {goal}.\n"
+        f"Symbols: {v.wall} wall, {v.floor} floor, {v.target} target, {v.box} box, "
+        f"{v.box_on_target} box on target, {v.player} you, {v.player_on_target} you on target.\n"
+        "You move one square at a time. Moving into a box pushes it one square further, if the "
+        "square behind it is free. Boxes cannot be pulled, and nothing moves through a wall.\n"
+        f"Actions: {', '.join(ACTIONS)}.\n"
+        f"You have {turns} turns, with up to {per_turn} actions each and {actions} in all."
+    )
+
+
+class Board:
+    """Draws the states of one level.
+
+    Args:
+        level: the level; only its walls and targets matter.
+        vocabulary: the symbols.
+    """
+
+    def __init__(self, level: Level, vocabulary: Vocabulary) -> None:
+        v = vocabulary
+        # One byte a square is fastest to edit. The only symbol beyond ASCII is put in at the end.
+        box_on_target = v.box_on_target if v.box_on_target.isascii() else _STAND_IN
+        self._replaced = box_on_target != v.box_on_target
+        self._box_on_target = v.box_on_target
+        self._box_codes = v.box.encode()[0], box_on_target.encode()[0]
+        self._player_codes = v.player.encode()[0], v.player_on_target.encode()[0]
+        nobody = level.xsb.translate(_WITHOUT_PIECES)
+        self._empty = nobody.translate(v.table).encode("ascii")
+        self._targets = level.targets
+        self._stride = level.stride
+
+    def draw(self, player: int, boxes: int) -> str:
+        """Return the grid."""
+        targets = self._targets
+        squares = bytearray(self._empty)
+        squares[player] = self._player_codes[targets >> player & 1]
+        while boxes:
+            square = boxes.bit_length() - 1
+            squares[square] = self._box_codes[targets >> square & 1]
+            boxes ^= 1 << square
+        grid = squares.decode()
+        return grid.replace(_STAND_IN, self._box_on_target) if self._replaced else grid
+
+    def coordinates(self, player: int, boxes: int) -> str:
+        """Return a line that names the squares of the player, the boxes and the targets."""
+        you = self._places(1 << player)
+        return (
+            f"(row, column) from the top left, counted from 0: you {you}; "
+            f"boxes {self._places(boxes)}; targets {self._places(self._targets)}."
+        )
+
+    def _places(self, squares: int) -> str:
+        places = [divmod(i, self._stride) for i in range(squares.bit_length()) if squares >> i & 1]
+        return " ".join(f"({y}, {x})" for y, x in places)

@@ -1,0 +1,54 @@
+"""Canonical forms of grids under the eight symmetries of the square, and translations."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from operator import itemgetter
+from typing import Any
+
+
+def canonical_grid(grid: str, blank: str | None = None) -> bytes:
+    """Return a form that is equal for all rotations and reflections of a grid.
+
+    Args:
+        grid: rows of equal length joined by line ends.
+        blank: a symbol whose outer rows and columns carry no meaning; the grid is cropped to what
+            is left, so that translations are equal too.
+
+    Returns:
+        The least of the images, ASCII, with its height and width in front.
+    """
+    rows = grid.split("\n")
+    if blank is not None:
+        rows = _cropped(rows, blank)
+    height, width = len(rows), len(rows[0])
+    cells = "".join(rows)
+    if height == width:
+        images = ["".join(image(cells)) for image in _images(height, width, False)]
+    else:
+        # Only the images that lie the long way round can be the least.
+        images = ["".join(image(cells)) for image in _images(height, width, height < width)]
+        height, width = max(height, width), min(height, width)
+    return f"{height}x{width}:{min(images)}".encode()
+
+
+def _cropped(rows: list[str], blank: str) -> list[str]:
+    kept = [i for i, row in enumerate(rows) if row.strip(blank)]
+    rows = rows[kept[0] : kept[-1] + 1] if kept else rows[:1]
+    left = min(len(row) - len(row.lstrip(blank)) for row in rows)
+    right = max(len(row.rstrip(blank)) for row in rows)
+    return [row[left : max(right, left + 1)] for row in rows]
+
+
+@lru_cache(maxsize=256)
+def _images(height: int, width: int, transpose: bool) -> tuple[itemgetter[Any], ...]:
+    """Return getters for the images of a grid: 8 for a square, else the 4 of one orientation."""
+    index = [[y * width + x for x in range(width)] for y in range(height)]
+    transposed = [list(column) for column in zip(*index, strict=True)]
+    bases = [index, transposed] if height == width else [transposed if transpose else index]
+    getters = []
+    for base in bases:
+        for rows in (base, base[::-1]):
+            for image in (rows, [row[::-1] for row in rows]):
+                getters.append(itemgetter(*(i for row in image for i in row)))
+    return tuple(getters)

@@ -1,0 +1,381 @@
+"""The one Gymnasium environment that every game of the suite extends.
+
+It owns what all games share: whole answers as actions, turns, budgets, penalties, instances and
+the `info` dictionary. A game adds its rules, its text and its oracle through the hooks below.
+"""
+
+from __future__ import annotations
+
+import string
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+import gymnasium
+from gymnasium.error import ResetNeeded
+from gymnasium.spaces import Text
+
+from ragen_envs.held_out import load
+from ragen_envs.instances import HELD_OUT_SIZE, SPLITS, Instance, Split, Stream, draw
+from ragen_envs.protocol import (
+    BROKEN,
+    RESPONSE_FORMATS,
+    ActionReader,
+    Parsed,
+    ResponseFormat,
+    instructions,
+)
+
+PRINTABLE = frozenset(string.ascii_letters + string.digits + string.punctuation + " \n")
+MAX_OBSERVATION = 4096
+"""Characters in the longest observation that an environment may declare."""
+MAX_ACTION = 4096
+"""Characters in the longest action that the action space samples; `step` takes any length."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What an episode may cost.
+
+    The defaults are those of the multi-turn games in RAGEN (arXiv 2504.20073, section 3).
+
+    Attributes:
+        max_turns: answers in an episode.
+        max_actions_per_turn: actions of one answer that are run; further ones are dropped.
+        max_actions: actions in an episode.
+        penalty: subtracted once for a turn whose form is broken or that names no or an unknown
+            action; in hundredths, as all points are.
+    """
+
+    max_turns: int = 5
+    max_actions_per_turn: int = 5
+    max_actions: int = 10
+    penalty: int = 10
+
+
+class Variant(Protocol):
+    """What every game's table of variants holds."""
+
+    @property
+    def name(self) -> str:
+        """The id without the namespace, such as "Sokoban-v0"."""
+        ...
+
+    @property
+    def budget(self) -> Budget:
+        """The budget of an episode."""
+        ...
+
+
+V = TypeVar("V", bound=Variant)
+I = TypeVar("I", bound=Instance)  # noqa: E741
+
+
+class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
+    """A turn-based text game: one `step` takes the whole answer of a language model.
+
+    Args:
+        variant: a name from the game's `variants`, or a variant of your own.
+        split: "train" (unbounded), "val" or "test" (256 instances each).
+        response_format: "think", "answer" or "plain", see `ragen_envs.protocol`.
+        render_mode: None or "ansi"; `render` then returns the state as text.
+
+    Raises:
+        ValueError: for an argument that is none of these.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}
+    variants: ClassVar[Mapping[str, Any]]
+    game: ClassVar[str]
+    """The name under which the contents of all variants are hashed and split."""
+    variants_share_instances: ClassVar[bool] = False
+    """Whether two variants may hold the same instance in the same held-out split."""
+    held_out_files: ClassVar[str]
+    """Where the game's package ships them, with {name} and {split}."""
+
+    def __init__(
+        self,
+        variant: str | V,
+        split: Split = "train",
+        response_format: ResponseFormat = "think",
+        render_mode: str | None = None,
+    ) -> None:
+        self.variant: V = self._variant(variant)
+        self.split = _one_of("split", split, SPLITS)
+        self.response_format = _one_of("response_format", response_format, RESPONSE_FORMATS)
+        self.render_mode = _one_of("render_mode", render_mode, (None, "ansi"))
+        self.budget: Budget = self.variant.budget
+        self.observation_space = Text(MAX_OBSERVATION, charset=PRINTABLE | self._symbols())
+        self.action_space = Text(MAX_ACTION, min_length=0, charset=PRINTABLE)
+        self._running = False
+        self._instance: I | None = None
+
+    # What a game provides.
+
+    @abstractmethod
+    def _symbols(self) -> frozenset[str]:
+        """Return the characters beyond printable ASCII that its texts use."""
+
+    @abstractmethod
+    def _candidates(self, stream: Stream) -> Iterable[I | None]:
+        """Yield instances of any split as the stream decides; None for a failed try."""
+
+    @abstractmethod
+    def _write(self, instance: I) -> tuple[str, dict[str, object]]:
+        """Return an instance as the body and the figures of its block in a held-out file."""
+
+    @staticmethod
+    @abstractmethod
+    def _read(body: str, figures: dict[str, str]) -> Any:
+        """Return the instance that `_write` wrote."""
+
+    @abstractmethod
+    def _begin(self, instance: I) -> ActionReader:
+        """Set the state to the instance's first, and return the reader of its actions."""
+
+    @abstractmethod
+    def _apply(self, action: int) -> tuple[float, bool]:
+        """Run one action; return its points and whether it changed the state.
+
+        Points are hundredths of reward: as ints they add up exactly, so that three times -0.1 is
+        -0.3. Sets `_terminated` and `_success` where the rules end the episode.
+        """
+
+    @abstractmethod
+    def _rules(self) -> str:
+        """Return the rules, symbols and actions, as the first observation states them."""
+
+    @abstractmethod
+    def _state(self) -> str:
+        """Return the present state as text."""
+
+    @abstractmethod
+    def _oracle(self, instance: I) -> dict[str, float]:
+        """Return the oracle's figures for `info`: `ceiling`, perhaps `optimal_length`."""
+
+    @abstractmethod
+    def best_actions(self) -> tuple[str, ...]:
+        """Return the actions that the oracle would answer with in this turn."""
+
+    _example: ClassVar[str]
+    """The placeholder that stands for the actions in the instructions."""
+
+    def _score(self) -> float:
+        """Return the episode's score so far in [0, 1]; success or not, unless a game says more."""
+        return 1.0 if self._success else 0.0
+
+    def _end_turn(self) -> None:
+        """Run after the actions of a turn, for games in which the answer itself ends something."""
+
+    # What Gymnasium asks for.
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """Start an episode.
+
+        Args:
+            seed: which instance of the split. In "val" and "test" the seeds 0 to 255 enumerate
+                the instances and larger ones wrap; `info["index"]` says where it landed. Without
+                a seed the next one is drawn from `np_random`.
+            options: {"rollout": j} with an int j >= 0 changes the dynamics noise and nothing else.
+
+        Returns:
+            The first observation (rules, answer format, state) and `info`.
+
+        Raises:
+            ValueError: for an option that is not known.
+        """
+        super().reset(seed=seed)
+        rollout = _rollout_of(options)
+        if seed is None:
+            bound = 1 << 62 if self.split == "train" else HELD_OUT_SIZE
+            seed = int(self.np_random.integers(bound))
+            if rollout is None:
+                rollout = int(self.np_random.integers(1 << 62))
+        instance = self._find(seed)
+        self._instance = instance
+        self._rollout = rollout or 0
+        self._turn = 0
+        self._actions_left = self.budget.max_actions
+        self._running = True
+        self._terminated = self._success = False
+        self._reader = self._begin(instance)
+        self._episode_info = {
+            "instance": instance.digest,
+            "index": self._index,
+            **self._oracle(instance),
+        }
+        self._legal = self._reader.actions
+        first = f"{self._rules()}\n\n{self._state()}\n\n{self._instructions()}"
+        return first, self._info(BROKEN, effective=False)
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Take one answer: run its valid actions in order, within the budgets.
+
+        Args:
+            action: the whole answer, any str.
+
+        Returns:
+            Observation, reward, terminated (the rules ended the episode), truncated (the budget
+            did) and `info`.
+
+        Raises:
+            ResetNeeded: before the first `reset` and after the end of an episode.
+            TypeError: if the answer is not a str.
+        """
+        if not self._running:
+            raise ResetNeeded("the episode is over or never began: call reset() before step()")
+        if not isinstance(action, str):
+            raise TypeError(f"an answer is a str, got {type(action).__name__}")
+        parsed = self._reader.read(action, self.response_format)
+        budget = self.budget
+        actions = parsed.actions
+        if len(actions) > 1:
+            actions = actions[: self.actions_this_turn]
+        points = 0 if parsed.actions_valid else -budget.penalty
+        effective = False
+        ran = 0
+        for move in actions:
+            gain, changed = self._apply(move)
+            ran += 1
+            points += gain
+            effective = effective or changed
+            if self._terminated:
+                break
+        self._turn = turn = self._turn + 1
+        self._actions_left = left = self._actions_left - ran
+        self._end_turn()
+        terminated = self._terminated
+        truncated = not terminated and (turn >= budget.max_turns or left <= 0)
+        if terminated or truncated:
+            self._running = False
+            self._legal = ()
+        reward = points / 100
+        told = feedback(parsed, self._reader.actions, ran, reward, budget.max_turns - turn, left)
+        observation = f"{told}\n{self._state()}"
+        return observation, reward, terminated, truncated, self._info(parsed, effective)
+
+    def render(self) -> str | None:
+        """Return the present state as text in mode "ansi", else None.
+
+        Raises:
+            ResetNeeded: before the first `reset`.
+        """
+        if self.render_mode is None:
+            return None
+        if self._instance is None:
+            raise ResetNeeded("call reset() before render()")
+        return self._state()
+
+    # What the games and the policies may use.
+
+    @property
+    def legal_actions(self) -> tuple[str, ...]:
+        """The names of the actions that may be answered now; empty after the end."""
+        return self._legal
+
+    @property
+    def actions_this_turn(self) -> int:
+        """How many actions the present turn may run."""
+        return min(self.budget.max_actions_per_turn, self._actions_left)
+
+    @property
+    def turns_left(self) -> int:
+        """How many answers may still be given."""
+        return self.budget.max_turns - self._turn
+
+    def _dynamics(self) -> Stream:
+        """Return the stream of this rollout's noise, which knows nothing of the instance's."""
+        return Stream("dynamics", self.variant.name, self.split, self._index, self._rollout)
+
+    def _find(self, seed: int) -> I:
+        """Return the instance of a seed, and note its index."""
+        if self.split == "train":
+            self._index = seed
+            return draw(
+                self._candidates, Stream("instance", self.variant.name, "train", seed), "train"
+            )
+        self._index = seed % HELD_OUT_SIZE
+        return self.shipped(self.variant.name, self.split)[self._index]
+
+    @classmethod
+    def shipped(cls, name: str, split: Split) -> tuple[I, ...]:
+        """Return the held-out instances of a variant, in the order of their seeds.
+
+        Raises:
+            ValueError: if the package ships none, as for a variant of your own.
+        """
+        path = cls.held_out_files.format(name=name, split=split)
+        return load(cls.__module__.rpartition(".")[0], path, cls._read)
+
+    def _instructions(self) -> str:
+        return instructions(self._example, self.response_format)
+
+    def _info(self, parsed: Parsed, effective: bool) -> dict[str, Any]:
+        return {
+            "success": self._success,
+            "score": self._score(),
+            "format_is_valid": parsed.format_valid,
+            "action_is_valid": parsed.actions_valid,
+            "action_is_effective": effective,
+            "answer_is_example": parsed.is_example,
+            "legal_actions": self._legal,
+            "turn": self._turn,
+            "actions_left": self._actions_left,
+            **self._episode_info,
+        }
+
+    @classmethod
+    def _variant(cls, variant: Any) -> Any:
+        if not isinstance(variant, str):
+            return variant
+        return cls.variants[_one_of("variant", variant, tuple(cls.variants))]
+
+
+@lru_cache(maxsize=4096)
+def feedback(
+    parsed: Parsed, names: tuple[str, ...], ran: int, reward: float, turns: int, actions: int
+) -> str:
+    """Return the line that tells a player what became of an answer.
+
+    Args:
+        parsed: what the answer said.
+        names: the names of the actions.
+        ran: how many of the answer's actions were run.
+        reward: the turn's reward.
+        turns: turns left.
+        actions: actions left.
+    """
+    if not parsed.format_valid:
+        done = "The answer was not in the required form, so nothing was done."
+    else:
+        done = f"Done: {', '.join(names[i] for i in parsed.actions[:ran]) or 'nothing'}."
+        if not parsed.actions_valid:
+            done += " What is not an action was skipped."
+        if ran < len(parsed.actions):
+            done += f" The last {len(parsed.actions) - ran} not run."
+    return f"{done} Reward: {reward:g}. Left: {turns} turns, {actions} actions."
+
+
+T = TypeVar("T")
+
+
+def _one_of(what: str, value: T, choices: Sequence[T]) -> T:
+    if value not in choices:
+        raise ValueError(f"{what} {value!r} is unknown; choose one of {list(choices)}")
+    return value
+
+
+def _rollout_of(options: dict[str, Any] | None) -> int | None:
+    if not options:
+        return None
+    unknown = set(options) - {"rollout"}
+    if unknown:
+        raise ValueError(f"unknown reset options {sorted(unknown)}; the only one is 'rollout'")
+    rollout = options["rollout"]
+    if isinstance(rollout, bool) or not isinstance(rollout, int) or rollout < 0:
+        raise ValueError(f"the option 'rollout' is an int of at least 0, got {rollout!r}")
+    return rollout
