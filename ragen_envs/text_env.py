@@ -235,7 +235,7 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
         actions = parsed.actions
         if len(actions) > 1:
             actions = actions[: self.actions_this_turn]
-        points = 0 if parsed.actions_valid else -budget.penalty
+        points: float = 0 if parsed.actions_valid else -budget.penalty
         effective = False
         ran = 0
         for move in actions:

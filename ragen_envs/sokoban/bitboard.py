@@ -42,7 +42,7 @@ class Bitboard:
 
     def bit(self, player: int, boxes: Sequence[int]) -> StateSet:
         """Return the set of one state."""
-        place = player + sum(w * b for w, b in zip(self.weights, boxes, strict=True))
+        place: int = player + sum(w * b for w, b in zip(self.weights, boxes, strict=True))
         return 1 << place
 
     def cells_of(self, index: int) -> tuple[int, tuple[int, ...]]:
