@@ -1,1 +1,0 @@
-"""The ragen-bench command."""

@@ -1,0 +1,5 @@
+"""The `ragen-bench` command."""
+
+from ragen_bench.cli.main import main
+
+__all__ = ["main"]

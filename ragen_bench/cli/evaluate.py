@@ -1,0 +1,152 @@
+"""`evaluate` and `report`: progress, table and where the results lie."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+
+from ragen_bench.cli.main import INTERRUPTED
+from ragen_bench.errors import UserError
+from ragen_bench.evaluation import Evaluation, evaluate
+from ragen_bench.models import resolve
+from ragen_bench.records import Record, RunDirectory, read_run
+from ragen_bench.suites import SUITES, select, split_name
+from ragen_bench.summary import summarise
+from ragen_envs.protocol import RESPONSE_FORMATS, ResponseFormat
+
+try:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    from ragen_bench.cli.table import table
+    from ragen_bench.report import write_report
+except ImportError as missing:
+    raise UserError(
+        f"ragen-bench needs {missing.name}: pip install 'ragen-bench[bench]'"
+    ) from missing
+
+_DEFAULT_MAX_TOKENS = 200
+
+
+def run_evaluate(arguments: argparse.Namespace) -> int:
+    """Evaluate a model, print the table, and say where everything is.
+
+    Raises:
+        UserError: for anything in the command that cannot be.
+    """
+    evaluation = _evaluation(arguments)
+    console = Console()
+    path = arguments.out or _default_path(evaluation)
+    total = len(evaluation.tasks())
+    with console.status(f"Loading {evaluation.model} ..."):
+        model = resolve(evaluation.model)
+    with _progress(console) as bar:
+        task = bar.add_task(evaluation.model, total=total, latest="")
+
+        def progress(done: int, episode: Record | None) -> None:
+            latest = episode["env"].partition("/")[2] if episode else ""
+            bar.update(task, completed=done, latest=latest)
+
+        try:
+            run = evaluate(evaluation, model, path, progress, say=bar.console.print)
+        except KeyboardInterrupt:
+            bar.stop()
+            done = int(bar.tasks[0].completed)
+            sys.stderr.write(
+                f"\nragen-bench: interrupted; {done} of {total} episodes are kept in {path}, "
+                "and the same command goes on from there\n"
+            )
+            return INTERRUPTED
+    try:
+        _show(console, run)
+    finally:
+        run.unlock()
+    return 0
+
+
+def report_run(path: Path) -> int:
+    """Print a run's table anew and write its report.
+
+    Raises:
+        UserError: if the directory holds no run, or one without episodes.
+    """
+    run = read_run(path)
+    if not any(True for _ in run.episodes()):
+        raise UserError(f"{path} holds no finished episode yet", exit_code=1)
+    _show(Console(), run)
+    return 0
+
+
+def _show(console: Console, run: RunDirectory) -> None:
+    with console.status("Playing the random and the oracle row ..."):
+        summary = summarise(run)
+    run.write_summary(summary)
+    report = write_report(run, summary)
+    console.print(table(summary))
+    if summary["episodes"] < summary["planned"]:
+        console.print(f"Incomplete: {summary['episodes']} of {summary['planned']} episodes.")
+    console.print(f"Run     {run.path}", soft_wrap=True)
+    console.print(f"Report  {report}", soft_wrap=True)
+
+
+def _evaluation(arguments: argparse.Namespace) -> Evaluation:
+    for option, value, least in (
+        ("--samples", arguments.samples, 1),
+        ("--seed", arguments.seed, 0),
+        ("--temperature", arguments.temperature, 0),
+        ("--max-tokens", arguments.max_tokens or 1, 1),
+    ):
+        if not least <= value < float("inf"):
+            raise UserError(f"{option} is at least {least}, got {value}")
+    if arguments.max_tokens == 0:
+        raise UserError("--max-tokens is at least 1, got 0")
+    instances = select(arguments.suite, arguments.env, arguments.limit)
+    suite = "" if arguments.env else arguments.suite or "core"
+    default = SUITES[suite].max_tokens if suite else _DEFAULT_MAX_TOKENS
+    return Evaluation(
+        model=arguments.model,
+        suite=suite,
+        instances=instances,
+        split=split_name(arguments.split),
+        response_format=_response_format(arguments.format),
+        samples=arguments.samples,
+        seed=arguments.seed,
+        temperature=arguments.temperature,
+        max_tokens=arguments.max_tokens or default,
+        command=shlex.join(["ragen-bench", *sys.argv[1:]]),
+    )
+
+
+def _response_format(name: str) -> ResponseFormat:
+    for response_format in RESPONSE_FORMATS:
+        if response_format == name:
+            return response_format
+    raise UserError(f"unknown format {name!r}; choose one of: {', '.join(RESPONSE_FORMATS)}")
+
+
+def _default_path(evaluation: Evaluation) -> Path:
+    """Return a directory that the same command finds again."""
+    what = evaluation.suite or "+".join(env.partition("/")[2] for env in evaluation.instances)
+    model = "".join(c if c.isalnum() or c in "-." else "-" for c in evaluation.model)
+    return Path("runs") / f"{model.strip('-.')}_{what}_{evaluation.split}_seed{evaluation.seed}"
+
+
+def _progress(console: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[latest]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+    )

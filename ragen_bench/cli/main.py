@@ -1,0 +1,123 @@
+"""Reads the command line and calls one function for it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from ragen_bench.errors import UserError
+from ragen_envs.protocol import RESPONSE_FORMATS
+
+INTERRUPTED = 130
+"""The exit code of a process that Ctrl-C ended."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return the exit code."""
+    try:
+        parsed = _parser().parse_args(arguments)
+        return int(parsed.run(parsed))
+    except UserError as error:
+        sys.stderr.write(f"ragen-bench: {error}\n")
+        return error.exit_code
+    except KeyboardInterrupt:
+        sys.stderr.write("\nragen-bench: interrupted\n")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output, such as `head`, has had enough.
+        sys.stderr.close()
+        return 0
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{message} (try `{self.prog} --help`)")
+
+
+def _parser() -> _Parser:
+    parser = _Parser(prog="ragen-bench", description="Scores models on text environments.")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+    _add_evaluate(commands)
+    _add_others(commands)
+    return parser
+
+
+def _add_evaluate(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = commands.add_parser(
+        "evaluate",
+        help="score a model; the same command resumes an interrupted run",
+        description="Scores a model on held-out instances. The same command resumes.",
+    )
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="random, oracle, smollm2-135m, hf/..., python:...")
+    add("--suite", metavar="NAME", help="a named set of environments (default: core)")
+    add("--env", metavar="ID", action="append", help="an environment; may be repeated")
+    add("--split", default="test", metavar="NAME", help="train, val or test (default: test)")
+    add("--limit", type=int, metavar="N", help="at most N instances of each environment")
+    add("--samples", type=int, default=1, metavar="K", help="episodes an instance (default: 1)")
+    add("--seed", type=int, default=0, metavar="N", help="of sampling and noise (default: 0)")
+    add("--temperature", type=float, default=0.5, metavar="T", help="0: greedy (default: 0.5)")
+    add("--max-tokens", type=int, metavar="N", help="tokens in an answer (default: the suite's)")
+    add(
+        "--format",
+        default="think",
+        metavar="NAME",
+        help=f"{', '.join(RESPONSE_FORMATS)} (default: think)",
+    )
+    add("--out", type=Path, metavar="DIR", help="the run directory (default: below runs/)")
+    parser.set_defaults(run=_evaluate)
+
+
+def _add_others(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = commands.add_parser("list", help="environments, suites and models")
+    parser.set_defaults(run=_list)
+    parser = commands.add_parser("describe", help="an environment's specification")
+    parser.add_argument("env", metavar="ENV")
+    parser.set_defaults(run=_describe)
+    parser = commands.add_parser("play", help="play an environment yourself")
+    parser.add_argument("env", metavar="ENV")
+    parser.add_argument("--split", default="train", metavar="NAME", help="default: train")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="which instance")
+    parser.add_argument("--rollout", type=int, default=0, metavar="N", help="which noise")
+    parser.set_defaults(run=_play)
+    parser = commands.add_parser("report", help="print a run's table and write its HTML report")
+    parser.add_argument("directory", type=Path, metavar="RUN")
+    parser.set_defaults(run=_report)
+
+
+# Imported where they are called, so that `list` does not wait for what `evaluate` needs.
+
+
+def _evaluate(arguments: argparse.Namespace) -> int:
+    from ragen_bench.cli.evaluate import run_evaluate
+
+    return run_evaluate(arguments)
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from ragen_bench.cli.show import list_all
+
+    return list_all()
+
+
+def _describe(arguments: argparse.Namespace) -> int:
+    from ragen_bench.cli.show import describe
+
+    return describe(arguments.env)
+
+
+def _play(arguments: argparse.Namespace) -> int:
+    from ragen_bench.cli.play import play
+
+    return play(arguments.env, arguments.split, arguments.seed, arguments.rollout)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from ragen_bench.cli.evaluate import report_run
+
+    return report_run(arguments.directory)

@@ -1,0 +1,71 @@
+"""The table at the end of an evaluation."""
+
+from __future__ import annotations
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from ragen_bench.records import Record
+
+
+def table(summary: Record) -> Table:
+    """Return a table with the model's, the random and the oracle row of each environment.
+
+    It fits a terminal of 80 columns.
+    """
+    made = Table(
+        title=f"{summary['model']} on {summary['suite'] or 'chosen environments'}, "
+        f"{summary['split']} split",
+        caption=_caption(summary),
+        caption_justify="left",
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    made.add_column("environment", no_wrap=True)
+    for name in ("n", "success", "95 %", "norm.", "form", "action", "tokens", "s"):
+        made.add_column(name, justify="right", no_wrap=True)
+    for row in summary["envs"]:
+        made.add_row(row["env"].partition("/")[2], *_model_cells(row), style="bold")
+        for player in ("random", "oracle"):
+            made.add_row(f"  {player}", *_baseline_cells(row[player], player))
+    return made
+
+
+def percent(value: float) -> str:
+    """Return a rate as per cent with one digit."""
+    return f"{100 * value:.1f}"
+
+
+def interval(bounds: list[float]) -> str:
+    """Return an interval of rates in per cent."""
+    return f"{percent(bounds[0])} - {percent(bounds[1])}"
+
+
+def _model_cells(row: Record) -> list[str]:
+    normalised = row["normalised"]
+    return [
+        str(row["episodes"]),
+        percent(row["success"]),
+        interval(row["success_interval"]),
+        "-" if normalised is None else f"{normalised:.2f}",
+        percent(row["format_valid"]),
+        percent(row["action_valid"]),
+        f"{row['completion_tokens']:,}",
+        f"{row['seconds']:.1f}",
+    ]
+
+
+def _baseline_cells(row: Record, player: str) -> list[str]:
+    normalised = "0.00" if player == "random" else "1.00"
+    success, bounds = percent(row["success"]), interval(row["success_interval"])
+    return [str(row["episodes"]), success, bounds, normalised]
+
+
+def _caption(summary: Record) -> str:
+    score = summary["suite_score"]
+    suite = "" if score is None else f"Suite score {score:.3f}, the mean of norm. "
+    return (
+        f"{suite}Success, form and action in per cent; norm.: 0 is the random player, 1 the "
+        "oracle; form, action: turns whose answer had the form, whose actions were all known; "
+        "tokens generated; seconds."
+    )

@@ -1,0 +1,14 @@
+"""The one exception that a user's mistake raises."""
+
+
+class UserError(Exception):
+    """Something that the user can mend; its message is one line that says how.
+
+    Args:
+        message: what is wrong and what is possible.
+        exit_code: 2 for a wrong command line, 1 for what went wrong later.
+    """
+
+    def __init__(self, message: str, exit_code: int = 2) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code

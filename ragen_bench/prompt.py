@@ -1,0 +1,58 @@
+"""The conversation that a model sees: the same for evaluation and training."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+
+from ragen_bench.models.base import Message
+from ragen_envs.protocol import ResponseFormat, format_answer, instructions
+
+SYSTEM = (
+    "You are a player in a text game. Reason briefly, then give your actions, "
+    "always in the form that the game asks for."
+)
+_DEMONSTRATION = (
+    "You are in a dark room with a door and a lamp.\nActions: Open, Light.\n\nThe lamp is off.\n\n"
+)
+_DEMONSTRATION_THOUGHT = "It is dark, so I light the lamp first."
+
+
+def opening(response_format: ResponseFormat) -> list[Message]:
+    """Return what comes before the first observation.
+
+    One exchange from a game that is not in the suite shows the form of an answer. Small models
+    hardly ever find it from the instructions alone, and nothing in it is an action elsewhere.
+    """
+    asked = _DEMONSTRATION + instructions("ACTION", response_format)
+    answered = format_answer(["Light"], response_format, _DEMONSTRATION_THOUGHT)
+    return [
+        {"role": "system", "content": SYSTEM},
+        {"role": "user", "content": asked},
+        {"role": "assistant", "content": answered},
+    ]
+
+
+def conversation(
+    observations: Sequence[str], answers: Sequence[str], response_format: ResponseFormat
+) -> list[Message]:
+    """Return the messages of an episode so far, ending with the latest observation.
+
+    Args:
+        observations: one more than answers.
+        answers: the model's raw answers.
+        response_format: the form that the opening demonstrates.
+    """
+    messages = opening(response_format)
+    messages.append({"role": "user", "content": f"A new game begins.\n\n{observations[0]}"})
+    for answer, observation in zip(answers, observations[1:], strict=True):
+        messages.append({"role": "assistant", "content": answer})
+        messages.append({"role": "user", "content": observation})
+    return messages
+
+
+def prompt_hash(response_format: ResponseFormat) -> str:
+    """Return 16 hex digits that change with anything the builder adds to the observations."""
+    built = conversation(["", ""], [""], response_format)
+    return hashlib.sha256(json.dumps(built).encode()).hexdigest()[:16]

@@ -1,0 +1,131 @@
+"""Named sets of environments, and the specification hash of each environment."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from ragen_bench.errors import UserError
+from ragen_envs.held_out import write
+from ragen_envs.instances import HELD_OUT_SIZE, SPLITS, Split
+from ragen_envs.protocol import ResponseFormat
+from ragen_envs.registration import IDS, NAMESPACE, env_class
+from ragen_envs.text_env import TextEnv
+
+_HASHED_TRAIN_SEEDS = 16
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A named set of environments.
+
+    Attributes:
+        about: one line for `ragen-bench list`.
+        instances: how many instances of each environment, from seed 0 on.
+        max_tokens: tokens in one answer at most, unless the command says otherwise.
+    """
+
+    about: str
+    instances: dict[str, int]
+    max_tokens: int = 200
+
+
+SUITES = {
+    "quick": Suite(
+        "Bandit, Sokoban and FrozenLake in a few minutes on two cores",
+        {"ragen/Bandit-v0": 32, "ragen/Sokoban-v0": 16, "ragen/FrozenLake-v0": 16},
+        max_tokens=64,
+    ),
+    "core": Suite(
+        "every environment, all held-out instances",
+        dict.fromkeys(IDS, HELD_OUT_SIZE),
+    ),
+}
+
+
+def select(suite: str | None, envs: list[str] | None, limit: int | None) -> dict[str, int]:
+    """Return the environments to evaluate and how many instances of each.
+
+    Args:
+        suite: a name from `SUITES`, or None.
+        envs: ids that take the place of a suite; the namespace may be left out.
+        limit: at most so many instances of each.
+
+    Raises:
+        UserError: for an unknown suite or id, both at once, or a limit that is out of range.
+    """
+    if envs and suite:
+        raise UserError("give either --suite or --env, not both")
+    if limit is not None and not 1 <= limit <= HELD_OUT_SIZE:
+        raise UserError(f"--limit is between 1 and {HELD_OUT_SIZE}, got {limit}")
+    if envs:
+        chosen = dict.fromkeys(map(env_id, envs), HELD_OUT_SIZE)
+    else:
+        name = suite or "core"
+        if name not in SUITES:
+            raise UserError(f"unknown suite {name!r}; choose one of: {', '.join(SUITES)}")
+        chosen = SUITES[name].instances
+    return {env: min(count, limit or count) for env, count in chosen.items()}
+
+
+def env_id(name: str) -> str:
+    """Return the full id of an environment.
+
+    Raises:
+        UserError: if there is none of this name.
+    """
+    full = name if "/" in name else f"{NAMESPACE}/{name}"
+    if full not in IDS:
+        raise UserError(f"unknown environment {name!r}; choose one of: {', '.join(IDS)}")
+    return full
+
+
+def split_name(name: str) -> Split:
+    """Return a split.
+
+    Raises:
+        UserError: if there is none of this name.
+    """
+    for split in SPLITS:
+        if split == name:
+            return split
+    raise UserError(f"unknown split {name!r}; choose one of: {', '.join(SPLITS)}")
+
+
+def make_env(env: str, split: Split, response_format: ResponseFormat) -> TextEnv[Any, Any]:
+    """Return an environment of the suite; plain construction, as the registry would do it."""
+    name = env.removeprefix(f"{NAMESPACE}/")
+    made: TextEnv[Any, Any] = env_class(name)(
+        name, split=split, response_format=response_format, render_mode="ansi"
+    )
+    return made
+
+
+def spec_hash(env: str, split: Split, response_format: ResponseFormat) -> str:
+    """Return 16 hex digits that change with anything that makes scores incomparable.
+
+    They cover the variant's parameters, the texts of a first observation, every held-out instance
+    (of train: the first sixteen) and the oracle's figures.
+    """
+    made = make_env(env, split, response_format)
+    first, info = made.reset(seed=0)
+    if split == "train":
+        instances = [made._find(seed) for seed in range(_HASHED_TRAIN_SEEDS)]
+    else:
+        instances = list(made.shipped(made.variant.name, split))
+    parts = [env, split, repr(made.variant), first, sorted(info)]
+    parts.append(write(made._write(instance) for instance in instances))
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+def about(env: str) -> str:
+    """Return the first line of an environment's documentation."""
+    return documentation(env).partition("\n")[0]
+
+
+def documentation(env: str) -> str:
+    """Return an environment's specification, which is its class's docstring."""
+    return inspect.getdoc(env_class(env.removeprefix(f"{NAMESPACE}/"))) or ""

@@ -1,0 +1,108 @@
+"""From a run's episodes to its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ragen_bench.models import Model, Sampling
+from ragen_bench.models.scripted import OracleModel, RandomModel
+from ragen_bench.records import Record, RunDirectory
+from ragen_bench.runner import chunks, play, tasks_of
+from ragen_bench.statistics import clustered_bootstrap, normalised, wilson
+from ragen_envs.instances import Split
+
+BASELINE_SAMPLES = 16
+"""Episodes on each instance for floor and ceiling."""
+
+
+def summarise(run: RunDirectory) -> Record:
+    """Return the content of summary.json.
+
+    Everything but `seconds` is a function of the run's configuration and episodes. The floor and
+    the ceiling are played anew, on the run's own instances, with a seed of their own.
+    """
+    config = run.config
+    episodes: dict[str, list[Record]] = {env["id"]: [] for env in config["envs"]}
+    for episode in run.episodes():
+        episodes[episode["env"]].append(episode)
+    seconds = run.seconds()
+    rows = []
+    for env in config["envs"]:
+        name = env["id"]
+        if not episodes[name]:
+            continue
+        row = figures(episodes[name])
+        row["env"] = name
+        row["seconds"] = round(seconds.get(name, 0.0), 2)
+        row["random"] = baseline("random", name, config["split"], env["instances"])
+        row["oracle"] = baseline("oracle", name, config["split"], env["instances"])
+        floor, ceiling = row["random"]["score"], row["oracle"]["score"]
+        row["normalised"] = _rounded(normalised(row["score"], floor, ceiling))
+        rows.append(row)
+    scores = [row["normalised"] for row in rows if row["normalised"] is not None]
+    return {
+        "model": config["model"],
+        "suite": config["suite"],
+        "split": config["split"],
+        "episodes": sum(row["episodes"] for row in rows),
+        "planned": sum(env["instances"] for env in config["envs"]) * config["samples"],
+        "suite_score": _rounded(sum(scores) / len(scores)) if scores else None,
+        "envs": rows,
+    }
+
+
+def figures(episodes: list[Record]) -> Record:
+    """Return the figures of one environment's episodes."""
+    turns = [turn for episode in episodes for turn in episode["turns"]]
+    return {
+        "episodes": len(episodes),
+        "success": _mean(episode["success"] for episode in episodes),
+        "success_interval": [_rounded(bound) for bound in _interval(episodes)],
+        "score": _mean(episode["score"] for episode in episodes),
+        "return": _mean(episode["return"] for episode in episodes),
+        "outcomes": _counts(episode["outcome"] for episode in episodes),
+        "turns": len(turns),
+        "format_valid": _mean(turn["format_is_valid"] for turn in turns),
+        "action_valid": _mean(turn["action_is_valid"] for turn in turns),
+        "answer_is_example": _mean(turn["answer_is_example"] for turn in turns),
+        "prompt_tokens": sum(turn["prompt_tokens"] for turn in turns),
+        "completion_tokens": sum(turn["completion_tokens"] for turn in turns),
+    }
+
+
+def baseline(model: str, env: str, split: Split, instances: int) -> Record:
+    """Return the figures of `random` or `oracle` on the first instances of a split."""
+    player: Model = RandomModel() if model == "random" else OracleModel()
+    sampling = Sampling(temperature=1.0, max_tokens=0, stop="", seed=0)
+    episodes: list[Record] = []
+    for group in chunks(tasks_of({env: instances}, split, BASELINE_SAMPLES), player.batch_size):
+        episodes += play(group, player, sampling, "plain")
+    found = figures(episodes)
+    return {name: found[name] for name in ("episodes", "success", "success_interval", "score")}
+
+
+def _interval(episodes: list[Record]) -> tuple[float, float]:
+    """Return Wilson's interval for one sample an instance, else the clustered bootstrap's."""
+    clusters: dict[int, list[float]] = {}
+    for episode in episodes:
+        clusters.setdefault(episode["index"], []).append(float(episode["success"]))
+    if len(clusters) == len(episodes):
+        return wilson(sum(episode["success"] for episode in episodes), len(episodes))
+    return clustered_bootstrap(list(clusters.values()))
+
+
+def _mean(values: Iterable[float]) -> float:
+    listed = list(values)
+    return round(sum(listed) / len(listed), 6)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)
+
+
+def _counts(values: Iterable[Any]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for value in values:
+        counts[value] = counts.get(value, 0) + 1
+    return dict(sorted(counts.items()))
