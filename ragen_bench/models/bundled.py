@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
+import io
 import os
 import shutil
 import tempfile
@@ -41,7 +43,8 @@ def converted_folder() -> Path:
         # Made beside and renamed, so that no interrupted conversion is ever taken for a model.
         unfinished = Path(tempfile.mkdtemp(dir=target.parent, prefix="unfinished-"))
         try:
-            convert(source, unfinished)
+            with contextlib.redirect_stderr(io.StringIO()):  # progress bars of three libraries
+                convert(source, unfinished)
             unfinished.rename(target)
         except OSError:
             # Another process may have been faster; its model is as good.

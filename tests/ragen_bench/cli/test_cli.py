@@ -1,0 +1,206 @@
+"""The command as its user types it, in processes of its own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pexpect
+import pytest
+
+COMMAND = [sys.executable, "-m", "ragen_bench"]
+
+
+def run(*arguments, cwd, stdin=""):
+    return subprocess.run(
+        [*COMMAND, *arguments], cwd=cwd, input=stdin, capture_output=True, text=True, timeout=300
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["evaluate", "gpt"], "unknown model 'gpt'; choose one of: random, oracle, smollm2-135m"),
+        (["evaluate", "hf/"], "unknown model 'hf/'"),
+        (["evaluate", "python:json"], "unknown model 'python:json'"),
+        (["evaluate", "python:nowhere:f"], "python:nowhere:f cannot be imported"),
+        (["evaluate", "python:json:nope"], "python:json:nope cannot be imported"),
+        (["evaluate", "python:sys:maxsize"], "python:sys:maxsize is not callable"),
+        (["evaluate", "random", "--env", "Chess-v0"], "unknown environment 'Chess-v0'"),
+        (["evaluate", "random", "--suite", "huge"], "unknown suite 'huge'; choose one of: quick"),
+        (["evaluate", "random", "--split", "tset"], "choose one of: train, val, test"),
+        (["evaluate", "random", "--format", "xml"], "choose one of: think, answer, plain"),
+        (["evaluate", "random", "--limit", "0"], "--limit is between 1 and 256"),
+        (["evaluate", "random", "--limit", "two"], "argument --limit: invalid int value: 'two'"),
+        (["evaluate", "random", "--samples", "0"], "--samples is at least 1"),
+        (["evaluate", "random", "--seed", "-1"], "--seed is at least 0"),
+        (["evaluate", "random", "--temperature", "nan"], "--temperature is at least 0"),
+        (["evaluate", "random", "--max-tokens", "0"], "--max-tokens is at least 1"),
+        (["evaluate", "random", "--frobnicate"], "unrecognized arguments: --frobnicate"),
+        (["evaluate"], "the following arguments are required: MODEL"),
+        (["dance"], "invalid choice: 'dance'"),
+        ([], "the following arguments are required: COMMAND"),
+        (["describe", "Chess-v0"], "unknown environment 'Chess-v0'"),
+        (["play", "Sokoban-v0", "--split", "x"], "choose one of: train, val, test"),
+        (["play", "Sokoban-v0", "--seed", "-2"], "at least 0"),
+        (["report", "nowhere"], "nowhere holds no run"),
+    ],
+)
+def test_a_mistake_gets_one_line_and_exit_code_2(tmp_path, arguments, says):
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert done.stderr.startswith("ragen-bench: ")
+    assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_no_model(tmp_path):
+    done = run("evaluate", f"hf/{tmp_path}", "--suite", "quick", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "is not a model folder: it has no config.json" in done.stderr
+
+
+def test_a_broken_model_folder(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    done = run("evaluate", f"hf/{tmp_path}", "--suite", "quick", cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"no model can be loaded from '{tmp_path}'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_evaluate_prints_the_table_and_leaves_a_run(tmp_path):
+    done = run("evaluate", "oracle", "--suite", "quick", "--limit", "4", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "runs" / "oracle_quick_test_seed0"
+    for word in ("Bandit-v0", "Sokoban-v0", "FrozenLake-v0", "random", "norm.", "12/12"):
+        assert word in done.stdout
+    assert "runs/oracle_quick_test_seed0/report.html" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    summary = json.loads((folder / "summary.json").read_text())
+    assert [row["success"] for row in summary["envs"][:2]] == [1.0, 1.0]
+    assert summary["envs"][1]["normalised"] == 1.0
+    again = run("evaluate", "oracle", "--suite", "quick", "--limit", "4", cwd=tmp_path)
+    assert "12 episodes are there already" in again.stdout
+    shown = run("report", str(folder), cwd=tmp_path)
+    assert "Sokoban-v0" in shown.stdout
+
+
+def test_a_run_of_another_configuration_is_refused(tmp_path):
+    options = ["--suite", "quick", "--limit", "1", "--out", "here"]
+    assert run("evaluate", "random", *options, cwd=tmp_path).returncode == 0
+    done = run("evaluate", "oracle", *options, cwd=tmp_path)
+    assert done.returncode == 2
+    assert 'model: "random" there, "oracle" here' in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+SLOW = """
+import time
+
+def answer(messages):
+    time.sleep(0.05)
+    return "<think>" + str(len(messages)) + "</think><answer>Up || Left</answer>"
+
+def broken(messages):
+    raise OSError("no more paper")
+
+def wrong(messages):
+    return 7
+"""
+SLOW_RUN = ["evaluate", "python:slow:answer", "--env", "FrozenLake-v0", "--limit", "64"]
+
+
+def episodes(folder):
+    return folder / "runs" / "python-slow-answer_FrozenLake-v0_test_seed0" / "episodes.jsonl"
+
+
+def start_and_wait_for_episodes(folder):
+    process = subprocess.Popen(
+        [*COMMAND, *SLOW_RUN], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 120
+    while not (episodes(folder).is_file() and episodes(folder).stat().st_size):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return process
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_stopped_run_resumes_to_the_same_episodes(tmp_path, how):
+    (tmp_path / "slow.py").write_text(SLOW)
+    process = start_and_wait_for_episodes(tmp_path)
+    process.send_signal(how)
+    _, errors = process.communicate(timeout=60)
+    kept = episodes(tmp_path).read_bytes()
+    assert 0 < kept.count(b"\n") < 64
+    if how == signal.SIGINT:
+        assert process.returncode == 130
+        assert f"{kept.count(10)} of 64 episodes are kept in runs" in " ".join(errors.split())
+        assert "Traceback" not in errors
+    resumed = run(*SLOW_RUN, cwd=tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    (whole / "slow.py").write_text(SLOW)
+    assert run(*SLOW_RUN, cwd=whole).returncode == 0
+    assert episodes(tmp_path).read_bytes() == episodes(whole).read_bytes()
+    assert episodes(tmp_path).read_bytes().startswith(kept)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("broken", "python:slow:broken raised OSError: no more paper"),
+        ("wrong", "python:slow:wrong returned int; it takes a list of messages"),
+    ],
+)
+def test_a_callable_that_fails_is_named(tmp_path, name, says):
+    (tmp_path / "slow.py").write_text(SLOW)
+    done = run("evaluate", f"python:slow:{name}", "--suite", "quick", cwd=tmp_path)
+    assert done.returncode == 1
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_list_and_describe(tmp_path):
+    listed = run("list", cwd=tmp_path).stdout
+    for word in ("ragen/SokobanCoord-v0", "quick", "core", "smollm2-135m"):
+        assert word in listed
+    described = run("describe", "FrozenLakeMild-v0", cwd=tmp_path).stdout
+    assert "by dynamic programming" in described
+    assert "in 10 steps, 8 on average go where you want" in described
+
+
+@pytest.mark.parametrize("env", ["Sokoban-v0", "FrozenLake-v0", "Bandit-v0", "BanditMultiPull-v0"])
+def test_a_person_plays_in_a_terminal(tmp_path, env):
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "ragen_bench", "play", env],
+        cwd=str(tmp_path),
+        encoding="utf-8",
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+        timeout=60,
+    )
+    child.expect("q ends the game")
+    child.expect("> ")
+    child.sendline("what is this?")
+    child.expect("What is not an action was skipped. Reward: -0.1")
+    if env != "Bandit-v0":
+        child.sendline("q")
+        child.expect("You left the game")
+    else:
+        child.expect("Lost. Return -0.10")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+
+
+def test_play_ends_with_the_input(tmp_path):
+    done = run("play", "Sokoban-v0", cwd=tmp_path, stdin="Up\n")
+    assert done.returncode == 0
+    assert "Done: Up. Reward:" in done.stdout
+    assert done.stdout.endswith("You left the game.\n")

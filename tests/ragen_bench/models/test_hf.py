@@ -1,0 +1,151 @@
+"""The bundled language model, for real: one load for all tests of this file."""
+
+import dataclasses
+import shutil
+
+import pytest
+
+from ragen_bench.evaluation import Evaluation, evaluate
+from ragen_bench.models import Request, Sampling
+from ragen_bench.models.bundled import bundled_model, converted_folder
+from ragen_bench.models.hf import HFModel
+from ragen_bench.prompt import conversation
+from ragen_bench.suites import make_env
+
+pytestmark = pytest.mark.xdist_group("language-model")
+GREEDY = Sampling(temperature=0, max_tokens=40, stop="</answer>", seed=0)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return bundled_model()
+
+
+@pytest.fixture(scope="module")
+def requests():
+    made = []
+    for index, name in enumerate(["ragen/Bandit-v0", "ragen/Bandit-v0", "ragen/FrozenLake-v0"]):
+        env = make_env(name, "val", "think")
+        observation, _ = env.reset(seed=index)
+        made.append(Request(conversation([observation], [], "think"), f"{name}/{index}", env))
+    return made
+
+
+def ids_of(model, request):
+    text = model._tokenizer.apply_chat_template(
+        list(request.messages), tokenize=False, add_generation_prompt=True
+    )
+    return model._tokenizer(text, add_special_tokens=False, return_tensors="pt")["input_ids"]
+
+
+def reference(model, request, max_tokens):
+    """Greedy decoding without cache, batch, padding or `generate`."""
+    import torch
+
+    ids = ids_of(model, request)
+    start = ids.shape[1]
+    for _ in range(max_tokens):
+        with torch.inference_mode():
+            best = model._model(input_ids=ids, use_cache=False).logits[0, -1].argmax()
+        ids = torch.cat([ids, best[None, None]], dim=1)
+        text = model._tokenizer.decode(ids[0, start:], skip_special_tokens=False)
+        if int(best) == model._model.config.eos_token_id or "</answer>" in text:
+            break
+    sampled = ids[0, start:]
+    return model._tokenizer.decode(sampled, skip_special_tokens=True), start, len(sampled)
+
+
+def test_greedy_batches_equal_token_by_token_decoding(model, requests):
+    completions = model.complete(requests, GREEDY)
+    for request, completion in zip(requests, completions, strict=True):
+        text, read, sampled = reference(model, request, GREEDY.max_tokens)
+        assert completion.text == text
+        assert (completion.prompt_tokens, completion.completion_tokens) == (read, sampled)
+
+
+def test_answers_end_with_the_stop_text(model, requests):
+    sampling = dataclasses.replace(GREEDY, stop="the", max_tokens=60)
+    for completion in model.complete(requests, sampling):
+        assert "the" not in completion.text[:-4]
+        assert completion.completion_tokens == 60 or "the" in completion.text[-5:]
+
+
+def test_an_answer_depends_on_seed_and_key_not_on_the_batch(model, requests):
+    sampling = Sampling(temperature=1.0, max_tokens=12, stop="</answer>", seed=3)
+    together = [c.text for c in model.complete(requests, sampling)]
+    alone = [model.complete([request], sampling)[0].text for request in requests]
+    assert together == alone
+    other_seed = [c.text for c in model.complete(requests, dataclasses.replace(sampling, seed=4))]
+    assert all(a != b for a, b in zip(together, other_seed, strict=True))
+    other_key = dataclasses.replace(requests[0], key="another")
+    assert model.complete([other_key], sampling)[0].text != together[0]
+
+
+def test_sampling_follows_the_models_distribution(model, requests):
+    import torch
+
+    with torch.inference_mode():
+        logits = model._model(input_ids=ids_of(model, requests[0])).logits[0, -1]
+    odds = torch.softmax(logits.double(), dim=-1)
+    top = int(odds.argmax())
+    n = 200
+    many = [dataclasses.replace(requests[0], key=str(i)) for i in range(n)]
+    sampling = Sampling(temperature=1.0, max_tokens=1, stop="</answer>", seed=0)
+    hits = sum(
+        completion.text == model._tokenizer.decode([top])
+        for start in range(0, n, 50)
+        for completion in model.complete(many[start : start + 50], sampling)
+    )
+    expected = float(odds[top])
+    deviation = (expected * (1 - expected) / n) ** 0.5
+    assert abs(hits / n - expected) < 4 * deviation
+
+
+def test_no_global_generator_is_touched(model, requests):
+    import torch
+
+    before = torch.get_rng_state()
+    model.complete(requests[:1], Sampling(1.0, 4, "</answer>", 0))
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_an_interrupted_run_ends_with_the_same_bytes(model, tmp_path):
+    evaluation = Evaluation(
+        model="smollm2-135m",
+        suite="",
+        instances={"ragen/Bandit-v0": 6},
+        split="val",
+        response_format="think",
+        samples=1,
+        seed=0,
+        temperature=1.0,
+        max_tokens=16,
+    )
+    model = HFModel(str(converted_folder()), batch_size=4)
+    whole = evaluate(evaluation, model, tmp_path / "whole")
+    whole.unlock()
+    data = whole.episodes_file.read_bytes()
+    lines = data.splitlines(keepends=True)
+    for kept in (b"".join(lines[:2]), b"".join(lines[:4]) + lines[4][:30]):
+        part = tmp_path / "part"
+        shutil.copytree(tmp_path / "whole", part)
+        (part / "episodes.jsonl").write_bytes(kept)
+        resumed = evaluate(evaluation, model, part)
+        resumed.unlock()
+        assert resumed.episodes_file.read_bytes() == data
+        shutil.rmtree(part)
+
+
+def test_the_identity_tells_folders_apart(model, tmp_path):
+    source = converted_folder()
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for file in source.iterdir():
+        (copy / file.name).symlink_to(file)
+    same = HFModel(str(copy)).identity()
+    assert same == model.identity()
+    assert same["dtype"] == "float32"
+    config = (source / "generation_config.json").read_text()
+    (copy / "generation_config.json").unlink()
+    (copy / "generation_config.json").write_text(config + "\n")
+    assert HFModel(str(copy)).identity() != same

@@ -1,0 +1,81 @@
+"""Intervals against published values and against simulation."""
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragen_bench.statistics import clustered_bootstrap, normalised, wilson
+
+
+# Newcombe 1998, Two-sided confidence intervals for the single proportion, table I, method 3.
+@pytest.mark.parametrize(
+    ("successes", "trials", "low", "high"),
+    [
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ],
+)
+def test_wilson_gives_newcombes_table(successes, trials, low, high):
+    assert wilson(successes, trials) == pytest.approx((low, high), abs=5e-5)
+
+
+@given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_wilson_bounds_solve_the_score_equation(case):
+    successes, trials = case
+    p = successes / trials
+    for bound in wilson(successes, trials):
+        if 0 < bound < 1:
+            z = (p - bound) / math.sqrt(bound * (1 - bound) / trials)
+            assert abs(z) == pytest.approx(1.959963984540054, rel=1e-6)
+
+
+def test_wilson_mirrors():
+    low, high = wilson(3, 11)
+    assert wilson(8, 11) == pytest.approx((1 - high, 1 - low))
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(0, 0), (3, 2), (-1, 5)])
+def test_wilson_refuses_what_is_no_proportion(successes, trials):
+    with pytest.raises(ValueError, match="no proportion"):
+        wilson(successes, trials)
+
+
+def test_bootstrap_covers_the_mean_of_clustered_values():
+    source = random.Random(5)
+    covered = 0
+    for _ in range(200):
+        rates = [source.random() for _ in range(40)]
+        clusters = [[float(source.random() < rate) for _ in range(6)] for rate in rates]
+        low, high = clustered_bootstrap(clusters)
+        covered += low <= 0.5 <= high
+    # 95 % of 200 is 190, with a standard deviation of 3.
+    assert 180 <= covered <= 199
+
+
+def test_bootstrap_is_wider_than_if_samples_were_independent():
+    clusters = [[1.0] * 8] * 10 + [[0.0] * 8] * 10
+    low, high = clustered_bootstrap(clusters)
+    flat_low, flat_high = clustered_bootstrap([[v] for cluster in clusters for v in cluster])
+    assert high - low > 2 * (flat_high - flat_low)
+
+
+def test_bootstrap_of_equal_values_is_a_point():
+    assert clustered_bootstrap([[0.25, 0.25], [0.25]]) == (0.25, 0.25)
+
+
+@pytest.mark.parametrize("clusters", [[], [[1.0], []]])
+def test_bootstrap_refuses_empty_clusters(clusters):
+    with pytest.raises(ValueError, match="at least one value"):
+        clustered_bootstrap(clusters)
+
+
+def test_normalised_score():
+    assert normalised(0.2, 0.2, 0.6) == 0.0
+    assert normalised(0.6, 0.2, 0.6) == 1.0
+    assert normalised(0.1, 0.2, 0.6) == pytest.approx(-0.25)
+    assert normalised(0.3, 0.5, 0.5) is None

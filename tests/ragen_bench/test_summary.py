@@ -1,0 +1,73 @@
+"""Figures of hand-made episodes, and the floor and the ceiling."""
+
+import pytest
+
+from ragen_bench.evaluation import evaluate
+from ragen_bench.statistics import wilson
+from ragen_bench.summary import baseline, figures, summarise
+
+
+def turn(form, action, read, generated):
+    return {
+        "format_is_valid": form,
+        "action_is_valid": action,
+        "answer_is_example": not action,
+        "prompt_tokens": read,
+        "completion_tokens": generated,
+    }
+
+
+def episode(index, success, turns, outcome="failure", sample=0):
+    return {
+        "index": index,
+        "sample": sample,
+        "success": success,
+        "score": float(success),
+        "return": 1.0 if success else -0.5,
+        "outcome": outcome,
+        "turns": turns,
+    }
+
+
+def test_figures_by_hand():
+    found = figures(
+        [
+            episode(0, True, [turn(True, True, 10, 3)], "success"),
+            episode(1, False, [turn(True, False, 10, 4), turn(False, False, 20, 5)]),
+            episode(2, False, [turn(False, False, 10, 6)], "invalid_format"),
+        ]
+    )
+    assert found["episodes"] == 3
+    assert found["success"] == pytest.approx(1 / 3, abs=1e-6)
+    assert found["success_interval"] == pytest.approx(wilson(1, 3), abs=1e-6)
+    assert found["return"] == 0.0
+    assert found["outcomes"] == {"failure": 1, "invalid_format": 1, "success": 1}
+    assert (found["turns"], found["format_valid"], found["action_valid"]) == (4, 0.5, 0.25)
+    assert found["answer_is_example"] == 0.75
+    assert (found["prompt_tokens"], found["completion_tokens"]) == (50, 18)
+
+
+def test_several_samples_of_an_instance_count_as_one_cluster():
+    turns = [turn(True, True, 1, 1)]
+    found = figures([episode(i, i < 5, turns, sample=s) for i in range(10) for s in range(4)])
+    low, high = found["success_interval"]
+    # Ten instances, not forty episodes: the standard error is 0.5 / sqrt(10).
+    assert (high - low) / 2 == pytest.approx(1.96 * 0.158, rel=0.15)
+
+
+def test_floor_and_ceiling():
+    assert baseline("oracle", "ragen/Sokoban-v0", "test", 8)["success"] == 1.0
+    floor = baseline("random", "ragen/Bandit-v0", "test", 64)
+    assert floor["success"] == pytest.approx(0.5, abs=0.05)
+    assert baseline("random", "ragen/Bandit-v0", "val", 8) == baseline(
+        "random", "ragen/Bandit-v0", "val", 8
+    )
+
+
+def test_the_random_player_scores_near_0_and_the_oracle_1(small, random_model, tmp_path):
+    summary = summarise(evaluate(small, random_model, tmp_path / "run"))
+    assert summary["episodes"] == summary["planned"] == 160
+    assert abs(summary["suite_score"]) < 0.2
+    assert summary["suite_score"] == pytest.approx(
+        sum(row["normalised"] for row in summary["envs"]) / 3, abs=1e-6
+    )

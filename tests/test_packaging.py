@@ -1,0 +1,75 @@
+"""The wheel: installs alone, needs nothing but Gymnasium and NumPy, and carries its data."""
+
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+USE = """
+import sys
+import ragen_envs
+import gymnasium
+extra = {m.partition(".")[0] for m in sys.modules} & {"torch", "rich", "jinja2", "ragen_bench"}
+assert not extra, extra
+for env_id in ragen_envs.IDS:
+    for split in ("train", "val", "test"):
+        env = gymnasium.make(env_id, split=split)
+        env.reset(seed=255)
+        env.step("<think></think><answer>Up</answer>")
+print("played", len(ragen_envs.IDS))
+"""
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory):
+    """The interpreter of a fresh environment that holds the wheel and its dependencies only."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(ROOT)]
+    subprocess.run(build, check=True)
+    [wheel] = folder.glob("*.whl")
+    venv.create(folder / "venv", with_pip=True)
+    python = folder / "venv" / "bin" / "python"
+    constraints = ROOT / "constraints.txt"
+    install = [python, "-m", "pip", "install", "-q", "-c", constraints, wheel]
+    subprocess.run([str(part) for part in install], check=True)
+    return python
+
+
+def run(python, *arguments, cwd):
+    return subprocess.run([python, *arguments], cwd=cwd, capture_output=True, text=True)
+
+
+def test_the_environments_need_gymnasium_and_numpy_alone(python, tmp_path):
+    done = run(python, "-W", "error", "-c", USE, cwd=tmp_path)
+    assert done.stderr == ""
+    assert done.stdout == "played 12\n"
+    listed = run(python, "-m", "pip", "list", "--format=freeze", cwd=tmp_path).stdout
+    names = {line.partition("==")[0].lower() for line in listed.splitlines()}
+    assert names <= {
+        "ragen-bench", "gymnasium", "numpy", "pip", "setuptools",
+        # what Gymnasium itself needs
+        "cloudpickle", "farama-notifications", "typing_extensions",
+    }  # fmt: skip
+
+
+def test_the_module_prefix_of_gymnasium_works(python, tmp_path):
+    code = "import gymnasium; gymnasium.make('ragen_envs:ragen/Sokoban-v0').reset(seed=0)"
+    assert run(python, "-c", code, cwd=tmp_path).returncode == 0
+
+
+def test_a_missing_extra_is_named_in_one_line(python, tmp_path):
+    for arguments, extra in (
+        (["evaluate", "random"], "ragen-bench[bench]"),
+        (["evaluate", "smollm2-135m"], "ragen-bench[bench]"),
+    ):
+        done = run(python, "-m", "ragen_bench", *arguments, cwd=tmp_path)
+        assert done.returncode == 2
+        assert f"pip install '{extra}'" in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_list_and_play_need_no_extra(python, tmp_path):
+    assert "ragen/Sokoban-v0" in run(python, "-m", "ragen_bench", "list", cwd=tmp_path).stdout
