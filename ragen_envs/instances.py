@@ -7,8 +7,9 @@ No global random generator is read or written, so two processes, platforms or Nu
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from struct import unpack
 from typing import Literal, Protocol, TypeVar, get_args
 
 Split = Literal["train", "val", "test"]
@@ -17,8 +18,8 @@ HELD_OUT_SIZE = 256
 """Instances in each of val and test."""
 
 _WORD_BYTES = 8
-_BLOCK_WORDS = 21
-"""SHAKE-128 squeezes 168 bytes at a time, so a smaller block would cost the same."""
+_FIRST_BLOCK = 21
+"""SHAKE-128 squeezes 168 bytes at a time, so fewer words would cost the same."""
 _ATTEMPTS = 100 * HELD_OUT_SIZE
 _CANDIDATES = 4096
 """Tries that `draw` makes. Where one in ten gives a train instance, all failing has odds 1e-187."""
@@ -34,22 +35,24 @@ class Stream:
         labels: what the stream is for, such as the environment's name, the split and the seed.
     """
 
-    __slots__ = ("_at", "_bytes", "_hash")
+    __slots__ = ("_words",)
 
     def __init__(self, *labels: str | int) -> None:
         texts = [str(label) for label in labels]
-        self._hash = hashlib.shake_128("".join(f"{len(t)}:{t}" for t in texts).encode())
-        self._bytes = self._hash.digest(_BLOCK_WORDS * _WORD_BYTES)
-        self._at = 0
+        source = hashlib.shake_128("".join([f"{len(t)}:{t}" for t in texts]).encode())
+        self._words = chain.from_iterable(_blocks(source.digest))
 
     def word(self) -> int:
         """Return the next 64 random bits as an int."""
-        start = self._at
-        self._at = end = start + _WORD_BYTES
-        if end > len(self._bytes):
-            # An extendable-output function gives the same prefix at every length.
-            self._bytes = self._hash.digest(2 * len(self._bytes))
-        return int.from_bytes(self._bytes[start:end], "little")
+        return next(self._words)
+
+    def words(self, count: int) -> list[int]:
+        """Return what so many calls of `word` would, in less time."""
+        return list(islice(self._words, count))
+
+    def rolls(self, bound: int, count: int) -> list[int]:
+        """Return what so many calls of `below` would, for a bound that it takes, in less time."""
+        return [word * bound >> 64 for word in islice(self._words, count)]
 
     def below(self, bound: int) -> int:
         """Return an int in [0, bound), uniform to within bound / 2**64.
@@ -59,7 +62,7 @@ class Stream:
         """
         if not 1 <= bound <= 1 << 32:
             raise ValueError(f"bound must be between 1 and 2**32, got {bound}")
-        return self.word() * bound >> 64
+        return next(self._words) * bound >> 64
 
     def sample(self, population: Iterable[int], count: int) -> list[int]:
         """Return count different members in random order (a partial Fisher-Yates shuffle).
@@ -74,6 +77,16 @@ class Stream:
             j = i + self.below(len(pool) - i)
             pool[i], pool[j] = pool[j], pool[i]
         return pool[:count]
+
+
+def _blocks(digest: Callable[[int], bytes]) -> Iterator[tuple[int, ...]]:
+    """Yield the words of an extendable-output function, a block four times as long each time."""
+    done, words = 0, _FIRST_BLOCK
+    while True:
+        # The output has the same prefix at every length.
+        yield unpack(f"<{words}Q", digest(done + words * _WORD_BYTES)[done:])
+        done += words * _WORD_BYTES
+        words *= 4
 
 
 def content_hash(game: str, canonical: bytes) -> str:

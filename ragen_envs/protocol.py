@@ -83,7 +83,7 @@ class ActionReader:
 
     def read(self, answer: str, response_format: ResponseFormat) -> Parsed:
         """Return what the answer says. Never raises on a str."""
-        body = body_of(answer, response_format)
+        body = answer if response_format == "plain" else body_of(answer, response_format)
         if body is None:
             return BROKEN
         parsed = self._cache.get(body)

@@ -23,32 +23,31 @@ def canonical_grid(grid: str, blank: str | None = None) -> bytes:
         rows = _cropped(rows, blank)
     height, width = len(rows), len(rows[0])
     cells = "".join(rows)
-    if height == width:
-        images = ["".join(image(cells)) for image in _images(height, width, False)]
-    else:
-        # Only the images that lie the long way round can be the least.
-        images = ["".join(image(cells)) for image in _images(height, width, height < width)]
-        height, width = max(height, width), min(height, width)
-    return f"{height}x{width}:{min(images)}".encode()
+    # Of an oblong only the images that lie the long way round can be the least.
+    images = ["".join(image(cells)) for image in _images(height, width, height < width)]
+    least = min(images + [image[::-1] for image in images])
+    return f"{max(height, width)}x{min(height, width)}:{least}".encode()
 
 
 def _cropped(rows: list[str], blank: str) -> list[str]:
     kept = [i for i, row in enumerate(rows) if row.strip(blank)]
     rows = rows[kept[0] : kept[-1] + 1] if kept else rows[:1]
-    left = min(len(row) - len(row.lstrip(blank)) for row in rows)
-    right = max(len(row.rstrip(blank)) for row in rows)
+    left = len(rows[0]) - max([len(row.lstrip(blank)) for row in rows])
+    right = max([len(row.rstrip(blank)) for row in rows])
     return [row[left : max(right, left + 1)] for row in rows]
 
 
 @lru_cache(maxsize=256)
 def _images(height: int, width: int, transpose: bool) -> tuple[itemgetter[Any], ...]:
-    """Return getters for the images of a grid: 8 for a square, else the 4 of one orientation."""
+    """Return getters for the images of a grid: 4 for a square, else the 2 of one orientation.
+
+    As many again are these read backwards, since that is half a turn.
+    """
     index = [[y * width + x for x in range(width)] for y in range(height)]
     transposed = [list(column) for column in zip(*index, strict=True)]
     bases = [index, transposed] if height == width else [transposed if transpose else index]
-    getters = []
-    for base in bases:
-        for rows in (base, base[::-1]):
-            for image in (rows, [row[::-1] for row in rows]):
-                getters.append(itemgetter(*(i for row in image for i in row)))
-    return tuple(getters)
+    return tuple(
+        itemgetter(*(i for row in image for i in row))
+        for base in bases
+        for image in (base, base[::-1])
+    )

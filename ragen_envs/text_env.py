@@ -14,8 +14,10 @@ from functools import lru_cache
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import gymnasium
+import numpy as np
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Text
+from gymnasium.utils.seeding import np_random
 
 from ragen_envs.held_out import load
 from ragen_envs.instances import HELD_OUT_SIZE, SPLITS, Instance, Split, Stream, draw
@@ -86,6 +88,24 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
         ValueError: for an argument that is none of these.
     """
 
+    # What every step reads and writes: slots stay fast after a copy, `__dict__` does not.
+    __slots__ = (
+        "_actions_left",
+        "_frame",
+        "_generator",
+        "_index",
+        "_instance",
+        "_legal",
+        "_reader",
+        "_reset_info",
+        "_rollout",
+        "_running",
+        "_success",
+        "_terminated",
+        "_turn",
+        "budget",
+        "response_format",
+    )
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}
     variants: ClassVar[Mapping[str, Any]]
     game: ClassVar[str]
@@ -111,6 +131,8 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
         self.action_space = Text(MAX_ACTION, min_length=0, charset=PRINTABLE)
         self._running = False
         self._instance: I | None = None
+        self._frame: tuple[str, str] | None = None
+        self._generator: np.random.Generator | None = None
 
     # What a game provides.
 
@@ -145,7 +167,10 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
 
     @abstractmethod
     def _rules(self) -> str:
-        """Return the rules, symbols and actions, as the first observation states them."""
+        """Return the rules, symbols and actions, as the first observation states them.
+
+        They are those of the variant: asked for once, they stand before every instance.
+        """
 
     @abstractmethod
     def _state(self) -> str:
@@ -188,7 +213,7 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
         Raises:
             ValueError: for an option that is not known.
         """
-        super().reset(seed=seed)
+        self._seed(seed)
         rollout = _rollout_of(options)
         if seed is None:
             bound = 1 << 62 if self.split == "train" else HELD_OUT_SIZE
@@ -203,14 +228,12 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
         self._running = True
         self._terminated = self._success = False
         self._reader = self._begin(instance)
-        self._episode_info = {
-            "instance": instance.digest,
-            "index": self._index,
-            **self._oracle(instance),
-        }
         self._legal = self._reader.actions
-        first = f"{self._rules()}\n\n{self._state()}\n\n{self._instructions()}"
-        return first, self._info(BROKEN, effective=False)
+        self._reset_info = self._info_at_reset(instance)
+        if self._frame is None:
+            self._frame = f"{self._rules()}\n\n", f"\n\n{self._instructions()}"
+        before, after = self._frame
+        return before + self._state() + after, self._reset_info.copy()
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Take one answer: run its valid actions in order, within the budgets.
@@ -230,12 +253,12 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
             raise ResetNeeded("the episode is over or never began: call reset() before step()")
         if not isinstance(action, str):
             raise TypeError(f"an answer is a str, got {type(action).__name__}")
-        parsed = self._reader.read(action, self.response_format)
-        budget = self.budget
-        actions = parsed.actions
+        reader, budget = self._reader, self.budget
+        parsed = reader.read(action, self.response_format)
+        _, actions, actions_valid, _ = parsed
         if len(actions) > 1:
             actions = actions[: self.actions_this_turn]
-        points: float = 0 if parsed.actions_valid else -budget.penalty
+        points: float = 0 if actions_valid else -budget.penalty
         effective = False
         ran = 0
         for move in actions:
@@ -254,7 +277,7 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
             self._running = False
             self._legal = ()
         reward = points / 100
-        told = feedback(parsed, self._reader.actions, ran, reward, budget.max_turns - turn, left)
+        told = feedback(parsed, reader.actions, ran, reward, budget.max_turns - turn, left)
         observation = f"{told}\n{self._state()}"
         return observation, reward, terminated, truncated, self._info(parsed, effective)
 
@@ -269,6 +292,23 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
         if self._instance is None:
             raise ResetNeeded("call reset() before render()")
         return self._state()
+
+    def _seed(self, seed: int | None) -> None:
+        if type(seed) is int and seed >= 0:
+            self._generator, self._np_random_seed = None, seed
+        else:
+            super().reset(seed=seed)  # which knows all that may be wrong with a seed
+
+    @property
+    def _np_random(self) -> np.random.Generator | None:
+        """Gymnasium's generator, made when it is first asked for: that takes half of a reset."""
+        if self._generator is None and self._np_random_seed is not None:
+            self._generator, _ = np_random(self._np_random_seed)
+        return self._generator
+
+    @_np_random.setter
+    def _np_random(self, generator: np.random.Generator | None) -> None:
+        self._generator = generator
 
     # What the games and the policies may use.
 
@@ -314,19 +354,33 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
     def _instructions(self) -> str:
         return instructions(self._example, self.response_format)
 
-    def _info(self, parsed: Parsed, effective: bool) -> dict[str, Any]:
+    def _info_at_reset(self, instance: I) -> dict[str, Any]:
         return {
-            "success": self._success,
+            "success": False,
             "score": self._score(),
-            "format_is_valid": parsed.format_valid,
-            "action_is_valid": parsed.actions_valid,
-            "action_is_effective": effective,
-            "answer_is_example": parsed.is_example,
+            "format_is_valid": BROKEN.format_valid,
+            "action_is_valid": BROKEN.actions_valid,
+            "action_is_effective": False,
+            "answer_is_example": BROKEN.is_example,
             "legal_actions": self._legal,
             "turn": self._turn,
             "actions_left": self._actions_left,
-            **self._episode_info,
+            "instance": instance.digest,
+            "index": self._index,
+            **self._oracle(instance),
         }
+
+    def _info(self, parsed: Parsed, effective: bool) -> dict[str, Any]:
+        info = self._reset_info.copy()  # a third faster than a new dict
+        info["success"] = self._success
+        info["score"] = self._score()
+        # Unpacked, which is faster than four named fields.
+        info["format_is_valid"], _, info["action_is_valid"], info["answer_is_example"] = parsed
+        info["action_is_effective"] = effective
+        info["legal_actions"] = self._legal
+        info["turn"] = self._turn
+        info["actions_left"] = self._actions_left
+        return info
 
     @classmethod
     def _variant(cls, variant: Any) -> Any:

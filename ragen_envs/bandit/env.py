@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from ragen_envs.bandit.names import BOLD, STEADY, part_of
 from ragen_envs.instances import Stream, content_hash
@@ -30,7 +31,7 @@ class NamedArms:
         """Which of the two names is the steady one."""
         return 0 if self.names[0] in STEADY else 1
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """The content hash, equal for both orders."""
         return content_hash("bandit", "/".join(sorted(self.names)).encode())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from ragen_envs.instances import Stream, content_hash, partition_of
 from ragen_envs.protocol import ActionReader
@@ -15,6 +16,7 @@ WIN_POINTS = 100
 _PERCENTAGES = tuple(range(5, 100, 5))
 _LEAST_GAP = 10
 """Percentage points between the best arm and the next: below, twenty pulls show nothing."""
+_NO_PULLS = [f"{colour} 0 of 0" for colour in COLOURS]
 _READERS = {n: ActionReader(COLOURS[:n], EXAMPLE) for n in range(2, len(COLOURS) + 1)}
 
 
@@ -24,7 +26,7 @@ class Arms:
 
     percentages: tuple[int, ...]
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """The content hash, equal for all orders."""
         return content_hash(
@@ -104,32 +106,32 @@ class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
         return Arms(tuple(map(int, body.split())))
 
     def _begin(self, instance: Arms) -> ActionReader:
-        self._percentages = instance.percentages
-        self._best = instance.percentages.index(max(instance.percentages))
-        arms = len(instance.percentages)
+        chances = self._percentages = instance.percentages
+        arms, pulls = len(chances), self.budget.max_actions
         self._names = COLOURS[:arms]
-        noise = self._dynamics()
-        pulls = self.budget.max_actions
-        self._rolls = [[noise.below(100) for _ in range(pulls)] for _ in range(arms)]
+        self._best, self._worst = chances.index(max(chances)), min(chances)
+        self._most = pulls * (chances[self._best] - self._worst)
+        self._gained = 0
+        # A word becomes a roll below 100 when it is needed: most never are.
+        self._words = self._dynamics().words(arms * pulls)
         self._pulls, self._wins = [0] * arms, [0] * arms
+        self._counts = _NO_PULLS[:arms]
         return _READERS[arms]
 
     def _apply(self, action: int) -> tuple[int, bool]:
-        wins = self._rolls[action][self._pulls[action]] < self._percentages[action]
-        self._pulls[action] += 1
-        self._wins[action] += wins
         pulls = self.budget.max_actions
+        chance, pulled = self._percentages[action], self._pulls[action]
+        wins = self._words[action * pulls + pulled] * 100 >> 64 < chance
+        self._pulls[action] = pulled + 1
+        self._wins[action] += wins
+        self._gained += chance - self._worst
+        self._counts[action] = f"{self._names[action]} {self._wins[action]} of {pulled + 1}"
         self._success = 2 * self._pulls[self._best] > pulls
         self._terminated = sum(self._pulls) == pulls
         return WIN_POINTS * wins, True
 
     def _score(self) -> float:
-        worst = min(self._percentages)
-        gained: int = sum(
-            pulls * (p - worst) for pulls, p in zip(self._pulls, self._percentages, strict=True)
-        )
-        most = self.budget.max_actions * (self._percentages[self._best] - worst)
-        return round(gained / most, 9)
+        return round(self._gained / self._most, 9)
 
     def _rules(self) -> str:
         budget = self.budget
@@ -140,8 +142,7 @@ class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
         )
 
     def _state(self) -> str:
-        counts = zip(self._names, self._wins, self._pulls, strict=True)
-        return "Wins so far: " + ", ".join(f"{n} {w} of {p}" for n, w, p in counts) + "."
+        return f"Wins so far: {', '.join(self._counts)}."
 
     def _oracle(self, instance: Arms) -> dict[str, float]:
         return {"ceiling": 1.0}

@@ -81,6 +81,16 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
     ```
     """  # noqa: E501 (a Markdown table has one row a line)
 
+    __slots__ = (
+        "_board",
+        "_lake",
+        "_neighbours",
+        "_player",
+        "_squares",
+        "_taken",
+        "_text",
+        "_turns_aside",
+    )
     variants = VARIANTS
     game = GAME
     held_out_files = "maps/{name}-{split}.txt"
@@ -106,9 +116,10 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
         self._squares = instance.map
         self._neighbours = instance.neighbours
         self._board = Board(instance, self.variant.vocabulary)
-        noise, slip = self._dynamics(), self.variant.slip
-        total = slip.total
-        self._turns_aside = [slip.turn(noise.below(total)) for _ in range(self.budget.max_actions)]
+        self._text = ""
+        slip = self.variant.slip
+        rolls = self._dynamics().rolls(slip.total, self.budget.max_actions)
+        self._turns_aside = [slip.turns[roll] for roll in rolls]
         self._taken = 0
         return self._actions
 
@@ -116,7 +127,9 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
         player = self._neighbours[self._player][(action + self._turns_aside[self._taken]) & 3]
         self._taken += 1
         changed = player != self._player
-        self._player = player
+        if changed:
+            self._player = player
+            self._text = ""
         square = self._squares[player]
         if square == "G":
             self._terminated = self._success = True
@@ -129,10 +142,11 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
         return text.rules(self.variant.vocabulary, self.variant.slip, self.budget)
 
     def _state(self) -> str:
-        grid = self._board.draw(self._player)
-        if self.variant.coordinates:
-            return f"{grid}\n{self._board.coordinates(self._player)}"
-        return grid
+        if not self._text:  # drawn anew only if the player moved
+            self._text = self._board.draw(self._player)
+            if self.variant.coordinates:
+                self._text += "\n" + self._board.coordinates(self._player)
+        return self._text
 
     def _oracle(self, instance: Lake) -> dict[str, float]:
         assert instance.shortest_path is not None

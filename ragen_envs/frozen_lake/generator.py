@@ -27,7 +27,7 @@ class Generator:
         """Yield lakes, each a pure function of the stream, and None where a try gave none."""
         size = self.size
         while True:
-            squares = ["H" if stream.below(_HOLE_ODDS) == 0 else "F" for _ in range(size * size)]
+            squares = ["F" if roll else "H" for roll in stream.rolls(_HOLE_ODDS, size * size)]
             start, goal = stream.sample(range(size * size), 2)
             squares[start], squares[goal] = "S", "G"
             rows = ["".join(squares[i : i + size]) for i in range(0, size * size, size)]

@@ -33,6 +33,11 @@ class Slip:
         """The sum of the three weights."""
         return self.intended + 2 * self.aside
 
+    @cached_property
+    def turns(self) -> tuple[int, ...]:
+        """What `turn` gives for each roll."""
+        return tuple(map(self.turn, range(self.total)))
+
     def turn(self, roll: int) -> int:
         """Return the quarter turns (0, 1 or 3) that a roll in [0, total) gives a step."""
         if roll < self.intended:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ragen_envs.frozen_lake.rules import ACTIONS, Lake, Slip
+from ragen_envs.places import place_names
 from ragen_envs.text_env import Budget
 
 
@@ -67,9 +68,9 @@ class Board:
             "G": v.goal,
         }
         self._empty = lake.map.translate(str.maketrans(letters))
-        self._stride = lake.map.index("\n") + 1
+        self._names = place_names(len(lake.map), lake.map.index("\n") + 1)
         self._player = {v.frozen: v.player, v.hole: v.player_in_hole, v.goal: v.player_on_goal}
-        self._others = f"goal {self._places(v.goal)}; holes {self._places(v.hole) or 'none'}."
+        self._goal, self._hole = lake.map.index("G"), v.hole
 
     def draw(self, player: int) -> str:
         """Return the grid."""
@@ -78,9 +79,11 @@ class Board:
 
     def coordinates(self, player: int) -> str:
         """Return a line that names the squares of the player, the goal and the holes."""
-        y, x = divmod(player, self._stride)
-        return f"(row, column) from the top left, counted from 0: you ({y}, {x}); {self._others}"
+        you = self._names[player]
+        return f"(row, column) from the top left, counted from 0: you {you}; {self._others}"
 
-    def _places(self, symbol: str) -> str:
-        squares = [divmod(i, self._stride) for i, s in enumerate(self._empty) if s == symbol]
-        return " ".join(f"({y}, {x})" for y, x in squares)
+    @cached_property
+    def _others(self) -> str:
+        squares = zip(self._names, self._empty, strict=True)
+        holes = " ".join([name for name, symbol in squares if symbol == self._hole])
+        return f"goal {self._names[self._goal]}; holes {holes or 'none'}."

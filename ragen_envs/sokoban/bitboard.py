@@ -82,6 +82,12 @@ class Bitboard:
             (cells & self._not_first_column) >> 1,
         )
 
+    def grown(self, cells: CellSet) -> CellSet:
+        """Return the cells and all beside them; perhaps some beyond the last row too."""
+        width = self.width
+        aside = (cells & self._not_last_column) << 1 | (cells & self._not_first_column) >> 1
+        return cells | cells << width | cells >> width | aside
+
     def with_box_on(self, cells: Sequence[int]) -> StateSet:
         """Return the states in which some box stands on one of the cells."""
         states = 0

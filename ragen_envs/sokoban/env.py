@@ -74,6 +74,7 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
     ```
     """  # noqa: E501 (a Markdown table has one row a line)
 
+    __slots__ = ("_board", "_boxes", "_level", "_player", "_steps", "_targets", "_text", "_walls")
     variants = VARIANTS
     game = GAME
     held_out_files = "levels/{name}-{split}.xsb"
@@ -98,6 +99,7 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
         self._walls, self._targets, self._steps = instance.walls, instance.targets, instance.steps
         self._player, self._boxes = instance.player, instance.boxes
         self._board = Board(instance, self.variant.vocabulary)
+        self._text = ""
         return self._actions
 
     def _apply(self, action: int) -> tuple[int, bool]:
@@ -105,6 +107,7 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
         if player == self._player:
             return MOVE_POINTS, False
         self._player = player
+        self._text = ""
         if boxes == self._boxes:
             return MOVE_POINTS, True
         targets = self._targets
@@ -127,10 +130,11 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
         )
 
     def _state(self) -> str:
-        grid = self._board.draw(self._player, self._boxes)
-        if self.variant.coordinates:
-            return f"{grid}\n{self._board.coordinates(self._player, self._boxes)}"
-        return grid
+        if not self._text:  # drawn anew only if something moved
+            self._text = self._board.draw(self._player, self._boxes)
+            if self.variant.coordinates:
+                self._text += "\n" + self._board.coordinates(self._player, self._boxes)
+        return self._text
 
     def _oracle(self, instance: Level) -> dict[str, float]:
         return {"ceiling": 1.0, "optimal_length": instance.optimal_length}

@@ -18,6 +18,7 @@ from ragen_envs.sokoban.rules import Level
 _PICKS_PER_ROOM = 4
 _SHORTEST = 3
 """Moves in the shortest solution that a level may have."""
+_ROOM = str.maketrans("01", "# ")
 
 
 @dataclass(frozen=True)
@@ -82,10 +83,7 @@ def _room(stream: Stream, board: Bitboard) -> CellSet:
         return 0
     region = 1 << nth_bit(floor, stream.below(floor.bit_count()), board.cells)
     while True:
-        grown = region
-        for shifted in board.neighbours(region):
-            grown |= shifted
-        grown &= floor
+        grown = board.grown(region) & floor
         if grown == region:
             return region
         region = grown
@@ -97,10 +95,12 @@ def _targets(stream: Stream, board: Bitboard, floor: CellSet) -> list[int]:
     Only cells count from which a box can be pulled, with a straight line of two floor cells beside.
     """
     candidates = 0
+    targets: list[int] = []
+    if floor.bit_count() * 2 < board.cells:
+        return targets
     for i, beside in enumerate(board.neighbours(floor)):
         candidates |= floor & board.neighbours(floor & beside)[i]
-    targets: list[int] = []
-    if floor.bit_count() * 2 < board.cells or candidates.bit_count() < board.boxes:
+    if candidates.bit_count() < board.boxes:
         return targets
     for _ in range(board.boxes):
         target = nth_bit(candidates, stream.below(candidates.bit_count()), board.cells)
@@ -128,7 +128,7 @@ def _one_push_away(board: Bitboard, targets: tuple[int, ...]) -> list[int]:
 def _xsb(
     board: Bitboard, floor: CellSet, targets: Sequence[int], player: int, boxes: Sequence[int]
 ) -> str:
-    cells = [" " if floor >> i & 1 else "#" for i in range(board.cells)]
+    cells = list(f"{floor:0{board.cells}b}"[::-1].translate(_ROOM))
     for target in targets:
         cells[target] = "."
     for box in boxes:

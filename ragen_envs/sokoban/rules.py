@@ -15,7 +15,13 @@ from ragen_envs.symmetry import canonical_grid
 ACTIONS = ("Up", "Down", "Left", "Right")
 GAME = "sokoban"
 
-_PLAYER, _BOX, _TARGET, _WALL = "@+", "$*", ".+*", "#"
+
+def _digits(symbols: str) -> bytes:
+    """Return the table that turns the symbols into the digit 1 and everything else into 0."""
+    return bytes(ord("1") if chr(i) in symbols else ord("0") for i in range(256))
+
+
+_PLAYER, _BOX, _TARGET, _WALL = map(_digits, ("@+", "$*", ".+*", "#"))
 
 
 @dataclass(frozen=True)
@@ -71,8 +77,9 @@ class Level:
         """The part of all levels that this one belongs to."""
         return partition_of(self.digest)
 
-    def _squares(self, symbols: str) -> int:
-        return sum(1 << i for i, symbol in enumerate(self.xsb) if symbol in symbols)
+    def _squares(self, digits: bytes) -> int:
+        # Read as a binary number, backwards, since the first square is the lowest bit.
+        return int(self.xsb.encode("ascii", "replace")[::-1].translate(digits), 2)
 
 
 def move(walls: int, player: int, boxes: int, step: int) -> tuple[int, int]:

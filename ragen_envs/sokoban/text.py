@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from ragen_envs.places import place_names
 from ragen_envs.sokoban.rules import ACTIONS, Level
 
 _XSB = "# .$*@+"
@@ -81,30 +82,40 @@ class Board:
         self._box_codes = v.box.encode()[0], box_on_target.encode()[0]
         self._player_codes = v.player.encode()[0], v.player_on_target.encode()[0]
         nobody = level.xsb.translate(_WITHOUT_PIECES)
-        self._empty = nobody.translate(v.table).encode("ascii")
+        self._empty = bytearray(nobody.translate(v.table).encode("ascii"))
         self._targets = level.targets
-        self._stride = level.stride
+        self._names = place_names(len(level.xsb), level.stride)
 
     def draw(self, player: int, boxes: int) -> str:
         """Return the grid."""
         targets = self._targets
-        squares = bytearray(self._empty)
+        squares = self._empty.copy()
         squares[player] = self._player_codes[targets >> player & 1]
-        while boxes:
-            square = boxes.bit_length() - 1
+        left = boxes
+        while left:
+            square = left.bit_length() - 1
             squares[square] = self._box_codes[targets >> square & 1]
-            boxes ^= 1 << square
+            left ^= 1 << square
         grid = squares.decode()
-        return grid.replace(_STAND_IN, self._box_on_target) if self._replaced else grid
+        if self._replaced and boxes & targets:
+            return grid.replace(_STAND_IN, self._box_on_target)
+        return grid
 
     def coordinates(self, player: int, boxes: int) -> str:
         """Return a line that names the squares of the player, the boxes and the targets."""
-        you = self._places(1 << player)
         return (
-            f"(row, column) from the top left, counted from 0: you {you}; "
-            f"boxes {self._places(boxes)}; targets {self._places(self._targets)}."
+            f"(row, column) from the top left, counted from 0: you {self._names[player]}; "
+            f"boxes {self._places(boxes)}; targets {self._target_places}."
         )
 
+    @cached_property
+    def _target_places(self) -> str:
+        return self._places(self._targets)
+
     def _places(self, squares: int) -> str:
-        places = [divmod(i, self._stride) for i in range(squares.bit_length()) if squares >> i & 1]
-        return " ".join(f"({y}, {x})" for y, x in places)
+        names = []
+        while squares:
+            lowest = squares & -squares
+            names.append(self._names[lowest.bit_length() - 1])
+            squares ^= lowest
+        return " ".join(names)

@@ -1,0 +1,11 @@
+"""How the squares of a grid are called where a text gives coordinates."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+
+@lru_cache(maxsize=64)
+def place_names(squares: int, stride: int) -> tuple[str, ...]:
+    """Return "(row, column)" for each square, numbered along rows that are a stride apart."""
+    return tuple(f"({i // stride}, {i % stride})" for i in range(squares))
