@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
-from itertools import pairwise
 
 import gymnasium
 import numpy as np
@@ -94,11 +93,6 @@ def contingency(pairs: Iterable[tuple[object, object]]) -> float:
         for row in rows
         for column in columns
     )
-
-
-def increasing(values: Sequence[float]) -> bool:
-    """Return whether every value is larger than the one before."""
-    return all(a < b for a, b in pairwise(values))
 
 
 def state_in(first_observation: str) -> str:
