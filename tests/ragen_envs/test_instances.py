@@ -35,6 +35,17 @@ def test_words_are_those_of_shake_128_over_the_labels(given_labels, count):
     assert [stream.word() for _ in range(count)] == expected
 
 
+@given(st.lists(st.tuples(st.sampled_from(["words", "rolls"]), st.integers(0, 60)), max_size=8))
+def test_many_at_once_are_as_many_one_by_one(calls):
+    stream, single = Stream("many"), Stream("many")
+    for call, count in calls:
+        if call == "words":
+            assert stream.words(count) == [single.word() for _ in range(count)]
+        else:
+            assert stream.rolls(7, count) == [single.below(7) for _ in range(count)]
+    assert stream.word() == single.word()
+
+
 def test_the_first_words_are_pinned():
     # Another number on another platform or Python would mean other levels there.
     stream = Stream("instance", "Sokoban-v0", "train", 0)

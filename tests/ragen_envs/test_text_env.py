@@ -5,7 +5,9 @@ success and Lose ends it without; each action is worth a point of its own.
 """
 
 import copy
+import gc
 import pickle
+import tracemalloc
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -402,6 +404,61 @@ def test_train_seeds_do_not_wrap():
     env = SokobanEnv("Sokoban-v0")
     assert env.reset(seed=256)[1]["index"] == 256
     assert env.reset(seed=256)[1]["instance"] != env.reset(seed=0)[1]["instance"]
+
+
+def test_a_changed_info_changes_no_later_one():
+    env, other = count(), count()
+    _, info = env.reset(seed=0)
+    other.reset(seed=0)
+    for answer in ("Up", "fly", "Stay"):
+        info.clear()
+        info["instance"] = info["ceiling"] = "mine"
+        info = env.step(answer)[4]
+        assert info == other.step(answer)[4]
+    assert env.reset(seed=0)[1] == other.reset(seed=0)[1]
+
+
+def test_np_random_is_that_of_gymnasium():
+    env = count()
+    env.reset(seed=11)
+    assert env.np_random_seed == 11
+    expected = gymnasium.utils.seeding.np_random(11)[0]
+    assert env.np_random.integers(1 << 62, size=5).tolist() == (
+        expected.integers(1 << 62, size=5).tolist()
+    )
+    # A seed starts it afresh, no seed goes on with it, and one from outside is used.
+    env.reset(seed=11)
+    expected = gymnasium.utils.seeding.np_random(11)[0]
+    for _ in range(3):
+        index, rollout = (int(expected.integers(1 << 62)) for _ in range(2))
+        assert env.reset()[1]["index"] == index
+        noise = env.noise
+        env._index, env._rollout = index, rollout
+        assert env._dynamics().word() == noise
+    env.np_random = np.random.default_rng(5)
+    assert env.reset()[1]["index"] == int(np.random.default_rng(5).integers(1 << 62))
+    assert env.np_random_seed == -1
+
+
+def test_an_environment_that_was_never_seeded_is_seeded_by_the_system():
+    assert count().reset()[1]["index"] != count().reset()[1]["index"]
+
+
+@pytest.mark.xfail(strict=True, reason="feedback() keeps the actions of the last 4,096 answers")
+def test_long_answers_are_not_kept():
+    env = count()
+    env.reset(seed=0)
+    env.step("Up")
+    tracemalloc.start()
+    try:
+        for n in range(20):
+            env.reset(seed=0)
+            env.step("Up || " * (50_000 + n) + "Stay")
+        gc.collect()
+        kept = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert kept < 1_000_000
 
 
 def test_rendering():
