@@ -1,7 +1,7 @@
 import time
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ragen_envs.protocol import (
@@ -26,7 +26,8 @@ fragments = st.sampled_from(
     [*TAGS, *ACTIONS, *PIECES, "||", "|", " ", "\n", "\u2003", "\x00", "\ud800"]
 )
 soup = st.lists(fragments, max_size=12).map("".join)
-framed = st.tuples(soup, soup, st.sampled_from(["", " ", "\n\t", "x"])).map(
+tidy = st.lists(fragments.filter(lambda f: f not in TAGS), max_size=12).map("".join)
+framed = st.tuples(soup | tidy, soup | tidy, st.sampled_from(["", " ", "\n\t", "x"])).map(
     lambda t: f"{t[2]}<think>{t[0]}</think>{t[2]}<answer>{t[1]}</answer>{t[2]}"
 )
 bare = st.tuples(soup, st.sampled_from(["", " \n", "x"])).map(
@@ -66,6 +67,7 @@ def reference_read(answer, response_format):
     return Parsed(True, tuple(known), len(known) == len(words), words == ["action", "action"])
 
 
+@settings(max_examples=1_000)
 @given(answers, st.sampled_from(RESPONSE_FORMATS))
 @example("<answer>", "answer")
 @example("<think></think><answer></answer>", "think")
@@ -83,6 +85,8 @@ def test_reading_agrees_with_a_reference_that_uses_no_regular_expression(answer,
         ("<think>go</think><answer>Up || Left</answer>", Parsed(True, (0, 2), True, False)),
         (" \n<think></think>\n\n<answer> up||RIGHT </answer>\n", Parsed(True, (0, 3), True, False)),
         ("<think>a < b</think><answer>Down</answer>", Parsed(True, (1,), True, False)),
+        ("<think>1\n\n2</think><answer>Up\n||\nUp</answer>", Parsed(True, (0, 0), True, False)),
+        ("<think>\r\n\0</think><answer>Up</answer>", Parsed(True, (0,), True, False)),
         ("<think>a</think><answer>Up || fly</answer>", Parsed(True, (0,), False, False)),
         ("<think>a</think><answer>Up ||</answer>", Parsed(True, (0,), False, False)),
         ("<think>a</think><answer>Up | Up</answer>", Parsed(True, (), False, False)),

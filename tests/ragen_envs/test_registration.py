@@ -321,7 +321,7 @@ hostile = st.one_of(
 
 
 @pytest.mark.parametrize(("id_", "form"), ID_FORMATS)
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(answers=st.lists(hostile, min_size=1, max_size=6), seed=st.integers(0, 255))
 def test_every_id_survives_hostile_text(id_, form, answers, seed):
     env = make(id_, split="val", response_format=form)

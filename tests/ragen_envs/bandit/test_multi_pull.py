@@ -102,7 +102,7 @@ def test_one_pull_a_turn():
     assert observation.endswith(" of 1, Green 0 of 0, Red 0 of 0, Yellow 0 of 0, Purple 0 of 0.")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.integers(0, 255),
     st.integers(0, 99),

@@ -133,7 +133,7 @@ def test_start_and_goal_lie_anywhere():
             assert min(count[i] for i in orbit) > 150
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(2, 7), st.integers(2, 14), st.integers(0, 10**9))
 def test_every_size_gives_lakes_in_reach(size, longest, seed):
     generator = Generator(size, longest)

@@ -18,7 +18,7 @@ def ceiling_of(rows, slip, budget):
     return ceiling(Lake("\n".join(rows)), slip, budget)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
 @given(
     lakes(2, 3),
     st.sampled_from([Slip(), Slip(8, 1), Slip(1, 0), Slip(2, 3)]),
@@ -101,7 +101,7 @@ def test_nobody_beats_the_ceiling_over_many_lakes(name):
     assert abs(won - expected) < 4 * math.sqrt(variance)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.filter_too_much])
 @given(lakes(2, 4), st.sampled_from([Slip(), Slip(8, 1)]), st.integers(0, 10**6))
 def test_plans_are_worth_what_the_solver_says(rows, slip, seed):
     assume(reference.shortest(rows) is not None)

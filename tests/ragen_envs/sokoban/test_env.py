@@ -69,7 +69,7 @@ def test_held_out_states_are_the_shipped_levels(name, split):
         assert info["optimal_length"] == int(figures["optimal_length"])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.sampled_from(SOKOBAN),
     st.integers(0, 255),

@@ -125,7 +125,7 @@ def test_levels_vary():
     assert len({train_level("SokobanLarge-v0", seed).digest for seed in range(1_000)}) > 990
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.integers(4, 8),
     st.integers(4, 8),

@@ -27,7 +27,7 @@ def with_targets(plain, targets):
     return "".join(on[c] if i in targets else c for i, c in enumerate(plain))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(levels(2), st.lists(st.integers(0, 3), max_size=12))
 def test_distances_agree_with_brute_force(xsb, actions):
     level = Level(xsb, 0)
@@ -95,7 +95,6 @@ def test_the_nth_bit(size, seed):
 
 
 @given(st.integers(1, 5), st.integers(1, 5), st.integers(1, 3), st.integers(0, 10**6))
-@settings(deadline=None)
 def test_states_are_numbered_and_named_alike(height, width, boxes, seed):
     board = bitboard(height, width, boxes)
     if board.cells <= boxes:
