@@ -43,7 +43,7 @@ def main() -> int:
     differing = 0
     for path, text in held_out_files():
         if check:
-            same = path.is_file() and path.read_text(encoding="utf-8") == text
+            same = path.is_file() and path.read_bytes() == text.encode()
             differing += not same
             sys.stdout.write(f"{'same' if same else 'DIFFERS'}  {path.name}\n")
         else:

@@ -19,7 +19,7 @@ ResponseFormat = Literal["think", "answer", "plain"]
 RESPONSE_FORMATS: tuple[ResponseFormat, ...] = get_args(ResponseFormat)
 SEPARATOR = "||"
 STOP = "</answer>"
-"""The text after which nothing of an answer counts; engines stop generating here."""
+"""The end of an answer: engines stop generating here, and anything behind it breaks the form."""
 
 # Text without one of the four tags. Possessive, so that no answer costs more than one pass.
 _TEXT = r"[^<]*+(?:<(?!/?(?:think|answer)>)[^<]*+)*+"

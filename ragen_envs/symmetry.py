@@ -31,10 +31,12 @@ def canonical_grid(grid: str, blank: str | None = None) -> bytes:
 
 def _cropped(rows: list[str], blank: str) -> list[str]:
     kept = [i for i, row in enumerate(rows) if row.strip(blank)]
-    rows = rows[kept[0] : kept[-1] + 1] if kept else rows[:1]
+    if not kept:
+        return [blank]
+    rows = rows[kept[0] : kept[-1] + 1]
     left = len(rows[0]) - max([len(row.lstrip(blank)) for row in rows])
     right = max([len(row.rstrip(blank)) for row in rows])
-    return [row[left : max(right, left + 1)] for row in rows]
+    return [row[left:right] for row in rows]
 
 
 @lru_cache(maxsize=256)

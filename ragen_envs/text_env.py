@@ -130,6 +130,7 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
         self.observation_space = Text(MAX_OBSERVATION, charset=PRINTABLE | self._symbols())
         self.action_space = Text(MAX_ACTION, min_length=0, charset=PRINTABLE)
         self._running = False
+        self._legal: tuple[str, ...] = ()
         self._instance: I | None = None
         self._frame: tuple[str, str] | None = None
         self._generator: np.random.Generator | None = None
@@ -181,8 +182,8 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
         """Return the oracle's figures for `info`: `ceiling`, perhaps `optimal_length`."""
 
     @abstractmethod
-    def best_actions(self) -> tuple[str, ...]:
-        """Return the actions that the oracle would answer with in this turn."""
+    def _best_actions(self) -> tuple[str, ...]:
+        """Return the actions that the oracle would answer with in this turn, at least one."""
 
     _example: ClassVar[str]
     """The placeholder that stands for the actions in the instructions."""
@@ -211,7 +212,8 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
             The first observation (rules, answer format, state) and `info`.
 
         Raises:
-            ValueError: for an option that is not known.
+            ValueError: for a seed that is a bool, or an option that is not known.
+            gymnasium.error.Error: for another seed that is no int of at least 0.
         """
         self._seed(seed)
         rollout = _rollout_of(options)
@@ -220,7 +222,7 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
             seed = int(self.np_random.integers(bound))
             if rollout is None:
                 rollout = int(self.np_random.integers(1 << 62))
-        instance = self._find(seed)
+        instance = self._find(int(seed))
         self._instance = instance
         self._rollout = rollout or 0
         self._turn = 0
@@ -250,7 +252,7 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
             TypeError: if the answer is not a str.
         """
         if not self._running:
-            raise ResetNeeded("the episode is over or never began: call reset() before step()")
+            self._need_running()
         if not isinstance(action, str):
             raise TypeError(f"an answer is a str, got {type(action).__name__}")
         reader, budget = self._reader, self.budget
@@ -277,7 +279,11 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
             self._running = False
             self._legal = ()
         reward = points / 100
-        told = feedback(parsed, reader.actions, ran, reward, budget.max_turns - turn, left)
+        dropped = len(parsed.actions) - ran
+        did = reader.actions, actions[:ran], dropped
+        told = feedback(
+            parsed.format_valid, actions_valid, did, reward, budget.max_turns - turn, left
+        )
         observation = f"{told}\n{self._state()}"
         return observation, reward, terminated, truncated, self._info(parsed, effective)
 
@@ -294,6 +300,8 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
         return self._state()
 
     def _seed(self, seed: int | None) -> None:
+        if isinstance(seed, bool):
+            raise ValueError(f"a seed is an int of at least 0, got {seed}")
         if type(seed) is int and seed >= 0:
             self._generator, self._np_random_seed = None, seed
         else:
@@ -312,6 +320,15 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
 
     # What the games and the policies may use.
 
+    def best_actions(self) -> tuple[str, ...]:
+        """Return the actions that the oracle would answer with in this turn.
+
+        Raises:
+            ResetNeeded: before the first `reset` and after the end of an episode.
+        """
+        self._need_running()
+        return self._best_actions()
+
     @property
     def legal_actions(self) -> tuple[str, ...]:
         """The names of the actions that may be answered now; empty after the end."""
@@ -326,6 +343,10 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
     def turns_left(self) -> int:
         """How many answers may still be given."""
         return self.budget.max_turns - self._turn
+
+    def _need_running(self) -> None:
+        if not self._running:
+            raise ResetNeeded("the episode is over or never began: call reset() first")
 
     def _dynamics(self) -> Stream:
         """Return the stream of this rollout's noise, which knows nothing of the instance's."""
@@ -391,26 +412,32 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
 
 @lru_cache(maxsize=4096)
 def feedback(
-    parsed: Parsed, names: tuple[str, ...], ran: int, reward: float, turns: int, actions: int
+    format_valid: bool,
+    actions_valid: bool,
+    did: tuple[tuple[str, ...], tuple[int, ...], int],
+    reward: float,
+    turns: int,
+    actions: int,
 ) -> str:
     """Return the line that tells a player what became of an answer.
 
     Args:
-        parsed: what the answer said.
-        names: the names of the actions.
-        ran: how many of the answer's actions were run.
+        format_valid: whether the answer had the demanded form.
+        actions_valid: whether all actions in it were known.
+        did: the names of all actions, the numbers of those that ran, and how many were dropped.
         reward: the turn's reward.
         turns: turns left.
         actions: actions left.
     """
-    if not parsed.format_valid:
+    names, ran, dropped = did
+    if not format_valid:
         done = "The answer was not in the required form, so nothing was done."
     else:
-        done = f"Done: {', '.join(names[i] for i in parsed.actions[:ran]) or 'nothing'}."
-        if not parsed.actions_valid:
+        done = f"Done: {', '.join(names[i] for i in ran) or 'nothing'}."
+        if not actions_valid:
             done += " What is not an action was skipped."
-        if ran < len(parsed.actions):
-            done += f" The last {len(parsed.actions) - ran} not run."
+        if dropped:
+            done += f" The last {dropped} not run."
     return f"{done} Reward: {reward:g}. Left: {turns} turns, {actions} actions."
 
 
@@ -426,9 +453,9 @@ def _one_of(what: str, value: T, choices: Sequence[T]) -> T:
 def _rollout_of(options: dict[str, Any] | None) -> int | None:
     if not options:
         return None
-    unknown = set(options) - {"rollout"}
+    unknown = sorted((option for option in options if option != "rollout"), key=repr)
     if unknown:
-        raise ValueError(f"unknown reset options {sorted(unknown)}; the only one is 'rollout'")
+        raise ValueError(f"unknown reset options {unknown}; the only one is 'rollout'")
     rollout = options["rollout"]
     if isinstance(rollout, bool) or not isinstance(rollout, int) or rollout < 0:
         raise ValueError(f"the option 'rollout' is an int of at least 0, got {rollout!r}")

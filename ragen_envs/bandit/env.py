@@ -11,7 +11,7 @@ from ragen_envs.instances import Stream, content_hash
 from ragen_envs.protocol import ActionReader
 from ragen_envs.text_env import Budget, TextEnv
 
-EXAMPLE = "ARM"
+EXAMPLE = "ACTION"
 LOW_POINTS, HIGH_POINTS, HIGH_ODDS = 15, 100, 4
 """The low-risk arm pays 0.15 always, the high-risk arm 1 once in four pulls (RAGEN, appendix)."""
 
@@ -130,18 +130,18 @@ class BanditEnv(TextEnv[BanditVariant, NamedArms]):
 
     def _rules(self) -> str:
         return (
-            "You are at a machine with two arms and may pull one of them, once.\n"
+            "You are at a machine with two arms and may pull one of them, once. Each action "
+            "pulls the arm of that name.\n"
             "One arm pays a little every time. The other pays a lot, but seldom. "
             "Which is which, you have to judge by their names.\n"
             "Pull the arm that pays more on average."
         )
 
     def _state(self) -> str:
-        return f"Arms: {', '.join(self._names)}."
+        return f"Actions: {', '.join(self._names)}."
 
     def _oracle(self, instance: NamedArms) -> dict[str, float]:
         return {"ceiling": 1.0}
 
-    def best_actions(self) -> tuple[str, ...]:
-        """Return the high-risk arm."""
+    def _best_actions(self) -> tuple[str, ...]:
         return (self._names[self._high],)

@@ -10,7 +10,7 @@ from ragen_envs.instances import Stream, content_hash, partition_of
 from ragen_envs.protocol import ActionReader
 from ragen_envs.text_env import Budget, TextEnv
 
-EXAMPLE = "ARM"
+EXAMPLE = "ACTION"
 COLOURS = ("Blue", "Green", "Red", "Yellow", "Purple")
 WIN_POINTS = 100
 _PERCENTAGES = tuple(range(5, 100, 5))
@@ -136,7 +136,8 @@ class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
     def _rules(self) -> str:
         budget = self.budget
         return (
-            f"You are at a machine with {len(self._names)} arms: {', '.join(self._names)}.\n"
+            f"You are at a machine with {len(self._names)} arms. Each action pulls one.\n"
+            f"Actions: {', '.join(self._names)}.\n"
             "Each arm wins with a chance of its own, which never changes. A win pays 1, a loss 0.\n"
             f"You have {budget.max_turns} turns with one pull each. Win as often as you can."
         )
@@ -147,6 +148,5 @@ class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
     def _oracle(self, instance: Arms) -> dict[str, float]:
         return {"ceiling": 1.0}
 
-    def best_actions(self) -> tuple[str, ...]:
-        """Return the best arm."""
+    def _best_actions(self) -> tuple[str, ...]:
         return (self._names[self._best],)

@@ -46,9 +46,9 @@ VARIANTS = {
         FrozenLakeVariant("FrozenLakeMild-v0", slip=Slip(intended=8, aside=1)),
         FrozenLakeVariant(
             "FrozenLakeLarge-v0",
-            generator=Generator(size=8, max_length=20),
-            # Over twice the distance, ten actions would hold the best policy near 0.
-            budget=Budget(max_turns=10, max_actions_per_turn=3, max_actions=20),
+            # Farther, or with ten actions, even the best policy would stay near 0 on many maps.
+            generator=Generator(size=8, max_length=8),
+            budget=Budget(max_turns=10, max_actions_per_turn=3, max_actions=30),
         ),
         FrozenLakeVariant("FrozenLakeNewVocab-v0", vocabulary=NEW),
         FrozenLakeVariant("FrozenLakeCoord-v0", coordinates=True),
@@ -63,9 +63,9 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
     | --- | --- |
     | actions | Up, Right, Down, Left: one square that way, or to one of its two sides if the step slips; a step over the edge changes nothing |
     | rewards | +1 on the goal, else 0; -0.1 once for a turn with a broken form, no or an unknown action |
-    | ends | terminated on the goal or in a hole; truncated after 5 turns or 10 actions (Large: 10 turns of up to 3 actions, 20 in all) |
+    | ends | terminated on the goal or in a hole; truncated after 5 turns or 10 actions (Large: 10 turns of up to 3 actions) |
     | success | the player stands on the goal |
-    | instances | random 4x4 maps (Large: 8x8), a hole with odds 1/5; the goal can be reached within the actions, and is never beside the start |
+    | instances | random 4x4 maps (Large: 8x8), a hole with odds 1/5; the goal is 2 to 10 steps away (Large: 2 to 8) |
     | randomness | each step goes the intended way with odds 1/3 (Mild: 8/10), each perpendicular way with 1/3 (Mild: 1/10). The n-th action of a rollout has its own roll, whatever was done before. |
     | info | `ceiling`: the exact success rate of the best policy under slip and budget; `optimal_length`: steps to the goal if the ice did not slip |
     | oracle | the best policy, by dynamic programming over open-loop turns |
@@ -157,8 +157,7 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
             return instance.ceiling
         return ceiling(instance, self.variant.slip, self.budget)
 
-    def best_actions(self) -> tuple[str, ...]:
-        """Return the best policy's actions for this turn."""
+    def _best_actions(self) -> tuple[str, ...]:
         best = solver(self._lake, self.variant.slip, self.budget)
         plan = best.plan(self._player, self.turns_left, self._actions_left)
         return tuple(ACTIONS[i] for i in plan)

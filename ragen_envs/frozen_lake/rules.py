@@ -62,10 +62,15 @@ class Lake:
         """The square where the player begins."""
         return self.map.index("S")
 
+    @property
+    def stride(self) -> int:
+        """Squares from one row to the next."""
+        return len(self.map.partition("\n")[0]) + 1
+
     @cached_property
     def neighbours(self) -> list[tuple[int, int, int, int]]:
         """For each square the ones that lie in the directions of `ACTIONS`; itself at the edge."""
-        return neighbours_of(self.map.count("\n") + 1, self.map.index("\n"))
+        return neighbours_of(self.map.count("\n") + 1, self.stride - 1)
 
     @cached_property
     def distances(self) -> dict[int, int]:

@@ -68,7 +68,7 @@ class Board:
             "G": v.goal,
         }
         self._empty = lake.map.translate(str.maketrans(letters))
-        self._names = place_names(len(lake.map), lake.map.index("\n") + 1)
+        self._names = place_names(len(lake.map), lake.stride)
         self._player = {v.frozen: v.player, v.hole: v.player_in_hole, v.goal: v.player_on_goal}
         self._goal, self._hole = lake.map.index("G"), v.hole
 

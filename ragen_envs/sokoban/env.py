@@ -139,7 +139,6 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
     def _oracle(self, instance: Level) -> dict[str, float]:
         return {"ceiling": 1.0, "optimal_length": instance.optimal_length}
 
-    def best_actions(self) -> tuple[str, ...]:
-        """Return the next moves of a shortest solution; the first action from a dead state."""
+    def _best_actions(self) -> tuple[str, ...]:
         plan = solver(self._level).plan(self._player, self._boxes, self.actions_this_turn)
         return tuple(ACTIONS[i] for i in plan) or ACTIONS[:1]

@@ -15,7 +15,12 @@ _STAND_IN = "\x01"
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """One symbol for each thing that a square can show, in the order of XSB's ``# .$*@+``."""
+    """One symbol for each thing that a square can show, in the order of XSB's ``# .$*@+``.
+
+    Raises:
+        ValueError: if a symbol is not one character, or another than box_on_target's lies beyond
+            ASCII.
+    """
 
     wall: str
     floor: str
@@ -24,6 +29,12 @@ class Vocabulary:
     box_on_target: str
     player: str
     player_on_target: str
+
+    def __post_init__(self) -> None:
+        """Refuse symbols that the drawing cannot show."""
+        for name, symbol in vars(self).items():
+            if len(symbol) != 1 or (name != "box_on_target" and not symbol.isascii()):
+                raise ValueError(f"{name} is one character of ASCII, got {symbol!r}")
 
     @cached_property
     def symbols(self) -> str:

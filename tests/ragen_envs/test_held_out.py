@@ -98,9 +98,6 @@ def test_the_check_reports_a_missing_file_and_writes_nothing(shelf, monkeypatch,
     assert not shelf[0][0].exists()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="read_text hides line ends; the docstring says byte for byte"
-)
 def test_the_check_reports_changed_line_ends(shelf, monkeypatch):
     shelf[0][0].write_bytes(shelf[0][1].replace("\n", "\r\n").encode())
     assert run_check(monkeypatch, shelf) == 1

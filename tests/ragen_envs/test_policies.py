@@ -1,4 +1,5 @@
 import pytest
+from gymnasium.error import ResetNeeded
 
 from ragen_envs.instances import Stream
 from ragen_envs.policies import oracle_answer, random_answer
@@ -90,3 +91,18 @@ def test_the_random_player_stays_below_the_oracle(id_):
 
     stream = Stream("floor")
     assert mean(lambda env: random_answer(env, stream)) < mean(oracle_answer) - 0.02
+
+
+@pytest.mark.parametrize("id_", IDS)
+def test_nobody_answers_before_the_start_or_after_the_end(id_):
+    env = make(id_)
+    stream = Stream("random", 0)
+    for player in (oracle_answer, lambda env: random_answer(env, stream)):
+        with pytest.raises(ResetNeeded, match=r"call reset\(\) first"):
+            player(env)
+    env.reset(seed=0)
+    while not any(env.step("")[2:4]):
+        pass
+    for player in (oracle_answer, lambda env: random_answer(env, stream)):
+        with pytest.raises(ResetNeeded, match=r"call reset\(\) first"):
+            player(env)

@@ -69,7 +69,6 @@ def test_forms(rows, blank, expected):
     assert form(rows, blank) == expected
 
 
-@pytest.mark.xfail(strict=True, raises=TypeError, reason="the crop of a blank grid is empty")
 @pytest.mark.parametrize("rows", [["##", "##"], ["#"], ["###"]])
 def test_a_grid_of_blanks_has_a_form(rows):
     assert form(rows, "#") == b"1x1:#"

@@ -37,15 +37,16 @@ def test_the_variants():
 
 def test_the_first_observation_in_full():
     assert make("Bandit-v0", split="test").reset(seed=0)[0] == (
-        "You are at a machine with two arms and may pull one of them, once.\n"
+        "You are at a machine with two arms and may pull one of them, once. "
+        "Each action pulls the arm of that name.\n"
         "One arm pays a little every time. The other pays a lot, but seldom. "
         "Which is which, you have to judge by their names.\n"
         "Pull the arm that pays more on average.\n"
         "\n"
-        "Arms: Astronaut, Typist.\n"
+        "Actions: Astronaut, Typist.\n"
         "\n"
         "First reason, then answer in exactly this form:\n"
-        "<think>REASONING</think><answer>ARM</answer>"
+        "<think>REASONING</think><answer>ACTION</answer>"
     )
 
 
@@ -114,14 +115,14 @@ def test_the_payout_does_not_depend_on_what_is_seen(id_):
     [
         ("Nobody", "Done: nothing. What is not an action was skipped."),
         ("", "Done: nothing. What is not an action was skipped."),
-        ("ARM", "Done: nothing. What is not an action was skipped."),
+        ("ACTION", "Done: nothing. What is not an action was skipped."),
     ],
 )
 def test_an_answer_without_an_arm_forfeits_the_pull(id_, answer, told):
     env = make(id_, split="val", response_format="plain")
     env.reset(seed=0)
     observation, reward, terminated, truncated, info = env.step(answer)
-    assert observation.startswith(f"{told} Reward: -0.1. Left: 0 turns, 1 actions.\nArms: ")
+    assert observation.startswith(f"{told} Reward: -0.1. Left: 0 turns, 1 actions.\nActions: ")
     assert (reward, terminated, truncated) == (-0.1, True, False)
     assert (info["success"], info["actions_left"], info["legal_actions"]) == (False, 1, ())
     env = make(id_, split="val")
@@ -156,7 +157,7 @@ def test_both_names_belong_to_the_split(id_, split):
         names = info["legal_actions"]
         assert {part_of(name) for name in names} == {split}
         steady_and_bold(names)
-        assert state_in(first) == f"Arms: {names[0]}, {names[1]}."
+        assert state_in(first) == f"Actions: {names[0]}, {names[1]}."
 
 
 def test_the_splits_share_no_name_and_no_pair_stands_twice():

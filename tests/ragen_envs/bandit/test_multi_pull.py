@@ -31,7 +31,8 @@ def test_the_variant():
 def test_the_first_observation_in_full():
     first, info = make(ID, split="test").reset(seed=0)
     assert first == (
-        "You are at a machine with 5 arms: Blue, Green, Red, Yellow, Purple.\n"
+        "You are at a machine with 5 arms. Each action pulls one.\n"
+        "Actions: Blue, Green, Red, Yellow, Purple.\n"
         "Each arm wins with a chance of its own, which never changes. "
         "A win pays 1, a loss 0.\n"
         "You have 20 turns with one pull each. Win as often as you can.\n"
@@ -39,7 +40,7 @@ def test_the_first_observation_in_full():
         "Wins so far: Blue 0 of 0, Green 0 of 0, Red 0 of 0, Yellow 0 of 0, Purple 0 of 0.\n"
         "\n"
         "First reason, then answer in exactly this form:\n"
-        "<think>REASONING</think><answer>ARM</answer>"
+        "<think>REASONING</think><answer>ACTION</answer>"
     )
     assert info["legal_actions"] == COLOURS
 

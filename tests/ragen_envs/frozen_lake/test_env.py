@@ -63,11 +63,11 @@ OTHER = at_start(["H" + "F" * 23 + "H"] * 25, MIDDLE, MIDDLE - 1, (24, 12))
 
 def test_the_variants():
     budget = Budget(max_turns=5, max_actions_per_turn=5, max_actions=10, penalty=10)
-    large = Budget(max_turns=10, max_actions_per_turn=3, max_actions=20, penalty=10)
+    large = Budget(max_turns=10, max_actions_per_turn=3, max_actions=30, penalty=10)
     expected = {
         "FrozenLake-v0": (Generator(4, 10), Slip(1, 1), CLASSIC, False, budget),
         "FrozenLakeMild-v0": (Generator(4, 10), Slip(8, 1), CLASSIC, False, budget),
-        "FrozenLakeLarge-v0": (Generator(8, 20), Slip(1, 1), CLASSIC, False, large),
+        "FrozenLakeLarge-v0": (Generator(8, 8), Slip(1, 1), CLASSIC, False, large),
         "FrozenLakeNewVocab-v0": (Generator(4, 10), Slip(1, 1), NEW, False, budget),
         "FrozenLakeCoord-v0": (Generator(4, 10), Slip(1, 1), CLASSIC, True, budget),
     }
@@ -98,7 +98,7 @@ def test_the_rules_of_the_other_variants():
     mild = make("FrozenLakeMild-v0").reset(seed=0)[0]
     assert "in 10 steps, 8 on average go where you want, and 1 to each side" in mild
     large = make("FrozenLakeLarge-v0").reset(seed=0)[0]
-    assert "You have 10 turns, with up to 3 actions each and 20 in all." in large
+    assert "You have 10 turns, with up to 3 actions each and 30 in all." in large
     new = make("FrozenLakeNewVocab-v0").reset(seed=0)[0]
     assert "Symbols: A you, . ice, H hole, T goal, D you in a hole, @ you on the goal.\n" in new
 

@@ -91,3 +91,7 @@ def test_a_digest_by_hand():
         digest[0], "train"
     )
     assert lake(["SG", "FF"]).digest != digest
+
+
+def test_a_lake_of_one_row_is_a_lake():
+    assert Lake("SFG").shortest_path == 2
