@@ -89,7 +89,7 @@ def evaluate(
     evaluation: Evaluation,
     model: Model,
     path: Path,
-    progress: Callable[[int, Record | None], None] = lambda done, episode: None,
+    progress: Callable[[int, int, str], None] = lambda episodes, answers, env: None,
     say: Callable[[str], None] = lambda line: None,
 ) -> RunDirectory:
     """Play what is missing of a run and record it.
@@ -98,7 +98,8 @@ def evaluate(
         evaluation: what to evaluate.
         model: the model of `evaluation.model`.
         path: the run directory; one that holds a part of this run is completed.
-        progress: called with the number of recorded episodes and the latest one.
+        progress: called after each turn with the number of recorded episodes, the answers given
+            by this process, and the environment that is played.
         say: called with a line for the user.
 
     Returns:
@@ -114,15 +115,22 @@ def evaluate(
         recorded = {key_of(episode) for episode in run.episodes()}
         if recorded:
             say(f"Resuming {path}: {len(recorded)} episodes are there already.")
-        progress(len(recorded), None)
+        progress(len(recorded), 0, "")
+        answers = 0
         for group in _missing(evaluation, model, recorded):
             start = time.perf_counter()
-            episodes = play(group, model, evaluation.sampling, evaluation.response_format)
+
+            def on_turn(count: int, env: str = group[0].env) -> None:
+                nonlocal answers
+                answers += count
+                progress(len(recorded), answers, env)
+
+            episodes = play(group, model, evaluation.sampling, evaluation.response_format, on_turn)
             elapsed = time.perf_counter() - start
             new = [episode for episode in episodes if key_of(episode) not in recorded]
             run.append(new, {"seconds": _shares(group, elapsed)})
             recorded.update(map(key_of, new))
-            progress(len(recorded), new[-1])
+            progress(len(recorded), answers, group[-1].env)
     except BaseException:
         run.unlock()
         raise

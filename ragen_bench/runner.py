@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,14 +60,27 @@ def chunks(tasks: Sequence[Task], size: int) -> Iterator[Sequence[Task]]:
 
 
 def play(
-    tasks: Sequence[Task], model: Model, sampling: Sampling, response_format: ResponseFormat
+    tasks: Sequence[Task],
+    model: Model,
+    sampling: Sampling,
+    response_format: ResponseFormat,
+    on_turn: Callable[[int], None] = lambda answers: None,
 ) -> list[Record]:
-    """Play episodes side by side, one request a turn each, and return their records in order."""
+    """Play episodes side by side, one request a turn each, and return their records in order.
+
+    Args:
+        tasks: the episodes.
+        model: who answers.
+        sampling: how.
+        response_format: the form of the answers.
+        on_turn: called after each turn with the number of answers that it brought.
+    """
     episodes = [_Episode(task, sampling.seed, response_format) for task in tasks]
     while running := [episode for episode in episodes if not episode.over]:
         completions = model.complete([episode.request() for episode in running], sampling)
         for episode, completion in zip(running, completions, strict=True):
             episode.take(completion)
+        on_turn(len(completions))
     return [episode.record() for episode in episodes]
 
 

@@ -11,7 +11,7 @@ from ragen_bench.cli.main import INTERRUPTED
 from ragen_bench.errors import UserError
 from ragen_bench.evaluation import Evaluation, evaluate
 from ragen_bench.models import resolve
-from ragen_bench.records import Record, RunDirectory, read_run
+from ragen_bench.records import RunDirectory, read_run
 from ragen_bench.suites import SUITES, select, split_name
 from ragen_bench.summary import summarise
 from ragen_envs.protocol import RESPONSE_FORMATS, ResponseFormat
@@ -24,7 +24,6 @@ try:
         Progress,
         TextColumn,
         TimeElapsedColumn,
-        TimeRemainingColumn,
     )
 
     from ragen_bench.cli.table import table
@@ -50,11 +49,11 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
     with console.status(f"Loading {evaluation.model} ..."):
         model = resolve(evaluation.model)
     with _progress(console) as bar:
-        task = bar.add_task(evaluation.model, total=total, latest="")
+        task = bar.add_task(evaluation.model, total=total, env="", answers=0)
 
-        def progress(done: int, episode: Record | None) -> None:
-            latest = episode["env"].partition("/")[2] if episode else ""
-            bar.update(task, completed=done, latest=latest)
+        def progress(episodes: int, answers: int, env: str) -> None:
+            name = env.partition("/")[2]
+            bar.update(task, completed=episodes, env=name, answers=answers)
 
         try:
             run = evaluate(evaluation, model, path, progress, say=bar.console.print)
@@ -143,10 +142,9 @@ def _default_path(evaluation: Evaluation) -> Path:
 def _progress(console: Console) -> Progress:
     return Progress(
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(bar_width=16),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[latest]}"),
+        TextColumn("episodes, {task.fields[answers]} answers {task.fields[env]}"),
         TimeElapsedColumn(),
-        TimeRemainingColumn(),
         console=console,
     )
