@@ -1,0 +1,37 @@
+"""What the README shows is what happens."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from ragen_bench.models import PROVIDERS
+from ragen_bench.suites import SUITES
+from ragen_envs.registration import IDS
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_python_example_prints_what_it_shows(tmp_path):
+    code, shown = re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", README, re.DOTALL).groups()
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == shown
+
+
+def test_links_lead_somewhere():
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\((?!https?://)([^)#]+)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), (page, target)
+
+
+def test_the_docs_name_every_environment_suite_and_model():
+    environments = (ROOT / "docs" / "environments.md").read_text(encoding="utf-8")
+    harness = (ROOT / "docs" / "harness.md").read_text(encoding="utf-8")
+    for env in IDS:
+        short = "-" + env.removeprefix("ragen/FrozenLake")
+        assert env in environments or short in environments
+    for name in [*SUITES, *PROVIDERS]:
+        assert f"`{name}`" in harness
