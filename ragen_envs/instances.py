@@ -99,16 +99,17 @@ def content_hash(game: str, canonical: bytes) -> str:
     return hashlib.sha256(b"%s\0%s" % (game.encode(), canonical)).hexdigest()[:16]
 
 
-def partition_of(digest: str) -> str:
+def partition_of(digest: str, sixteenths: int = 1) -> str:
     """Return the one part of the instance space that a content hash belongs to.
 
-    One part in sixteen each is val, test and sealed (kept for instances that a benchmark host
-    derives from a secret key); the rest is train.
+    Args:
+        digest: the hash, in hex digits; the first one decides.
+        sixteenths: the share of val, of test and of sealed (kept for instances that a benchmark
+            host derives from a secret key); the rest is train. Games with fewer different
+            instances hold more of them back, so that the held-out ones are not odd ones out.
     """
-    return _PARTS.get(digest[0], "train")
-
-
-_PARTS = {"0": "val", "1": "test", "2": "sealed"}
+    part = int(digest[0], 16) // sixteenths
+    return ("val", "test", "sealed")[part] if part < 3 else "train"
 
 
 class Instance(Protocol):
@@ -121,7 +122,11 @@ class Instance(Protocol):
 
     @property
     def part(self) -> str:
-        """The part of the game's instances that it belongs to: usually `partition_of(digest)`."""
+        """The part of the game's instances that it belongs to.
+
+        Usually `partition_of` a hash of what does not change during play, so that instances of
+        different parts have no state in common, and not only no first state.
+        """
         ...
 
 

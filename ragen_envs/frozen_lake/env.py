@@ -93,6 +93,8 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
     )
     variants = VARIANTS
     game = GAME
+    # There are too few small lakes for five times 256 that are all different and still typical.
+    variants_share_instances = True
     held_out_files = "maps/{name}-{split}.txt"
     _example = EXAMPLE
     _actions = ActionReader(ACTIONS, EXAMPLE)

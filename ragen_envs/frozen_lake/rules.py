@@ -100,17 +100,25 @@ class Lake:
 
         Squares that cannot be reached are counted as holes: they play no part in the game.
         """
-        reached = self.distances
-        canonical = "".join(
-            symbol if symbol == "\n" or square in reached else "H"
-            for square, symbol in enumerate(self.map)
-        )
-        return content_hash(GAME, canonical_grid(canonical))
+        return content_hash(GAME, canonical_grid(self._within_reach))
 
     @property
     def part(self) -> str:
-        """The part of all lakes that this one belongs to."""
-        return partition_of(self.digest)
+        """The part of all lakes that this one belongs to.
+
+        It is decided by holes and goal, which play does not change: lakes of different parts have
+        no state in common.
+        """
+        lake = self._within_reach.replace("S", "F")
+        return partition_of(content_hash(f"{GAME} map", canonical_grid(lake)), sixteenths=3)
+
+    @cached_property
+    def _within_reach(self) -> str:
+        reached = self.distances
+        return "".join(
+            symbol if symbol == "\n" or square in reached else "H"
+            for square, symbol in enumerate(self.map)
+        )
 
 
 @lru_cache(maxsize=8)

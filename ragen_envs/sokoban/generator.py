@@ -15,7 +15,6 @@ from ragen_envs.instances import Stream
 from ragen_envs.sokoban.bitboard import Bitboard, CellSet, StateSet, bitboard, nth_bit
 from ragen_envs.sokoban.rules import Level
 
-_PICKS_PER_ROOM = 4
 _SHORTEST = 3
 """Moves in the shortest solution that a level may have."""
 _ROOM = str.maketrans("01", "# ")
@@ -49,10 +48,9 @@ class Generator:
                 yield None
                 continue
             starts, length = found
-            count = starts.bit_count()
-            for _ in range(_PICKS_PER_ROOM):
-                index = nth_bit(starts, stream.below(count), board.cells ** (self.boxes + 1))
-                yield Level(_xsb(board, floor, targets, *board.cells_of(index)), length)
+            pick = stream.below(starts.bit_count())
+            index = nth_bit(starts, pick, board.cells ** (self.boxes + 1))
+            yield Level(_xsb(board, floor, targets, *board.cells_of(index)), length)
 
     def _starts(
         self, board: Bitboard, floor: CellSet, targets: Sequence[int], wished: int

@@ -14,6 +14,7 @@ from ragen_envs.symmetry import canonical_grid
 
 ACTIONS = ("Up", "Down", "Left", "Right")
 GAME = "sokoban"
+_WITHOUT_PIECES = str.maketrans("@+$*", " . .")
 
 
 def _digits(symbols: str) -> bytes:
@@ -74,8 +75,17 @@ class Level:
 
     @property
     def part(self) -> str:
-        """The part of all levels that this one belongs to."""
-        return partition_of(self.digest)
+        """The part of all levels that this one belongs to.
+
+        It is decided by walls and targets, which play does not change: levels of different parts
+        have no state in common.
+        """
+        return partition_of(content_hash(f"{GAME} room", canonical_grid(self.room, blank="#")))
+
+    @cached_property
+    def room(self) -> str:
+        """The level without its player and boxes."""
+        return self.xsb.translate(_WITHOUT_PIECES)
 
     def _squares(self, digits: bytes) -> int:
         # Read as a binary number, backwards, since the first square is the lowest bit.

@@ -9,7 +9,6 @@ from ragen_envs.places import place_names
 from ragen_envs.sokoban.rules import ACTIONS, Level
 
 _XSB = "# .$*@+"
-_WITHOUT_PIECES = str.maketrans("@+$*", " . .")
 _STAND_IN = "\x01"
 
 
@@ -92,8 +91,7 @@ class Board:
         self._box_on_target = v.box_on_target
         self._box_codes = v.box.encode()[0], box_on_target.encode()[0]
         self._player_codes = v.player.encode()[0], v.player_on_target.encode()[0]
-        nobody = level.xsb.translate(_WITHOUT_PIECES)
-        self._empty = bytearray(nobody.translate(v.table).encode("ascii"))
+        self._empty = bytearray(level.room.translate(v.table).encode("ascii"))
         self._targets = level.targets
         self._names = place_names(len(level.xsb), level.stride)
 

@@ -124,6 +124,8 @@ def test_content_hash_is_16_digits_of_sha256():
 def test_one_part_in_sixteen_each_is_val_test_and_sealed():
     parts = [partition_of(f"{digit:x}" + "0" * 15) for digit in range(16)]
     assert parts == ["val", "test", "sealed"] + ["train"] * 13
+    larger = [partition_of(f"{digit:x}", sixteenths=3) for digit in range(16)]
+    assert larger == ["val"] * 3 + ["test"] * 3 + ["sealed"] * 3 + ["train"] * 7
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ def test_digests_and_forms_agree_one_to_one(name):
 
 def test_the_reference_reads_what_the_package_ships():
     text = files("ragen_envs").joinpath("sokoban/levels/Sokoban-v0-test.xsb").read_text()
-    assert text.startswith("; 0 optimal_length=3\n######\n#.  ##\n#  ###\n#$####\n# @###\n######\n")
+    assert text.startswith("; 0 optimal_length=8\n######\n#    #\n#  $ #\n#@.  #\n# # ##\n######\n")
 
 
 @pytest.mark.parametrize("name", SOKOBAN)
@@ -155,3 +155,28 @@ def test_a_generator_is_a_function_of_its_stream():
         return [level for _, level in zip(range(50), generator(Stream(*labels)), strict=False)]
 
     assert first("a") == first("a") != first("b")
+
+
+def room_of(rows):
+    """Return the canonical form of what play does not change: the walls and the targets."""
+    emptied = "\n".join(rows).translate(str.maketrans("@+$*", " . ."))
+    return canonical(emptied.split("\n"), "#")
+
+
+@cache
+def held_out_rooms():
+    rooms = {"val": set(), "test": set()}
+    for key, levels in held_out_rows("sokoban/levels", SOKOBAN, "xsb").items():
+        rooms[key.rpartition("-")[2]] |= {room_of(level) for level in levels}
+    return rooms
+
+
+def test_val_and_test_share_no_room_and_so_no_state():
+    assert not held_out_rooms()["val"] & held_out_rooms()["test"]
+
+
+@pytest.mark.parametrize("name", SOKOBAN)
+def test_train_shares_no_room_and_so_no_state_with_them(name):
+    taken = held_out_rooms()["val"] | held_out_rooms()["test"]
+    for seed in range(5_000 if name in SIZES else 1_000):
+        assert room_of(train_level(name, seed).xsb.split("\n")) not in taken
