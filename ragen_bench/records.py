@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ragen_bench.errors import UserError
+from ragen_bench.fields import episode_problem, run_problem, timing_problem
 
 try:
     from filelock import FileLock, Timeout
@@ -25,7 +26,8 @@ SCHEMA = 1
 Record = dict[str, Any]
 Key = tuple[str, str, int, int]
 _NOT_COMPARED = ("versions", "command")
-_REQUIRED = {"env", "split", "index", "sample", "outcome", "success", "score", "turns"}
+_LEFTOVERS = {".lock", "run.draft"}
+"""What a process leaves that was killed before it had written run.json."""
 
 
 class RunDirectory:
@@ -75,26 +77,34 @@ class RunDirectory:
         _append(self.timings_file, [timing])
 
     def episodes(self) -> Iterator[Record]:
-        """Yield the recorded episodes.
+        """Yield the recorded episodes; a last line without its end is not there yet.
 
         Raises:
-            UserError: if a line is no episode of this run, with its number.
+            UserError: if a line is no episode of this run, or one for the second time, with its
+                number.
         """
+        seen: dict[Key, int] = {}
         envs = {env["id"]: env["instances"] for env in self.config["envs"]}
         for number, record in _lines(self.episodes_file):
-            problem = self._problem(record, envs)
+            problem = episode_problem(record) or self._misplaced(record, envs)
             if problem:
-                raise UserError(
-                    f"{self.episodes_file} line {number} {problem}; remove the line and resume, "
-                    "or choose another --out",
-                    exit_code=1,
-                )
+                raise _bad_line(self.episodes_file, number, problem)
+            first = seen.setdefault(key_of(record), number)
+            if first != number:
+                raise _bad_line(self.episodes_file, number, f"repeats the episode of line {first}")
             yield record
 
     def seconds(self) -> dict[str, float]:
-        """Return the seconds that the episodes of each environment took."""
+        """Return the seconds that the episodes of each environment took.
+
+        Raises:
+            UserError: if a line of the file holds no timing, with its number.
+        """
         total: dict[str, float] = {}
-        for _, timing in _lines(self.timings_file):
+        for number, timing in _lines(self.timings_file):
+            problem = timing_problem(timing)
+            if problem:
+                raise _bad_line(self.timings_file, number, problem)
             for env, seconds in timing["seconds"].items():
                 total[env] = total.get(env, 0.0) + seconds
         return total
@@ -103,10 +113,7 @@ class RunDirectory:
         """Write summary.json."""
         _write_whole(self.path / "summary.json", summary)
 
-    def _problem(self, record: Record, envs: dict[str, int]) -> str | None:
-        missing = _REQUIRED - record.keys()
-        if missing:
-            return f"lacks {', '.join(sorted(missing))}"
+    def _misplaced(self, record: Record, envs: dict[str, int]) -> str | None:
         if record["split"] != self.config["split"] or record["env"] not in envs:
             return f"is of {record['env']} {record['split']}, which run.json does not name"
         inside = 0 <= record["index"] < envs[record["env"]]
@@ -126,24 +133,20 @@ def open_run(path: Path, config: Record) -> RunDirectory:
     Raises:
         UserError: if the directory holds something else, or a run of another configuration.
     """
-    file = path / "run.json"
-    if file.is_file():
-        found = _read_config(file)
-        differing = _differences(found, config)
-        if differing:
-            raise UserError(
-                f"{path} holds a run of another configuration ({'; '.join(differing)}); "
-                "choose another --out"
-            )
-        run = RunDirectory(path, found)
-        run.lock()
-        return run
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise UserError(f"{path} is not empty and holds no run; choose another --out")
+    _refuse_foreign(path)
     path.mkdir(parents=True, exist_ok=True)
     run = RunDirectory(path, config)
+    # Only the holder of the lock may judge run.json: another process may be about to write it.
     run.lock()
-    _write_whole(file, config)
+    try:
+        file = path / "run.json"
+        if file.is_file():
+            run.config = _same_config(path, _read_config(file), config)
+        else:
+            _write_whole(file, config)
+    except BaseException:
+        run.unlock()
+        raise
     return run
 
 
@@ -159,13 +162,38 @@ def read_run(path: Path) -> RunDirectory:
     return RunDirectory(path, _read_config(file))
 
 
+def _refuse_foreign(path: Path) -> None:
+    """Refuse what is no run before a lock file is put there."""
+    if not path.exists():
+        return
+    if not path.is_dir():
+        raise UserError(f"{path} is not a directory; choose another --out")
+    foreign = {file.name for file in path.iterdir()} - _LEFTOVERS
+    # run.json is looked for last: another process may write it, and more, while we list.
+    if foreign and not (path / "run.json").is_file():
+        raise UserError(f"{path} is not empty and holds no run; choose another --out")
+
+
+def _same_config(path: Path, found: Record, wanted: Record) -> Record:
+    differing = _differences(found, wanted)
+    if differing:
+        raise UserError(
+            f"{path} holds a run of another configuration ({'; '.join(differing)}); "
+            "choose another --out"
+        )
+    return found
+
+
 def _read_config(file: Path) -> Record:
     try:
         config = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{file} is not JSON ({error}); choose another --out") from None
     if not isinstance(config, dict) or config.get("schema") != SCHEMA:
         raise UserError(f"{file} is not a run of schema {SCHEMA}; choose another --out")
+    problem = run_problem(config)
+    if problem:
+        raise UserError(f"{file} {problem}; choose another --out")
     return config
 
 
@@ -179,38 +207,47 @@ def _differences(found: Record, wanted: Record) -> list[str]:
 
 
 def _lines(file: Path) -> Iterator[tuple[int, Record]]:
+    """Yield the numbered objects of a file; a last line without its end is not there yet."""
     if not file.is_file():
         return
-    with file.open(encoding="utf-8") as lines:
+    with file.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
+            if not line.endswith(b"\n"):
+                return
             try:
-                record = json.loads(line)
-            except ValueError:
+                record = json.loads(line.decode())
+            except (ValueError, RecursionError):
                 record = None
             if not isinstance(record, dict):
-                raise UserError(
-                    f"{file} line {number} is not a JSON object; remove the line and resume",
-                    exit_code=1,
-                )
+                raise _bad_line(file, number, "is not a JSON object")
             yield number, record
+
+
+def _bad_line(file: Path, number: int, problem: str) -> UserError:
+    # Not "remove the line": the episodes after it would then be in another order.
+    return UserError(
+        f"{file} line {number} {problem}; cut the file from that line on and resume, "
+        "or choose another --out",
+        exit_code=1,
+    )
 
 
 def _append(file: Path, records: Sequence[Record]) -> None:
     with file.open("a", encoding="utf-8", newline="\n") as lines:
         for record in records:
-            text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
-            # Lone surrogates are legal in answers but not in UTF-8: those lines go out escaped.
-            lines.write((text if _encodable(text) else json.dumps(record)) + "\n")
+            lines.write(_encodable_json(record, separators=(",", ":")) + "\n")
         lines.flush()
         os.fsync(lines.fileno())
 
 
-def _encodable(text: str) -> bool:
+def _encodable_json(record: Record, **style: Any) -> str:
+    text = json.dumps(record, ensure_ascii=False, **style)
     try:
         text.encode()
     except UnicodeEncodeError:
-        return False
-    return True
+        # Lone surrogates are legal in answers and paths but not in UTF-8: they go out escaped.
+        return json.dumps(record, **style)
+    return text
 
 
 def _cut_torn_line(file: Path) -> bool:
@@ -227,7 +264,6 @@ def _cut_torn_line(file: Path) -> bool:
 def _write_whole(file: Path, content: Record) -> None:
     """Write a file so that a reader sees the old or the new one, never a part."""
     draft = file.with_suffix(".draft")
-    draft.write_text(
-        json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n"
-    )
+    text = _encodable_json(content, indent=2) + "\n"
+    draft.write_text(text, encoding="utf-8", newline="\n")
     draft.replace(file)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ragen_bench.errors import UserError
 from ragen_bench.evaluation import evaluate
-from ragen_bench.records import open_run, read_run
+from ragen_bench.records import RunDirectory, open_run, read_run
 from ragen_bench.summary import summarise
 
 
@@ -85,7 +85,7 @@ def test_a_finished_run_asks_the_model_nothing(whole, tmp_path, monkeypatch):
     [
         (b"not json\n", "line 25 is not a JSON object"),
         (b"[1]\n", "line 25 is not a JSON object"),
-        (b'{"env": "ragen/FrozenLake-v0"}\n', "line 25 lacks index"),
+        (b'{"env": "ragen/FrozenLake-v0"}\n', "line 25 lacks split, index"),
     ],
 )
 def test_a_foreign_line_is_refused_with_its_number(whole, tmp_path, line, message):
@@ -113,6 +113,154 @@ def test_an_episode_of_another_run_is_refused(whole, tmp_path, field, value, mes
     (tmp_path / "run" / "episodes.jsonl").write_bytes(episodes + foreign)
     with pytest.raises(UserError, match=message):
         evaluate(evaluation, model, tmp_path / "run")
+
+
+def one_line_error(path, command):
+    with pytest.raises(UserError) as caught:
+        command(path)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def read_all(path):
+    run = read_run(path)
+    list(run.episodes())
+    run.seconds()
+
+
+def test_an_episode_that_is_there_twice_is_refused(whole, tmp_path):
+    evaluation, model, path, episodes, _ = whole
+    shutil.copytree(path, tmp_path / "run")
+    third = episodes.splitlines(keepends=True)[2]
+    (tmp_path / "run" / "episodes.jsonl").write_bytes(episodes + third)
+    for command in (read_all, lambda run: evaluate(evaluation, model, run)):
+        said = one_line_error(tmp_path / "run", command)
+        assert "episodes.jsonl line 25 repeats the episode of line 3" in said
+        assert "cut the file from that line on and resume" in said
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("index", "0", "has 'index' that is not a whole number"),
+        ("index", True, "has 'index' that is not a whole number"),
+        ("sample", None, "has 'sample' that is not a whole number"),
+        ("env", [], "has 'env' that is not a text"),
+        ("success", 1, "has 'success' that is not true or false"),
+        ("score", float("nan"), "has 'score' that is not a number"),
+        ("score", 10**400, "has 'score' that is not a number"),
+        ("turns", {}, "has 'turns' that is not a list"),
+        ("turns", [], "has no turn"),
+        ("turns", [7], "has turn 1, which is not an object"),
+        ("turns", [{}], "has turn 1, which lacks observation"),
+    ],
+)
+def test_a_field_of_another_type_is_refused(whole, tmp_path, field, value, message):
+    _, _, path, episodes, _ = whole
+    shutil.copytree(path, tmp_path / "run")
+    first = json.loads(episodes.split(b"\n")[0])
+    bad = json.dumps({**first, field: value}).encode() + b"\n"
+    (tmp_path / "run" / "episodes.jsonl").write_bytes(bad + episodes)
+    said = one_line_error(tmp_path / "run", read_all)
+    assert f"episodes.jsonl line 1 {message}" in said
+    assert "cut the file from that line on and resume" in said
+
+
+@pytest.mark.parametrize("line", [b"\xff\xfe{}", b"[" * 100_000, b""])
+def test_bytes_that_are_no_json_are_refused(whole, tmp_path, line):
+    _, _, path, episodes, _ = whole
+    shutil.copytree(path, tmp_path / "run")
+    (tmp_path / "run" / "episodes.jsonl").write_bytes(episodes + line + b"\n")
+    assert "line 25 is not a JSON object" in one_line_error(tmp_path / "run", read_all)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"{}\n", "lacks seconds"),
+        (b'{"seconds": 3}\n', "has 'seconds' that is not an object"),
+        (b'{"seconds": {"ragen/Bandit-v0": "3"}}\n', "has 'ragen/Bandit-v0' that is not a number"),
+    ],
+)
+def test_a_timing_of_another_form_is_refused(whole, tmp_path, line, message):
+    _, _, path, _, _ = whole
+    shutil.copytree(path, tmp_path / "run")
+    (tmp_path / "run" / "timings.jsonl").write_bytes(line)
+    assert f"timings.jsonl line 1 {message}" in one_line_error(tmp_path / "run", read_all)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"envs": None}, "has 'envs' that is not a list"),
+        ({"envs": []}, "has no environment"),
+        ({"envs": ["ragen/Bandit-v0"]}, "has environment 1, which is not an object"),
+        ({"envs": [{"id": "ragen/Bandit-v0"}]}, "has environment 1, which lacks instances"),
+        (
+            {"envs": [{"id": "ragen/Chess-v0", "instances": 1, "spec_hash": ""}]},
+            "names the unknown environment 'ragen/Chess-v0'",
+        ),
+        (
+            {"envs": [{"id": "ragen/Bandit-v0", "instances": 9999, "spec_hash": ""}]},
+            "names more than 256 instances of ragen/Bandit-v0",
+        ),
+        ({"split": "tset"}, "names the unknown split 'tset'"),
+        ({"samples": "3"}, "has 'samples' that is not a whole number"),
+    ],
+)
+def test_a_run_json_with_wrong_fields_is_refused(whole, tmp_path, changes, message):
+    _, _, path, _, _ = whole
+    shutil.copytree(path, tmp_path / "run")
+    file = tmp_path / "run" / "run.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
+    assert f"run.json {message}" in one_line_error(tmp_path / "run", read_all)
+
+
+def test_readers_skip_a_torn_last_line_and_leave_it(whole, tmp_path):
+    _, _, path, episodes, _ = whole
+    shutil.copytree(path, tmp_path / "run")
+    (tmp_path / "run" / "timings.jsonl").write_bytes(b'{"seconds"')
+    for cut in (1, 20):
+        torn = episodes[:-cut]
+        (tmp_path / "run" / "episodes.jsonl").write_bytes(torn)
+        run = read_run(tmp_path / "run")
+        assert len(list(run.episodes())) == 23
+        assert run.seconds() == {}
+        assert run.episodes_file.read_bytes() == torn
+
+
+@pytest.mark.parametrize("leftovers", [[".lock"], [".lock", "run.draft"]])
+def test_a_run_killed_before_run_json_starts_anew(whole, tmp_path, leftovers):
+    evaluation, model, _, episodes, _ = whole
+    for name in leftovers:
+        (tmp_path / name).write_text("")
+    assert finish(evaluation, model, tmp_path).episodes_file.read_bytes() == episodes
+
+
+def test_two_writers_do_not_meet_in_a_new_directory(small, random_model, tmp_path):
+    # The first one is between its lock and its run.json.
+    first = RunDirectory(tmp_path, small.config(random_model))
+    first.lock()
+    (tmp_path / "run.draft").write_text("{")
+    with pytest.raises(UserError, match="being written by another process"):
+        evaluate(small, random_model, tmp_path)
+    first.unlock()
+
+
+def test_a_refused_directory_is_not_kept_locked(whole, tmp_path):
+    evaluation, model, path, _, _ = whole
+    shutil.copytree(path, tmp_path / "run")
+    other = dataclasses.replace(evaluation, seed=1)
+    with pytest.raises(UserError, match="seed: 0 there, 1 here") as caught:
+        evaluate(other, model, tmp_path / "run")
+    finish(evaluation, model, tmp_path / "run")
+    assert caught.value.exit_code == 2
+
+
+def test_a_file_is_no_run_directory(small, random_model, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="is not a directory"):
+        evaluate(small, random_model, tmp_path / "file")
 
 
 def test_another_configuration_is_refused_and_named(whole, tmp_path):
@@ -147,7 +295,7 @@ def test_a_directory_with_other_things_is_left_alone(small, random_model, tmp_pa
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"schema": 99}'])
+@pytest.mark.parametrize("text", ["{", "[]", '{"schema": 99}', '{"schema": 1}'])
 def test_a_broken_run_json_is_refused(small, random_model, tmp_path, text):
     (tmp_path / "run.json").write_text(text)
     with pytest.raises(UserError, match=r"run\.json"):

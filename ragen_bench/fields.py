@@ -1,0 +1,117 @@
+"""The fields that a run's files must have, and of what type; everything else in them is free."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ragen_envs.instances import HELD_OUT_SIZE, SPLITS
+from ragen_envs.registration import IDS
+
+Fields = Mapping[str, str]
+_TYPES: dict[str, tuple[type, ...]] = {
+    "a text": (str,),
+    "a whole number": (int,),
+    "a number": (int, float),
+    "true or false": (bool,),
+    "a list": (list,),
+    "an object": (dict,),
+}
+_LARGEST = 1e15
+"""Far beyond every figure of a run, and small enough for sums to stay finite."""
+
+RUN: Fields = {
+    "model": "a text",
+    "model_identity": "an object",
+    "batch_size": "a whole number",
+    "suite": "a text",
+    "split": "a text",
+    "samples": "a whole number",
+    "seed": "a whole number",
+    "temperature": "a number",
+    "max_tokens": "a whole number",
+    "response_format": "a text",
+    "prompt_hash": "a text",
+    "envs": "a list",
+    "versions": "an object",
+    "command": "a text",
+}
+_RUN_ENV: Fields = {"id": "a text", "instances": "a whole number", "spec_hash": "a text"}
+EPISODE: Fields = {
+    "env": "a text",
+    "split": "a text",
+    "index": "a whole number",
+    "sample": "a whole number",
+    "outcome": "a text",
+    "success": "true or false",
+    "score": "a number",
+    "return": "a number",
+    "turns": "a list",
+    "final_observation": "a text",
+}
+_TURN: Fields = {
+    "observation": "a text",
+    "answer": "a text",
+    "actions": "a list",
+    "reward": "a number",
+    "format_is_valid": "true or false",
+    "action_is_valid": "true or false",
+    "answer_is_example": "true or false",
+    "prompt_tokens": "a whole number",
+    "completion_tokens": "a whole number",
+}
+
+
+def run_problem(config: dict[str, Any]) -> str | None:
+    """Return what is wrong with the content of run.json, or None."""
+    found = _problem(config, RUN) or _items_problem(config["envs"], _RUN_ENV, "environment")
+    if found:
+        return found
+    if config["split"] not in SPLITS:
+        return f"names the unknown split {config['split']!r}"
+    for env in config["envs"]:
+        if env["id"] not in IDS:
+            return f"names the unknown environment {env['id']!r}"
+        if config["split"] != "train" and env["instances"] > HELD_OUT_SIZE:
+            return f"names more than {HELD_OUT_SIZE} instances of {env['id']}"
+    return None
+
+
+def episode_problem(episode: dict[str, Any]) -> str | None:
+    """Return what is wrong with the fields of a recorded episode, or None."""
+    return _problem(episode, EPISODE) or _items_problem(episode["turns"], _TURN, "turn")
+
+
+def timing_problem(timing: dict[str, Any]) -> str | None:
+    """Return what is wrong with the fields of a line of timings.jsonl, or None."""
+    return _problem(timing, {"seconds": "an object"}) or _problem(
+        timing["seconds"], dict.fromkeys(timing["seconds"], "a number")
+    )
+
+
+def _problem(record: dict[str, Any], fields: Fields) -> str | None:
+    missing = [name for name in fields if name not in record]
+    if missing:
+        return f"lacks {', '.join(missing)}"
+    for name, wanted in fields.items():
+        if not _is(record[name], wanted):
+            return f"has {name!r} that is not {wanted}"
+    return None
+
+
+def _items_problem(items: list[Any], fields: Fields, name: str) -> str | None:
+    if not items:
+        return f"has no {name}"
+    for number, item in enumerate(items, start=1):
+        found = _problem(item, fields) if isinstance(item, dict) else "is not an object"
+        if found:
+            return f"has {name} {number}, which {found}"
+    return None
+
+
+def _is(value: Any, wanted: str) -> bool:
+    if isinstance(value, bool):  # Python counts True as a number, the files do not.
+        return wanted == "true or false"
+    if isinstance(value, int | float) and not abs(value) < _LARGEST:  # NaN is not less either.
+        return False
+    return isinstance(value, _TYPES[wanted])
