@@ -1,21 +1,16 @@
-"""Named sets of environments, and the specification hash of each environment."""
+"""Named sets of environments, and the environments by their ids."""
 
 from __future__ import annotations
 
-import hashlib
 import inspect
-import json
 from dataclasses import dataclass
 from typing import Any
 
 from ragen_bench.errors import UserError
-from ragen_envs.held_out import write
 from ragen_envs.instances import HELD_OUT_SIZE, SPLITS, Split
 from ragen_envs.protocol import ResponseFormat
 from ragen_envs.registration import IDS, NAMESPACE, env_class
 from ragen_envs.text_env import TextEnv
-
-_HASHED_TRAIN_SEEDS = 16
 
 
 @dataclass(frozen=True)
@@ -102,23 +97,6 @@ def make_env(env: str, split: Split, response_format: ResponseFormat) -> TextEnv
         name, split=split, response_format=response_format, render_mode="ansi"
     )
     return made
-
-
-def spec_hash(env: str, split: Split, response_format: ResponseFormat) -> str:
-    """Return 16 hex digits that change with anything that makes scores incomparable.
-
-    They cover the variant's parameters, the texts of a first observation, every held-out instance
-    (of train: the first sixteen) and the oracle's figures.
-    """
-    made = make_env(env, split, response_format)
-    first, info = made.reset(seed=0)
-    if split == "train":
-        instances = [made._find(seed) for seed in range(_HASHED_TRAIN_SEEDS)]
-    else:
-        instances = list(made.shipped(made.variant.name, split))
-    parts = [env, split, repr(made.variant), first, sorted(info)]
-    parts.append(write(made._write(instance) for instance in instances))
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
 def about(env: str) -> str:

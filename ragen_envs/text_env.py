@@ -127,8 +127,10 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
         self.response_format = _one_of("response_format", response_format, RESPONSE_FORMATS)
         self.render_mode = _one_of("render_mode", render_mode, (None, "ansi"))
         self.budget: Budget = self.variant.budget
-        self.observation_space = Text(MAX_OBSERVATION, charset=PRINTABLE | self._symbols())
-        self.action_space = Text(MAX_ACTION, min_length=0, charset=PRINTABLE)
+        self.observation_space = Text(
+            MAX_OBSERVATION, charset=_ordered(PRINTABLE | self._symbols())
+        )
+        self.action_space = Text(MAX_ACTION, min_length=0, charset=_ordered(PRINTABLE))
         self._running = False
         self._legal: tuple[str, ...] = ()
         self._instance: I | None = None
@@ -439,6 +441,11 @@ def feedback(
         if dropped:
             done += f" The last {dropped} not run."
     return f"{done} Reward: {reward:g}. Left: {turns} turns, {actions} actions."
+
+
+def _ordered(charset: frozenset[str]) -> str:
+    """Return the characters in one order, in which older Gymnasiums keep them when they sample."""
+    return "".join(sorted(charset))
 
 
 T = TypeVar("T")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 
 from ragen_bench.models import PROVIDERS
-from ragen_bench.suites import SUITES, about, documentation, env_id, make_env, spec_hash
+from ragen_bench.specification import spec_hash
+from ragen_bench.suites import SUITES, about, documentation, env_id, make_env
 from ragen_envs.registration import IDS
 
 

