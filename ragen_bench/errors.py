@@ -1,4 +1,7 @@
-"""The one exception that a user's mistake raises."""
+"""The one exception that a user's mistake raises, and the exit codes."""
+
+INTERRUPTED = 130
+"""The exit code of a process that Ctrl-C ended."""
 
 
 class UserError(Exception):
@@ -12,3 +15,9 @@ class UserError(Exception):
     def __init__(self, message: str, exit_code: int = 2) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+
+
+def described(error: BaseException) -> str:
+    """Return the type and the first line of an exception that is not our own."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

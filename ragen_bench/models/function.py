@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from ragen_bench.errors import UserError
+from ragen_bench.errors import UserError, described
 from ragen_bench.models.base import Completion, Message, Request, Sampling
 
 _SHAPE = "it takes a list of messages ({'role', 'content'}) and returns the answer as a str"
@@ -25,15 +27,20 @@ class FunctionModel:
         UserError: if there is no such callable.
     """
 
-    batch_size = 16
+    # Answers come one by one, so nothing is won by a larger group, and an episode that is finished
+    # is recorded before a later one fails.
+    batch_size = 1
 
     def __init__(self, module: str, attribute: str) -> None:
         self._name = f"python:{module}:{attribute}"
         self._function = self._find(module, attribute)
 
     def identity(self) -> dict[str, Any]:
-        """Return nothing: the code is the user's own."""
-        return {}
+        """Return a hash of the module's own file, so that an edited one is not mixed into a run.
+
+        What the module imports is not covered.
+        """
+        return dict(self._identity)
 
     def complete(self, requests: Sequence[Request], sampling: Sampling) -> list[Completion]:
         """Return the callable's answers.
@@ -46,10 +53,8 @@ class FunctionModel:
     def _ask(self, messages: list[Message]) -> str:
         try:
             answer = self._function(messages)
-        except Exception as error:
-            raise UserError(
-                f"{self._name} raised {type(error).__name__}: {error}", exit_code=1
-            ) from error
+        except (Exception, SystemExit) as error:
+            raise UserError(f"{self._name} raised {described(error)}", exit_code=1) from error
         if not isinstance(answer, str):
             raise UserError(f"{self._name} returned {type(answer).__name__}; {_SHAPE}", exit_code=1)
         return answer
@@ -59,10 +64,21 @@ class FunctionModel:
         if here not in sys.path:
             sys.path.insert(0, here)
         try:
-            found = getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError) as error:
-            raise UserError(f"{self._name} cannot be imported: {error}") from error
+            imported = importlib.import_module(module)
+            found = getattr(imported, attribute)
+        # The module is the user's own code: importing it may raise anything, or leave the process.
+        except (Exception, SystemExit) as error:
+            raise UserError(f"{self._name} cannot be imported: {described(error)}") from error
+        self._identity = _source_hash(imported)
         if not callable(found):
             raise UserError(f"{self._name} is not callable; {_SHAPE}")
         function: Callable[[list[Message]], Any] = found
         return function
+
+
+def _source_hash(module: ModuleType) -> dict[str, str]:
+    """Return the hash of a module's file, or nothing for one without, such as `sys`."""
+    file = getattr(module, "__file__", None)
+    if not file:
+        return {}
+    return {"source_sha256": hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]}

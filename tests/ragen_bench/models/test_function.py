@@ -1,0 +1,116 @@
+"""A callable of the user's own: what identifies it, and whatever it may raise."""
+
+import importlib
+import sys
+
+import pytest
+
+from ragen_bench.errors import UserError
+from ragen_bench.evaluation import Evaluation, evaluate
+from ragen_bench.models.base import Request, Sampling
+from ragen_bench.models.function import FunctionModel
+from ragen_bench.records import read_run
+
+ANSWERS = "def answer(messages):\n    return '<think></think><answer>Up</answer>'\n"
+SAMPLING = Sampling(0.5, 8, "", 0)
+
+
+@pytest.fixture
+def agent(tmp_path, monkeypatch):
+    """Writes the module `own_agent` and returns its model, fresh each time."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def write(source, attribute="answer"):
+        (tmp_path / "own_agent.py").write_text(source)
+        sys.modules.pop("own_agent", None)
+        importlib.invalidate_caches()
+        return FunctionModel("own_agent", attribute)
+
+    yield write
+    sys.modules.pop("own_agent", None)
+
+
+def run_of(model="python:own_agent:answer"):
+    return Evaluation(
+        model=model,
+        suite="",
+        instances={"ragen/FrozenLake-v0": 3},
+        split="test",
+        response_format="think",
+        samples=1,
+        seed=0,
+        temperature=0.5,
+        max_tokens=8,
+    )
+
+
+def test_the_identity_changes_with_the_source(agent):
+    first = agent(ANSWERS).identity()
+    assert first == agent(ANSWERS).identity()
+    assert first != agent(ANSWERS + "# edited\n").identity()
+
+
+def test_a_module_without_a_file_has_no_hash():
+    assert FunctionModel("sys", "exit").identity() == {}
+
+
+def test_an_edited_agent_does_not_resume_a_run(agent, tmp_path):
+    evaluate(run_of(), agent(ANSWERS), tmp_path / "run").unlock()
+    with pytest.raises(UserError, match="model_identity: "):
+        evaluate(run_of(), agent(ANSWERS.replace("Up", "Down")), tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("def answer(:\n", "SyntaxError: invalid syntax"),
+        ("answer = undefined\n", "NameError: name 'undefined' is not defined"),
+        ("raise RuntimeError('one\\ntwo')\n", "RuntimeError: one"),
+        ("raise RuntimeError\n", "RuntimeError"),
+        ("import sys\nsys.exit(3)\n", "SystemExit: 3"),
+        ("answer = 1 / 0\n", "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_module_that_cannot_be_imported(agent, source, says):
+    with pytest.raises(UserError) as caught:
+        agent(source)
+    said = str(caught.value)
+    assert said.startswith(f"python:own_agent:answer cannot be imported: {says}")
+    assert "\n" not in said
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("module", [".multi", "own..agent"])
+def test_a_name_that_is_no_module(agent, module):
+    with pytest.raises(UserError, match="cannot be imported") as caught:
+        FunctionModel(module, "answer")
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [("raise OSError('one\\ntwo')", "raised OSError: one"), ("sys.exit()", "raised SystemExit")],
+)
+def test_a_callable_that_raises(agent, body, says):
+    model = agent(f"import sys\ndef answer(messages):\n    {body}\n")
+    with pytest.raises(UserError) as caught:
+        model.complete([Request([], "", None)], SAMPLING)
+    assert str(caught.value) == f"python:own_agent:answer {says}"
+    assert caught.value.exit_code == 1
+
+
+def test_finished_episodes_are_kept_when_a_later_one_fails(agent, tmp_path):
+    source = (
+        "firsts = 0\n"
+        "def answer(messages):\n"
+        "    global firsts\n"
+        "    firsts += len(messages) == 4\n"
+        "    if firsts == 3:\n"
+        "        raise OSError('no more paper')\n"
+        "    return 'nothing'\n"
+    )
+    with pytest.raises(UserError, match="no more paper"):
+        evaluate(run_of(), agent(source), tmp_path / "run")
+    assert [episode["index"] for episode in read_run(tmp_path / "run").episodes()] == [0, 1]
