@@ -7,14 +7,14 @@ import shlex
 import sys
 from pathlib import Path
 
-from ragen_bench.cli.main import INTERRUPTED
-from ragen_bench.errors import UserError
+from ragen_bench.errors import INTERRUPTED, UserError
 from ragen_bench.evaluation import Evaluation, evaluate
 from ragen_bench.models import resolve
 from ragen_bench.records import RunDirectory, read_run
 from ragen_bench.suites import SUITES, select, split_name
 from ragen_bench.summary import summarise
 from ragen_envs.protocol import RESPONSE_FORMATS, ResponseFormat
+from ragen_envs.registration import IDS
 
 try:
     from rich.console import Console
@@ -25,6 +25,7 @@ try:
         TextColumn,
         TimeElapsedColumn,
     )
+    from rich.text import Text
 
     from ragen_bench.cli.table import table
     from ragen_bench.report import write_report
@@ -43,10 +44,10 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
         UserError: for anything in the command that cannot be.
     """
     evaluation = _evaluation(arguments)
-    console = Console()
+    console = _console()
     path = arguments.out or _default_path(evaluation)
     total = len(evaluation.tasks())
-    with console.status(f"Loading {evaluation.model} ..."):
+    with console.status(Text(f"Loading {evaluation.model} ...")):
         model = resolve(evaluation.model)
     with _progress(console) as bar:
         task = bar.add_task(evaluation.model, total=total, env="", answers=0)
@@ -81,8 +82,13 @@ def report_run(path: Path) -> int:
     run = read_run(path)
     if not any(True for _ in run.episodes()):
         raise UserError(f"{path} holds no finished episode yet", exit_code=1)
-    _show(Console(), run)
+    _show(_console(), run)
     return 0
+
+
+def _console() -> Console:
+    """Return a console that prints names and paths as they are, brackets and colons included."""
+    return Console(markup=False, highlight=False, emoji=False)
 
 
 def _show(console: Console, run: RunDirectory) -> None:
@@ -98,16 +104,12 @@ def _show(console: Console, run: RunDirectory) -> None:
 
 
 def _evaluation(arguments: argparse.Namespace) -> Evaluation:
-    for option, value, least in (
-        ("--samples", arguments.samples, 1),
-        ("--seed", arguments.seed, 0),
-        ("--temperature", arguments.temperature, 0),
-        ("--max-tokens", arguments.max_tokens or 1, 1),
-    ):
-        if not least <= value < float("inf"):
-            raise UserError(f"{option} is at least {least}, got {value}")
-    if arguments.max_tokens == 0:
-        raise UserError("--max-tokens is at least 1, got 0")
+    _check_numbers(arguments)
+    # Empty is what an unset variable of a shell leaves; it must not mean the default.
+    if arguments.suite == "":
+        raise UserError(f"--suite is empty; choose one of: {', '.join(SUITES)}")
+    if "" in (arguments.env or ()):
+        raise UserError(f"--env is empty; choose one of: {', '.join(IDS)}")
     instances = select(arguments.suite, arguments.env, arguments.limit)
     suite = "" if arguments.env else arguments.suite or "core"
     default = SUITES[suite].max_tokens if suite else _DEFAULT_MAX_TOKENS
@@ -123,6 +125,18 @@ def _evaluation(arguments: argparse.Namespace) -> Evaluation:
         max_tokens=arguments.max_tokens or default,
         command=shlex.join(["ragen-bench", *sys.argv[1:]]),
     )
+
+
+def _check_numbers(arguments: argparse.Namespace) -> None:
+    for option, value, least in (
+        ("--samples", arguments.samples, 1),
+        ("--seed", arguments.seed, 0),
+        ("--max-tokens", arguments.max_tokens, 1),
+    ):
+        if value is not None and value < least:
+            raise UserError(f"{option} is at least {least}, got {value}")
+    if not 0 <= arguments.temperature < float("inf"):
+        raise UserError(f"--temperature is a number of at least 0, got {arguments.temperature}")
 
 
 def _response_format(name: str) -> ResponseFormat:
@@ -141,10 +155,10 @@ def _default_path(evaluation: Evaluation) -> Path:
 
 def _progress(console: Console) -> Progress:
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=16),
         MofNCompleteColumn(),
-        TextColumn("episodes, {task.fields[answers]} answers {task.fields[env]}"),
+        TextColumn("episodes, {task.fields[answers]} answers {task.fields[env]}", markup=False),
         TimeElapsedColumn(),
         console=console,
     )

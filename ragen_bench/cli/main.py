@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NoReturn
 
-from ragen_bench.errors import UserError
+from ragen_bench.errors import INTERRUPTED, UserError
 from ragen_envs.protocol import RESPONSE_FORMATS
-
-INTERRUPTED = 130
-"""The exit code of a process that Ctrl-C ended."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code."""
+    _print_whatever_the_terminal_holds()
     try:
         parsed = _parser().parse_args(arguments)
         return int(parsed.run(parsed))
@@ -30,6 +30,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of our output, such as `head`, has had enough.
         sys.stderr.close()
         return 0
+    except OSError as error:
+        # A directory that cannot be written, a full disk: no fault of the program's.
+        sys.stderr.write(f"ragen-bench: {error}\n")
+        return 1
+
+
+def _print_whatever_the_terminal_holds() -> None:
+    """Show a question mark for what the terminal's encoding lacks, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -41,10 +52,18 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> _Parser:
     parser = _Parser(prog="ragen-bench", description="Scores models on text environments.")
+    parser.add_argument("--version", action="version", version=f"ragen-bench {_version()}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
     _add_evaluate(commands)
     _add_others(commands)
     return parser
+
+
+def _version() -> str:
+    try:
+        return version("ragen-bench")
+    except PackageNotFoundError:
+        return "(not installed)"
 
 
 def _add_evaluate(commands: argparse._SubParsersAction[_Parser]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
+from rich.text import Text
 
 from ragen_bench.records import Record
 
@@ -14,8 +15,7 @@ def table(summary: Record) -> Table:
     It fits a terminal of 80 columns.
     """
     made = Table(
-        title=f"{summary['model']} on {summary['suite'] or 'chosen environments'}, "
-        f"{summary['split']} split",
+        title=_title(summary),
         caption=_caption(summary),
         caption_justify="left",
         box=SIMPLE_HEAD,
@@ -25,10 +25,16 @@ def table(summary: Record) -> Table:
     for name in ("n", "success", "95 %", "norm.", "form", "action", "tokens", "s"):
         made.add_column(name, justify="right", no_wrap=True)
     for row in summary["envs"]:
-        made.add_row(row["env"].partition("/")[2], *_model_cells(row), style="bold")
+        made.add_row(Text(row["env"].partition("/")[2]), *_model_cells(row), style="bold")
         for player in ("random", "oracle"):
             made.add_row(f"  {player}", *_baseline_cells(row[player], player))
     return made
+
+
+def _title(summary: Record) -> Text:
+    what = summary["suite"] or "chosen environments"
+    # A str would be read as markup, and a model's name may hold brackets.
+    return Text(f"{summary['model']} on {what}, {summary['split']} split", style="table.title")
 
 
 def percent(value: float) -> str:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 
 import pexpect
 import pytest
@@ -13,9 +14,15 @@ import pytest
 COMMAND = [sys.executable, "-m", "ragen_bench"]
 
 
-def run(*arguments, cwd, stdin=""):
+def run(*arguments, cwd, stdin="", **environment):
     return subprocess.run(
-        [*COMMAND, *arguments], cwd=cwd, input=stdin, capture_output=True, text=True, timeout=300
+        [*COMMAND, *arguments],
+        cwd=cwd,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, **environment},
     )
 
 
@@ -36,7 +43,11 @@ def run(*arguments, cwd, stdin=""):
         (["evaluate", "random", "--limit", "two"], "argument --limit: invalid int value: 'two'"),
         (["evaluate", "random", "--samples", "0"], "--samples is at least 1"),
         (["evaluate", "random", "--seed", "-1"], "--seed is at least 0"),
-        (["evaluate", "random", "--temperature", "nan"], "--temperature is at least 0"),
+        (["evaluate", "random", "--temperature", "nan"], "--temperature is a number of at least 0"),
+        (["evaluate", "random", "--temperature", "inf"], "is a number of at least 0, got inf"),
+        (["evaluate", "random", "--suite", ""], "--suite is empty; choose one of: quick, core"),
+        (["evaluate", "random", "--env", ""], "--env is empty; choose one of: ragen/"),
+        (["evaluate", "python:.multi:f"], "python:.multi:f cannot be imported"),
         (["evaluate", "random", "--max-tokens", "0"], "--max-tokens is at least 1"),
         (["evaluate", "random", "--frobnicate"], "unrecognized arguments: --frobnicate"),
         (["evaluate"], "the following arguments are required: MODEL"),
@@ -94,6 +105,70 @@ def test_a_run_of_another_configuration_is_refused(tmp_path):
     done = run("evaluate", "oracle", *options, cwd=tmp_path)
     assert done.returncode == 2
     assert 'model: "random" there, "oracle" here' in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+QUICK = ["evaluate", "random", "--suite", "quick", "--limit", "1"]
+
+
+def test_version(tmp_path):
+    done = run("--version", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, f"ragen-bench {version('ragen-bench')}\n")
+
+
+@pytest.mark.parametrize("out", ["file/run", "/proc/run"])
+def test_a_directory_that_cannot_be_made(tmp_path, out):
+    (tmp_path / "file").write_text("")
+    done = run(*QUICK, "--out", out, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("ragen-bench: [Errno ")
+    assert out in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("out", ["a[bold]b", "[/x]", "a:smile:b"])
+def test_a_path_is_printed_as_it_is(tmp_path, out):
+    for _ in range(2):  # The second time resumes, and names the path once more.
+        done = run(*QUICK, "--out", out, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert f"Run     {out}\n" in done.stdout
+    assert f"Resuming {out}: 3 episodes" in done.stdout
+    assert run("report", out, cwd=tmp_path).returncode == 0
+
+
+def test_a_model_name_is_printed_as_it_is(tmp_path):
+    (tmp_path / "smile").mkdir()
+    (tmp_path / "smile" / "[bold].py").write_text("def answer(messages): return ''")
+    name = "python:smile.[bold]:answer"
+    done = run("evaluate", name, "--env", "Bandit-v0", "--limit", "1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert f"{name} on chosen environments" in done.stdout
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_narrow_terminal_shows_what_it_can(tmp_path, encoding):
+    for arguments in (["describe", "Sokoban-v0"], ["play", "Sokoban-v0"], [*QUICK, "--out", "√"]):
+        done = run(*arguments, cwd=tmp_path, PYTHONIOENCODING=encoding)
+        assert done.returncode == 0, done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_report_of_a_run_that_is_being_written(tmp_path):
+    assert run(*QUICK, "--out", "here", cwd=tmp_path).returncode == 0
+    file = tmp_path / "here" / "episodes.jsonl"
+    file.write_bytes(file.read_bytes()[:-9])
+    done = run("report", "here", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Incomplete: 2 of 3 episodes." in done.stdout
+
+
+def test_a_damaged_run_is_reported_in_one_line(tmp_path):
+    assert run(*QUICK, "--out", "here", cwd=tmp_path).returncode == 0
+    file = tmp_path / "here" / "episodes.jsonl"
+    file.write_bytes(file.read_bytes() * 2)
+    done = run("report", "here", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "line 4 repeats the episode of line 1" in done.stderr
     assert done.stderr.count("\n") == 1
 
 
