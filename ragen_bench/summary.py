@@ -83,12 +83,20 @@ def baseline(model: str, env: str, split: Split, instances: int) -> Record:
 
 
 def _interval(episodes: list[Record]) -> tuple[float, float]:
-    """Return Wilson's interval for one sample an instance, else the clustered bootstrap's."""
+    """Return Wilson's interval for one sample an instance, else the clustered bootstrap's.
+
+    Where every episode ended alike, resampling them finds no spread at all: an interval of width 0
+    would claim certainty. There it is Wilson's, with one trial for each instance, as the samples of
+    one instance may be no more than copies of each other.
+    """
     clusters: dict[int, list[float]] = {}
     for episode in episodes:
         clusters.setdefault(episode["index"], []).append(float(episode["success"]))
+    successes = sum(episode["success"] for episode in episodes)
     if len(clusters) == len(episodes):
-        return wilson(sum(episode["success"] for episode in episodes), len(episodes))
+        return wilson(successes, len(episodes))
+    if successes in (0, len(episodes)):
+        return wilson(len(clusters) if successes else 0, len(clusters))
     return clustered_bootstrap(list(clusters.values()))
 
 

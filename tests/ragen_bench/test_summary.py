@@ -55,6 +55,13 @@ def test_several_samples_of_an_instance_count_as_one_cluster():
     assert (high - low) / 2 == pytest.approx(1.96 * 0.158, rel=0.15)
 
 
+@pytest.mark.parametrize(("success", "expected"), [(True, wilson(10, 10)), (False, wilson(0, 10))])
+def test_clusters_that_all_ended_alike_leave_room_for_doubt(success, expected):
+    turns = [turn(True, True, 1, 1)]
+    found = figures([episode(i, success, turns, sample=s) for i in range(10) for s in range(4)])
+    assert found["success_interval"] == pytest.approx(expected, abs=1e-6)
+
+
 def test_floor_and_ceiling():
     assert baseline("oracle", "ragen/Sokoban-v0", "test", 8)["success"] == 1.0
     floor = baseline("random", "ragen/Bandit-v0", "test", 64)
