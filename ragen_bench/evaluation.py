@@ -13,7 +13,7 @@ from ragen_bench.models import Model, Sampling
 from ragen_bench.prompt import prompt_hash
 from ragen_bench.records import SCHEMA, Key, Record, RunDirectory, key_of, open_run
 from ragen_bench.runner import Task, chunks, play, tasks_of
-from ragen_bench.suites import spec_hash
+from ragen_bench.specification import spec_hash
 from ragen_envs.instances import Split
 from ragen_envs.protocol import STOP, ResponseFormat
 
