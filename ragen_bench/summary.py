@@ -12,6 +12,7 @@ from ragen_bench.runner import chunks, play, tasks_of
 from ragen_bench.statistics import clustered_bootstrap, normalised, wilson
 from ragen_envs.instances import Split
 
+_BASELINE_FIGURES = ("episodes", "success", "success_interval", "score", "ceiling")
 BASELINE_SAMPLES = 16
 """Episodes on each instance for floor and ceiling."""
 
@@ -37,7 +38,7 @@ def summarise(run: RunDirectory) -> Record:
         row["seconds"] = round(seconds.get(name, 0.0), 2)
         row["random"] = baseline("random", name, config["split"], env["instances"])
         row["oracle"] = baseline("oracle", name, config["split"], env["instances"])
-        floor, ceiling = row["random"]["score"], row["oracle"]["score"]
+        floor, ceiling = row["random"]["score"], row["oracle"]["ceiling"]
         row["normalised"] = _rounded(normalised(row["score"], floor, ceiling))
         rows.append(row)
     scores = [row["normalised"] for row in rows if row["normalised"] is not None]
@@ -72,14 +73,19 @@ def figures(episodes: list[Record]) -> Record:
 
 
 def baseline(model: str, env: str, split: Split, instances: int) -> Record:
-    """Return the figures of `random` or `oracle` on the first instances of a split."""
+    """Return the figures of `random` or `oracle` on the first instances of a split.
+
+    Its `ceiling` is the best player's expected score, which the environments know exactly; what
+    the oracle scored here is one sample of it.
+    """
     player: Model = RandomModel() if model == "random" else OracleModel()
     sampling = Sampling(temperature=1.0, max_tokens=0, stop="", seed=0)
     episodes: list[Record] = []
     for group in chunks(tasks_of({env: instances}, split, BASELINE_SAMPLES), player.batch_size):
         episodes += play(group, player, sampling, "plain")
     found = figures(episodes)
-    return {name: found[name] for name in ("episodes", "success", "success_interval", "score")}
+    found["ceiling"] = _mean(episode["ceiling"] for episode in episodes)
+    return {name: found[name] for name in _BASELINE_FIGURES}
 
 
 def _interval(episodes: list[Record]) -> tuple[float, float]:

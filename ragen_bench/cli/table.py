@@ -72,6 +72,6 @@ def _caption(summary: Record) -> str:
     suite = "" if score is None else f"Suite score {score:.3f}, the mean of norm. "
     return (
         f"{suite}Success, form and action in per cent; norm.: 0 is the random player, 1 the "
-        "oracle; form, action: turns whose answer had the form, whose actions were all known; "
+        "best one; form, action: turns whose answer had the form, whose actions were all known; "
         "tokens generated; seconds."
     )

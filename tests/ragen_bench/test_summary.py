@@ -5,6 +5,7 @@ import pytest
 from ragen_bench.evaluation import evaluate
 from ragen_bench.statistics import wilson
 from ragen_bench.summary import baseline, figures, summarise
+from ragen_envs.frozen_lake.env import FrozenLakeEnv
 
 
 def turn(form, action, read, generated):
@@ -77,4 +78,15 @@ def test_the_random_player_scores_near_0_and_the_oracle_1(small, random_model, t
     assert abs(summary["suite_score"]) < 0.2
     assert summary["suite_score"] == pytest.approx(
         sum(row["normalised"] for row in summary["envs"]) / 3, abs=1e-6
+    )
+
+
+def test_the_ceiling_is_the_exact_one(small, random_model, tmp_path):
+    summary = summarise(evaluate(small, random_model, tmp_path / "run"))
+    lake = summary["envs"][2]
+    exact = [FrozenLakeEnv.shipped("FrozenLake-v0", "test")[i].ceiling for i in range(10)]
+    assert lake["oracle"]["ceiling"] == pytest.approx(sum(exact) / 10, abs=1e-6)
+    floor = lake["random"]["score"]
+    assert lake["normalised"] == pytest.approx(
+        (lake["score"] - floor) / (sum(exact) / 10 - floor), abs=1e-5
     )
