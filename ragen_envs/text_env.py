@@ -9,8 +9,6 @@ from __future__ import annotations
 import string
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import gymnasium
@@ -19,6 +17,8 @@ from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Text
 from gymnasium.utils.seeding import np_random
 
+from ragen_envs.budget import Budget
+from ragen_envs.feedback import feedback
 from ragen_envs.held_out import load
 from ragen_envs.instances import HELD_OUT_SIZE, SPLITS, Instance, Split, Stream, draw
 from ragen_envs.protocol import (
@@ -35,26 +35,6 @@ MAX_OBSERVATION = 4096
 """Characters in the longest observation that an environment may declare."""
 MAX_ACTION = 4096
 """Characters in the longest action that the action space samples; `step` takes any length."""
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What an episode may cost.
-
-    The defaults are those of the multi-turn games in RAGEN (arXiv 2504.20073, section 3).
-
-    Attributes:
-        max_turns: answers in an episode.
-        max_actions_per_turn: actions of one answer that are run; further ones are dropped.
-        max_actions: actions in an episode.
-        penalty: subtracted once for a turn whose form is broken or that names no or an unknown
-            action; in hundredths, as all points are.
-    """
-
-    max_turns: int = 5
-    max_actions_per_turn: int = 5
-    max_actions: int = 10
-    penalty: int = 10
 
 
 class Variant(Protocol):
@@ -410,37 +390,6 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
         if not isinstance(variant, str):
             return variant
         return cls.variants[_one_of("variant", variant, tuple(cls.variants))]
-
-
-@lru_cache(maxsize=4096)
-def feedback(
-    format_valid: bool,
-    actions_valid: bool,
-    did: tuple[tuple[str, ...], tuple[int, ...], int],
-    reward: float,
-    turns: int,
-    actions: int,
-) -> str:
-    """Return the line that tells a player what became of an answer.
-
-    Args:
-        format_valid: whether the answer had the demanded form.
-        actions_valid: whether all actions in it were known.
-        did: the names of all actions, the numbers of those that ran, and how many were dropped.
-        reward: the turn's reward.
-        turns: turns left.
-        actions: actions left.
-    """
-    names, ran, dropped = did
-    if not format_valid:
-        done = "The answer was not in the required form, so nothing was done."
-    else:
-        done = f"Done: {', '.join(names[i] for i in ran) or 'nothing'}."
-        if not actions_valid:
-            done += " What is not an action was skipped."
-        if dropped:
-            done += f" The last {dropped} not run."
-    return f"{done} Reward: {reward:g}. Left: {turns} turns, {actions} actions."
 
 
 def _ordered(charset: frozenset[str]) -> str:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ragen_envs.bandit.names import BOLD, STEADY, part_of
+from ragen_envs.budget import Budget
 from ragen_envs.instances import Stream, content_hash
 from ragen_envs.protocol import ActionReader
-from ragen_envs.text_env import Budget, TextEnv
+from ragen_envs.text_env import TextEnv
 
 EXAMPLE = "ACTION"
 LOW_POINTS, HIGH_POINTS, HIGH_ODDS = 15, 100, 4

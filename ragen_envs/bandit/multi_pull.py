@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from ragen_envs.budget import Budget
 from ragen_envs.instances import Stream, content_hash, partition_of
 from ragen_envs.protocol import ActionReader
-from ragen_envs.text_env import Budget, TextEnv
+from ragen_envs.text_env import TextEnv
 
 EXAMPLE = "ACTION"
 COLOURS = ("Blue", "Green", "Red", "Yellow", "Purple")

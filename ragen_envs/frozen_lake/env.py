@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ragen_envs.budget import Budget
 from ragen_envs.frozen_lake import text
 from ragen_envs.frozen_lake.generator import Generator
 from ragen_envs.frozen_lake.rules import ACTIONS, GAME, Lake, Slip
@@ -12,7 +13,7 @@ from ragen_envs.frozen_lake.solver import ceiling, solver
 from ragen_envs.frozen_lake.text import CLASSIC, NEW, Board, Vocabulary
 from ragen_envs.instances import Stream
 from ragen_envs.protocol import ActionReader
-from ragen_envs.text_env import Budget, TextEnv
+from ragen_envs.text_env import TextEnv
 
 EXAMPLE = "ACTION || ACTION"
 GOAL_POINTS = 100

@@ -15,8 +15,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from ragen_envs.budget import Budget
 from ragen_envs.frozen_lake.rules import ACTIONS, Lake, Slip
-from ragen_envs.text_env import Budget
 
 Rates = NDArray[np.float64]
 _TIE = 1e-12

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from ragen_envs.budget import Budget
 from ragen_envs.frozen_lake.rules import ACTIONS, Lake, Slip
 from ragen_envs.places import place_names
-from ragen_envs.text_env import Budget
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ragen_envs.budget import Budget
 from ragen_envs.instances import Stream
 from ragen_envs.protocol import ActionReader
 from ragen_envs.sokoban import text
@@ -12,7 +13,7 @@ from ragen_envs.sokoban.generator import Generator
 from ragen_envs.sokoban.rules import ACTIONS, GAME, Level, move
 from ragen_envs.sokoban.solver import solver
 from ragen_envs.sokoban.text import CLASSIC, NEW, Board, Vocabulary
-from ragen_envs.text_env import Budget, TextEnv
+from ragen_envs.text_env import TextEnv
 
 EXAMPLE = "ACTION || ACTION"
 MOVE_POINTS, BOX_POINTS, SOLVED_POINTS = -10, 100, 1000

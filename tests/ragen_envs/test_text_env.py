@@ -18,9 +18,10 @@ from gymnasium.error import ResetNeeded
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragen_envs.budget import Budget
 from ragen_envs.protocol import RESPONSE_FORMATS, ActionReader, format_answer
 from ragen_envs.sokoban.env import SokobanEnv
-from ragen_envs.text_env import Budget, TextEnv
+from ragen_envs.text_env import TextEnv
 
 ACTIONS = ("Up", "Stay", "Win", "Lose")
 POINTS = {"Up": 1, "Stay": -10, "Win": 100, "Lose": -30}

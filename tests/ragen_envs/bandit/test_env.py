@@ -4,8 +4,8 @@ import pytest
 
 from ragen_envs.bandit.env import VARIANTS, BanditVariant, NamedArms
 from ragen_envs.bandit.names import BOLD, STEADY, part_of
+from ragen_envs.budget import Budget
 from ragen_envs.instances import content_hash
-from ragen_envs.text_env import Budget
 from tests.ragen_envs.support import blocks, chi_square, contingency, make, state_in
 
 IDS = ["Bandit-v0", "BanditRev-v0"]

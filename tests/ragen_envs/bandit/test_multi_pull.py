@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragen_envs.bandit.multi_pull import COLOURS, VARIANTS, Arms, MultiPullEnv, MultiPullVariant
+from ragen_envs.budget import Budget
 from ragen_envs.instances import Stream, content_hash, draw, partition_of
-from ragen_envs.text_env import Budget
 from tests.ragen_envs.support import blocks, chi_square, contingency, make
 
 ID = "BanditMultiPull-v0"

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragen_envs.budget import Budget
 from ragen_envs.frozen_lake.env import VARIANTS, FrozenLakeEnv, FrozenLakeVariant
 from ragen_envs.frozen_lake.generator import Generator
 from ragen_envs.frozen_lake.rules import ACTIONS, Lake, Slip
 from ragen_envs.frozen_lake.text import CLASSIC, NEW
 from ragen_envs.instances import Stream
-from ragen_envs.text_env import Budget
 from tests.ragen_envs.frozen_lake import reference
 from tests.ragen_envs.support import FROZEN_LAKE, blocks, chi_square, contingency, make, state_in
 

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from ragen_envs.budget import Budget
 from ragen_envs.frozen_lake.env import VARIANTS
 from ragen_envs.frozen_lake.rules import ACTIONS, Lake, Slip
 from ragen_envs.frozen_lake.solver import Solver, ceiling
 from ragen_envs.instances import Stream
-from ragen_envs.text_env import Budget
 from tests.ragen_envs.frozen_lake import reference
 from tests.ragen_envs.frozen_lake.test_rules import lakes
 from tests.ragen_envs.support import FROZEN_LAKE, blocks, make, state_in

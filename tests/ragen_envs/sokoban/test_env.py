@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragen_envs.budget import Budget
 from ragen_envs.sokoban.env import VARIANTS, SokobanEnv, SokobanVariant
 from ragen_envs.sokoban.generator import Generator
 from ragen_envs.sokoban.rules import ACTIONS, Level
 from ragen_envs.sokoban.text import CLASSIC, NEW, Board
-from ragen_envs.text_env import Budget
 from tests.ragen_envs.sokoban import reference
 from tests.ragen_envs.support import SOKOBAN, blocks, make, state_in
 
