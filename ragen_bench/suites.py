@@ -99,11 +99,6 @@ def make_env(env: str, split: Split, response_format: ResponseFormat) -> TextEnv
     return made
 
 
-def about(env: str) -> str:
-    """Return the first line of an environment's documentation."""
-    return documentation(env).partition("\n")[0]
-
-
 def documentation(env: str) -> str:
     """Return an environment's specification, which is its class's docstring."""
     return inspect.getdoc(env_class(env.removeprefix(f"{NAMESPACE}/"))) or ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 
@@ -14,31 +14,44 @@ _MULTI_PULL = "ragen_envs.bandit.multi_pull:MultiPullEnv"
 _SOKOBAN = "ragen_envs.sokoban.env:SokobanEnv"
 _FROZEN_LAKE = "ragen_envs.frozen_lake.env:FrozenLakeEnv"
 
+
+class Entry(NamedTuple):
+    """A row of the table.
+
+    Attributes:
+        entry_point: the class that plays the variant.
+        about: what it is, in a few words.
+    """
+
+    entry_point: str
+    about: str
+
+
 TABLE = {
-    "Bandit-v0": _BANDIT,
-    "BanditRev-v0": _BANDIT,
-    "BanditMultiPull-v0": _MULTI_PULL,
-    "Sokoban-v0": _SOKOBAN,
-    "SokobanLarge-v0": _SOKOBAN,
-    "SokobanNewVocab-v0": _SOKOBAN,
-    "SokobanCoord-v0": _SOKOBAN,
-    "FrozenLake-v0": _FROZEN_LAKE,
-    "FrozenLakeMild-v0": _FROZEN_LAKE,
-    "FrozenLakeLarge-v0": _FROZEN_LAKE,
-    "FrozenLakeNewVocab-v0": _FROZEN_LAKE,
-    "FrozenLakeCoord-v0": _FROZEN_LAKE,
+    "Bandit-v0": Entry(_BANDIT, "one pull; names hint at which of two arms is the high-risk one"),
+    "BanditRev-v0": Entry(_BANDIT, "the same with the hint inverted"),
+    "BanditMultiPull-v0": Entry(_MULTI_PULL, "five arms, twenty pulls, scored by regret"),
+    "Sokoban-v0": Entry(_SOKOBAN, "6x6, one box"),
+    "SokobanLarge-v0": Entry(_SOKOBAN, "8x8, two boxes"),
+    "SokobanNewVocab-v0": Entry(_SOKOBAN, "6x6, one box, other symbols"),
+    "SokobanCoord-v0": Entry(_SOKOBAN, "6x6, one box, with coordinates"),
+    "FrozenLake-v0": Entry(_FROZEN_LAKE, "4x4, the intended way in one step of three"),
+    "FrozenLakeMild-v0": Entry(_FROZEN_LAKE, "4x4, the intended way in eight steps of ten"),
+    "FrozenLakeLarge-v0": Entry(_FROZEN_LAKE, "8x8, as slippery as FrozenLake-v0"),
+    "FrozenLakeNewVocab-v0": Entry(_FROZEN_LAKE, "as FrozenLake-v0, other symbols"),
+    "FrozenLakeCoord-v0": Entry(_FROZEN_LAKE, "as FrozenLake-v0, with coordinates"),
 }
-"""The variant's name, which is the id without its namespace, and the class that plays it."""
+"""The variants' names, which are the ids without their namespace."""
 
 IDS = tuple(f"{NAMESPACE}/{name}" for name in TABLE)
 
 
 def register_all() -> None:
     """Enter every id into Gymnasium's registry."""
-    for name, entry_point in TABLE.items():
+    for name, entry in TABLE.items():
         gymnasium.register(
             f"{NAMESPACE}/{name}",
-            entry_point,
+            entry.entry_point,
             kwargs={"variant": name},
             # The environments check order and types themselves; wrappers would halve their speed.
             order_enforce=False,
@@ -52,5 +65,5 @@ def env_class(name: str) -> Any:
     Raises:
         KeyError: if the table has no such name.
     """
-    module, _, attribute = TABLE[name].partition(":")
+    module, _, attribute = TABLE[name].entry_point.partition(":")
     return getattr(import_module(module), attribute)

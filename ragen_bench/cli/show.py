@@ -6,13 +6,13 @@ import sys
 
 from ragen_bench.models import PROVIDERS
 from ragen_bench.specification import spec_hash
-from ragen_bench.suites import SUITES, about, documentation, env_id, make_env
-from ragen_envs.registration import IDS
+from ragen_bench.suites import SUITES, documentation, env_id, make_env
+from ragen_envs.registration import IDS, TABLE
 
 
 def list_all() -> int:
     """Print what can be evaluated."""
-    _section("Environments", {env: about(env) for env in IDS})
+    _section("Environments", {env: TABLE[env.partition("/")[2]].about for env in IDS})
     _section("Suites", {name: suite.about for name, suite in SUITES.items()})
     _section("Models", PROVIDERS)
     return 0

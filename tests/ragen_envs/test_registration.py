@@ -97,6 +97,7 @@ for id_ in ragen_envs.IDS:
         env = gymnasium.make(id_, split=split).unwrapped
         text = "\\0".join(env.reset(seed=seed)[0] for seed in range(25))
         digests[id_ + " " + split] = hashlib.sha256(text.encode()).hexdigest()
+        assert (random.getstate(), numpy.random.get_state()[1].tolist()) == before
         if {seed} is not None:
             random.random()
             numpy.random.random()
