@@ -20,8 +20,8 @@ BASELINE_SAMPLES = 16
 def summarise(run: RunDirectory) -> Record:
     """Return the content of summary.json.
 
-    Everything but `seconds` is a function of the run's configuration and episodes. The floor and
-    the ceiling are played anew, on the run's own instances, with a seed of their own.
+    Everything but `seconds` is a function of the run's configuration and episodes. The random
+    and the oracle player play anew, on the run's own instances, with a seed of their own.
     """
     config = run.config
     episodes: dict[str, list[Record]] = {env["id"]: [] for env in config["envs"]}
