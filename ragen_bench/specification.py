@@ -26,11 +26,11 @@ def spec_hash(env: str, split: Split, response_format: ResponseFormat) -> str:
     """
     made = make_env(env, split, response_format)
     if split == "train":
-        instances = [made._find(seed) for seed in range(_TRAIN_SEEDS)]
+        instances = [made.instance_of(seed) for seed in range(_TRAIN_SEEDS)]
     else:
         instances = list(made.shipped(made.variant.name, split))
     parts: list[Any] = [env, split, repr(made.variant)]
-    parts.append(write(made._write(instance) for instance in instances))
+    parts.append(write(made.write_instance(instance) for instance in instances))
     for seed in range(_PLAYED_SEEDS):
         for player in ("random", "oracle", "broken"):
             parts.append(_episode(made, seed, player))

@@ -30,9 +30,9 @@ def held_out_files() -> Iterator[tuple[Path, str]]:
         folder = Path(sys.modules[type(env).__module__].__file__ or "").parent
         for split in _SPLITS:
             used = set() if env.variants_share_instances else taken.setdefault(env.game, set())
-            instances = held_out(env._candidates, name, split, used)
+            instances = held_out(env.candidates, name, split, used)
             path = folder / env.held_out_files.format(name=name, split=split)
-            yield path, write(env._write(instance) for instance in instances)
+            yield path, write(env.write_instance(instance) for instance in instances)
 
 
 def main() -> int:

@@ -124,17 +124,17 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
         """Return the characters beyond printable ASCII that its texts use."""
 
     @abstractmethod
-    def _candidates(self, stream: Stream) -> Iterable[I | None]:
+    def candidates(self, stream: Stream) -> Iterable[I | None]:
         """Yield instances of any split as the stream decides; None for a failed try."""
 
     @abstractmethod
-    def _write(self, instance: I) -> tuple[str, dict[str, object]]:
+    def write_instance(self, instance: I) -> tuple[str, dict[str, object]]:
         """Return an instance as the body and the figures of its block in a held-out file."""
 
     @staticmethod
     @abstractmethod
-    def _read(body: str, figures: dict[str, str]) -> Any:
-        """Return the instance that `_write` wrote."""
+    def read_instance(body: str, figures: dict[str, str]) -> Any:
+        """Return the instance that `write_instance` wrote."""
 
     @abstractmethod
     def _begin(self, instance: I) -> ActionReader:
@@ -204,8 +204,8 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
             seed = int(self.np_random.integers(bound))
             if rollout is None:
                 rollout = int(self.np_random.integers(1 << 62))
-        instance = self._find(int(seed))
-        self._instance = instance
+        instance = self._instance = self.instance_of(int(seed))
+        self._index = int(seed) if self.split == "train" else int(seed) % HELD_OUT_SIZE
         self._rollout = rollout or 0
         self._turn = 0
         self._actions_left = self.budget.max_actions
@@ -334,15 +334,12 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
         """Return the stream of this rollout's noise, which knows nothing of the instance's."""
         return Stream("dynamics", self.variant.name, self.split, self._index, self._rollout)
 
-    def _find(self, seed: int) -> I:
-        """Return the instance of a seed, and note its index."""
+    def instance_of(self, seed: int) -> I:
+        """Return the instance of a seed; the environment's own state stays as it is."""
         if self.split == "train":
-            self._index = seed
-            return draw(
-                self._candidates, Stream("instance", self.variant.name, "train", seed), "train"
-            )
-        self._index = seed % HELD_OUT_SIZE
-        return self.shipped(self.variant.name, self.split)[self._index]
+            stream = Stream("instance", self.variant.name, "train", seed)
+            return draw(self.candidates, stream, "train")
+        return self.shipped(self.variant.name, self.split)[seed % HELD_OUT_SIZE]
 
     @classmethod
     def shipped(cls, name: str, split: Split) -> tuple[I, ...]:
@@ -352,7 +349,7 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
             ValueError: if the package ships none, as for a variant of your own.
         """
         path = cls.held_out_files.format(name=name, split=split)
-        return load(cls.__module__.rpartition(".")[0], path, cls._read)
+        return load(cls.__module__.rpartition(".")[0], path, cls.read_instance)
 
     def _instructions(self) -> str:
         return instructions(self._example, self.response_format)

@@ -99,17 +99,17 @@ class BanditEnv(TextEnv[BanditVariant, NamedArms]):
     def _symbols(self) -> frozenset[str]:
         return frozenset()
 
-    def _candidates(self, stream: Stream) -> Iterator[NamedArms | None]:
+    def candidates(self, stream: Stream) -> Iterator[NamedArms | None]:
         while True:
             steady = STEADY[stream.below(len(STEADY))]
             bold = BOLD[stream.below(len(BOLD))]
             yield NamedArms((steady, bold) if stream.below(2) else (bold, steady))
 
-    def _write(self, instance: NamedArms) -> tuple[str, dict[str, object]]:
+    def write_instance(self, instance: NamedArms) -> tuple[str, dict[str, object]]:
         return "\n".join(instance.names), {}
 
     @staticmethod
-    def _read(body: str, figures: dict[str, str]) -> NamedArms:
+    def read_instance(body: str, figures: dict[str, str]) -> NamedArms:
         first, second = body.split("\n")
         return NamedArms((first, second))
 

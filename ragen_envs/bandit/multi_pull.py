@@ -91,7 +91,7 @@ class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
     def _symbols(self) -> frozenset[str]:
         return frozenset()
 
-    def _candidates(self, stream: Stream) -> Iterator[Arms | None]:
+    def candidates(self, stream: Stream) -> Iterator[Arms | None]:
         while True:
             drawn = tuple(
                 _PERCENTAGES[stream.below(len(_PERCENTAGES))] for _ in range(self.variant.arms)
@@ -99,11 +99,11 @@ class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
             *_, second, best = sorted(drawn)
             yield Arms(drawn) if best - second >= _LEAST_GAP else None
 
-    def _write(self, instance: Arms) -> tuple[str, dict[str, object]]:
+    def write_instance(self, instance: Arms) -> tuple[str, dict[str, object]]:
         return " ".join(map(str, instance.percentages)), {}
 
     @staticmethod
-    def _read(body: str, figures: dict[str, str]) -> Arms:
+    def read_instance(body: str, figures: dict[str, str]) -> Arms:
         return Arms(tuple(map(int, body.split())))
 
     def _begin(self, instance: Arms) -> ActionReader:

@@ -103,14 +103,14 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
     def _symbols(self) -> frozenset[str]:
         return frozenset(self.variant.vocabulary.symbols)
 
-    def _candidates(self, stream: Stream) -> Iterator[Lake | None]:
+    def candidates(self, stream: Stream) -> Iterator[Lake | None]:
         return self.variant.generator(stream)
 
-    def _write(self, instance: Lake) -> tuple[str, dict[str, object]]:
+    def write_instance(self, instance: Lake) -> tuple[str, dict[str, object]]:
         return instance.map, {"ceiling": f"{self._ceiling(instance):.9f}"}
 
     @staticmethod
-    def _read(body: str, figures: dict[str, str]) -> Lake:
+    def read_instance(body: str, figures: dict[str, str]) -> Lake:
         return Lake(body, float(figures["ceiling"]))
 
     def _begin(self, instance: Lake) -> ActionReader:

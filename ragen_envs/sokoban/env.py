@@ -85,14 +85,14 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
     def _symbols(self) -> frozenset[str]:
         return frozenset(self.variant.vocabulary.symbols)
 
-    def _candidates(self, stream: Stream) -> Iterator[Level | None]:
+    def candidates(self, stream: Stream) -> Iterator[Level | None]:
         return self.variant.generator(stream)
 
-    def _write(self, instance: Level) -> tuple[str, dict[str, object]]:
+    def write_instance(self, instance: Level) -> tuple[str, dict[str, object]]:
         return instance.xsb, {"optimal_length": instance.optimal_length}
 
     @staticmethod
-    def _read(body: str, figures: dict[str, str]) -> Level:
+    def read_instance(body: str, figures: dict[str, str]) -> Level:
         return Level(body, int(figures["optimal_length"]))
 
     def _begin(self, instance: Level) -> ActionReader:

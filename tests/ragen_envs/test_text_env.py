@@ -49,15 +49,15 @@ class CountEnv(TextEnv[CountVariant, Number]):
     def _symbols(self):
         return frozenset("№")
 
-    def _candidates(self, stream):
+    def candidates(self, stream):
         while True:
             yield Number(stream.below(1000))
 
-    def _write(self, instance):
+    def write_instance(self, instance):
         return str(instance.first), {}
 
     @staticmethod
-    def _read(body, figures):
+    def read_instance(body, figures):
         return Number(int(body))
 
     def _begin(self, instance):

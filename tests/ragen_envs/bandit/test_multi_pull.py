@@ -189,7 +189,7 @@ def test_no_train_instance_is_held_out_in_any_order():
     env = MultiPullEnv(ID)
     best = Counter()
     for seed in range(5_000):
-        arms = draw(env._candidates, Stream("instance", ID, "train", seed), "train")
+        arms = draw(env.candidates, Stream("instance", ID, "train", seed), "train")
         assert tuple(sorted(arms.percentages)) not in taken
         assert sorted(arms.percentages)[-1] - sorted(arms.percentages)[-2] >= 10
         best[arms.percentages.index(max(arms.percentages))] += 1
@@ -206,6 +206,6 @@ def test_the_environment_plays_the_drawn_chances():
     env = make(ID, response_format="plain")
     for seed in range(100):
         info = env.reset(seed=seed)[1]
-        arms = draw(env._candidates, Stream("instance", ID, "train", seed), "train")
+        arms = draw(env.candidates, Stream("instance", ID, "train", seed), "train")
         assert info["instance"] == arms.digest
         assert env.best_actions() == (COLOURS[arms.percentages.index(max(arms.percentages))],)

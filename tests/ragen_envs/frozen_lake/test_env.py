@@ -31,8 +31,7 @@ def on(rows, slip=Slip(), name="FrozenLake-v0", split="train", **budget):
     """Return an environment whose only lake is given, with its ceiling said to be 0.5."""
 
     class Fixed(FrozenLakeEnv):
-        def _find(self, seed):
-            self._index = seed
+        def instance_of(self, seed):
             return Lake("\n".join(rows), 0.5)
 
     variant = FrozenLakeVariant(
