@@ -1,0 +1,89 @@
+"""From an id of the suite to a PettingZoo environment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+import gymnasium
+from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
+from pettingzoo.utils.conversions import parallel_to_aec  # type: ignore[import-untyped]
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper  # type: ignore[import-untyped]
+
+from ragen_envs.instances import Split
+from ragen_envs.pettingzoo.duel import DuelEnv
+from ragen_envs.pettingzoo.seats import Observation, names_of
+from ragen_envs.pettingzoo.shared import SharedParallelEnv, SharedTurnsEnv
+from ragen_envs.protocol import ResponseFormat
+from ragen_envs.registration import IDS
+from ragen_envs.text_env import TextEnv
+
+Mode = Literal["shared", "duel"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+
+
+def aec_env(
+    id: str,
+    agents: int | Sequence[str] = 2,
+    mode: Mode = "shared",
+    *,
+    split: Split = "train",
+    response_format: ResponseFormat = "think",
+    render_mode: str | None = None,
+) -> AECEnv[str, Observation, str]:
+    """Return a game in which the agents answer one after the other.
+
+    Args:
+        id: one of `ragen_envs.IDS`.
+        agents: how many play, or their names.
+        mode: "shared", one room whose turns the agents take in rotation; or "duel", a copy of
+            the same instance for each, see `DuelEnv`.
+        split: as for `gymnasium.make`.
+        response_format: as for `gymnasium.make`.
+        render_mode: None or "ansi".
+
+    Raises:
+        ValueError: for an argument that is none of these, a number of agents that the game or
+            the mode does not allow, or a name twice.
+        TypeError: if `agents` is neither an int nor a sequence of str.
+    """
+    env, names = _text_env(id, mode, split, response_format, render_mode), names_of(agents)
+    if mode == "duel":
+        return parallel_to_aec(DuelEnv(env, names))
+    return OrderEnforcingWrapper(SharedTurnsEnv(env, names))
+
+
+def parallel_env(
+    id: str,
+    agents: int | Sequence[str] = 2,
+    mode: Mode = "shared",
+    *,
+    split: Split = "train",
+    response_format: ResponseFormat = "think",
+    render_mode: str | None = None,
+) -> ParallelEnv[str, Observation, str]:
+    """Return a game in which the agents answer at the same time.
+
+    In the mode "shared" the answers are run in the agents' order, each as a turn of its own.
+    Arguments and errors are those of `aec_env`.
+    """
+    env, names = _text_env(id, mode, split, response_format, render_mode), names_of(agents)
+    return DuelEnv(env, names) if mode == "duel" else SharedParallelEnv(env, names)
+
+
+def _text_env(
+    id_: str,
+    mode: str,
+    split: Split,
+    response_format: ResponseFormat,
+    render_mode: str | None,
+) -> TextEnv[Any, Any]:
+    if id_ not in IDS:
+        raise ValueError(f"id {id_!r} is unknown; choose one of {list(IDS)}")
+    if mode not in MODES:
+        raise ValueError(f"mode {mode!r} is unknown; choose one of {list(MODES)}")
+    env = gymnasium.make(
+        id_, split=split, response_format=response_format, render_mode=render_mode
+    ).unwrapped
+    assert isinstance(env, TextEnv)
+    return env
