@@ -12,10 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ragen_envs.held_out import write
-from ragen_envs.instances import Split, held_out
+from ragen_envs.instances import SHIPPED_SPLITS, held_out
 from ragen_envs.registration import TABLE, env_class
-
-_SPLITS: tuple[Split, ...] = ("val", "test")
 
 
 def held_out_files() -> Iterator[tuple[Path, str]]:
@@ -28,7 +26,7 @@ def held_out_files() -> Iterator[tuple[Path, str]]:
     for name in TABLE:
         env = env_class(name)(name)
         folder = Path(sys.modules[type(env).__module__].__file__ or "").parent
-        for split in _SPLITS:
+        for split in SHIPPED_SPLITS:
             used = set() if env.variants_share_instances else taken.setdefault(env.game, set())
             instances = held_out(env.candidates, name, split, used)
             path = folder / env.held_out_files.format(name=name, split=split)

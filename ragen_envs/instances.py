@@ -12,10 +12,12 @@ from itertools import chain, islice
 from struct import unpack
 from typing import Literal, Protocol, TypeVar, get_args
 
-Split = Literal["train", "val", "test"]
+Split = Literal["train", "val", "test", "sealed"]
 SPLITS: tuple[Split, ...] = get_args(Split)
+SHIPPED_SPLITS: tuple[Split, ...] = ("val", "test")
+"""The splits whose instances lie in the package."""
 HELD_OUT_SIZE = 256
-"""Instances in each of val and test."""
+"""Instances in each of val, test and sealed."""
 
 _WORD_BYTES = 8
 _FIRST_BLOCK = 21
@@ -148,23 +150,30 @@ def draw(candidates: Callable[[Stream], Iterable[I | None]], stream: Stream, spl
 
 
 def held_out(
-    candidates: Callable[[Stream], Iterable[I | None]], name: str, split: Split, taken: set[str]
+    candidates: Callable[[Stream], Iterable[I | None]],
+    name: str,
+    split: Split,
+    taken: set[str],
+    secret: str = "",
 ) -> list[I]:
     """Generate the held-out instances of one environment, no two alike up to symmetry.
 
     Args:
         candidates: the game's generator.
         name: the environment's name, such as "Sokoban-v0".
-        split: "val" or "test".
+        split: "val", "test" or "sealed".
         taken: hashes of the same game that are already used by another variant; the new ones
             are added to it.
+        secret: further decides the instances, if it is not empty.
 
     Raises:
         RuntimeError: if the game has too few different instances.
     """
     chosen: list[I] = []
+    secrets = (secret,) if secret else ()
     for attempt in range(_ATTEMPTS):
-        instance = draw(candidates, Stream("instance", name, split, attempt), split)
+        stream = Stream("instance", name, split, attempt, *secrets)
+        instance = draw(candidates, stream, split)
         if instance.digest not in taken:
             taken.add(instance.digest)
             chosen.append(instance)

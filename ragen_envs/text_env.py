@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import string
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import gymnasium
@@ -29,6 +29,7 @@ from ragen_envs.protocol import (
     ResponseFormat,
     instructions,
 )
+from ragen_envs.sealed import open_key, sealed_instances, secret_of
 
 PRINTABLE = frozenset(string.ascii_letters + string.digits + string.punctuation + " \n")
 MAX_OBSERVATION = 4096
@@ -37,8 +38,8 @@ MAX_ACTION = 4096
 """Characters in the longest action that the action space samples; `step` takes any length."""
 
 
-class Variant(Protocol):
-    """What every game's table of variants holds."""
+class Variant(Hashable, Protocol):
+    """What every game's table of variants holds: frozen, so that it can name its instances."""
 
     @property
     def name(self) -> str:
@@ -60,12 +61,14 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
 
     Args:
         variant: a name from the game's `variants`, or a variant of your own.
-        split: "train" (unbounded), "val" or "test" (256 instances each).
+        split: "train" (unbounded), "val", "test" or "sealed" (256 instances each). Sealed ones
+            follow from a key in the process's environment, see `ragen_envs.sealed`.
         response_format: "think", "answer" or "plain", see `ragen_envs.protocol`.
         render_mode: None or "ansi"; `render` then returns the state as text.
 
     Raises:
         ValueError: for an argument that is none of these.
+        SealedKeyError: if the split is sealed and there is no key.
     """
 
     # What every step reads and writes: slots stay fast after a copy, `__dict__` does not.
@@ -104,6 +107,7 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
     ) -> None:
         self.variant: V = self._variant(variant)
         self.split = _one_of("split", split, SPLITS)
+        self.sealed_key_hash = open_key() if split == "sealed" else None
         self.response_format = _one_of("response_format", response_format, RESPONSE_FORMATS)
         self.render_mode = _one_of("render_mode", render_mode, (None, "ansi"))
         self.budget: Budget = self.variant.budget
@@ -185,7 +189,7 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
         """Start an episode.
 
         Args:
-            seed: which instance of the split. In "val" and "test" the seeds 0 to 255 enumerate
+            seed: which instance of the split. In all but "train" the seeds 0 to 255 enumerate
                 the instances and larger ones wrap; `info["index"]` says where it landed. Without
                 a seed the next one is drawn from `np_random`.
             options: {"rollout": j} with an int j >= 0 changes the dynamics noise and nothing else.
@@ -332,14 +336,22 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
 
     def _dynamics(self) -> Stream:
         """Return the stream of this rollout's noise, which knows nothing of the instance's."""
-        return Stream("dynamics", self.variant.name, self.split, self._index, self._rollout)
+        labels = "dynamics", self.variant.name, self.split, self._index, self._rollout
+        if self.sealed_key_hash:
+            return Stream(*labels, secret_of(self.sealed_key_hash))
+        return Stream(*labels)
 
     def instance_of(self, seed: int) -> I:
         """Return the instance of a seed; the environment's own state stays as it is."""
+        name = self.variant.name
         if self.split == "train":
-            stream = Stream("instance", self.variant.name, "train", seed)
-            return draw(self.candidates, stream, "train")
-        return self.shipped(self.variant.name, self.split)[seed % HELD_OUT_SIZE]
+            return draw(self.candidates, Stream("instance", name, "train", seed), "train")
+        held_out = (
+            sealed_instances(self.candidates, name, self.variant, self.sealed_key_hash)
+            if self.sealed_key_hash
+            else self.shipped(name, self.split)
+        )
+        return held_out[seed % HELD_OUT_SIZE]
 
     @classmethod
     def shipped(cls, name: str, split: Split) -> tuple[I, ...]:

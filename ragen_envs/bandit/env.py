@@ -100,16 +100,19 @@ class BanditEnv(TextEnv[BanditVariant, NamedArms]):
         return frozenset()
 
     def candidates(self, stream: Stream) -> Iterator[NamedArms | None]:
+        """Yield random pairs of a steady and a bold name."""
         while True:
             steady = STEADY[stream.below(len(STEADY))]
             bold = BOLD[stream.below(len(BOLD))]
             yield NamedArms((steady, bold) if stream.below(2) else (bold, steady))
 
     def write_instance(self, instance: NamedArms) -> tuple[str, dict[str, object]]:
+        """Return the names, one a line."""
         return "\n".join(instance.names), {}
 
     @staticmethod
     def read_instance(body: str, figures: dict[str, str]) -> NamedArms:
+        """Return the arms of two lines."""
         first, second = body.split("\n")
         return NamedArms((first, second))
 

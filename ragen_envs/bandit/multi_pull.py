@@ -92,6 +92,7 @@ class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
         return frozenset()
 
     def candidates(self, stream: Stream) -> Iterator[Arms | None]:
+        """Yield random chances; None where no arm stands out."""
         while True:
             drawn = tuple(
                 _PERCENTAGES[stream.below(len(_PERCENTAGES))] for _ in range(self.variant.arms)
@@ -100,10 +101,12 @@ class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
             yield Arms(drawn) if best - second >= _LEAST_GAP else None
 
     def write_instance(self, instance: Arms) -> tuple[str, dict[str, object]]:
+        """Return the percentages in one line."""
         return " ".join(map(str, instance.percentages)), {}
 
     @staticmethod
     def read_instance(body: str, figures: dict[str, str]) -> Arms:
+        """Return the arms of a line."""
         return Arms(tuple(map(int, body.split())))
 
     def _begin(self, instance: Arms) -> ActionReader:

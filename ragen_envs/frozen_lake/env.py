@@ -104,13 +104,16 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
         return frozenset(self.variant.vocabulary.symbols)
 
     def candidates(self, stream: Stream) -> Iterator[Lake | None]:
+        """Yield random lakes."""
         return self.variant.generator(stream)
 
     def write_instance(self, instance: Lake) -> tuple[str, dict[str, object]]:
+        """Return the map, with its ceiling."""
         return instance.map, {"ceiling": f"{self._ceiling(instance):.9f}"}
 
     @staticmethod
     def read_instance(body: str, figures: dict[str, str]) -> Lake:
+        """Return the lake of a map."""
         return Lake(body, float(figures["ceiling"]))
 
     def _begin(self, instance: Lake) -> ActionReader:

@@ -86,13 +86,16 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
         return frozenset(self.variant.vocabulary.symbols)
 
     def candidates(self, stream: Stream) -> Iterator[Level | None]:
+        """Yield random rooms."""
         return self.variant.generator(stream)
 
     def write_instance(self, instance: Level) -> tuple[str, dict[str, object]]:
+        """Return the level in XSB, with its optimal length."""
         return instance.xsb, {"optimal_length": instance.optimal_length}
 
     @staticmethod
     def read_instance(body: str, figures: dict[str, str]) -> Level:
+        """Return the level of an XSB text."""
         return Level(body, int(figures["optimal_length"]))
 
     def _begin(self, instance: Level) -> ActionReader:

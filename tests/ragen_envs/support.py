@@ -10,11 +10,12 @@ import gymnasium
 import numpy as np
 
 import ragen_envs
-from ragen_envs.instances import SPLITS
+from ragen_envs.instances import SHIPPED_SPLITS
 from ragen_envs.protocol import RESPONSE_FORMATS
 
 IDS = ragen_envs.IDS
-ID_SPLITS = [(id_, split) for id_ in IDS for split in SPLITS]
+PUBLIC_SPLITS = ("train", *SHIPPED_SPLITS)
+ID_SPLITS = [(id_, split) for id_ in IDS for split in PUBLIC_SPLITS]
 ID_FORMATS = [(id_, form) for id_ in IDS for form in RESPONSE_FORMATS]
 SOKOBAN = ("Sokoban-v0", "SokobanLarge-v0", "SokobanNewVocab-v0", "SokobanCoord-v0")
 FROZEN_LAKE = (
@@ -51,7 +52,7 @@ def held_out_rows(folder: str, names: Iterable[str], extension: str) -> dict[str
     return {
         f"{name}-{split}": [rows for _, rows in blocks(folder, f"{name}-{split}.{extension}")]
         for name in names
-        for split in ("val", "test")
+        for split in SHIPPED_SPLITS
     }
 
 
