@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
-import gymnasium
 from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
 from pettingzoo.utils.conversions import parallel_to_aec  # type: ignore[import-untyped]
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper  # type: ignore[import-untyped]
@@ -15,7 +14,7 @@ from ragen_envs.pettingzoo.duel import DuelEnv
 from ragen_envs.pettingzoo.seats import Observation, names_of
 from ragen_envs.pettingzoo.shared import SharedParallelEnv, SharedTurnsEnv
 from ragen_envs.protocol import ResponseFormat
-from ragen_envs.registration import IDS
+from ragen_envs.registration import IDS, NAMESPACE, env_class
 from ragen_envs.text_env import TextEnv
 
 Mode = Literal["shared", "duel"]
@@ -82,8 +81,6 @@ def _text_env(
         raise ValueError(f"id {id_!r} is unknown; choose one of {list(IDS)}")
     if mode not in MODES:
         raise ValueError(f"mode {mode!r} is unknown; choose one of {list(MODES)}")
-    env = gymnasium.make(
-        id_, split=split, response_format=response_format, render_mode=render_mode
-    ).unwrapped
-    assert isinstance(env, TextEnv)
+    name = id_.removeprefix(f"{NAMESPACE}/")
+    env: TextEnv[Any, Any] = env_class(name)(name, split, response_format, render_mode)
     return env
