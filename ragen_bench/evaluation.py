@@ -16,6 +16,7 @@ from ragen_bench.runner import Task, chunks, play, tasks_of
 from ragen_bench.specification import spec_hash
 from ragen_envs.instances import Split
 from ragen_envs.protocol import STOP, ResponseFormat
+from ragen_envs.sealed import open_key
 
 _PACKAGES = ("ragen-bench", "gymnasium", "numpy", "torch", "transformers", "tokenizers")
 
@@ -54,7 +55,11 @@ class Evaluation:
         return Sampling(self.temperature, self.max_tokens, STOP, self.seed)
 
     def config(self, model: Model) -> Record:
-        """Return the content of run.json."""
+        """Return the content of run.json; of a sealed split's key it holds the hash alone.
+
+        Raises:
+            SealedKeyError: if the split is sealed and there is no key.
+        """
         return {
             "schema": SCHEMA,
             "model": self.model,
@@ -62,6 +67,7 @@ class Evaluation:
             "batch_size": model.batch_size,
             "suite": self.suite,
             "split": self.split,
+            **({"sealed_key_hash": open_key()} if self.split == "sealed" else {}),
             "samples": self.samples,
             "seed": self.seed,
             "temperature": self.temperature,

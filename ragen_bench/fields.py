@@ -69,6 +69,8 @@ def run_problem(config: dict[str, Any]) -> str | None:
         return found
     if config["split"] not in SPLITS:
         return f"names the unknown split {config['split']!r}"
+    if config["split"] == "sealed" and not _is(config.get("sealed_key_hash"), "a text"):
+        return "is of the sealed split and lacks sealed_key_hash"
     for env in config["envs"]:
         if env["id"] not in IDS:
             return f"names the unknown environment {env['id']!r}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from ragen_bench.suites import make_env
 from ragen_envs.held_out import write
-from ragen_envs.instances import Split, Stream
+from ragen_envs.instances import HELD_OUT_SIZE, Split, Stream
 from ragen_envs.policies import oracle_answer, random_answer
 from ragen_envs.protocol import ResponseFormat
 from ragen_envs.text_env import TextEnv
@@ -25,10 +25,10 @@ def spec_hash(env: str, split: Split, response_format: ResponseFormat) -> str:
     all that some scripted episodes show: prompts, parsing, rules, rewards, noise and figures.
     """
     made = make_env(env, split, response_format)
-    if split == "train":
-        instances = [made.instance_of(seed) for seed in range(_TRAIN_SEEDS)]
-    else:
-        instances = list(made.shipped(made.variant.name, split))
+    instances = [
+        made.instance_of(seed)
+        for seed in range(_TRAIN_SEEDS if split == "train" else HELD_OUT_SIZE)
+    ]
     parts: list[Any] = [env, split, repr(made.variant)]
     parts.append(write(made.write_instance(instance) for instance in instances))
     for seed in range(_PLAYED_SEEDS):

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ragen_bench.errors import UserError
 from ragen_bench.models import Model, Sampling
 from ragen_bench.models.scripted import OracleModel, RandomModel
 from ragen_bench.records import Record, RunDirectory
 from ragen_bench.runner import chunks, play, tasks_of
 from ragen_bench.statistics import clustered_bootstrap, normalised, wilson
 from ragen_envs.instances import Split
+from ragen_envs.sealed import KEY_FILE_VARIABLE, open_key
 
 _BASELINE_FIGURES = ("episodes", "success", "success_interval", "score", "ceiling")
 BASELINE_SAMPLES = 16
@@ -22,8 +24,12 @@ def summarise(run: RunDirectory) -> Record:
 
     Everything but `seconds` is a function of the run's configuration and episodes. The random
     and the oracle player play anew, on the run's own instances, with a seed of their own.
+
+    Raises:
+        UserError: if the run is of a sealed split and its key is not at hand.
     """
     config = run.config
+    _need_key_of(config)
     episodes: dict[str, list[Record]] = {env["id"]: [] for env in config["envs"]}
     for episode in run.episodes():
         episodes[episode["env"]].append(episode)
@@ -86,6 +92,18 @@ def baseline(model: str, env: str, split: Split, instances: int) -> Record:
     found = figures(episodes)
     found["ceiling"] = _mean(episode["ceiling"] for episode in episodes)
     return {name: found[name] for name in _BASELINE_FIGURES}
+
+
+def _need_key_of(config: Record) -> None:
+    """Refuse to set a sealed run beside players of other instances."""
+    if config["split"] != "sealed":
+        return
+    held, wanted = open_key(), config["sealed_key_hash"]
+    if held != wanted:
+        raise UserError(
+            f"the run is of the sealed key with the hash {wanted}, the key at hand has {held}; "
+            f"name the run's key in {KEY_FILE_VARIABLE}"
+        )
 
 
 def _interval(episodes: list[Record]) -> tuple[float, float]:

@@ -8,10 +8,12 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import ModuleType
 from typing import NoReturn
 
 from ragen_bench.errors import INTERRUPTED, UserError
 from ragen_envs.protocol import RESPONSE_FORMATS
+from ragen_envs.sealed import SealedKeyError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -23,6 +25,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         sys.stderr.write(f"ragen-bench: {error}\n")
         return error.exit_code
+    except SealedKeyError as error:
+        sys.stderr.write(f"ragen-bench: {error}\n")
+        return 2
     except KeyboardInterrupt:
         sys.stderr.write("\nragen-bench: interrupted\n")
         return INTERRUPTED
@@ -56,6 +61,7 @@ def _parser() -> _Parser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
     _add_evaluate(commands)
     _add_others(commands)
+    _add_sealed(commands)
     return parser
 
 
@@ -76,7 +82,9 @@ def _add_evaluate(commands: argparse._SubParsersAction[_Parser]) -> None:
     add("model", metavar="MODEL", help="random, oracle, smollm2-135m, hf/..., python:...")
     add("--suite", metavar="NAME", help="a named set of environments (default: core)")
     add("--env", metavar="ID", action="append", help="an environment; may be repeated")
-    add("--split", default="test", metavar="NAME", help="train, val or test (default: test)")
+    add(
+        "--split", default="test", metavar="NAME", help="train, val, test or sealed (default: test)"
+    )
     add("--limit", type=int, metavar="N", help="at most N instances of each environment")
     add("--samples", type=int, default=1, metavar="K", help="episodes an instance (default: 1)")
     add("--seed", type=int, default=0, metavar="N", help="of sampling and noise (default: 0)")
@@ -107,6 +115,25 @@ def _add_others(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser = commands.add_parser("report", help="print a run's table and write its HTML report")
     parser.add_argument("directory", type=Path, metavar="RUN")
     parser.set_defaults(run=_report)
+
+
+def _add_sealed(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = commands.add_parser(
+        "sealed",
+        help="keys of the sealed split: make one, publish its hash, check it afterwards",
+        description="A host makes a key, publishes its hash before an event and the key after it.",
+    )
+    actions = parser.add_subparsers(metavar="ACTION", required=True, parser_class=_Parser)
+    action = actions.add_parser("new", help="write a new key to a file and print its hash")
+    action.add_argument("file", type=Path, metavar="FILE")
+    action.set_defaults(run=lambda parsed: _sealed().new(parsed.file))
+    action = actions.add_parser("hash", help="print the hash of a key, to be published")
+    action.add_argument("file", type=Path, metavar="FILE")
+    action.set_defaults(run=lambda parsed: _sealed().show_hash(parsed.file))
+    action = actions.add_parser("check", help="compare a published key with the hash before it")
+    action.add_argument("file", type=Path, metavar="FILE")
+    action.add_argument("hash", metavar="HASH")
+    action.set_defaults(run=lambda parsed: _sealed().check(parsed.file, parsed.hash))
 
 
 # Imported where they are called, so that `list` does not wait for what `evaluate` needs.
@@ -140,3 +167,9 @@ def _report(arguments: argparse.Namespace) -> int:
     from ragen_bench.cli.evaluate import report_run
 
     return report_run(arguments.directory)
+
+
+def _sealed() -> ModuleType:
+    from ragen_bench.cli import sealed
+
+    return sealed

@@ -21,7 +21,7 @@ def table(summary: Record) -> Table:
         box=SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )
-    made.add_column("environment", no_wrap=True)
+    made.add_column("environment", overflow="fold")  # a long name gives way, no figure does
     for name in ("n", "success", "95 %", "norm.", "form", "action", "tokens", "s"):
         made.add_column(name, justify="right", no_wrap=True)
     for row in summary["envs"]:

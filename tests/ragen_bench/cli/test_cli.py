@@ -99,6 +99,13 @@ def test_evaluate_prints_the_table_and_leaves_a_run(tmp_path):
     assert "Sokoban-v0" in shown.stdout
 
 
+def test_80_columns_show_every_figure_of_the_longest_names(tmp_path):
+    done = run("evaluate", "random", "--suite", "core", "--limit", "1", cwd=tmp_path, COLUMNS="80")
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "…" not in done.stdout
+    assert "".join(done.stdout.split()).count("random") >= 12
+
+
 def test_a_run_of_another_configuration_is_refused(tmp_path):
     options = ["--suite", "quick", "--limit", "1", "--out", "here"]
     assert run("evaluate", "random", *options, cwd=tmp_path).returncode == 0

@@ -1,0 +1,88 @@
+"""A sealed event from its key to its end, as host and reader type it."""
+
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+
+COMMAND = [sys.executable, "-m", "ragen_bench"]
+PLAYS = ["evaluate", "random", "--env", "Bandit-v0", "--env", "FrozenLake-v0", "--limit", "3"]
+SEALED = [*PLAYS, "--split", "sealed", "--out", "run"]
+
+
+def run(*arguments, cwd, **environment):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("RAGEN_SEALED")}
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**clean, **environment},
+    )
+
+
+def test_new_hash_and_check(tmp_path):
+    made = run("sealed", "new", "key.txt", cwd=tmp_path)
+    key = (tmp_path / "key.txt").read_text().strip()
+    hashed = re.search("[0-9a-f]{64}", made.stdout)[0]
+    assert (made.returncode, key in made.stdout) == (0, False)
+    assert stat.S_IMODE((tmp_path / "key.txt").stat().st_mode) == 0o600
+    assert run("sealed", "hash", "key.txt", cwd=tmp_path).stdout == f"{hashed}\n"
+    right = run("sealed", "check", "key.txt", hashed.upper(), cwd=tmp_path)
+    assert (right.returncode, right.stdout) == (0, f"The key of the hash {hashed}\n")
+    wrong = run("sealed", "check", "key.txt", "0" * 64, cwd=tmp_path)
+    assert (wrong.returncode, wrong.stdout) == (1, f"NOT the key: its hash is {hashed}\n")
+    again = run("sealed", "new", "key.txt", cwd=tmp_path)
+    assert again.returncode == 2
+    assert again.stderr == "ragen-bench: key.txt exists already; choose another file\n"
+    assert (tmp_path / "key.txt").read_text().strip() == key
+
+
+def test_mistakes_get_one_line(tmp_path):
+    (tmp_path / "words.txt").write_text("correct horse battery staple")
+    for arguments, says in (
+        (["sealed", "hash", "missing"], "the key file missing cannot be read"),
+        (["sealed", "hash", "words.txt"], "the key file words.txt holds no key"),
+        (["sealed", "check", "words.txt", "abc"], "'abc' is not the hash of a key"),
+        (["sealed"], "the following arguments are required: ACTION"),
+        (SEALED, "name its file in RAGEN_SEALED_KEY_FILE"),
+        (["play", "Sokoban-v0", "--split", "sealed"], "the sealed split needs the host's key"),
+    ):
+        done = run(*arguments, cwd=tmp_path)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert says in done.stderr
+        assert "horse" not in done.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["words.txt"]
+
+
+def test_a_run_carries_the_hash_and_never_the_key(tmp_path):
+    for name in ("key.txt", "other.txt"):
+        run("sealed", "new", name, cwd=tmp_path)
+    key, hashed = (
+        (tmp_path / "key.txt").read_text().strip(),
+        run("sealed", "hash", "key.txt", cwd=tmp_path).stdout.strip(),
+    )
+    done = run(*SEALED, cwd=tmp_path, RAGEN_SEALED_KEY=key)
+    assert done.returncode == 0, done.stderr
+    config = json.loads((tmp_path / "run/run.json").read_text())
+    assert config["sealed_key_hash"] == hashed
+    files = [file for file in (tmp_path / "run").iterdir() if file.is_file()]
+    assert len(files) >= 5
+    assert not [file.name for file in files if key.encode() in file.read_bytes()]
+    assert key not in done.stdout + done.stderr
+    resumed = run(*SEALED, cwd=tmp_path, RAGEN_SEALED_KEY_FILE="key.txt")
+    assert "6 episodes are there already" in resumed.stdout
+
+    other = run(*SEALED, cwd=tmp_path, RAGEN_SEALED_KEY_FILE="other.txt")
+    assert (other.returncode, f'sealed_key_hash: "{hashed}" there' in other.stderr) == (2, True)
+    report = run("report", "run", cwd=tmp_path, RAGEN_SEALED_KEY_FILE="other.txt")
+    assert f"the run is of the sealed key with the hash {hashed}" in report.stderr
+    assert report.returncode == 2
+    assert run("report", "run", cwd=tmp_path, RAGEN_SEALED_KEY_FILE="key.txt").returncode == 0
+    config.pop("sealed_key_hash")
+    (tmp_path / "run/run.json").write_text(json.dumps(config))
+    lacking = run("report", "run", cwd=tmp_path, RAGEN_SEALED_KEY_FILE="key.txt")
+    assert "is of the sealed split and lacks sealed_key_hash" in lacking.stderr
