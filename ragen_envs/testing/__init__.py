@@ -1,0 +1,137 @@
+"""Checks that anyone can run on a Gymnasium text environment of their own.
+
+The whole of it in two lines::
+
+    from ragen_envs.testing import check_text_env
+    check_text_env("my_pkg:my/Env-v0", max_turns=5)
+
+Actions and observations are str; one `step` is one turn. Nothing here knows this suite's games.
+The strategies and the state machine need Hypothesis: pip install 'ragen-bench[testing]'.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ragen_envs.testing.checks import CHECKS, Check
+from ragen_envs.testing.checks.api import (
+    check_action_space,
+    check_close_twice,
+    check_gymnasium_checker,
+    check_observation_space,
+    check_reset_and_step,
+)
+from ragen_envs.testing.checks.copies import check_deepcopy, check_pickle
+from ragen_envs.testing.checks.determinism import (
+    check_reset_forgets,
+    check_same_seed_in_other_processes,
+    check_same_seed_same_episode,
+    check_seeds_matter,
+)
+from ragen_envs.testing.checks.episode import (
+    check_episode_ends,
+    check_flags,
+    check_rewards,
+    check_step_after_end,
+    check_step_before_reset,
+    check_success,
+)
+from ragen_envs.testing.checks.isolation import (
+    check_global_random_not_read,
+    check_global_random_not_written,
+    check_info_is_the_callers,
+    check_two_in_threads,
+    check_two_in_turns,
+)
+from ragen_envs.testing.checks.oracle import check_oracle_reaches_ceiling
+from ragen_envs.testing.checks.robustness import check_hostile_text
+from ragen_envs.testing.checks.splits import (
+    check_held_out_unique,
+    check_rollouts_differ_in_noise,
+    check_rollouts_share_first_observation,
+    check_splits_disjoint,
+)
+from ragen_envs.testing.failure import CheckFailed, CheckSkipped, Outcome
+from ragen_envs.testing.hostile import HOSTILE
+from ragen_envs.testing.kit import check_text_env, run_checks
+from ragen_envs.testing.player import Step, Trajectory
+from ragen_envs.testing.pytest_support import text_env_tests
+from ragen_envs.testing.subject import Subject
+
+if TYPE_CHECKING:
+    from ragen_envs.testing.machine import TextEnvMachine, text_env_machine
+    from ragen_envs.testing.strategies import (
+        action_sequences,
+        hostile_text,
+        instances,
+        seeds,
+        well_formed_answers,
+    )
+
+_NEED_HYPOTHESIS = {
+    "TextEnvMachine": "machine",
+    "text_env_machine": "machine",
+    "action_sequences": "strategies",
+    "hostile_text": "strategies",
+    "instances": "strategies",
+    "seeds": "strategies",
+    "well_formed_answers": "strategies",
+}
+
+__all__ = [
+    "CHECKS",
+    "HOSTILE",
+    "Check",
+    "CheckFailed",
+    "CheckSkipped",
+    "Outcome",
+    "Step",
+    "Subject",
+    "TextEnvMachine",
+    "Trajectory",
+    "action_sequences",
+    "check_action_space",
+    "check_close_twice",
+    "check_deepcopy",
+    "check_episode_ends",
+    "check_flags",
+    "check_global_random_not_read",
+    "check_global_random_not_written",
+    "check_gymnasium_checker",
+    "check_held_out_unique",
+    "check_hostile_text",
+    "check_info_is_the_callers",
+    "check_observation_space",
+    "check_oracle_reaches_ceiling",
+    "check_pickle",
+    "check_reset_and_step",
+    "check_reset_forgets",
+    "check_rewards",
+    "check_rollouts_differ_in_noise",
+    "check_rollouts_share_first_observation",
+    "check_same_seed_in_other_processes",
+    "check_same_seed_same_episode",
+    "check_seeds_matter",
+    "check_splits_disjoint",
+    "check_step_after_end",
+    "check_step_before_reset",
+    "check_success",
+    "check_text_env",
+    "check_two_in_threads",
+    "check_two_in_turns",
+    "hostile_text",
+    "instances",
+    "run_checks",
+    "seeds",
+    "text_env_machine",
+    "text_env_tests",
+    "well_formed_answers",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what needs Hypothesis when it is first asked for, so that the checks do not."""
+    if name not in _NEED_HYPOTHESIS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_NEED_HYPOTHESIS[name]}"), name)

@@ -1,0 +1,143 @@
+"""Does the environment keep Gymnasium's contract for resets, steps, spaces and closing?"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from random import Random
+
+import gymnasium
+from gymnasium.utils.env_checker import check_env
+
+from ragen_envs.testing.failure import (
+    EnvironmentRaised,
+    check,
+    described,
+    fail,
+    failure,
+    quoted,
+    shortened,
+)
+from ragen_envs.testing.global_random import borrowed, seeded
+from ragen_envs.testing.hostile import HOSTILE
+from ragen_envs.testing.play import finish, record
+from ragen_envs.testing.player import Player, Step
+from ragen_envs.testing.subject import AnyEnv, Subject, make, sampled
+
+_ESCAPES = re.compile(r"\x1b\[\d*m")
+
+
+@check
+def check_reset_and_step(subject: Subject) -> None:
+    """Make, reset, play to the end and close, with values of the right kinds throughout."""
+    for seed in subject.seeds:
+        record(subject, seed)
+
+
+@check
+def check_observation_space(subject: Subject) -> None:
+    """Every observation lies in `observation_space`, after hostile answers too."""
+    with Player(subject.make_env) as player:
+        for seed in subject.seeds:
+            player.reset(seed)
+            finish(subject, player)
+            for step in player.steps:
+                require_in_space(player, step, "")
+        for name, text in HOSTILE.items():
+            player.reset(subject.seeds[0])
+            try:
+                require_in_space(player, player.step(text), f", after the answer {name!r}")
+            except EnvironmentRaised:
+                continue  # which is what check_hostile_text looks for
+
+
+def require_in_space(player: Player, step: Step, after: str) -> None:
+    """Fail unless the observation of one of the player's steps lies in the space."""
+    space, text = player.env.observation_space, step.observation
+    if text in space:
+        return
+    turn = next(i for i, known in enumerate(player.steps) if known is step)
+    seen = f"seed {player.seed}, turn {turn}{after}: the observation {quoted(text)} "
+    if not isinstance(space, gymnasium.spaces.Text):
+        seen += f"is not in {shortened(repr(space))}"
+    elif not space.min_length <= len(text) <= space.max_length:
+        seen += f"has {len(text):,} characters, not {space.min_length} to {space.max_length:,}"
+    else:
+        seen += f"has {sorted(set(text) - set(space.characters))[:8]}, not in the charset"
+    fail(
+        seen,
+        "the space was declared for the board alone, or feedback echoes the player's answer.",
+        "Text(max_length, min_length=0, charset=...) with every character and length that any "
+        "observation can have; do not echo raw answers.",
+    )
+
+
+@check
+def check_action_space(subject: Subject) -> None:
+    """Samples of `action_space` are str that `step` takes, and well-formed answers lie in it."""
+    with Player(subject.make_env) as player:
+        for seed in subject.seeds:
+            player.reset(seed)
+            rng = Random(f"samples {seed}")
+            well_formed = player.choose(subject, rng)
+            sample = sampled(player.env, rng)
+            seen = f"seed {seed}: "
+            if not isinstance(sample, str):
+                seen += f"action_space samples a {type(sample).__name__}, not a str"
+            elif well_formed not in player.env.action_space:
+                seen += f"action_space does not contain the answer {quoted(well_formed)}"
+            else:
+                player.step(sample)
+                continue
+            fail(
+                seen,
+                "the space is that of the game's moves, or its charset is the default of letters "
+                "and digits.",
+                "Text(max_length, min_length=0, charset=string.printable), or what answers need.",
+            )
+
+
+@check
+def check_close_twice(subject: Subject) -> None:
+    """`close` may be called twice, and before any reset."""
+    for played in (True, False):
+        player = Player(subject.make_env)
+        if played:
+            player.reset(subject.seeds[0])
+        player.close()
+        try:
+            player.close()
+        except EnvironmentRaised as raised:
+            fail(
+                f"the second {raised}",
+                "close releases something and does not note that it is gone.",
+                "set the attribute to None after releasing it, and return early when it is None.",
+            )
+
+
+@check
+def check_gymnasium_checker(subject: Subject) -> None:
+    """Gymnasium's own `check_env` passes, and has nothing to warn of."""
+    with borrowed(seeded(0)), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # An adapter that is a wrapper is the environment under test.
+        warnings.filterwarnings("ignore", ".*is different from the unwrapped version")
+        env = _without_gymnasiums_wrappers(make(subject.make_env))
+        try:
+            check_env(env, skip_render_check=True, skip_close_check=True)
+        except Exception as error:
+            text = _ESCAPES.sub("", str(error))
+            raise failure(
+                f"gymnasium.utils.env_checker.check_env: {text or described(error)}",
+                "usually `reset` without `super().reset(seed=seed)`, or values of another type "
+                "than the spaces declare.",
+                "follow the message; `check_env(env)` in a console shows the whole of it.",
+            ) from error
+        finally:
+            env.close()
+
+
+def _without_gymnasiums_wrappers(env: AnyEnv) -> AnyEnv:
+    while isinstance(env, gymnasium.Wrapper) and type(env).__module__.startswith("gymnasium."):
+        env = env.env
+    return env

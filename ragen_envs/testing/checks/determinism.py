@@ -1,0 +1,104 @@
+"""Does a seed give one episode: again, after other episodes, and in other processes?"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from ragen_envs.testing.failure import CheckSkipped, check, fail
+from ragen_envs.testing.freeze import Parts, first_difference
+from ragen_envs.testing.play import instance_of, record, replay
+from ragen_envs.testing.player import Player, Trajectory
+from ragen_envs.testing.processes import HASH_SEEDS, played_elsewhere
+from ragen_envs.testing.subject import Subject
+
+
+def _with_rollouts(subject: Subject) -> list[Trajectory]:
+    """Return an episode of each seed, and one more with a rollout if there are such."""
+    episodes = [record(subject, seed) for seed in subject.seeds]
+    if subject.rollout:
+        episodes.append(record(subject, subject.seeds[0], subject.rollout(3)))
+    return episodes
+
+
+@check
+def check_same_seed_same_episode(subject: Subject) -> None:
+    """Two new environments give the same episode for the same seed and answers."""
+    for episode in _with_rollouts(subject):
+        with Player(subject.make_env) as player:
+            again = replay(player, episode)
+        if difference := first_difference(episode.parts, again.parts):
+            fail(
+                f"seed {episode.seed}, {difference}",
+                "a generator made without the seed, such as default_rng() or Random(), the "
+                "clock, an id() or a counter in the module.",
+                "draw everything from self.np_random after super().reset(seed=seed).",
+            )
+
+
+@check
+def check_reset_forgets(subject: Subject) -> None:
+    """An episode is the same after others, whole and broken off, on the same object."""
+    expected = [record(subject, seed) for seed in subject.seeds]
+    with Player(subject.make_env) as player:
+        for episode in [*expected, *expected[::-1]]:
+            again = replay(player, episode)
+            if difference := first_difference(episode.parts, again.parts):
+                fail(
+                    f"seed {episode.seed}, {difference} (first on a new object, then after other "
+                    "episodes on one)",
+                    "reset leaves something of the last episode: a history or a list that grows, "
+                    "a cache, or a generator that is seeded only the first time.",
+                    "set every attribute that play changes in reset.",
+                )
+            # The next reset comes in the middle of an episode.
+            player.reset(subject.seeds[-1])
+            player.step(expected[-1].answers[0])
+
+
+@check
+def check_same_seed_in_other_processes(subject: Subject) -> None:
+    """New processes with other PYTHONHASHSEEDs play the episodes of this one."""
+    expected = _with_rollouts(subject)
+    for hash_seed, episodes in zip(HASH_SEEDS, played_elsewhere(subject, expected), strict=True):
+        for here, there in zip(expected, episodes, strict=True):
+            if difference := first_difference(here.parts, there):
+                fail(
+                    f"seed {here.seed}, {difference} (this process, then a new one with "
+                    f"PYTHONHASHSEED={hash_seed})",
+                    "hash() of a str, the order of a set, or state of this process such as its "
+                    "id or working directory.",
+                    "iterate over sorted(...) and lists, and hash with hashlib.",
+                )
+
+
+@check
+def check_seeds_matter(subject: Subject) -> None:
+    """Different seeds give different instances."""
+    if len(set(subject.seeds)) < 2:
+        raise CheckSkipped("needs the option 'seeds': at least two different ones")
+    known = _instances(subject)
+    if known is None:
+        known = {_answered_alike(subject, seed) for seed in subject.seeds}
+    if len(known) == 1:
+        fail(
+            f"the seeds {list(subject.seeds)} all give the same instance",
+            "reset does not use its seed, as when the level is drawn in __init__.",
+            "draw the instance in reset from self.np_random. If there is one instance only, "
+            "leave this check out: skip=('seeds_matter',).",
+        )
+
+
+def _instances(subject: Subject) -> set[Hashable] | None:
+    """Return the canonical forms that the seeds give, or None if nothing tells them apart."""
+    try:
+        with Player(subject.make_env) as player:
+            return {instance_of(subject, player, seed) for seed in subject.seeds}
+    except CheckSkipped:
+        return None
+
+
+def _answered_alike(subject: Subject, seed: int) -> tuple[Parts, ...]:
+    """Return what a seed gives for the answers to the first one."""
+    first = record(subject, subject.seeds[0])
+    with Player(subject.make_env) as player:
+        return replay(player, first._replace(seed=seed)).parts

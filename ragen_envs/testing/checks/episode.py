@@ -1,0 +1,169 @@
+"""Are rewards, flags and verdicts sound, and do episodes end when and as they should?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from numbers import Real
+from random import Random
+
+import numpy as np
+
+from ragen_envs.testing.failure import CheckSkipped, EnvironmentRaised, check, fail, lacks, quoted
+from ragen_envs.testing.play import LONGEST, finish, record, turns_of
+from ragen_envs.testing.player import Player, Step, Trajectory
+from ragen_envs.testing.subject import Subject
+
+_ACCIDENTS = (AttributeError, TypeError, NameError, LookupError)
+"""Errors that come from state that is not there, whatever their text says."""
+
+
+def _episodes(subject: Subject) -> Iterator[Trajectory]:
+    """Play well-formed answers, the oracle's if there is one, and nonsense."""
+    choices: list[Callable[[Player], str] | None] = [None]
+    if oracle := subject.oracle:
+        choices.append(lambda player: player.call("the oracle", lambda: oracle(player.env)))
+    for seed in subject.seeds:
+        for choose in choices:
+            yield record(subject, seed, choose=choose)
+    for text in ("", "?"):
+        try:
+            yield record(subject, subject.seeds[0], choose=lambda _, text=text: text)  # type: ignore[misc]
+        except EnvironmentRaised:
+            continue  # which is what check_hostile_text looks for
+
+
+@check
+def check_rewards(subject: Subject) -> None:
+    """Rewards are finite real numbers."""
+    for episode in _episodes(subject):
+        for turn, step in enumerate(episode.steps):
+            require_reward(step, f"seed {episode.seed}, turn {turn}")
+
+
+def require_reward(step: Step, where: str) -> None:
+    """Fail unless the reward of a step is a finite real number and no bool."""
+    reward = step.reward
+    number = isinstance(reward, Real) and not isinstance(reward, bool)
+    if not number or not math.isfinite(reward):
+        fail(
+            f"{where}: the reward is {reward!r}, a {type(reward).__name__}",
+            "a comparison returned as reward, an array of one, None, or a division by zero.",
+            "return float(...) of a finite number; 0.0 where there is nothing to reward.",
+        )
+
+
+@check
+def check_flags(subject: Subject) -> None:
+    """`terminated` and `truncated` are bools; NumPy's will do."""
+    for episode in _episodes(subject):
+        for turn, step in enumerate(episode.steps):
+            require_flags(step, f"seed {episode.seed}, turn {turn}")
+
+
+def require_flags(step: Step, where: str) -> None:
+    """Fail unless both flags of a step are bools."""
+    for name in ("terminated", "truncated"):
+        flag = getattr(step, name)
+        if not isinstance(flag, (bool, np.bool_)):
+            fail(
+                f"{where}: {name} is {flag!r}, a {type(flag).__name__}",
+                "the value of an `and`/`or` chain, a count or None returned as a flag, or an "
+                "info in its place.",
+                "wrap it in bool(...), and return terminated before truncated.",
+            )
+
+
+@check
+def check_success(subject: Subject) -> None:
+    """`info["success"]` is a bool, told at the end, and True only in the step that ends."""
+    key, told = subject.success, False
+    for episode in _episodes(subject):
+        for turn, step in enumerate(episode.steps):
+            told = told or key in step.info
+            value = step.info.get(key, False)
+            seen = f"seed {episode.seed}, turn {turn}: info[{key!r}] "
+            if not isinstance(value, (bool, np.bool_)):
+                seen += f"is {value!r}, a {type(value).__name__}, not a bool"
+            elif value and not step.ended:
+                seen += "is True although the episode goes on"
+            elif step.ended and told and key not in step.info:
+                seen += "is missing in the step that ends the episode, though told elsewhere"
+            else:
+                continue
+            fail(
+                seen,
+                "the key tells of one turn, of a stage of the game or of a level solved at the "
+                "start, and not of the episode.",
+                "report True in the step that ends a won episode, else False; end the episode "
+                "when it is won. Use another key for progress.",
+            )
+    if not told:
+        lacks("success", f"no info has the key {key!r}")
+
+
+@check
+def check_episode_ends(subject: Subject) -> None:
+    """Every episode ends within the stated turns, whatever is answered."""
+    with Player(subject.make_env) as player:
+        limit = turns_of(subject, player.env)
+    if limit is None:
+        lacks("max_turns", "nothing says in how many turns an episode ends")
+    for episode in _episodes(subject):
+        if not episode.steps[-1].ended:
+            fail(
+                f"seed {episode.seed}: no end after {limit} turns, the last answer being "
+                f"{episode.answers[-1]!r}",
+                "only valid answers are counted as turns, or the budget is checked before it is "
+                "used up.",
+                "count every step, and return truncated=True in the last one.",
+            )
+
+
+@check
+def check_step_before_reset(subject: Subject) -> None:
+    """A step before the first reset is refused, with an error that speaks of reset."""
+    with Player(subject.make_env) as other:
+        other.reset(subject.seeds[0])
+        answer = other.choose(subject, Random(0))
+    with Player(subject.make_env) as player:
+        refuse(player, answer, "before the first reset")
+
+
+@check
+def check_step_after_end(subject: Subject) -> None:
+    """A step after the end is refused, with an error that speaks of reset, which then helps."""
+    ended = 0
+    for seed in subject.seeds[:4]:
+        with Player(subject.make_env) as player:
+            player.reset(seed)
+            episode = finish(subject, player)
+            if not player.ended:
+                continue
+            ended += 1
+            for _ in range(2):
+                refuse(player, episode.answers[-1], f"seed {seed}: after the end")
+            player.reset(seed)
+            finish(subject, player)
+    if not ended:
+        raise CheckSkipped(f"no episode ended within {LONGEST} turns: set the option 'max_turns'")
+
+
+def refuse(player: Player, answer: str, when: str) -> None:
+    """Fail unless a step is refused with an error, no accident, whose text speaks of reset."""
+    remedy = "raise gymnasium.error.ResetNeeded('call reset() first') unless an episode is running."
+    try:
+        player.step(answer)
+    except EnvironmentRaised as raised:
+        if "reset" in str(raised.error).lower() and not isinstance(raised.error, _ACCIDENTS):
+            return
+        fail(
+            f"{when}, step({quoted(answer)}) raised {type(raised.error).__name__}: {raised.error}",
+            "the error comes by accident, from state that is not there, and names no way out.",
+            remedy,
+        )
+    fail(
+        f"{when}, step({quoted(answer)}) was accepted",
+        "nothing notes whether an episode is running, so rewards are paid for one that is over.",
+        remedy,
+    )

@@ -1,0 +1,112 @@
+"""Does the oracle score what the environment says that the best player scores?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from ragen_envs.testing.failure import EnvironmentRaised, check, fail, lacks
+from ragen_envs.testing.play import finish
+from ragen_envs.testing.player import Player
+from ragen_envs.testing.subject import Subject
+
+FALSE_ALARM = 1e-6
+"""Odds that a right oracle of a stochastic environment fails the check."""
+_TOLERANCE = 1e-9
+"""Difference between two sums of the same floats."""
+
+
+@check
+def check_oracle_reaches_ceiling(subject: Subject) -> None:
+    """The oracle scores its ceiling: exactly, or in the mean where there is noise."""
+    if subject.oracle is None:
+        lacks("oracle", "the best player, from the environment to its answer")
+    if subject.stochastic:
+        _check_mean(subject)
+        return
+    for seed in subject.seeds:
+        score, ceiling = _played(subject, seed, None)
+        if not abs(score - ceiling) <= _TOLERANCE:
+            _missed(
+                f"seed {seed}: the oracle scored {score:g} where the ceiling is {ceiling:g}",
+                " If there is noise, set stochastic=True.",
+            )
+
+
+def _check_mean(subject: Subject) -> None:
+    low, high = subject.score_range
+    scores, ceilings = [], []
+    for seed, options in _noisy_episodes(subject):
+        score, ceiling = _played(subject, seed, options)
+        for name, value in (("score", score), ("ceiling", ceiling)):
+            if not low <= value <= high:
+                fail(
+                    f"seed {seed}: the {name} {value:g} lies outside {low:g} to {high:g}",
+                    "the option 'score_range' was not set, or the score is a sum of rewards.",
+                    "set score_range=(least, greatest), or report info['score'] in [0, 1].",
+                )
+        scores.append((score - low) / (high - low))
+        ceilings.append((ceiling - low) / (high - low))
+    mean, expected = sum(scores) / len(scores), sum(ceilings) / len(ceilings)
+    if tail(len(scores), mean, expected) < FALSE_ALARM / 2:
+        _missed(
+            f"the oracle's mean score in {len(scores)} episodes is {low + mean * (high - low):.4f} "
+            f"where the mean ceiling is {low + expected * (high - low):.4f}",
+            f" Chance alone does this with odds below {FALSE_ALARM:g}.",
+        )
+
+
+def _missed(seen: str, also: str) -> None:
+    fail(
+        seen + ("." + also if also else ""),
+        "the ceiling ignores the turn budget or the noise, the oracle plans for the state at "
+        "reset, or its answer is not in form.",
+        "compute both by the same dynamic programming over state and turns left.",
+    )
+
+
+def _noisy_episodes(subject: Subject) -> Iterator[tuple[int, dict[str, Any] | None]]:
+    """Yield seeds and options of as many independent episodes as are asked for."""
+    for i in range(subject.oracle_episodes):
+        if subject.rollout is None:
+            yield i, None
+        else:
+            rollout, which = divmod(i, len(subject.seeds))
+            yield subject.seeds[which], subject.rollout(rollout)
+
+
+def _played(subject: Subject, seed: int, options: dict[str, Any] | None) -> tuple[float, float]:
+    """Return what the oracle scored in an episode, and what its ceiling was."""
+    oracle = subject.oracle
+    assert oracle is not None
+    with Player(subject.make_env) as player:
+        player.reset(seed, options)
+        ceiling = player.call(
+            f"seed {seed}: the option 'ceiling'",
+            lambda: subject.expected_score(player.env, player.info),
+        )
+        try:
+            episode = finish(
+                subject,
+                player,
+                lambda p: p.call("the option 'oracle'", lambda: oracle(p.env)),
+            )
+        except EnvironmentRaised as raised:
+            _missed(f"seed {seed}, turn {player.turn + 1}: {raised}", "")
+        return subject.score_of(episode), ceiling
+
+
+def tail(count: int, mean: float, expected: float) -> float:
+    """Return a bound on the odds that a mean of scores lies as far off to the same side.
+
+    Hoeffding 1963, theorem 1: for independent scores in [0, 1], not necessarily alike, with the
+    given mean of expectations, it is exp(-count * KL(mean || expected)).
+    """
+    divergence = 0.0
+    for p, q in ((mean, expected), (1 - mean, 1 - expected)):
+        if p > _TOLERANCE:
+            if q <= 0:
+                return 0.0
+            divergence += p * math.log(p / q)
+    return math.exp(-count * max(divergence, 0.0))

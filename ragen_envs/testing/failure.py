@@ -1,0 +1,134 @@
+"""How a check says what it found: failed, skipped, or an error turned into a failure."""
+
+from __future__ import annotations
+
+import traceback
+import unittest
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
+
+if TYPE_CHECKING:
+    from ragen_envs.testing.subject import Subject
+
+Status = Literal["passed", "failed", "skipped"]
+_KIT = Path(__file__).parent
+_UNEXPECTED = (
+    "that line does not expect the state it was called in here.",
+    "make the call in a console, with the seed and answer shown, and follow it.",
+)
+
+
+class Outcome(NamedTuple):
+    """What one check found.
+
+    Attributes:
+        name: the check's name, a key of `CHECKS`.
+        status: "passed", "failed" or "skipped".
+        message: "" if it passed; else what was seen, or why the check did not run.
+    """
+
+    name: str
+    status: Status
+    message: str = ""
+
+
+class CheckFailed(AssertionError):  # noqa: N818
+    """A check found a mistake in the environment.
+
+    Attributes:
+        outcomes: the outcomes of all checks where `check_text_env` raised it, else ().
+    """
+
+    def __init__(self, message: str, outcomes: tuple[Outcome, ...] = ()) -> None:
+        super().__init__(message)
+        self.outcomes = outcomes
+
+
+class CheckSkipped(unittest.SkipTest):
+    """A check lacks what it needs; test runners show it as a skipped test."""
+
+
+class EnvironmentRaised(Exception):  # noqa: N818
+    """A call of the environment raised.
+
+    Attributes:
+        what: the call, with its seed and turn.
+        error: what it raised.
+    """
+
+    def __init__(self, what: str, error: Exception) -> None:
+        super().__init__(f"{what} raised {described(error)}")
+        self.what = what
+        self.error = error
+
+
+def failure(seen: str, mistake: str, remedy: str) -> CheckFailed:
+    """Return the failure of a check.
+
+    Args:
+        seen: the fact, with seed and turn.
+        mistake: what the author most likely did.
+        remedy: what to do instead.
+    """
+    return CheckFailed(f"{seen}\n  Likely mistake: {mistake}\n  Remedy: {remedy}")
+
+
+def fail(seen: str, mistake: str, remedy: str) -> NoReturn:
+    """Fail a check, see `failure`.
+
+    Raises:
+        CheckFailed: always.
+    """
+    raise failure(seen, mistake, remedy)
+
+
+def lacks(option: str, why: str) -> NoReturn:
+    """Skip a check for want of an option.
+
+    Raises:
+        CheckSkipped: always.
+    """
+    raise CheckSkipped(f"needs the option {option!r}: {why}")
+
+
+def described(error: Exception) -> str:
+    """Return an error's type, first line, and the line of code, outside the kit, that raised it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    outside = [frame for frame in frames if _KIT not in Path(frame.filename).parents]
+    text = shortened((str(error).splitlines() or [""])[0], 200)
+    named = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    if not outside:
+        return named
+    at = outside[-1]
+    return f"{named} ({Path(at.filename).name}:{at.lineno} in {at.name})"
+
+
+def shortened(text: str, limit: int = 60) -> str:
+    """Return the text, or its beginning with the number of characters left out."""
+    return text if len(text) <= limit else f"{text[:limit]}... (+{len(text) - limit:,} characters)"
+
+
+def quoted(text: str, limit: int = 60) -> str:
+    """Return the repr of a text, shortened before it is escaped."""
+    rest = len(text) - limit
+    return repr(text) if rest <= 0 else f"{text[:limit]!r}... (+{rest:,} characters)"
+
+
+def check(function: Callable[[Subject], None]) -> Callable[[Subject], None]:
+    """Decorate a check so that an unexpected error fails it in the form of any other failure."""
+
+    @wraps(function)
+    def reported(subject: Subject) -> None:
+        __tracebackhide__ = True  # keeps the kit's own frames out of pytest's output
+        try:
+            function(subject)
+        except (CheckFailed, CheckSkipped):
+            raise
+        except EnvironmentRaised as raised:
+            raise failure(str(raised), *_UNEXPECTED) from raised.error
+        except Exception as error:
+            raise failure(described(error), *_UNEXPECTED) from error
+
+    return reported

@@ -1,0 +1,78 @@
+"""What an environment returned, in a form that can be compared between copies and processes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+import numpy as np
+
+from ragen_envs.testing.failure import shortened
+
+Frozen = tuple[Any, ...]
+Parts = tuple[Frozen, ...]
+"""The frozen observation, reward, terminated, truncated and info of a step."""
+
+_FIELDS = ("observation", "reward", "terminated", "truncated", "info")
+_ATOMS = (str, bytes, bool, int, float, complex, type(None))
+_DEEPEST = 12
+
+
+def freeze(value: Any, depth: int = 0) -> Frozen:
+    """Return nested tuples of texts that are equal where two values mean the same.
+
+    NaN equals NaN, the order of dictionaries and sets does not count, and an object counts with
+    its type and attributes, never its address. Cycles end at a fixed depth.
+    """
+    kind = type(value).__qualname__
+    if isinstance(value, _ATOMS):
+        return (kind, repr(value))
+    if depth == _DEEPEST:
+        return (kind,)
+    if isinstance(value, np.ndarray):
+        return (kind, str(value.dtype), freeze(value.tolist(), depth + 1))
+    if isinstance(value, np.generic):
+        return (kind, repr(value.item()))
+    if isinstance(value, dict):
+        pairs = ((repr(freeze(k, depth + 1)), freeze(v, depth + 1)) for k, v in value.items())
+        return (kind, tuple(sorted(pairs, key=repr)))
+    if isinstance(value, AbstractSet):
+        return (kind, tuple(sorted((freeze(item, depth + 1) for item in value), key=repr)))
+    if isinstance(value, (list, tuple)):
+        return (kind, tuple(freeze(item, depth + 1) for item in value))
+    if callable(value):
+        return (kind, getattr(value, "__qualname__", ""))
+    return (kind, freeze(getattr(value, "__dict__", None), depth + 1))
+
+
+def first_difference(expected: Sequence[Parts], got: Sequence[Parts]) -> str | None:
+    """Return where two trajectories first differ, such as "turn 2: reward ...", or None."""
+    for turn, (one, other) in enumerate(zip(expected, got, strict=False)):
+        for field, left, right in zip(_FIELDS, one, other, strict=True):
+            if left != right:
+                name, a, b = _innermost(field, left, right)
+                return f"turn {turn}: {name} {_versus(a, b)}"
+    if len(expected) != len(got):
+        return f"one episode has {len(expected) - 1} turns, the other {len(got) - 1}"
+    return None
+
+
+def _innermost(name: str, left: Frozen, right: Frozen) -> tuple[str, Frozen, Frozen]:
+    """Follow a difference into dictionaries with the same keys."""
+    if left[0] == right[0] == "dict" and [k for k, _ in left[1]] == [k for k, _ in right[1]]:
+        for (key, a), (_, b) in zip(left[1], right[1], strict=True):
+            if a != b:
+                return _innermost(f"{name}[{key}]", a, b)
+    return name, left, right
+
+
+def _versus(left: Frozen, right: Frozen) -> str:
+    a, b = (part[1] if len(part) == 2 else part for part in (left, right))
+    a, b = (part if isinstance(part, str) else repr(part) for part in (a, b))
+    same = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), 0)
+    start = max(0, same - 20)
+    dots = "..." if start else ""
+    kinds = "" if left[0] == right[0] else f" (types {left[0]} and {right[0]})"
+    cut = (dots + shortened(text[start:], 60) for text in (a, b))
+    return f"{' against '.join(cut)}{kinds}"

@@ -1,0 +1,58 @@
+"""The two random generators that a whole process shares, seen as one state."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class GlobalRandom(NamedTuple):
+    """A state of the module `random` and of NumPy's legacy `numpy.random`."""
+
+    python: tuple[Any, ...]
+    numpy: dict[str, Any]
+
+    @classmethod
+    def now(cls) -> GlobalRandom:
+        """Return the present state."""
+        return cls(random.getstate(), np.random.get_state(legacy=False))
+
+    def install(self) -> None:
+        """Make this the present state."""
+        random.setstate(self.python)
+        np.random.set_state(self.numpy)
+
+    def changes(self, later: GlobalRandom) -> tuple[str, ...]:
+        """Return the names of the modules whose state differs in another."""
+        python = () if self.python == later.python else ("random",)
+        same = _comparable(self.numpy) == _comparable(later.numpy)
+        return python if same else (*python, "numpy.random")
+
+
+def _comparable(state: dict[str, Any]) -> dict[str, Any]:
+    inner = state["state"]
+    return {**state, "state": {k: v.tolist() if k == "key" else v for k, v in inner.items()}}
+
+
+@lru_cache(maxsize=16)
+def seeded(seed: int) -> GlobalRandom:
+    """Return the state after seeding both modules with the same number."""
+    return GlobalRandom(
+        random.Random(seed).getstate(), np.random.RandomState(seed).get_state(legacy=False)
+    )
+
+
+@contextmanager
+def borrowed(state: GlobalRandom) -> Iterator[None]:
+    """Install a state for a while, and put back the one that was there."""
+    outside = GlobalRandom.now()
+    state.install()
+    try:
+        yield
+    finally:
+        outside.install()

@@ -1,0 +1,90 @@
+"""Running the checks on one environment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ragen_envs.testing.checks import CHECKS
+from ragen_envs.testing.failure import CheckFailed, CheckSkipped, Outcome
+from ragen_envs.testing.subject import Factory, Subject, subject_of
+
+
+class Run:
+    """The outcomes of the checks of one subject, each found once, when it is first asked for.
+
+    Raises:
+        ValueError: if the subject leaves out a check that there is not.
+    """
+
+    def __init__(self, subject: Subject) -> None:
+        if unknown := sorted(set(subject.skip) - set(CHECKS)):
+            raise ValueError(f"skip names unknown checks {unknown}; choose from {list(CHECKS)}")
+        self._subject = subject
+        self._found: dict[str, Outcome] = {}
+
+    def outcome(self, name: str) -> Outcome:
+        """Return the outcome of a check, after those that it builds on."""
+        if name not in self._found:
+            self._found[name] = self._outcome(name)
+        return self._found[name]
+
+    def _outcome(self, name: str) -> Outcome:
+        if name in self._subject.skip:
+            return Outcome(name, "skipped", "left out by the option 'skip'")
+        check = CHECKS[name]
+        failed = [earlier for earlier in check.after if self.outcome(earlier).status == "failed"]
+        if failed:
+            return Outcome(name, "skipped", f"builds on {failed[0]}, which failed")
+        try:
+            check.function(self._subject)
+        except CheckFailed as failure:
+            return Outcome(name, "failed", str(failure))
+        except CheckSkipped as skip:
+            return Outcome(name, "skipped", str(skip))
+        return Outcome(name, "passed")
+
+
+def run_checks(
+    subject: Subject, on_outcome: Callable[[Outcome], None] | None = None
+) -> tuple[Outcome, ...]:
+    """Run every check, whatever the environment does.
+
+    Args:
+        subject: the environment under test.
+        on_outcome: told of each outcome when it is there, in the order of `CHECKS`.
+
+    Raises:
+        ValueError: if the subject leaves out a check that there is not.
+    """
+    run = Run(subject)
+    outcomes = []
+    for name in CHECKS:
+        outcome = run.outcome(name)
+        outcomes.append(outcome)
+        if on_outcome:
+            on_outcome(outcome)
+    return tuple(outcomes)
+
+
+def check_text_env(env: Factory | Subject, **options: Any) -> tuple[Outcome, ...]:
+    """Run every check on an environment.
+
+    Args:
+        env: an id of Gymnasium's registry, a callable that makes the environment, or a `Subject`.
+        **options: the attributes of `Subject`; beside a `Subject` they replace its own.
+
+    Returns:
+        The outcomes, passed or skipped, in the order of `CHECKS`.
+
+    Raises:
+        CheckFailed: if a check failed; the message names each that did, and `outcomes` has all.
+        TypeError: for an option that is not known.
+        ValueError: for an option out of its range.
+    """
+    outcomes = run_checks(subject_of(env, **options))
+    failed = [outcome for outcome in outcomes if outcome.status == "failed"]
+    if failed:
+        listed = "\n".join(f"- {outcome.name}: {outcome.message}" for outcome in failed)
+        raise CheckFailed(f"{len(failed)} of {len(outcomes)} checks failed:\n{listed}", outcomes)
+    return outcomes

@@ -1,0 +1,78 @@
+"""Playing an episode, and playing it again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from random import Random
+from typing import Any
+
+from ragen_envs.testing.player import Player, Trajectory
+from ragen_envs.testing.subject import AnyEnv, Factory, Subject
+
+LONGEST = 100
+"""Turns after which the kit leaves an episode that nobody says an end of."""
+
+
+def turns_of(subject: Subject, env: AnyEnv) -> int | None:
+    """Return the turns in which an episode should end, or None if nobody says."""
+    if subject.max_turns is not None:
+        return subject.max_turns
+    return env.spec.max_episode_steps if env.spec else None
+
+
+def record(
+    subject: Subject,
+    seed: int,
+    options: dict[str, Any] | None = None,
+    choose: Callable[[Player], str] | None = None,
+    factory: Factory | None = None,
+) -> Trajectory:
+    """Play an episode on a new environment.
+
+    Args:
+        subject: the environment under test.
+        seed: which episode.
+        options: the other argument of `reset`.
+        choose: the player; by default well-formed answers that the seed decides.
+        factory: what makes the environment, if not the subject's.
+    """
+    with Player(factory or subject.make_env) as player:
+        player.reset(seed, options)
+        return finish(subject, player, choose)
+
+
+def finish(
+    subject: Subject, player: Player, choose: Callable[[Player], str] | None = None
+) -> Trajectory:
+    """Play on until the episode ends, or is longer than any should be."""
+    rng = Random(f"answers {player.seed}")
+    limit = turns_of(subject, player.env) or LONGEST
+    while not player.ended and player.turn < limit:
+        player.step(choose(player) if choose else player.choose(subject, rng))
+    return player.trajectory
+
+
+def replay(player: Player, trajectory: Trajectory) -> Trajectory:
+    """Play the answers of a trajectory again, from its reset, as far as the episode lasts."""
+    player.reset(trajectory.seed, trajectory.options)
+    return follow(player, trajectory)
+
+
+def follow(player: Player, trajectory: Trajectory) -> Trajectory:
+    """Play the rest of a trajectory's answers."""
+    for answer in trajectory.answers[player.turn :]:
+        if player.ended:
+            break
+        player.step(answer)
+    return player.trajectory
+
+
+def instance_of(subject: Subject, player: Player, seed: int) -> Hashable:
+    """Reset, and return the canonical form of the instance.
+
+    Raises:
+        CheckSkipped: if nothing gives one.
+    """
+    player.reset(seed)
+    what = f"seed {seed}: the option 'canonical'"
+    return player.call(what, lambda: subject.instance(player.env, player.info))

@@ -1,0 +1,225 @@
+"""An environment each call of which is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from types import TracebackType
+from typing import Any, NamedTuple, TypeVar
+
+import gymnasium
+
+from ragen_envs.testing.failure import (
+    CheckFailed,
+    CheckSkipped,
+    EnvironmentRaised,
+    fail,
+    quoted,
+)
+from ragen_envs.testing.freeze import Parts, freeze
+from ragen_envs.testing.global_random import GlobalRandom, seeded
+from ragen_envs.testing.subject import AnyEnv, Factory, Subject, make
+
+T = TypeVar("T")
+
+
+class Step(NamedTuple):
+    """What a reset (with reward 0.0 and no flag) or a step returned.
+
+    Attributes:
+        info: a shallow copy of what was returned.
+        parts: all five values as they were then, frozen for comparison.
+    """
+
+    observation: str
+    reward: Any
+    terminated: Any
+    truncated: Any
+    info: dict[str, Any]
+    parts: Parts
+
+    @property
+    def ended(self) -> bool:
+        """Whether the episode is over."""
+        return bool(self.terminated or self.truncated)
+
+
+class Trajectory(NamedTuple):
+    """An episode, or its beginning.
+
+    Attributes:
+        seed: what it was reset with.
+        options: the other argument of `reset`.
+        answers: what was answered, one a turn.
+        steps: what came back: the reset, then one step for each answer.
+    """
+
+    seed: int
+    options: dict[str, Any] | None
+    answers: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def parts(self) -> tuple[Parts, ...]:
+        """The frozen steps."""
+        return tuple(step.parts for step in self.steps)
+
+
+class Player:
+    """One environment, each call of which is looked at and sees random globals of its own.
+
+    The generators of `random` and `numpy.random` are set to a fixed state when the environment is
+    made and at each reset, kept for it from call to call, and put back for everyone else. So what
+    an environment does to them disturbs no check but those that look for it.
+
+    Args:
+        factory: what makes the environment.
+        globals_seed: seeds that fixed state.
+        isolated: False leaves the generators alone, for calls from several threads.
+
+    Attributes:
+        env: the environment.
+        info: what the last call returned, the environment's own object.
+        steps: what the calls since the last reset returned.
+        writes: the calls that changed a global generator, and its name.
+    """
+
+    def __init__(self, factory: Factory, globals_seed: int = 0, *, isolated: bool = True) -> None:
+        self._first_globals = self._globals = seeded(globals_seed)
+        self._isolated = isolated
+        self.writes: list[tuple[str, tuple[str, ...]]] = []
+        self.steps: list[Step] = []
+        self.answers: list[str] = []
+        self.info: dict[str, Any] = {}
+        self.seed = 0
+        self.options: dict[str, Any] | None = None
+        self.env: AnyEnv = self.call("make_env()", lambda: make(factory))
+        if not isinstance(self.env, gymnasium.Env):
+            fail(
+                f"make_env() gave a {type(self.env).__name__}",
+                "the class does not inherit from gymnasium.Env, or the function forgets to return.",
+                "class MyEnv(gymnasium.Env[str, str]), or an adapter of that kind around it.",
+            )
+
+    def __enter__(self) -> Player:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def reset(self, seed: int, options: dict[str, Any] | None = None) -> Step:
+        """Start an episode.
+
+        Raises:
+            EnvironmentRaised: if the environment does.
+            CheckFailed: if it returns anything but a str and a dict.
+        """
+        self._globals = self._first_globals
+        self.seed, self.options = seed, options
+        self.answers, self.steps = [], []
+        given = {"seed": seed} if options is None else {"seed": seed, "options": options}
+        what = f"reset({', '.join(f'{k}={v!r}' for k, v in given.items())})"
+        result = self.call(what, lambda: self.env.reset(**given))
+        observation, info = _in_form(what, result, 2)
+        return self._noted(observation, 0.0, False, False, info)
+
+    def step(self, answer: str) -> Step:
+        """Give an answer.
+
+        Raises:
+            EnvironmentRaised: if the environment does.
+            CheckFailed: if it returns anything but five values, a str first and a dict last.
+        """
+        what = f"seed {self.seed}, turn {self.turn + 1}: step({quoted(answer)})"
+        result = self.call(what, lambda: self.env.step(answer))
+        self.answers.append(answer)
+        return self._noted(*_in_form(what, result, 5))
+
+    def close(self) -> None:
+        """Close the environment."""
+        self.call("close()", self.env.close)
+
+    def choose(self, subject: Subject, rng: Random) -> str:
+        """Return a well-formed answer to the present turn."""
+        what = f"seed {self.seed}, turn {self.turn + 1}: the option 'answers'"
+        return self.call(what, lambda: subject.answer(self.env, self.info, rng))
+
+    @property
+    def turn(self) -> int:
+        """How many answers were given since the last reset."""
+        return len(self.answers)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the episode is over."""
+        return self.steps[-1].ended
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """The episode so far."""
+        return Trajectory(self.seed, self.options, tuple(self.answers), tuple(self.steps))
+
+    def twin(self, copied: Callable[[AnyEnv], AnyEnv]) -> Player:
+        """Return a player of a copy of the environment that goes on from here."""
+        other = object.__new__(Player)
+        other.__dict__.update(self.__dict__)
+        what = f"seed {self.seed}, after turn {self.turn}: copying"
+        other.env = self.call(what, lambda: copied(self.env))
+        other.steps, other.answers, other.writes = [*self.steps], [*self.answers], []
+        return other
+
+    def call(self, what: str, function: Callable[[], T]) -> T:
+        """Return what a function returns under the environment's own global generators.
+
+        Raises:
+            EnvironmentRaised: if the function raises an Exception.
+        """
+        outside = GlobalRandom.now()
+        if self._isolated:
+            self._globals.install()
+        try:
+            return function()
+        except (CheckFailed, CheckSkipped):
+            raise
+        except Exception as error:
+            raise EnvironmentRaised(what, error) from error
+        finally:
+            if self._isolated:
+                self._put_back(what, outside)
+
+    def _put_back(self, what: str, outside: GlobalRandom) -> None:
+        after = GlobalRandom.now()
+        if changed := self._globals.changes(after):
+            self.writes.append((what, changed))
+            self._globals = after
+        outside.install()
+
+    def _noted(
+        self, observation: str, reward: Any, terminated: Any, truncated: Any, info: dict[str, Any]
+    ) -> Step:
+        parts = tuple(map(freeze, (observation, reward, terminated, truncated, info)))
+        step = Step(observation, reward, terminated, truncated, dict(info), parts)
+        self.info = info
+        self.steps.append(step)
+        return step
+
+
+def _in_form(what: str, result: Any, size: int) -> tuple[Any, ...]:
+    mistake = "the signature of an older Gym, or a branch that returns early."
+    values = "observation, " + ("" if size == 2 else "reward, terminated, truncated, ") + "info"
+    if not isinstance(result, tuple) or len(result) != size:
+        kind = f"{len(result)} values" if isinstance(result, tuple) else type(result).__name__
+        fail(f"{what} returned {kind}, not {size}", mistake, f"return {values} on every path.")
+    for value, type_ in ((result[0], str), (result[-1], dict)):
+        if not isinstance(value, type_):
+            fail(
+                f"{what} returned a {type(value).__name__} where a {type_.__name__} is due",
+                "an observation that is not rendered to text, or an info that is None.",
+                "observations are str and infos are dict, on every path.",
+            )
+    return result

@@ -1,0 +1,198 @@
+"""What the kit is told of the environment under test."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+
+from ragen_envs.testing.failure import fail, lacks
+
+if TYPE_CHECKING:
+    from ragen_envs.testing.player import Trajectory
+
+AnyEnv = gymnasium.Env[Any, Any]
+Factory = str | Callable[[], AnyEnv]
+Info = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """An environment under test, and what its author knows about it.
+
+    Only `make_env` is needed. A check that needs more than it was told is skipped and names the
+    option. Where an option takes a key, it is looked up in `info`. Functions get the environment
+    as `make_env` made it: reach your own attributes through `env.unwrapped`.
+
+    Attributes:
+        make_env: an id of Gymnasium's registry, such as "my_pkg:my/Env-v0", or a function or class
+            that makes a new environment when called without arguments.
+        answers: how to answer in form: a key of `info` with a sequence of answers, the answers
+            themselves, or a function of the environment and a `random.Random`. Where `info` lacks
+            the key or the sequence is empty, the action space is sampled.
+        splits: name of a split -> what makes an environment of it, as for `make_env`.
+        canonical: the instance after a reset, in a form that is equal for instances that are the
+            same: a key of `info`, or a function of the environment that returns a hashable.
+        held_out: name of a split -> how many instances it has; the seeds 0, 1, ... enumerate them.
+        split_seeds: how many seeds are looked at in a split that is not in `held_out`.
+        rollout: from an int to the `options` of `reset` that change the noise and nothing else.
+        stochastic: whether the same answers to the same instance may fare differently.
+        oracle: the best player: from the environment to its answer in this turn.
+        ceiling: the oracle's expected score on the instance: a number, a key of `info` at reset,
+            or a function of the environment.
+        score: the score of an episode: a key of the last `info`, or a function of the trajectory.
+            Where `info` lacks the key, it is the sum of rewards.
+        score_range: least and greatest score, needed where the environment is stochastic.
+        oracle_episodes: episodes that the oracle plays where the environment is stochastic.
+        success: the key of `info` that says whether the episode was a success.
+        seeds: the seeds that are played, at least one.
+        max_turns: the turns in which every episode ends; by default `spec.max_episode_steps`.
+        skip: names of checks to leave out.
+
+    Raises:
+        TypeError: if `make_env` or a split is neither an id nor callable.
+        ValueError: for no seeds, or numbers below 1.
+    """
+
+    make_env: Factory
+    answers: str | Sequence[str] | Callable[[AnyEnv, Random], str] = "legal_actions"
+    splits: Mapping[str, Factory] = field(default_factory=dict)
+    canonical: str | Callable[[AnyEnv], Hashable] = "instance"
+    held_out: Mapping[str, int] = field(default_factory=dict)
+    split_seeds: int = 64
+    rollout: Callable[[int], dict[str, Any]] | None = None
+    stochastic: bool = False
+    oracle: Callable[[AnyEnv], str] | None = None
+    ceiling: float | str | Callable[[AnyEnv], float] = "ceiling"
+    score: str | Callable[[Trajectory], float] = "score"
+    score_range: tuple[float, float] = (0.0, 1.0)
+    oracle_episodes: int = 400
+    success: str = "success"
+    seeds: Sequence[int] = tuple(range(16))
+    max_turns: int | None = None
+    skip: Collection[str] = ()
+
+    def __post_init__(self) -> None:
+        for factory in (self.make_env, *self.splits.values()):
+            if isinstance(factory, gymnasium.Env):
+                raise TypeError("pass a function that makes the environment: lambda: MyEnv()")
+            if not isinstance(factory, str) and not callable(factory):
+                raise TypeError(f"an id or a callable makes environments, got {factory!r}")
+        if not self.seeds:
+            raise ValueError("seeds is empty: give at least one")
+        for name in ("split_seeds", "oracle_episodes", "max_turns"):
+            number = getattr(self, name)
+            if number is not None and number < 1:
+                raise ValueError(f"{name} is at least 1, got {number}")
+        if unknown := [name for name in self.held_out if name not in self.splits]:
+            raise ValueError(f"held_out names {unknown}, which splits does not")
+
+    def answer(self, env: AnyEnv, info: Info, rng: Random) -> str:
+        """Return a well-formed answer to the present turn, as the numbers of `rng` decide.
+
+        Raises:
+            CheckFailed: if what the options, `info` or the action space give is no str.
+        """
+        answer = self._answer(env, info, rng)
+        if not isinstance(answer, str):
+            fail(
+                f"{answer!r}, an answer in form, is a {type(answer).__name__} and not a str",
+                "the action space or info['legal_actions'] is that of the game's moves, not of "
+                "texts.",
+                "take str in step, declare a Text action space, and set the option 'answers'.",
+            )
+        return answer
+
+    def _answer(self, env: AnyEnv, info: Info, rng: Random) -> Any:
+        if callable(self.answers):
+            return self.answers(env, rng)
+        if not isinstance(self.answers, str):
+            return rng.choice(list(self.answers))
+        legal = info.get(self.answers, ())
+        if isinstance(legal, str) or not isinstance(legal, Sequence):
+            fail(
+                f"info[{self.answers!r}] is a {type(legal).__name__}, not a sequence of str",
+                "the legal actions are written as one text, an array or a set.",
+                "report a tuple of answers, or set the option 'answers'.",
+            )
+        return rng.choice(legal) if legal else sampled(env, rng)
+
+    def instance(self, env: AnyEnv, info: Info) -> Hashable:
+        """Return the canonical form of the instance that was just reset.
+
+        Raises:
+            CheckSkipped: if neither the options nor `info` give one.
+        """
+        if callable(self.canonical):
+            return self.canonical(env)
+        if self.canonical not in info:
+            lacks("canonical", f"info has no key {self.canonical!r} that tells instances apart")
+        return info[self.canonical]  # type: ignore[no-any-return]
+
+    def expected_score(self, env: AnyEnv, info: Info) -> float:
+        """Return the oracle's stated expected score on the instance that was just reset.
+
+        Raises:
+            CheckSkipped: if neither the options nor `info` give one.
+        """
+        if callable(self.ceiling):
+            return float(self.ceiling(env))
+        if not isinstance(self.ceiling, str):
+            return float(self.ceiling)
+        if self.ceiling not in info:
+            lacks("ceiling", f"info has no key {self.ceiling!r} with the best expected score")
+        return float(info[self.ceiling])
+
+    def score_of(self, trajectory: Trajectory) -> float:
+        """Return the score of an episode."""
+        if callable(self.score):
+            return float(self.score(trajectory))
+        last = trajectory.steps[-1].info
+        if self.score in last:
+            return float(last[self.score])
+        return float(sum(step.reward for step in trajectory.steps[1:]))
+
+
+def subject_of(env: Factory | Subject, **options: Any) -> Subject:
+    """Return the subject of what `check_text_env` was given.
+
+    Raises:
+        TypeError: for an option that is not known.
+    """
+    known = [f.name for f in dataclasses.fields(Subject)]
+    if unknown := sorted(set(options) - set(known)):
+        raise TypeError(f"unknown options {unknown}; choose from {known[1:]}")
+    if isinstance(env, Subject):
+        return dataclasses.replace(env, **options)
+    return Subject(make_env=env, **options)
+
+
+def sampled(env: AnyEnv, rng: Random) -> Any:
+    """Return a sample of the action space, which stays as it is."""
+    space = copy.deepcopy(env.action_space)
+    space.seed(rng.getrandbits(32))
+    return space.sample()
+
+
+def make(factory: Factory) -> AnyEnv:
+    """Return a new environment; one with an id has Gymnasium's wrappers, less its checker."""
+    if isinstance(factory, str):
+        return gymnasium.make(factory, disable_env_checker=True)
+    return factory()
+
+
+def portable(factory: Factory) -> Factory | Callable[[], AnyEnv]:
+    """Return a factory that works in a process where the id was not registered."""
+    if not isinstance(factory, str):
+        return factory
+    module, _, id_ = factory.rpartition(":")
+    if module:
+        import_module(module)
+    spec = gymnasium.spec(id_)
+    return lambda: gymnasium.make(spec, disable_env_checker=True)
