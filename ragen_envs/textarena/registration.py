@@ -1,0 +1,73 @@
+"""Which ids there are: TextArena's in Gymnasium's registry, and this suite's in TextArena's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import gymnasium
+import textarena  # type: ignore[import-untyped]
+from textarena.envs.registration import (  # type: ignore[import-untyped]
+    ENV_REGISTRY,
+    register_with_versions,
+)
+
+from ragen_envs.registration import IDS
+from ragen_envs.textarena.suite import BoardView, Transcript
+
+NAMESPACE = "ragen_textarena"
+_WRAPPER_VARIANTS = ("-raw", "-train")
+
+
+@cache
+def _is_single_player(module: str) -> bool:
+    """Say whether a game's source makes TextArena's state of one player.
+
+    The registry does not say how many play. Reading is all that can be done with every game:
+    some cannot be imported without data or keys that are not here.
+    """
+    source = Path(*textarena.__path__).joinpath(*module.split(".")[1:]).with_suffix(".py")
+    return source.is_file() and "SinglePlayerState(" in source.read_text(encoding="utf-8")
+
+
+def _single_player_ids() -> Iterator[str]:
+    for env_id, spec in ENV_REGISTRY.items():
+        module = str(spec.entry_point).partition(":")[0]
+        ours = not module.startswith("textarena.")
+        if not ours and not _is_wrapper_variant(env_id) and _is_single_player(module):
+            yield env_id
+
+
+def _is_wrapper_variant(env_id: str) -> bool:
+    return any(
+        env_id.endswith(variant) and env_id.removesuffix(variant) in ENV_REGISTRY
+        for variant in _WRAPPER_VARIANTS
+    )
+
+
+SINGLE_PLAYER = tuple(_single_player_ids())
+"""TextArena's ids of games for one player, without those that differ by a wrapper alone."""
+
+
+def register_all() -> None:
+    """Enter this suite's games in TextArena's registry, and its single-player ids in Gymnasium's.
+
+    Raises:
+        ValueError: if TextArena's registry has this suite's ids already.
+    """
+    for env_id in SINGLE_PLAYER:
+        gymnasium.register(
+            f"{NAMESPACE}/{env_id}",
+            "ragen_envs.textarena.env:TextArenaEnv",
+            kwargs={"env_id": env_id},
+            order_enforce=False,
+            disable_env_checker=True,
+        )
+    for id_ in IDS:
+        register_with_versions(
+            id_,
+            "ragen_envs.textarena.suite:SuiteGame",
+            wrappers={"default": [Transcript], "-train": [BoardView]},
+            game=id_,
+        )
