@@ -8,29 +8,54 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from ragen_envs.held_out import write
-from ragen_envs.instances import SHIPPED_SPLITS, held_out
+from ragen_envs.instances import SHIPPED_SPLITS, Split, held_out
 from ragen_envs.registration import TABLE, env_class
 
 
-def held_out_files() -> Iterator[tuple[Path, str]]:
-    """Yield the path and the text of every held-out file.
+class HeldOutFile(NamedTuple):
+    """A shipped file as the generators give it now.
+
+    Attributes:
+        name: the variant.
+        split: "val" or "test".
+        path: where it lies in the package.
+        text: what it must hold.
+    """
+
+    name: str
+    split: Split
+    path: Path
+    text: str
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether the package holds these very bytes."""
+        return self.path.is_file() and self.path.read_bytes() == self.text.encode()
+
+
+def held_out_files(games: Collection[str] | None = None) -> Iterator[HeldOutFile]:
+    """Generate the held-out files, those of all games if none are named.
 
     The variants of a game are filled in the order of the table, and none repeats an instance of
     an earlier one, up to symmetry, unless the game allows it.
     """
     taken: dict[str, set[str]] = {}
     for name in TABLE:
+        if games is not None and env_class(name).game not in games:
+            continue
         env = env_class(name)(name)
         folder = Path(sys.modules[type(env).__module__].__file__ or "").parent
         for split in SHIPPED_SPLITS:
             used = set() if env.variants_share_instances else taken.setdefault(env.game, set())
             instances = held_out(env.candidates, name, split, used)
             path = folder / env.held_out_files.format(name=name, split=split)
-            yield path, write(env.write_instance(instance) for instance in instances)
+            text = write(env.write_instance(instance) for instance in instances)
+            yield HeldOutFile(name, split, path, text)
 
 
 def main() -> int:
@@ -39,15 +64,14 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     check = parser.parse_args().check
     differing = 0
-    for path, text in held_out_files():
+    for file in held_out_files():
         if check:
-            same = path.is_file() and path.read_bytes() == text.encode()
-            differing += not same
-            sys.stdout.write(f"{'same' if same else 'DIFFERS'}  {path.name}\n")
+            differing += not file.is_shipped
+            sys.stdout.write(f"{'same' if file.is_shipped else 'DIFFERS'}  {file.path.name}\n")
         else:
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text, encoding="utf-8", newline="\n")
-            sys.stdout.write(f"wrote  {path.name}\n")
+            file.path.parent.mkdir(exist_ok=True)
+            file.path.write_text(file.text, encoding="utf-8", newline="\n")
+            sys.stdout.write(f"wrote  {file.path.name}\n")
     return 1 if differing else 0
 
 

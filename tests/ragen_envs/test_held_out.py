@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import ragen_envs
 from ragen_envs import build_held_out
+from ragen_envs.build_held_out import HeldOutFile
 from ragen_envs.held_out import load, read, write
 
 ROOT = Path(ragen_envs.__file__).parent
@@ -56,8 +57,8 @@ def test_a_file_is_read_once():
     assert len(first) == 256
 
 
-def run_check(monkeypatch, pairs):
-    monkeypatch.setattr(build_held_out, "held_out_files", lambda: iter(pairs))
+def run_check(monkeypatch, files):
+    monkeypatch.setattr(build_held_out, "held_out_files", lambda: iter(files))
     monkeypatch.setattr(sys, "argv", ["build_held_out", "--check"])
     return build_held_out.main()
 
@@ -65,48 +66,61 @@ def run_check(monkeypatch, pairs):
 def test_the_shipped_files_are_what_the_generators_give(monkeypatch, capsys):
     regenerated = list(build_held_out.held_out_files())
     assert len(regenerated) == 24
-    for path, text in regenerated:
-        assert path.read_bytes() == text.encode(), path.name
-        assert text.count("; ") == 256
+    for file in regenerated:
+        assert file.path.read_bytes() == file.text.encode(), file.path.name
+        assert file.path.stem == f"{file.name}-{file.split}"
+        assert file.text.count("; ") == 256
     folders = ("sokoban/levels", "frozen_lake/maps", "bandit/names", "bandit/chances")
     shipped = {path for folder in folders for path in (ROOT / folder).iterdir()}
-    assert shipped == {path for path, _ in regenerated}
+    assert shipped == {file.path for file in regenerated}
     assert run_check(monkeypatch, regenerated) == 0
-    assert capsys.readouterr().out.splitlines() == [f"same  {p.name}" for p, _ in regenerated]
+    assert capsys.readouterr().out.splitlines() == [f"same  {f.path.name}" for f in regenerated]
+
+
+def test_one_game_alone_gives_the_same_files():
+    files = list(build_held_out.held_out_files({"bandit-multi-pull", "bandit"}))
+    assert [f"{file.name} {file.split}" for file in files] == [
+        f"{name} {split}"
+        for name in ("Bandit-v0", "BanditRev-v0", "BanditMultiPull-v0")
+        for split in ("val", "test")
+    ]
+    assert all(file.is_shipped for file in files)
 
 
 @pytest.fixture
 def shelf(tmp_path):
     """Two small files and what they should hold."""
-    pairs = [(tmp_path / name, f"; 0\n{name}\n") for name in ("a.txt", "b.txt")]
-    for path, text in pairs:
-        path.write_bytes(text.encode())
-    return pairs
+    files = [
+        HeldOutFile(name, "val", tmp_path / f"{name}.txt", f"; 0\n{name}.txt\n") for name in "ab"
+    ]
+    for file in files:
+        file.path.write_bytes(file.text.encode())
+    return files
 
 
 def test_the_check_reports_a_changed_file(shelf, monkeypatch, capsys):
     assert run_check(monkeypatch, shelf) == 0
-    shelf[1][0].write_bytes(b"; 0\nb.txT\n")
+    shelf[1].path.write_bytes(b"; 0\nb.txT\n")
     assert run_check(monkeypatch, shelf) == 1
     assert capsys.readouterr().out.splitlines()[-2:] == ["same  a.txt", "DIFFERS  b.txt"]
 
 
 def test_the_check_reports_a_missing_file_and_writes_nothing(shelf, monkeypatch, capsys):
-    shelf[0][0].unlink()
+    shelf[0].path.unlink()
     assert run_check(monkeypatch, shelf) == 1
     assert capsys.readouterr().out.splitlines() == ["DIFFERS  a.txt", "same  b.txt"]
-    assert not shelf[0][0].exists()
+    assert not shelf[0].path.exists()
 
 
 def test_the_check_reports_changed_line_ends(shelf, monkeypatch):
-    shelf[0][0].write_bytes(shelf[0][1].replace("\n", "\r\n").encode())
+    shelf[0].path.write_bytes(shelf[0].text.replace("\n", "\r\n").encode())
     assert run_check(monkeypatch, shelf) == 1
 
 
 def test_without_check_the_files_are_written(tmp_path, monkeypatch, capsys):
-    pairs = [(tmp_path / "new" / "a.txt", "; 0\n√\n")]
-    monkeypatch.setattr(build_held_out, "held_out_files", lambda: iter(pairs))
+    file = HeldOutFile("a", "val", tmp_path / "new" / "a.txt", "; 0\n√\n")
+    monkeypatch.setattr(build_held_out, "held_out_files", lambda: iter([file]))
     monkeypatch.setattr(sys, "argv", ["build_held_out"])
     assert build_held_out.main() == 0
-    assert pairs[0][0].read_bytes() == "; 0\n√\n".encode()
+    assert file.path.read_bytes() == "; 0\n√\n".encode()
     assert capsys.readouterr().out == "wrote  a.txt\n"
