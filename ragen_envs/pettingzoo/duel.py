@@ -61,6 +61,7 @@ class DuelEnv(Seats, ParallelEnv[str, Observation, str]):  # type: ignore[misc]
         super().__init__(env, agents)
         self._source = env
         self._copies: dict[str, TextEnv[Any, Any]] = {}
+        self._ends: dict[str, tuple[bool, bool]] = {}
 
     def text_env(self, agent: str) -> TextEnv[Any, Any]:
         """Return the copy that the agent plays, for `ragen_envs.policies`."""
@@ -79,8 +80,8 @@ class DuelEnv(Seats, ParallelEnv[str, Observation, str]):  # type: ignore[misc]
         # Copied whole: without a seed, nothing but the source knows what it has drawn.
         self._copies = {agent: deepcopy(self._source) for agent in self.agents}
         self._points = dict.fromkeys(self.agents, 0)
-        self._ends: dict[str, tuple[bool, bool]] = {}
-        self._infos = dict.fromkeys(self.agents, info)
+        self._ends = {}
+        self._infos: dict[str, dict[str, Any]] = {}
         first: dict[str, Observation] = {
             agent: {"text": f"{self._introduction(agent)}\n\n{text}"} for agent in self.agents
         }
@@ -119,7 +120,7 @@ class DuelEnv(Seats, ParallelEnv[str, Observation, str]):  # type: ignore[misc]
             zero_sum(gains),
             {agent: ends[agent][0] for agent in agents},
             {agent: ends[agent][1] for agent in agents},
-            {agent: info.copy() for agent, info in self._infos.items()},
+            {agent: self._infos[agent].copy() for agent in agents},
         )
 
     def render(self) -> str | None:
