@@ -9,7 +9,7 @@ from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, see
 
 from ragen_envs.pettingzoo import aec_env, parallel_env
 from tests.ragen_envs.pettingzoo.support import DUELS, SHARED, TURNS, names, rounds, written
-from tests.ragen_envs.support import IDS
+from tests.ragen_envs.support import IDS, make
 
 CASES = [(*case, "shared") for case in SHARED] + [(*case, "duel") for case in DUELS]
 OF_TEXT = {
@@ -75,3 +75,4 @@ def test_each_agent_has_spaces_of_its_own(mode, i):
         assert space(agent) is space(agent)
         assert all(space(agent) is not space(other) for other in names(3) if other != agent)
         assert space(agent) == space("agent_0")
+    assert env.action_space(agent) == make("Sokoban-v0").action_space
