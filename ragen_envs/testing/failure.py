@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import traceback
 import unittest
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
@@ -82,6 +83,15 @@ def fail(seen: str, mistake: str, remedy: str) -> NoReturn:
         CheckFailed: always.
     """
     raise failure(seen, mistake, remedy)
+
+
+@contextmanager
+def blaming(note: str, mistake: str, remedy: str) -> Iterator[None]:
+    """Fail a check where the environment raises in a situation that the check brought about."""
+    try:
+        yield
+    except EnvironmentRaised as raised:
+        raise failure(f"{raised} ({note})", mistake, remedy) from raised.error
 
 
 def lacks(option: str, why: str) -> NoReturn:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from ragen_envs.testing.failure import CheckSkipped, check, fail
+from ragen_envs.testing.failure import CheckSkipped, blaming, check, fail
 from ragen_envs.testing.freeze import Parts, first_difference
 from ragen_envs.testing.play import instance_of, record, replay
 from ragen_envs.testing.player import Player, Trajectory
@@ -38,17 +38,20 @@ def check_same_seed_same_episode(subject: Subject) -> None:
 @check
 def check_reset_forgets(subject: Subject) -> None:
     """An episode is the same after others, whole and broken off, on the same object."""
+    why = (
+        "reset leaves something of the last episode: a history or a list that grows, a cache, or "
+        "a generator that is seeded only the first time.",
+        "set every attribute that play changes in reset.",
+    )
     expected = [record(subject, seed) for seed in subject.seeds]
-    with Player(subject.make_env) as player:
+    with Player(subject.make_env) as player, blaming("not so on a new object", *why):
         for episode in [*expected, *expected[::-1]]:
             again = replay(player, episode)
             if difference := first_difference(episode.parts, again.parts):
                 fail(
                     f"seed {episode.seed}, {difference} (first on a new object, then after other "
                     "episodes on one)",
-                    "reset leaves something of the last episode: a history or a list that grows, "
-                    "a cache, or a generator that is seeded only the first time.",
-                    "set every attribute that play changes in reset.",
+                    *why,
                 )
             # The next reset comes in the middle of an episode.
             player.reset(subject.seeds[-1])

@@ -76,30 +76,39 @@ def require_flags(step: Step, where: str) -> None:
 
 @check
 def check_success(subject: Subject) -> None:
-    """`info["success"]` is a bool, told at the end, and True only in the step that ends."""
-    key, told = subject.success, False
-    for episode in _episodes(subject):
-        for turn, step in enumerate(episode.steps):
-            told = told or key in step.info
-            value = step.info.get(key, False)
-            seen = f"seed {episode.seed}, turn {turn}: info[{key!r}] "
-            if not isinstance(value, (bool, np.bool_)):
-                seen += f"is {value!r}, a {type(value).__name__}, not a bool"
-            elif value and not step.ended:
-                seen += "is True although the episode goes on"
-            elif step.ended and told and key not in step.info:
-                seen += "is missing in the step that ends the episode, though told elsewhere"
-            else:
-                continue
-            fail(
-                seen,
-                "the key tells of one turn, of a stage of the game or of a level solved at the "
-                "start, and not of the episode.",
-                "report True in the step that ends a won episode, else False; end the episode "
-                "when it is won. Use another key for progress.",
-            )
-    if not told:
+    """`info["success"]` is a bool, False at reset, told at the end, and once True stays True.
+
+    True before the end is accepted: the episode may be won and go on.
+    """
+    key, episodes = subject.success, list(_episodes(subject))
+    if not any(key in step.info for episode in episodes for step in episode.steps):
         lacks("success", f"no info has the key {key!r}")
+    for episode in episodes:
+        if found := _unsound_success(episode, key):
+            fail(
+                f"seed {episode.seed}, {found}",
+                "the key tells of the last turn or of a stage of the game, and not of the "
+                "episode; or it is not set in every branch.",
+                "report in each info whether the episode is won by now, with a value that never "
+                "goes back from True to False. Use another key for progress.",
+            )
+
+
+def _unsound_success(episode: Trajectory, key: str) -> str | None:
+    won = False
+    for turn, step in enumerate(episode.steps):
+        value = step.info.get(key, False)
+        seen = f"turn {turn}: info[{key!r}]"
+        if not isinstance(value, (bool, np.bool_)):
+            return f"{seen} is {value!r}, a {type(value).__name__}, not a bool"
+        if step.ended and key not in step.info:
+            return f"{seen} is missing in the step that ends the episode, though told elsewhere"
+        if value and turn == 0:
+            return f"{seen} is True at reset, before anything was done"
+        if won and not value:
+            return f"{seen} is False after it was True"
+        won = bool(value)
+    return None
 
 
 @check

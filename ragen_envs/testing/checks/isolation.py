@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from threading import Barrier
 from typing import Any
 
-from ragen_envs.testing.failure import check, fail
+from ragen_envs.testing.failure import blaming, check, fail
 from ragen_envs.testing.freeze import first_difference, freeze
 from ragen_envs.testing.global_random import borrowed, seeded
 from ragen_envs.testing.play import finish, record, replay
@@ -53,8 +53,8 @@ def check_global_random_not_read(subject: Subject) -> None:
                 again = replay(player, episode)
             if difference := first_difference(episode.parts, again.parts):
                 fail(
-                    f"seed {seed}, {difference} (the same seed after random.seed and "
-                    f"numpy.random.seed of 0 and of {globals_seed})",
+                    f"seed {seed}, {difference} (the same seed under two "
+                    "states of the modules random and numpy.random)",
                     "random.choice(...) or np.random.rand(...) instead of a generator of the "
                     "environment, here or in a library that it calls.",
                     _OWN_GENERATOR,
@@ -64,17 +64,22 @@ def check_global_random_not_read(subject: Subject) -> None:
 @check
 def check_two_in_turns(subject: Subject) -> None:
     """Two environments that are stepped in turns play as each would alone."""
+    why = (
+        "state in a class attribute, a module variable, a mutable default argument or one shared "
+        "cached object.",
+        "set all state on self, in __init__ and reset.",
+    )
     pairs = zip(subject.seeds, [*subject.seeds[1:], subject.seeds[0]], strict=True)
     for one, other in pairs:
         alone = record(subject, one), record(subject, other)
-        for episode, together in zip(alone, _in_turns(subject, alone), strict=True):
+        with blaming("not so alone", *why):
+            both = _in_turns(subject, alone)
+        for episode, together in zip(alone, both, strict=True):
             if difference := first_difference(episode.parts, together.parts):
                 fail(
                     f"seed {episode.seed}, {difference} (alone, then in turns with a second "
                     "environment)",
-                    "state in a class attribute, a module variable, a mutable default argument "
-                    "or one shared cached object.",
-                    "set all state on self, in __init__ and reset.",
+                    *why,
                 )
 
 
@@ -93,6 +98,11 @@ def _in_turns(subject: Subject, episodes: tuple[Trajectory, Trajectory]) -> list
 @check
 def check_two_in_threads(subject: Subject) -> None:
     """Environments in several threads play as each would alone."""
+    why = (
+        "a module variable, a shared cache or a global generator that is used within one call "
+        "while another thread uses it too.",
+        "keep working state in local variables and on self.",
+    )
     expected = [record(subject, seed) for seed in subject.seeds]
     barrier = Barrier(_THREADS)
 
@@ -105,19 +115,19 @@ def check_two_in_threads(subject: Subject) -> None:
                 played.append((episode, replay(player, episode)))
         return played
 
-    for alone, together in _in_threads(play, barrier):
+    with blaming("not so alone", *why):
+        episodes = _in_threads(play, barrier)
+    for alone, together in episodes:
         if difference := first_difference(alone.parts, together.parts):
             fail(
                 f"seed {alone.seed}, {difference} (alone, then beside {_THREADS - 1} threads)",
-                "a module variable, a shared cache or a global generator that is used within "
-                "one call while another thread uses it too.",
-                "keep working state in local variables and on self.",
+                *why,
             )
 
 
 def _in_threads(
     play: Callable[[int], list[tuple[Trajectory, Trajectory]]], barrier: Barrier
-) -> Iterator[tuple[Trajectory, Trajectory]]:
+) -> list[tuple[Trajectory, Trajectory]]:
     def guarded(thread: int) -> list[tuple[Trajectory, Trajectory]]:
         try:
             return play(thread)
@@ -130,8 +140,7 @@ def _in_threads(
         errors = [error for future in running if (error := future.exception())]
     for error in sorted(errors, key=lambda error: type(error).__name__ == "BrokenBarrierError"):
         raise error
-    for future in running:
-        yield from future.result()
+    return [pair for future in running for pair in future.result()]
 
 
 @contextmanager
