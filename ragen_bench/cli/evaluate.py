@@ -43,7 +43,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
     Raises:
         UserError: for anything in the command that cannot be.
     """
-    evaluation = _evaluation(arguments)
+    evaluation = evaluation_of(arguments)
     console = _console()
     path = arguments.out or _default_path(evaluation)
     total = len(evaluation.tasks())
@@ -103,7 +103,12 @@ def _show(console: Console, run: RunDirectory) -> None:
     console.print(f"Report  {report}", soft_wrap=True)
 
 
-def _evaluation(arguments: argparse.Namespace) -> Evaluation:
+def evaluation_of(arguments: argparse.Namespace) -> Evaluation:
+    """Return the evaluation that a command line describes.
+
+    Raises:
+        UserError: for anything in it that cannot be.
+    """
     _check_numbers(arguments)
     # Empty is what an unset variable of a shell leaves; it must not mean the default.
     if arguments.suite == "":

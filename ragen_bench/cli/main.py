@@ -61,6 +61,8 @@ def _parser() -> _Parser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
     _add_evaluate(commands)
     _add_others(commands)
+    _add_audit(commands)
+    _add_doctor(commands)
     _add_sealed(commands)
     return parser
 
@@ -78,6 +80,13 @@ def _add_evaluate(commands: argparse._SubParsersAction[_Parser]) -> None:
         help="score a model; the same command resumes an interrupted run",
         description="Scores a model on held-out instances. The same command resumes.",
     )
+    _add_evaluation(parser)
+    parser.add_argument("--out", type=Path, metavar="DIR", help="run directory (default: in runs/)")
+    parser.set_defaults(run=_evaluate)
+
+
+def _add_evaluation(parser: _Parser) -> None:
+    """Add the options that say what is evaluated, and how."""
     add = parser.add_argument
     add("model", metavar="MODEL", help="random, oracle, smollm2-135m, hf/..., python:...")
     add("--suite", metavar="NAME", help="a named set of environments (default: core)")
@@ -96,8 +105,42 @@ def _add_evaluate(commands: argparse._SubParsersAction[_Parser]) -> None:
         metavar="NAME",
         help=f"{', '.join(RESPONSE_FORMATS)} (default: think)",
     )
-    add("--out", type=Path, metavar="DIR", help="the run directory (default: below runs/)")
-    parser.set_defaults(run=_evaluate)
+
+
+def _add_doctor(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = commands.add_parser(
+        "doctor",
+        help="look at a model before a long run",
+        description="Looks at what `evaluate` with the same options would use: whether the oracle "
+        "reaches its ceiling, and whether the model is there, answers, keeps the form, stops, "
+        "respects its token limit and repeats itself.",
+    )
+    _add_evaluation(parser)
+    parser.add_argument(
+        "--questions", type=int, default=8, metavar="N", help="first turns to ask (default: 8)"
+    )
+    parser.set_defaults(run=_doctor)
+
+
+def _add_audit(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = commands.add_parser(
+        "audit",
+        help="prove the suite's guarantees on this machine, or check another environment",
+        description="Generates, solves and compares instances of the suite's environments and "
+        "runs the testing kit on them; on another environment it runs the kit.",
+    )
+    add = parser.add_argument
+    add(
+        "env",
+        nargs="*",
+        metavar="ENV",
+        help="ids of the suite (default: all), other ids such as my_pkg:my/Env-v0, or "
+        "python:MODULE:ATTRIBUTE, a ragen_envs.testing.Subject or what makes an environment",
+    )
+    add("--levels", type=int, default=1000, metavar="N", help="train instances (default: 1000)")
+    add("--sealed", action="store_true", help="look at the sealed split too; its key is needed")
+    add("--out", type=Path, metavar="FILE", help="write everything that was counted as JSON")
+    parser.set_defaults(run=_audit)
 
 
 def _add_others(commands: argparse._SubParsersAction[_Parser]) -> None:
@@ -143,6 +186,18 @@ def _evaluate(arguments: argparse.Namespace) -> int:
     from ragen_bench.cli.evaluate import run_evaluate
 
     return run_evaluate(arguments)
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    from ragen_bench.cli.doctor import run_doctor
+
+    return run_doctor(arguments)
+
+
+def _audit(arguments: argparse.Namespace) -> int:
+    from ragen_bench.cli.audit import audit
+
+    return audit(arguments.env, arguments.levels, arguments.sealed, arguments.out)
 
 
 def _list(arguments: argparse.Namespace) -> int:

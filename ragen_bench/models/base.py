@@ -75,6 +75,14 @@ class Model(Protocol):
         """Return what distinguishes this model from another of the same name, for the record."""
         ...
 
+    def probe(self) -> str:
+        """Return where the model runs, in a few words.
+
+        Raises:
+            UserError: if it is not there, with what to do.
+        """
+        ...
+
     def complete(self, requests: Sequence[Request], sampling: Sampling) -> list[Completion]:
         """Return one completion for each request, in order."""
         ...

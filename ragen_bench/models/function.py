@@ -42,6 +42,10 @@ class FunctionModel:
         """
         return dict(self._identity)
 
+    def probe(self) -> str:
+        """Return where it runs."""
+        return "in this process, a function"
+
     def complete(self, requests: Sequence[Request], sampling: Sampling) -> list[Completion]:
         """Return the callable's answers.
 

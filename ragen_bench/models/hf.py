@@ -41,6 +41,10 @@ class HFModel:
         """Return the number format, and a hash of a folder's files or the hub's revision."""
         return identity_of(self._name, self._loaded)
 
+    def probe(self) -> str:
+        """Return the device it runs on."""
+        return f"in this process, on {self._loaded.model.device}"
+
     def complete(self, requests: Sequence[Request], sampling: Sampling) -> list[Completion]:
         """Return one completion for each request; one call to `generate` for them all.
 

@@ -19,6 +19,10 @@ class RandomModel:
         """Return nothing: the package's version says it all."""
         return {}
 
+    def probe(self) -> str:
+        """Return where it runs."""
+        return "in this process"
+
     def complete(self, requests: Sequence[Request], sampling: Sampling) -> list[Completion]:
         """Return random answers, a pure function of seed and key."""
         return [
@@ -35,6 +39,10 @@ class OracleModel:
     def identity(self) -> dict[str, Any]:
         """Return nothing: the package's version says it all."""
         return {}
+
+    def probe(self) -> str:
+        """Return where it runs."""
+        return "in this process"
 
     def complete(self, requests: Sequence[Request], sampling: Sampling) -> list[Completion]:
         """Return the oracle's answers."""

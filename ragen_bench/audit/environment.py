@@ -1,0 +1,174 @@
+"""One environment's guarantees, counted: what is generated, solved, leaked, doubled and shipped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ragen_bench.audit.oracle import Played, ceiling_problem, mean, play_oracle
+from ragen_bench.audit.subjects import suite_subject
+from ragen_bench.suites import make_env
+from ragen_envs.build_held_out import held_out_files
+from ragen_envs.instances import HELD_OUT_SIZE, SHIPPED_SPLITS, Split
+from ragen_envs.registration import IDS, NAMESPACE, env_class
+from ragen_envs.testing import CHECKS, Outcome, run_checks
+
+Advance = Callable[[int, str], None]
+"""Told of steps that are done, and of what comes next."""
+
+
+@dataclass
+class Audit:
+    """What was counted of one environment.
+
+    Attributes:
+        env: the id.
+        levels: train instances that were generated.
+        held_out: held-out instances that were looked at.
+        unsolved: instances that the best player cannot win, or should have won and did not.
+        leaked: train instances that equal a held-out one of the game, up to symmetry or to the
+            letter, and instances of any split whose content belongs to another one.
+        doubled: held-out instances that occur a second time in their split.
+        shipped: held-out instances that the package ships as the generators give them.
+        shortest, longest: optimal lengths, None for games without one.
+        ceiling: mean expected score of the best player.
+        oracle: what the oracle scored, one episode on each instance.
+        checks: what the testing kit found.
+        problems: a line for each broken guarantee, with an example; empty if all hold.
+    """
+
+    env: str
+    levels: int = 0
+    held_out: int = 0
+    unsolved: int = 0
+    leaked: int = 0
+    doubled: int = 0
+    shipped: int = 0
+    shortest: int | None = None
+    longest: int | None = None
+    ceiling: float = 0.0
+    oracle: float = 0.0
+    checks: tuple[Outcome, ...] = ()
+    problems: list[str] = field(default_factory=list)
+
+    def broke(self, guarantee: str, example: str) -> None:
+        """Note a broken guarantee; only its first example is kept."""
+        if not any(problem.startswith(f"{guarantee}:") for problem in self.problems):
+            self.problems.append(f"{guarantee}: {example}")
+
+
+def steps_of(levels: int, sealed: bool = False) -> int:
+    """Return how many steps the audit of an environment advances by."""
+    splits = len(SHIPPED_SPLITS) + sealed
+    shipped = len(SHIPPED_SPLITS)
+    return levels + (splits + shipped) * HELD_OUT_SIZE + len(CHECKS)
+
+
+def audit_environment(env: str, levels: int, advance: Advance, sealed: bool = False) -> Audit:
+    """Count what the suite guarantees of an environment, and run the testing kit on it.
+
+    Args:
+        env: its id.
+        levels: how many train instances to generate.
+        advance: told of the progress, `steps_of` steps in all.
+        sealed: whether the sealed split is looked at too.
+
+    Raises:
+        SealedKeyError: if it should be and there is no key.
+    """
+    audit = count_guarantees(env, levels, advance, sealed)
+    advance(0, "checks of the kit")
+    audit.checks = run_checks(suite_subject(env), lambda outcome: advance(1, outcome.name))
+    for outcome in audit.checks:
+        if outcome.status == "failed":
+            audit.broke(outcome.name, outcome.message)
+    return audit
+
+
+def count_guarantees(env: str, levels: int, advance: Advance, sealed: bool = False) -> Audit:
+    """Count what the suite guarantees of an environment; arguments as for `audit_environment`."""
+
+    def step() -> None:
+        advance(1, "")
+
+    audit = Audit(env)
+    splits: tuple[Split, ...] = (*SHIPPED_SPLITS, "sealed") if sealed else SHIPPED_SPLITS
+    advance(0, "held-out instances")
+    held_out = [
+        played for split in splits for played in play_oracle(env, split, HELD_OUT_SIZE, step)
+    ]
+    advance(0, "train instances")
+    train = list(play_oracle(env, "train", levels, step))
+    audit.levels, audit.held_out = len(train), len(held_out)
+    _count_splits(audit, train, held_out)
+    _count_solved(audit, train + held_out)
+    advance(0, "shipped files")
+    _count_shipped(audit, advance)
+    return audit
+
+
+def _name(env: str) -> str:
+    return env.removeprefix(f"{NAMESPACE}/")
+
+
+def _count_splits(audit: Audit, train: list[Played], held_out: list[Played]) -> None:
+    """Count what lies in two splits, or twice in one."""
+    digests = {played.digest for played in held_out} | _digests_of_the_game(audit.env)
+    observations = {played.observation for played in held_out}
+    for played in train + held_out:
+        if played.part != played.split:
+            audit.leaked += 1
+            audit.broke("leaked", f"the content of {played} belongs to {played.part}")
+        elif played.split == "train" and (
+            played.digest in digests or played.observation in observations
+        ):
+            audit.leaked += 1
+            audit.broke("leaked", f"{played} is held out too")
+    seen: set[tuple[str, str]] = set()
+    for played in held_out:
+        if (played.split, played.digest) in seen or (played.split, played.observation) in seen:
+            audit.doubled += 1
+            audit.broke("doubled", f"{played} occurs earlier in its split")
+        seen |= {(played.split, played.digest), (played.split, played.observation)}
+
+
+def _digests_of_the_game(env: str) -> set[str]:
+    """Return the content hashes of all that is shipped for the game's variants."""
+    game = env_class(_name(env)).game
+    variants = [_name(other) for other in IDS if env_class(_name(other)).game == game]
+    return {
+        instance.digest
+        for variant in variants
+        for split in SHIPPED_SPLITS
+        for instance in env_class(variant).shipped(variant, split)
+    }
+
+
+def _count_solved(audit: Audit, played: list[Played]) -> None:
+    """Count what the best player cannot or did not win, and weigh its score where luck plays."""
+    budget = make_env(audit.env, "train", "plain").budget
+    for one in played:
+        beyond = one.length is not None and one.length > budget.max_actions
+        if beyond or not one.solved:
+            audit.unsolved += 1
+            audit.broke("unsolved", f"{one}: ceiling {one.ceiling:g}, oracle {one.score:g}")
+    lengths = [one.length for one in played if one.length is not None]
+    if lengths:
+        audit.shortest, audit.longest = min(lengths), max(lengths)
+    audit.ceiling = mean(one.ceiling for one in played)
+    audit.oracle = mean(one.score for one in played)
+    if problem := ceiling_problem(played):
+        audit.broke("ceiling", problem)
+
+
+def _count_shipped(audit: Audit, advance: Advance) -> None:
+    """Regenerate the held-out files and compare them byte by byte."""
+    name = _name(audit.env)
+    for file in held_out_files({env_class(name).game}):
+        if file.name != name:
+            continue
+        if file.is_shipped:
+            audit.shipped += HELD_OUT_SIZE
+        else:
+            audit.broke("shipped", f"{file.path.name} is not what the generators give")
+        advance(HELD_OUT_SIZE, "")

@@ -1,0 +1,104 @@
+"""Instances as the oracle finds them: what they are, and what the best player scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ragen_bench.suites import make_env
+from ragen_envs.instances import Split
+from ragen_envs.policies import oracle_answer
+from ragen_envs.testing.checks.oracle import FALSE_ALARM, tail
+from ragen_envs.text_env import TextEnv
+
+_EXACT = 1e-6
+"""A ceiling so close to 1 is a sure win, which the oracle has to bring home."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """An instance that was looked at, and one episode of the oracle on it.
+
+    Attributes:
+        split: where it comes from.
+        seed: which one of the split.
+        part: the split that its content belongs to.
+        digest: its content hash.
+        observation: the first one.
+        length: its optimal length, None in games without.
+        ceiling: the best player's expected score.
+        score: what the oracle scored.
+    """
+
+    split: Split
+    seed: int
+    part: str
+    digest: str
+    observation: str
+    length: int | None
+    ceiling: float
+    score: float
+
+    def __str__(self) -> str:
+        return f"{self.split} seed {self.seed}"
+
+    @property
+    def solved(self) -> bool:
+        """Whether it can be won, and was if winning it is sure."""
+        sure = self.ceiling > 1 - _EXACT
+        return self.ceiling > 0 and (self.score > 1 - _EXACT or not sure)
+
+
+def play_oracle(
+    env: str, split: Split, count: int, on_played: Callable[[], None] = lambda: None
+) -> Iterator[Played]:
+    """Yield the first instances of a split, with an episode of the oracle on each.
+
+    Args:
+        env: the environment's id.
+        split: where the instances come from.
+        count: how many.
+        on_played: called after each.
+    """
+    made = make_env(env, split, "plain")
+    for seed in range(count):
+        observation, info = made.reset(seed=seed)
+        yield Played(
+            split=split,
+            seed=seed,
+            part=made.instance_of(seed).part,
+            digest=info["instance"],
+            observation=observation,
+            length=info.get("optimal_length"),
+            ceiling=info["ceiling"],
+            score=_score(made),
+        )
+        on_played()
+
+
+def ceiling_problem(played: Sequence[Played]) -> str | None:
+    """Return what is wrong with the oracle's mean beside the mean ceiling, or None.
+
+    A right oracle gets a problem with odds below one in a million.
+    """
+    score, ceiling = mean(one.score for one in played), mean(one.ceiling for one in played)
+    if tail(len(played), score, ceiling) >= FALSE_ALARM / 2:
+        return None
+    return (
+        f"the oracle's mean is {score:.4f} in {len(played)} episodes where the mean ceiling is "
+        f"{ceiling:.4f}"
+    )
+
+
+def mean(values: Iterator[float]) -> float:
+    """Return the mean of at least one value."""
+    listed = list(values)
+    return sum(listed) / len(listed)
+
+
+def _score(env: TextEnv[Any, Any]) -> float:
+    info: dict[str, Any] = {}
+    while env.legal_actions:
+        *_, info = env.step(oracle_answer(env))
+    return float(info["score"])

@@ -1,0 +1,111 @@
+"""What the testing kit is told: of the suite's environments, and of a third party's."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from random import Random
+from typing import Any, cast
+
+import gymnasium
+
+from ragen_bench.errors import UserError, described
+from ragen_envs.instances import HELD_OUT_SIZE, SHIPPED_SPLITS, Split
+from ragen_envs.policies import oracle_answer
+from ragen_envs.protocol import format_answer
+from ragen_envs.testing import Subject
+from ragen_envs.text_env import TextEnv
+
+_SEEDS = tuple(range(8))
+AnyTextEnv = TextEnv[Any, Any]
+
+
+def suite_subject(env: str) -> Subject:
+    """Return what the kit is told of one of the suite's environments."""
+    made = _bare(gymnasium.make(env))
+    return Subject(
+        make_env=env,
+        answers=_answer,
+        splits={split: _Factory(env, split) for split in ("train", *SHIPPED_SPLITS)},
+        held_out=dict.fromkeys(SHIPPED_SPLITS, HELD_OUT_SIZE),
+        rollout=_rollout,
+        stochastic=made.stochastic,
+        oracle=lambda played: oracle_answer(_bare(played)),
+        seeds=_SEEDS,
+        max_turns=made.budget.max_turns,
+    )
+
+
+def third_party_subject(name: str) -> Subject:
+    """Return the subject of a name on the command line.
+
+    Args:
+        name: an id of Gymnasium's registry, with its module before a colon if the id is
+            registered on import; or "python:MODULE:ATTRIBUTE", where the attribute is a `Subject`
+            or makes environments.
+
+    Raises:
+        UserError: if there is no such environment.
+    """
+    parts = name.split(":")
+    if parts[0] == "python":
+        if len(parts) != 3 or not all(parts):
+            raise UserError(f"{name!r} is not of the form python:MODULE:ATTRIBUTE")
+        found = _attribute(name, parts[1], parts[2])
+        if isinstance(found, Subject):
+            return found
+        if not callable(found) or isinstance(found, gymnasium.Env):
+            raise UserError(f"{name} is neither a Subject nor callable to make an environment")
+        return Subject(make_env=found)
+    _search_working_directory()
+    try:
+        module, _, id_ = name.rpartition(":")
+        if module:
+            importlib.import_module(module)
+        gymnasium.spec(id_)
+    # The module is the user's own code: importing it may raise anything.
+    except (Exception, SystemExit) as error:
+        raise UserError(f"environment {name!r} cannot be found: {described(error)}") from error
+    return Subject(make_env=name)
+
+
+def _attribute(name: str, module: str, attribute: str) -> Any:
+    _search_working_directory()
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    # The module is the user's own code: importing it may raise anything.
+    except (Exception, SystemExit) as error:
+        raise UserError(f"{name} cannot be imported: {described(error)}") from error
+
+
+def _search_working_directory() -> None:
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+
+
+class _Factory:
+    """Makes an environment of one split; unlike a lambda it can be sent to another process."""
+
+    def __init__(self, env: str, split: Split) -> None:
+        self._env, self._split = env, split
+
+    def __call__(self) -> gymnasium.Env[Any, Any]:
+        return gymnasium.make(self._env, split=self._split)
+
+
+def _bare(env: gymnasium.Env[Any, Any]) -> AnyTextEnv:
+    return cast("AnyTextEnv", env.unwrapped)
+
+
+def _rollout(number: int) -> dict[str, Any]:
+    return {"rollout": number}
+
+
+def _answer(env: gymnasium.Env[Any, Any], random: Random) -> str:
+    """Return an answer in form with one or two actions."""
+    bare = _bare(env)
+    count = min(random.randint(1, 2), bare.actions_this_turn)
+    actions = [random.choice(bare.legal_actions) for _ in range(count)]
+    return format_answer(actions, bare.response_format)

@@ -1,0 +1,186 @@
+"""`audit`: the suite's guarantees counted, or the kit run on a third party's environment."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import gymnasium
+
+from ragen_bench.audit import Audit, audit_environment, steps_of, third_party_subject
+from ragen_bench.errors import UserError
+from ragen_bench.suites import env_id
+from ragen_envs.registration import IDS, TABLE
+from ragen_envs.sealed import open_key
+from ragen_envs.testing import CHECKS, Outcome, Subject, run_checks
+
+try:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.table import Table
+except ImportError as missing:
+    raise UserError(
+        f"ragen-bench needs {missing.name}: pip install 'ragen-bench[bench]'"
+    ) from missing
+
+_BROKEN = 1
+"""The exit code when a guarantee does not hold."""
+
+
+def audit(names: Sequence[str], levels: int, sealed: bool, out: Path | None) -> int:
+    """Audit environments; return 0 if every guarantee holds, else 1.
+
+    Args:
+        names: the suite's ids, or a third party's environments; all of the suite's if empty.
+        levels: train instances to generate of each.
+        sealed: whether the sealed split is looked at too.
+        out: a file for everything that was counted, as JSON.
+
+    Raises:
+        UserError: for an environment that is unknown, or a number below 1.
+        SealedKeyError: if the sealed split is wanted and there is no key.
+    """
+    if levels < 1:
+        raise UserError(f"--levels is at least 1, got {levels}")
+    if sealed:
+        open_key()
+    ours = [env_id(name) for name in names if _is_ours(name)] if names else list(IDS)
+    others = {name: third_party_subject(name) for name in names if not _is_ours(name)}
+    console = Console(markup=False, highlight=False, emoji=False)
+    audits = _audit_ours(console, ours, levels, sealed)
+    checked = {name: _check_other(console, name, subject) for name, subject in others.items()}
+    if audits:
+        console.print(_table(audits))
+    for name, outcomes in checked.items():
+        sys.stdout.write(_lines(name, outcomes))
+    problems = [f"{found.env} {problem}" for found in audits for problem in found.problems]
+    problems += [
+        f"{name} {outcome.name}: {outcome.message}"
+        for name, outcomes in checked.items()
+        for outcome in outcomes
+        if outcome.status == "failed"
+    ]
+    if out:
+        _write(out, audits, checked)
+    if problems:
+        sys.stdout.write("Broken:\n" + "".join(f"  {problem}\n" for problem in problems))
+        return _BROKEN
+    sys.stdout.write("Every guarantee holds.\n" if audits else "No check failed.\n")
+    return 0
+
+
+def _is_ours(name: str) -> bool:
+    return (
+        name in IDS
+        or name in TABLE
+        or not ("/" in name or ":" in name or name in gymnasium.registry)
+    )
+
+
+def _audit_ours(console: Console, ids: Sequence[str], levels: int, sealed: bool) -> list[Audit]:
+    audits: list[Audit] = []
+    if not ids:
+        return audits
+    with _progress(console) as bar:
+        task = bar.add_task("audit", total=len(ids) * steps_of(levels, sealed), env="", doing="")
+        for env in ids:
+            bar.update(task, env=env.partition("/")[2])
+
+            def advance(steps: int, doing: str) -> None:
+                bar.advance(task, steps)
+                if doing:
+                    bar.update(task, doing=doing)
+
+            audits.append(audit_environment(env, levels, advance, sealed))
+        bar.update(task, env="", doing="done")
+    return audits
+
+
+def _check_other(console: Console, name: str, subject: Subject) -> tuple[Outcome, ...]:
+    with _progress(console) as bar:
+        task = bar.add_task("checks", total=len(CHECKS), env=name, doing="")
+        outcomes = run_checks(subject, lambda found: bar.update(task, advance=1, doing=found.name))
+        bar.update(task, doing="done")
+    return outcomes
+
+
+def _progress(console: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=16),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[env]} {task.fields[doing]}", markup=False),
+        console=console,
+    )
+
+
+def _table(audits: Sequence[Audit]) -> Table:
+    made = Table(
+        title="The suite's guarantees",
+        caption="train: instances generated. unsolved, leaked (in train and held out), twice (in a "
+        "held-out split): must be 0. shipped: held-out instances equal to those generated anew. "
+        "length: of optimal solutions. ceiling: expected score of the best player; oracle: what it "
+        "scored. kit: checks of ragen_envs.testing that passed.",
+        caption_justify="left",
+        box=SIMPLE_HEAD,
+        padding=0,
+    )
+    made.add_column("environment", overflow="fold")
+    for name in ("train", "unsolved", "leaked", "twice", "shipped", "length"):
+        made.add_column(name, justify="right", no_wrap=True)
+    for name in ("ceiling", "oracle", "kit"):
+        made.add_column(name, justify="right", no_wrap=True)
+    for found in audits:
+        made.add_row(*_cells(found))
+    return made
+
+
+def _cells(found: Audit) -> list[str]:
+    passed = sum(outcome.status == "passed" for outcome in found.checks)
+    ran = sum(outcome.status != "skipped" for outcome in found.checks)
+    return [
+        found.env.partition("/")[2],
+        f"{found.levels:,}",
+        *map(str, (found.unsolved, found.leaked, found.doubled, found.shipped)),
+        "-" if found.shortest is None else f"{found.shortest}-{found.longest}",
+        f"{found.ceiling:.3f}",
+        f"{found.oracle:.3f}",
+        f"{passed}/{ran}",
+    ]
+
+
+def _lines(name: str, outcomes: Sequence[Outcome]) -> str:
+    """Return what the kit found on a third party's environment, skips grouped by their reason."""
+    named: dict[tuple[str, str], list[str]] = {}
+    for outcome in outcomes:
+        reason = f": {outcome.message}" if outcome.status == "skipped" else ""
+        named.setdefault((outcome.status, reason), []).append(outcome.name)
+    order = ("passed", "skipped", "failed")
+    rows = sorted(named.items(), key=lambda row: order.index(row[0][0]))
+    lines = [f"  {status:<8} {', '.join(names)}{reason}\n" for (status, reason), names in rows]
+    counts = [sum(outcome.status == status for outcome in outcomes) for status in order]
+    told = ", ".join(f"{count} {status}" for count, status in zip(counts, order, strict=True))
+    if any("needs the option" in reason for _, reason in named):
+        lines.append("  Options are given by a ragen_envs.testing.Subject: python:MODULE:SUBJECT\n")
+    return f"Checks of {name}: {told}\n{''.join(lines)}"
+
+
+def _write(out: Path, audits: Sequence[Audit], checked: dict[str, tuple[Outcome, ...]]) -> None:
+    content = {
+        "environments": [
+            {
+                **dataclasses.asdict(found),
+                "checks": [outcome._asdict() for outcome in found.checks],
+            }
+            for found in audits
+        ],
+        "others": {
+            name: [outcome._asdict() for outcome in outcomes] for name, outcomes in checked.items()
+        },
+    }
+    out.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,229 @@
+"""What to look at before a long run: the environments, the model, its form and its limits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from itertools import cycle, islice
+from typing import Literal, NamedTuple
+
+from ragen_bench.audit.oracle import ceiling_problem, play_oracle
+from ragen_bench.errors import UserError
+from ragen_bench.evaluation import Evaluation
+from ragen_bench.models import Model, resolve
+from ragen_bench.models.base import Completion, Request, Sampling
+from ragen_bench.prompt import conversation
+from ragen_bench.suites import make_env
+from ragen_envs.protocol import ActionReader, Parsed
+
+Status = Literal["ok", "warn", "FAIL"]
+_ORACLE_INSTANCES = 16
+_FEW_TOKENS = 4
+_SHOWN = 60
+
+
+class Finding(NamedTuple):
+    """What one look found.
+
+    Attributes:
+        name: what was looked at.
+        status: "ok", "warn" for what spoils scores, "FAIL" for what breaks a run.
+        detail: what was seen and, if it is not ok, what to do.
+    """
+
+    name: str
+    status: Status
+    detail: str
+
+
+def examine(evaluation: Evaluation, questions: int) -> Iterator[Finding]:
+    """Look at what an evaluation would use; findings come one by one and end at the first FAIL.
+
+    Args:
+        evaluation: what would be run.
+        questions: first turns that the model is asked to answer, at least one.
+    """
+    yield from _until_failure(_findings(evaluation, questions))
+
+
+def examine_model(model: Model, evaluation: Evaluation, questions: int) -> Iterator[Finding]:
+    """Look at a model that is loaded already; otherwise as `examine`."""
+    yield from _until_failure(_model_findings(model, evaluation, questions))
+
+
+def _until_failure(findings: Iterator[Finding]) -> Iterator[Finding]:
+    try:
+        for finding in findings:
+            yield finding
+            if finding.status == "FAIL":
+                return
+    except UserError as error:
+        yield Finding("model", "FAIL", str(error))
+
+
+def _findings(evaluation: Evaluation, questions: int) -> Iterator[Finding]:
+    yield _oracle(evaluation)
+    start = time.perf_counter()
+    model = resolve(evaluation.model)
+    yield Finding("loads", "ok", f"in {time.perf_counter() - start:.1f} s")
+    yield from _model_findings(model, evaluation, questions)
+
+
+def _model_findings(model: Model, evaluation: Evaluation, questions: int) -> Iterator[Finding]:
+    yield Finding("is there", "ok", model.probe())
+    requests = _requests(evaluation, questions)
+    start = time.perf_counter()
+    completions = _asked(model, requests, evaluation.sampling)
+    seconds = time.perf_counter() - start
+    yield _answers(completions)
+    yield _form(requests, completions, evaluation)
+    yield _stops(completions, evaluation.sampling)
+    yield _limit(model, requests, completions, evaluation.sampling)
+    yield _repeats(model, requests, completions, evaluation.sampling)
+    yield _pace(evaluation, completions, seconds)
+
+
+def _oracle(evaluation: Evaluation) -> Finding:
+    """Play the oracle on each environment's first instances of the split."""
+    for env, count in evaluation.instances.items():
+        played = list(play_oracle(env, evaluation.split, min(count, _ORACLE_INSTANCES)))
+        unsolved = [one for one in played if not one.solved]
+        if unsolved:
+            return Finding("oracle", "FAIL", f"{env} {unsolved[0]} is not solved")
+        if problem := ceiling_problem(played):
+            return Finding("oracle", "FAIL", f"{env}: {problem}")
+    return Finding(
+        "oracle",
+        "ok",
+        f"reaches its ceiling in {len(evaluation.instances)} environments, up to "
+        f"{_ORACLE_INSTANCES} {evaluation.split} instances each",
+    )
+
+
+def _requests(evaluation: Evaluation, questions: int) -> list[Request]:
+    """Return first turns, from all environments in turn."""
+    requests = []
+    for number, env in enumerate(islice(cycle(evaluation.instances), questions)):
+        index = number // len(evaluation.instances)
+        made = make_env(env, evaluation.split, evaluation.response_format)
+        observation, _ = made.reset(seed=index)
+        messages = conversation([observation], [], evaluation.response_format)
+        requests.append(Request(messages, f"doctor/{env}/{index}", made))
+    return requests
+
+
+def _asked(model: Model, requests: Sequence[Request], sampling: Sampling) -> list[Completion]:
+    """Return the completions, asked for in groups of the size that the model likes."""
+    completions: list[Completion] = []
+    for start in range(0, len(requests), model.batch_size):
+        completions += model.complete(requests[start : start + model.batch_size], sampling)
+    return completions
+
+
+def _answers(completions: Sequence[Completion]) -> Finding:
+    empty = sum(not completion.text.strip() for completion in completions)
+    said = f"{len(completions) - empty} of {len(completions)} questions"
+    if empty == len(completions):
+        return Finding("answers", "FAIL", f"{said}: it says nothing; check its chat template")
+    return Finding("answers", "warn" if empty else "ok", said)
+
+
+def _form(
+    requests: Sequence[Request], completions: Sequence[Completion], evaluation: Evaluation
+) -> Finding:
+    """Count the answers that have the form, and those whose actions are all known."""
+    read = [
+        _read(request, completion, evaluation)
+        for request, completion in zip(requests, completions, strict=True)
+    ]
+    formed = sum(parsed.format_valid for parsed in read)
+    valid = sum(parsed.actions_valid for parsed in read)
+    said = f"{formed} of {len(read)} answers have it, {valid} name known actions only"
+    if formed == len(read) == valid:
+        return Finding("form", "ok", said)
+    broken = next(i for i, parsed in enumerate(read) if not parsed.actions_valid)
+    said += f"; one that does not: {_shown(completions[broken].text)}"
+    return Finding("form", "warn" if 2 * valid < len(read) else "ok", said)
+
+
+def _read(request: Request, completion: Completion, evaluation: Evaluation) -> Parsed:
+    reader = ActionReader(request.env.legal_actions, "")
+    return reader.read(completion.text, evaluation.response_format)
+
+
+def _stops(completions: Sequence[Completion], sampling: Sampling) -> Finding:
+    """Count the answers that the token limit cut."""
+    cut = sum(
+        completion.completion_tokens >= sampling.max_tokens
+        and not completion.text.endswith(sampling.stop)
+        for completion in completions
+    )
+    said = f"{len(completions) - cut} of {len(completions)} answers ended before the limit"
+    if 2 * cut <= len(completions):
+        return Finding("stops", "ok", said)
+    return Finding("stops", "warn", f"{said} of {sampling.max_tokens}; raise --max-tokens?")
+
+
+def _limit(
+    model: Model,
+    requests: Sequence[Request],
+    completions: Sequence[Completion],
+    sampling: Sampling,
+) -> Finding:
+    """Compare token counts with the limit, and with a very low one."""
+    if not any(completion.completion_tokens for completion in completions):
+        return Finding("limit", "ok", "not looked at: it counts no tokens")
+    few = Sampling(sampling.temperature, _FEW_TOKENS, sampling.stop, sampling.seed)
+    most = max(completion.completion_tokens for completion in completions)
+    short = model.complete(requests[:1], few)[0].completion_tokens
+    for found, allowed in ((most, sampling.max_tokens), (short, _FEW_TOKENS)):
+        if found > allowed:
+            return Finding("limit", "FAIL", f"an answer took {found} tokens of {allowed} allowed")
+    return Finding("limit", "ok", f"at most {most} tokens of {sampling.max_tokens} allowed")
+
+
+def _repeats(
+    model: Model,
+    requests: Sequence[Request],
+    completions: Sequence[Completion],
+    sampling: Sampling,
+) -> Finding:
+    again = _asked(model, requests, sampling)
+    differ = sum(a.text != b.text for a, b in zip(completions, again, strict=True))
+    if not differ:
+        return Finding("repeats", "ok", "asked again, it answers the same")
+    return Finding(
+        "repeats",
+        "warn",
+        f"asked again, {differ} of {len(completions)} answers differ: runs will not reproduce to "
+        "the byte",
+    )
+
+
+def _pace(evaluation: Evaluation, completions: Sequence[Completion], seconds: float) -> Finding:
+    """Say how long the run may take at the pace of these answers."""
+    each = seconds / len(completions)
+    episodes = sum(evaluation.instances.values()) * evaluation.samples
+    turns = sum(
+        count * make_env(env, "train", "plain").budget.max_turns
+        for env, count in evaluation.instances.items()
+    )
+    least, most = each * episodes, each * turns * evaluation.samples
+    tokens = sum(completion.completion_tokens for completion in completions) / seconds
+    return Finding(
+        "pace",
+        "ok",
+        f"{1 / each:,.1f} answers and {tokens:,.0f} tokens a second; {episodes:,} episodes take "
+        f"{_duration(least)} to {_duration(most)}",
+    )
+
+
+def _duration(seconds: float) -> str:
+    minutes = seconds / 60
+    if minutes < 1:
+        return f"{seconds:.0f} s"
+    return f"{minutes:.0f} min" if minutes < 100 else f"{minutes / 60:.1f} h"
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
