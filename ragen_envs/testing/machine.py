@@ -17,6 +17,7 @@ except ImportError:
 
 from ragen_envs.testing.checks.api import require_in_space
 from ragen_envs.testing.checks.episode import refuse, require_flags, require_reward
+from ragen_envs.testing.checks.robustness import survive
 from ragen_envs.testing.failure import fail
 from ragen_envs.testing.freeze import Parts, first_difference
 from ragen_envs.testing.play import replay
@@ -67,7 +68,7 @@ class TextEnvMachine(RuleBasedStateMachine):
     @rule(text=hostile_text(max_size=1000))
     def answer_with_anything(self, text: str) -> None:
         """Answer with a hostile text."""
-        self.player.step(text)
+        survive(self.player, "hostile", text)
 
     @precondition(_running)
     @rule(choice=_CHOICE)

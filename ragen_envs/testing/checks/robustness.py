@@ -17,14 +17,15 @@ def check_hostile_text(subject: Subject) -> None:
     with Player(subject.make_env) as player:
         for name, text in HOSTILE.items():
             player.reset(seed)
-            _survives(player, name, text)
+            survive(player, name, text)
             if not player.ended:
                 player.step(player.choose(subject, Random(0)))
             if not player.ended:
-                _survives(player, name, text)
+                survive(player, name, text)
 
 
-def _survives(player: Player, name: str, text: str) -> None:
+def survive(player: Player, name: str, text: str) -> None:
+    """Fail if the environment raises at an answer."""
     try:
         player.step(text)
     except EnvironmentRaised as raised:
