@@ -52,6 +52,7 @@ def register_all() -> None:
         gymnasium.register(
             f"{NAMESPACE}/{name}",
             entry.entry_point,
+            vector_entry_point="ragen_envs.vector:make",
             kwargs={"variant": name},
             # The environments check order and types themselves; wrappers would halve their speed.
             order_enforce=False,

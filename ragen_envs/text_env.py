@@ -1,35 +1,27 @@
 """The one Gymnasium environment that every game of the suite extends.
 
-It owns what all games share: whole answers as actions, turns, budgets, penalties, instances and
-the `info` dictionary. A game adds its rules, its text and its oracle through the hooks below.
+It owns what all games share: whole answers as actions, turns, budgets, penalties and the `info`
+dictionary. A game adds its rules, its text and its oracle through the hooks of `Game`.
 """
 
 from __future__ import annotations
 
 import string
-from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
-from gymnasium.spaces import Text
 from gymnasium.utils.seeding import np_random
 
+from ragen_envs.arguments import one_of, rollout_of
 from ragen_envs.budget import Budget
 from ragen_envs.feedback import feedback
-from ragen_envs.held_out import load
-from ragen_envs.instances import HELD_OUT_SIZE, SPLITS, Instance, Split, Stream, draw
-from ragen_envs.protocol import (
-    BROKEN,
-    RESPONSE_FORMATS,
-    ActionReader,
-    Parsed,
-    ResponseFormat,
-    instructions,
-)
-from ragen_envs.sealed import open_key, sealed_instances, secret_of
+from ragen_envs.game import Game, I, V
+from ragen_envs.instances import HELD_OUT_SIZE, SPLITS, Split
+from ragen_envs.protocol import BROKEN, RESPONSE_FORMATS, ResponseFormat, instructions
+from ragen_envs.sealed import open_key
+from ragen_envs.spaces import SharedText
 
 PRINTABLE = frozenset(string.ascii_letters + string.digits + string.punctuation + " \n")
 MAX_OBSERVATION = 4096
@@ -38,25 +30,7 @@ MAX_ACTION = 4096
 """Characters in the longest action that the action space samples; `step` takes any length."""
 
 
-class Variant(Hashable, Protocol):
-    """What every game's table of variants holds: frozen, so that it can name its instances."""
-
-    @property
-    def name(self) -> str:
-        """The id without the namespace, such as "Sokoban-v0"."""
-        ...
-
-    @property
-    def budget(self) -> Budget:
-        """The budget of an episode."""
-        ...
-
-
-V = TypeVar("V", bound=Variant)
-I = TypeVar("I", bound=Instance)  # noqa: E741
-
-
-class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
+class TextEnv(Game[V, I], gymnasium.Env[str, str]):
     """A turn-based text game: one `step` takes the whole answer of a language model.
 
     Args:
@@ -74,11 +48,14 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
     # What every step reads and writes: slots stay fast after a copy, `__dict__` does not.
     __slots__ = (
         "_actions_left",
+        "_effective",
+        "_figures",
         "_frame",
         "_generator",
         "_index",
         "_instance",
         "_legal",
+        "_parsed",
         "_reader",
         "_reset_info",
         "_rollout",
@@ -90,13 +67,6 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
         "response_format",
     )
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}
-    variants: ClassVar[Mapping[str, Any]]
-    game: ClassVar[str]
-    """The name under which the contents of all variants are hashed and split."""
-    variants_share_instances: ClassVar[bool] = False
-    """Whether two variants may hold the same instance in the same held-out split."""
-    held_out_files: ClassVar[str]
-    """Where the game's package ships them, with {name} and {split}."""
 
     def __init__(
         self,
@@ -106,80 +76,20 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
         render_mode: str | None = None,
     ) -> None:
         self.variant: V = self._variant(variant)
-        self.split = _one_of("split", split, SPLITS)
+        self.split = one_of("split", split, SPLITS)
         self.sealed_key_hash = open_key() if split == "sealed" else None
-        self.response_format = _one_of("response_format", response_format, RESPONSE_FORMATS)
-        self.render_mode = _one_of("render_mode", render_mode, (None, "ansi"))
+        self.response_format = one_of("response_format", response_format, RESPONSE_FORMATS)
+        self.render_mode = one_of("render_mode", render_mode, (None, "ansi"))
         self.budget: Budget = self.variant.budget
-        self.observation_space = Text(
+        self.observation_space = SharedText(
             MAX_OBSERVATION, charset=_ordered(PRINTABLE | self._symbols())
         )
-        self.action_space = Text(MAX_ACTION, min_length=0, charset=_ordered(PRINTABLE))
+        self.action_space = SharedText(MAX_ACTION, min_length=0, charset=_ordered(PRINTABLE))
         self._running = False
         self._legal: tuple[str, ...] = ()
         self._instance: I | None = None
         self._frame: tuple[str, str] | None = None
         self._generator: np.random.Generator | None = None
-
-    # What a game provides.
-
-    @abstractmethod
-    def _symbols(self) -> frozenset[str]:
-        """Return the characters beyond printable ASCII that its texts use."""
-
-    @abstractmethod
-    def candidates(self, stream: Stream) -> Iterable[I | None]:
-        """Yield instances of any split as the stream decides; None for a failed try."""
-
-    @abstractmethod
-    def write_instance(self, instance: I) -> tuple[str, dict[str, object]]:
-        """Return an instance as the body and the figures of its block in a held-out file."""
-
-    @staticmethod
-    @abstractmethod
-    def read_instance(body: str, figures: dict[str, str]) -> Any:
-        """Return the instance that `write_instance` wrote."""
-
-    @abstractmethod
-    def _begin(self, instance: I) -> ActionReader:
-        """Set the state to the instance's first, and return the reader of its actions."""
-
-    @abstractmethod
-    def _apply(self, action: int) -> tuple[float, bool]:
-        """Run one action; return its points and whether it changed the state.
-
-        Points are hundredths of reward: as ints they add up exactly, so that three times -0.1 is
-        -0.3. Sets `_terminated` and `_success` where the rules end the episode.
-        """
-
-    @abstractmethod
-    def _rules(self) -> str:
-        """Return the rules, symbols and actions, as the first observation states them.
-
-        They are those of the variant: asked for once, they stand before every instance.
-        """
-
-    @abstractmethod
-    def _state(self) -> str:
-        """Return the present state as text."""
-
-    @abstractmethod
-    def _oracle(self, instance: I) -> dict[str, float]:
-        """Return the oracle's figures for `info`: `ceiling`, perhaps `optimal_length`."""
-
-    @abstractmethod
-    def _best_actions(self) -> tuple[str, ...]:
-        """Return the actions that the oracle would answer with in this turn, at least one."""
-
-    _example: ClassVar[str]
-    """The placeholder that stands for the actions in the instructions."""
-
-    def _score(self) -> float:
-        """Return the episode's score so far in [0, 1]; success or not, unless a game says more."""
-        return 1.0 if self._success else 0.0
-
-    def _end_turn(self) -> None:
-        """Run after the actions of a turn, for games in which the answer itself ends something."""
 
     # What Gymnasium asks for.
 
@@ -201,8 +111,13 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
             ValueError: for a seed that is a bool, or an option that is not known.
             gymnasium.error.Error: for another seed that is no int of at least 0.
         """
+        observation = self._start(seed, options)
+        return observation, self._reset_info.copy()
+
+    def _start(self, seed: int | None, options: dict[str, Any] | None) -> str:
+        """Start an episode as `reset` does, and return the first observation alone."""
         self._seed(seed)
-        rollout = _rollout_of(options)
+        rollout = rollout_of(options)
         if seed is None:
             bound = 1 << 62 if self.split == "train" else HELD_OUT_SIZE
             seed = int(self.np_random.integers(bound))
@@ -214,14 +129,20 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
         self._turn = 0
         self._actions_left = self.budget.max_actions
         self._running = True
-        self._terminated = self._success = False
+        self._terminated = self._success = self._effective = False
+        self._parsed = BROKEN
         self._reader = self._begin(instance)
         self._legal = self._reader.actions
-        self._reset_info = self._info_at_reset(instance)
+        self._figures = {
+            "instance": instance.digest,
+            "index": self._index,
+            **self._oracle(instance),
+        }
+        self._reset_info = self._info_at_reset()
         if self._frame is None:
             self._frame = f"{self._rules()}\n\n", f"\n\n{self._instructions()}"
         before, after = self._frame
-        return before + self._state() + after, self._reset_info.copy()
+        return before + self._state() + after
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Take one answer: run its valid actions in order, within the budgets.
@@ -237,12 +158,17 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
             ResetNeeded: before the first `reset` and after the end of an episode.
             TypeError: if the answer is not a str.
         """
+        observation, reward, terminated, truncated = self._play(action)
+        return observation, reward, terminated, truncated, self._info()
+
+    def _play(self, action: str) -> tuple[str, float, bool, bool]:
+        """Take one answer as `step` does, and return all but `info`."""
         if not self._running:
             self._need_running()
         if not isinstance(action, str):
             raise TypeError(f"an answer is a str, got {type(action).__name__}")
         reader, budget = self._reader, self.budget
-        parsed = reader.read(action, self.response_format)
+        parsed = self._parsed = reader.read(action, self.response_format)
         _, actions, actions_valid, _ = parsed
         if len(actions) > 1:
             actions = actions[: self.actions_this_turn]
@@ -256,6 +182,7 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
             effective = effective or changed
             if self._terminated:
                 break
+        self._effective = effective
         self._turn = turn = self._turn + 1
         self._actions_left = left = self._actions_left - ran
         self._end_turn()
@@ -270,8 +197,7 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
         told = feedback(
             parsed.format_valid, actions_valid, did, reward, budget.max_turns - turn, left
         )
-        observation = f"{told}\n{self._state()}"
-        return observation, reward, terminated, truncated, self._info(parsed, effective)
+        return f"{told}\n{self._state()}", reward, terminated, truncated
 
     def render(self) -> str | None:
         """Return the present state as text in mode "ansi", else None.
@@ -334,39 +260,10 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
         if not self._running:
             raise ResetNeeded("the episode is over or never began: call reset() first")
 
-    def _dynamics(self) -> Stream:
-        """Return the stream of this rollout's noise, which knows nothing of the instance's."""
-        labels = "dynamics", self.variant.name, self.split, self._index, self._rollout
-        if self.sealed_key_hash:
-            return Stream(*labels, secret_of(self.sealed_key_hash))
-        return Stream(*labels)
-
-    def instance_of(self, seed: int) -> I:
-        """Return the instance of a seed; the environment's own state stays as it is."""
-        name = self.variant.name
-        if self.split == "train":
-            return draw(self.candidates, Stream("instance", name, "train", seed), "train")
-        held_out = (
-            sealed_instances(self.candidates, name, self.variant, self.sealed_key_hash)
-            if self.sealed_key_hash
-            else self.shipped(name, self.split)
-        )
-        return held_out[seed % HELD_OUT_SIZE]
-
-    @classmethod
-    def shipped(cls, name: str, split: Split) -> tuple[I, ...]:
-        """Return the held-out instances of a variant, in the order of their seeds.
-
-        Raises:
-            ValueError: if the package ships none, as for a variant of your own.
-        """
-        path = cls.held_out_files.format(name=name, split=split)
-        return load(cls.__module__.rpartition(".")[0], path, cls.read_instance)
-
     def _instructions(self) -> str:
-        return instructions(self._example, self.response_format)
+        return instructions(self.example, self.response_format)
 
-    def _info_at_reset(self, instance: I) -> dict[str, Any]:
+    def _info_at_reset(self) -> dict[str, Any]:
         return {
             "success": False,
             "score": self._score(),
@@ -377,18 +274,18 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
             "legal_actions": self._legal,
             "turn": self._turn,
             "actions_left": self._actions_left,
-            "instance": instance.digest,
-            "index": self._index,
-            **self._oracle(instance),
+            **self._figures,
         }
 
-    def _info(self, parsed: Parsed, effective: bool) -> dict[str, Any]:
+    def _info(self) -> dict[str, Any]:
         info = self._reset_info.copy()  # a third faster than a new dict
         info["success"] = self._success
         info["score"] = self._score()
         # Unpacked, which is faster than four named fields.
-        info["format_is_valid"], _, info["action_is_valid"], info["answer_is_example"] = parsed
-        info["action_is_effective"] = effective
+        info["format_is_valid"], _, info["action_is_valid"], info["answer_is_example"] = (
+            self._parsed
+        )
+        info["action_is_effective"] = self._effective
         info["legal_actions"] = self._legal
         info["turn"] = self._turn
         info["actions_left"] = self._actions_left
@@ -398,30 +295,9 @@ class TextEnv(gymnasium.Env[str, str], Generic[V, I]):
     def _variant(cls, variant: Any) -> Any:
         if not isinstance(variant, str):
             return variant
-        return cls.variants[_one_of("variant", variant, tuple(cls.variants))]
+        return cls.variants[one_of("variant", variant, tuple(cls.variants))]
 
 
 def _ordered(charset: frozenset[str]) -> str:
     """Return the characters in one order, in which older Gymnasiums keep them when they sample."""
     return "".join(sorted(charset))
-
-
-T = TypeVar("T")
-
-
-def _one_of(what: str, value: T, choices: Sequence[T]) -> T:
-    if value not in choices:
-        raise ValueError(f"{what} {value!r} is unknown; choose one of {list(choices)}")
-    return value
-
-
-def _rollout_of(options: dict[str, Any] | None) -> int | None:
-    if not options:
-        return None
-    unknown = sorted((option for option in options if option != "rollout"), key=repr)
-    if unknown:
-        raise ValueError(f"unknown reset options {unknown}; the only one is 'rollout'")
-    rollout = options["rollout"]
-    if isinstance(rollout, bool) or not isinstance(rollout, int) or rollout < 0:
-        raise ValueError(f"the option 'rollout' is an int of at least 0, got {rollout!r}")
-    return rollout

@@ -94,7 +94,8 @@ class BanditEnv(TextEnv[BanditVariant, NamedArms]):
     game = "bandit"
     variants_share_instances = True
     held_out_files = "names/{name}-{split}.txt"
-    _example = EXAMPLE
+    stochastic = True
+    example = EXAMPLE
 
     def _symbols(self) -> frozenset[str]:
         return frozenset()

@@ -86,7 +86,8 @@ class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
     variants = VARIANTS
     game = "bandit-multi-pull"
     held_out_files = "chances/{name}-{split}.txt"
-    _example = EXAMPLE
+    stochastic = True
+    example = EXAMPLE
 
     def _symbols(self) -> frozenset[str]:
         return frozenset()

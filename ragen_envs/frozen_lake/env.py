@@ -97,7 +97,8 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
     # There are too few small lakes for five times 256 that are all different and still typical.
     variants_share_instances = True
     held_out_files = "maps/{name}-{split}.txt"
-    _example = EXAMPLE
+    stochastic = True
+    example = EXAMPLE
     _actions = ActionReader(ACTIONS, EXAMPLE)
 
     def _symbols(self) -> frozenset[str]:

@@ -79,7 +79,8 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
     variants = VARIANTS
     game = GAME
     held_out_files = "levels/{name}-{split}.xsb"
-    _example = EXAMPLE
+    stochastic = False
+    example = EXAMPLE
     _actions = ActionReader(ACTIONS, EXAMPLE)
 
     def _symbols(self) -> frozenset[str]:

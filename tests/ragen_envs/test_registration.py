@@ -280,7 +280,7 @@ def test_the_shown_example_is_flagged_and_never_an_action(id_, form):
     for seed in range(64):
         first, info = env.reset(seed=seed)
         shown = first.splitlines()[-1]
-        words = {word.lower() for word in (*env._example.split(" || "), "reasoning")}
+        words = {word.lower() for word in (*env.example.split(" || "), "reasoning")}
         assert words.isdisjoint(name.lower() for name in info["legal_actions"])
         _, reward, _, _, info = env.step(shown)
         assert info["answer_is_example"]

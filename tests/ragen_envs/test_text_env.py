@@ -44,7 +44,7 @@ class CountEnv(TextEnv[CountVariant, Number]):
     variants: ClassVar = {"Count-v0": CountVariant()}
     game = "count"
     held_out_files = "{name}-{split}.txt"
-    _example = "WORD || WORD"
+    example = "WORD || WORD"
 
     def _symbols(self):
         return frozenset("№")
@@ -63,7 +63,7 @@ class CountEnv(TextEnv[CountVariant, Number]):
     def _begin(self, instance):
         self.number = instance.first
         self.noise = self._dynamics().word()
-        return ActionReader(ACTIONS, self._example)
+        return ActionReader(ACTIONS, self.example)
 
     def _apply(self, action):
         name = ACTIONS[action]

@@ -1,0 +1,144 @@
+"""What a game provides: the hooks that `TextEnv` calls, and where its instances come from."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from ragen_envs.budget import Budget
+from ragen_envs.held_out import load
+from ragen_envs.instances import HELD_OUT_SIZE, Instance, Split, Stream, draw
+from ragen_envs.protocol import ActionReader
+from ragen_envs.sealed import sealed_instances, secret_of
+
+
+class Variant(Hashable, Protocol):
+    """What every game's table of variants holds: frozen, so that it can name its instances."""
+
+    @property
+    def name(self) -> str:
+        """The id without the namespace, such as "Sokoban-v0"."""
+        ...
+
+    @property
+    def budget(self) -> Budget:
+        """The budget of an episode."""
+        ...
+
+
+V = TypeVar("V", bound=Variant)
+I = TypeVar("I", bound=Instance)  # noqa: E741
+
+
+class Game(Generic[V, I]):
+    """The half of `TextEnv` that differs from game to game.
+
+    Attributes:
+        variant: the row of the game's table that is played.
+        split: "train", "val", "test" or "sealed".
+        sealed_key_hash: names the key of a sealed split, else None.
+    """
+
+    __slots__ = ()
+    variant: V
+    split: Split
+    sealed_key_hash: str | None
+    _success: bool
+    _index: int
+    _rollout: int
+    variants: ClassVar[Mapping[str, Any]]
+    game: ClassVar[str]
+    """The name under which the contents of all variants are hashed and split."""
+    variants_share_instances: ClassVar[bool] = False
+    """Whether two variants may hold the same instance in the same held-out split."""
+    held_out_files: ClassVar[str]
+    """Where the game's package ships them, with {name} and {split}."""
+    stochastic: ClassVar[bool]
+    """Whether the same answers to the same instance may fare differently in another rollout."""
+    example: ClassVar[str]
+    """The placeholder that stands for the actions in the instructions."""
+
+    @abstractmethod
+    def _symbols(self) -> frozenset[str]:
+        """Return the characters beyond printable ASCII that its texts use."""
+
+    @abstractmethod
+    def candidates(self, stream: Stream) -> Iterable[I | None]:
+        """Yield instances of any split as the stream decides; None for a failed try."""
+
+    @abstractmethod
+    def write_instance(self, instance: I) -> tuple[str, dict[str, object]]:
+        """Return an instance as the body and the figures of its block in a held-out file."""
+
+    @staticmethod
+    @abstractmethod
+    def read_instance(body: str, figures: dict[str, str]) -> Any:
+        """Return the instance that `write_instance` wrote."""
+
+    @abstractmethod
+    def _begin(self, instance: I) -> ActionReader:
+        """Set the state to the instance's first, and return the reader of its actions."""
+
+    @abstractmethod
+    def _apply(self, action: int) -> tuple[float, bool]:
+        """Run one action; return its points and whether it changed the state.
+
+        Points are hundredths of reward: as ints they add up exactly, so that three times -0.1 is
+        -0.3. Sets `_terminated` and `_success` where the rules end the episode.
+        """
+
+    @abstractmethod
+    def _rules(self) -> str:
+        """Return the rules, symbols and actions, as the first observation states them.
+
+        They are those of the variant: asked for once, they stand before every instance.
+        """
+
+    @abstractmethod
+    def _state(self) -> str:
+        """Return the present state as text."""
+
+    @abstractmethod
+    def _oracle(self, instance: I) -> dict[str, float]:
+        """Return the oracle's figures for `info`: `ceiling`, perhaps `optimal_length`."""
+
+    @abstractmethod
+    def _best_actions(self) -> tuple[str, ...]:
+        """Return the actions that the oracle would answer with in this turn, at least one."""
+
+    def _score(self) -> float:
+        """Return the episode's score so far in [0, 1]; success or not, unless a game says more."""
+        return 1.0 if self._success else 0.0
+
+    def _end_turn(self) -> None:
+        """Run after the actions of a turn, for games in which the answer itself ends something."""
+
+    def _dynamics(self) -> Stream:
+        """Return the stream of this rollout's noise, which knows nothing of the instance's."""
+        labels = "dynamics", self.variant.name, self.split, self._index, self._rollout
+        if self.sealed_key_hash:
+            return Stream(*labels, secret_of(self.sealed_key_hash))
+        return Stream(*labels)
+
+    def instance_of(self, seed: int) -> I:
+        """Return the instance of a seed; the environment's own state stays as it is."""
+        name = self.variant.name
+        if self.split == "train":
+            return draw(self.candidates, Stream("instance", name, "train", seed), "train")
+        held_out = (
+            sealed_instances(self.candidates, name, self.variant, self.sealed_key_hash)
+            if self.sealed_key_hash
+            else self.shipped(name, self.split)
+        )
+        return held_out[seed % HELD_OUT_SIZE]
+
+    @classmethod
+    def shipped(cls, name: str, split: Split) -> tuple[I, ...]:
+        """Return the held-out instances of a variant, in the order of their seeds.
+
+        Raises:
+            ValueError: if the package ships none, as for a variant of your own.
+        """
+        path = cls.held_out_files.format(name=name, split=split)
+        return load(cls.__module__.rpartition(".")[0], path, cls.read_instance)

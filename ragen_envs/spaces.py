@@ -1,0 +1,103 @@
+"""A space of texts that `gymnasium.vector.AsyncVectorEnv` can pass between its processes.
+
+Gymnasium registers shared memory for its own `Text`, but decodes it once, when the vector
+environment is made: what `reset` and `step` return is for ever the text of that moment. The
+functions here are registered for `SharedText` instead. They give a live view of the memory, whose
+copy is the texts that stand there now.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+from collections.abc import Sequence
+from typing import Any, overload
+
+import numpy as np
+from gymnasium.spaces import Text
+from gymnasium.vector.utils import (
+    batch_differing_spaces,
+    create_shared_memory,
+    read_from_shared_memory,
+    write_to_shared_memory,
+)
+from numpy.typing import NDArray
+
+Slots = NDArray[np.int32]
+"""One row a text, of shape (texts, 1 + max_length): its length, then its code points."""
+_CODEC = "utf-32-le" if sys.byteorder == "little" else "utf-32-be"
+
+
+class SharedText(Text):
+    """Gymnasium's `Text`, with shared memory that works; equal to a `Text` of the same texts."""
+
+    def __repr__(self) -> str:
+        return f"Shared{super().__repr__()}"
+
+
+class TextView(Sequence[str]):
+    """The texts that stand in shared memory at present, decoded whenever they are asked for.
+
+    A copy, deep or not, is a plain tuple of the texts of that moment.
+
+    Args:
+        slots: the memory.
+    """
+
+    def __init__(self, slots: Slots) -> None:
+        self._slots = slots
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        if isinstance(index, slice):
+            return tuple(map(_text_of, self._slots[index]))
+        return _text_of(self._slots[index])
+
+    def __copy__(self) -> tuple[str, ...]:
+        return self[:]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> tuple[str, ...]:
+        return self[:]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}{self[:]!r}"
+
+
+def _text_of(slot: Slots) -> str:
+    return slot[1 : 1 + slot[0]].tobytes().decode(_CODEC, "surrogatepass")
+
+
+def _slots_of(space: SharedText, memory: Any) -> Slots:
+    return np.frombuffer(memory.get_obj(), dtype=np.int32).reshape(-1, 1 + space.max_length)
+
+
+@create_shared_memory.register(SharedText)
+def _create(space: SharedText, n: int = 1, ctx: Any = multiprocessing) -> Any:
+    return ctx.Array(np.dtype(np.int32).char, n * (1 + space.max_length))
+
+
+@read_from_shared_memory.register(SharedText)
+def _read(space: SharedText, shared_memory: Any, n: int = 1) -> TextView:
+    return TextView(_slots_of(space, shared_memory))
+
+
+@write_to_shared_memory.register(SharedText)
+def _write(space: SharedText, index: int, value: str, shared_memory: Any) -> None:
+    if len(value) > space.max_length:
+        raise ValueError(
+            f"environment {index} returned a text of {len(value)} characters, and its space holds "
+            f"{space.max_length} at most: give the space a larger max_length"
+        )
+    slot = _slots_of(space, shared_memory)[index]
+    slot[1 : 1 + len(value)] = np.frombuffer(value.encode(_CODEC, "surrogatepass"), dtype=np.int32)
+    slot[0] = len(value)
+
+
+# Looked up by the exact type, so that what is registered for `Text` does not count.
+batch_differing_spaces.register(SharedText, batch_differing_spaces.dispatch(Text))
