@@ -10,6 +10,8 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
 
+from ragen_envs.testing.global_random import stage
+
 if TYPE_CHECKING:
     from ragen_envs.testing.subject import Subject
 
@@ -133,7 +135,8 @@ def check(function: Callable[[Subject], None]) -> Callable[[Subject], None]:
     def reported(subject: Subject) -> None:
         __tracebackhide__ = True  # keeps the kit's own frames out of pytest's output
         try:
-            function(subject)
+            with stage():
+                function(subject)
         except (CheckFailed, CheckSkipped):
             raise
         except EnvironmentRaised as raised:

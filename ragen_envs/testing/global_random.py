@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -50,6 +50,44 @@ def seeded(seed: int) -> GlobalRandom:
     return GlobalRandom(
         random.Random(seed).getstate(), np.random.RandomState(seed).get_state(legacy=False)
     )
+
+
+class _Stage:
+    """Whether a check is running, and the state that it installed last."""
+
+    running = False
+    present: GlobalRandom | None = None
+
+
+@contextmanager
+def stage() -> Iterator[None]:
+    """Put back the present state at the end, and meanwhile not after each call: that is slow."""
+    outside = GlobalRandom.now()
+    _Stage.running, _Stage.present = True, None
+    try:
+        yield
+    finally:
+        _Stage.running = False
+        outside.install()
+
+
+@contextmanager
+def on_stage(state: GlobalRandom) -> Iterator[Callable[[], GlobalRandom]]:
+    """Install a state for a call; gives a function that returns what the call made of it."""
+    outside = None if _Stage.running else GlobalRandom.now()
+    if outside or _Stage.present is not state:
+        state.install()
+
+    def after() -> GlobalRandom:
+        left = GlobalRandom.now()
+        _Stage.present = left if state.changes(left) else state
+        return _Stage.present
+
+    try:
+        yield after
+    finally:
+        if outside:
+            outside.install()
 
 
 @contextmanager

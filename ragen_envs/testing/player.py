@@ -17,7 +17,7 @@ from ragen_envs.testing.failure import (
     quoted,
 )
 from ragen_envs.testing.freeze import Parts, freeze
-from ragen_envs.testing.global_random import GlobalRandom, seeded
+from ragen_envs.testing.global_random import on_stage, seeded
 from ragen_envs.testing.subject import AnyEnv, Factory, Subject, make
 
 T = TypeVar("T")
@@ -179,25 +179,16 @@ class Player:
         Raises:
             EnvironmentRaised: if the function raises an Exception.
         """
-        outside = GlobalRandom.now()
-        if self._isolated:
-            self._globals.install()
-        try:
-            return function()
-        except (CheckFailed, CheckSkipped):
-            raise
-        except Exception as error:
-            raise EnvironmentRaised(what, error) from error
-        finally:
-            if self._isolated:
-                self._put_back(what, outside)
-
-    def _put_back(self, what: str, outside: GlobalRandom) -> None:
-        after = GlobalRandom.now()
-        if changed := self._globals.changes(after):
-            self.writes.append((what, changed))
-            self._globals = after
-        outside.install()
+        if not self._isolated:
+            return _called(what, function)
+        with on_stage(self._globals) as after:
+            try:
+                return _called(what, function)
+            finally:
+                left = after()
+                if changed := self._globals.changes(left):
+                    self.writes.append((what, changed))
+                self._globals = left
 
     def _noted(
         self, observation: str, reward: Any, terminated: Any, truncated: Any, info: dict[str, Any]
@@ -207,6 +198,15 @@ class Player:
         self.info = info
         self.steps.append(step)
         return step
+
+
+def _called(what: str, function: Callable[[], T]) -> T:
+    try:
+        return function()
+    except (CheckFailed, CheckSkipped):
+        raise
+    except Exception as error:
+        raise EnvironmentRaised(what, error) from error
 
 
 def _in_form(what: str, result: Any, size: int) -> tuple[Any, ...]:

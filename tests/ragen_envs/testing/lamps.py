@@ -116,7 +116,7 @@ def subject_of(cls=LampEnv, **options):
         "stochastic": True,
         "oracle": lambda env: env.path[env.door],
         "max_turns": TURNS,
-        "seeds": range(8),
-        "oracle_episodes": 100,
+        "seeds": range(5),
+        "oracle_episodes": 60,
     }
     return Subject(**{**known, **options})

@@ -53,7 +53,7 @@ BROKEN = {
     ),
     "rollouts_differ_in_noise": (
         subject_of(RolloutIsIgnored, oracle=None),
-        "8 seeds with 8 rollouts each",
+        "5 seeds with 8 rollouts each",
         "the noise is seeded by the seed alone",
     ),
     "oracle_reaches_ceiling": (
