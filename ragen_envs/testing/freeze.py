@@ -35,7 +35,7 @@ def freeze(value: Any, depth: int = 0) -> Frozen:
     if isinstance(value, np.generic):
         return (kind, repr(value.item()))
     if isinstance(value, dict):
-        pairs = ((repr(freeze(k, depth + 1)), freeze(v, depth + 1)) for k, v in value.items())
+        pairs = ((freeze(k, depth + 1), freeze(v, depth + 1)) for k, v in value.items())
         return (kind, tuple(sorted(pairs, key=repr)))
     if isinstance(value, AbstractSet):
         return (kind, tuple(sorted((freeze(item, depth + 1) for item in value), key=repr)))
@@ -63,13 +63,17 @@ def _innermost(name: str, left: Frozen, right: Frozen) -> tuple[str, Frozen, Fro
     if left[0] == right[0] == "dict" and [k for k, _ in left[1]] == [k for k, _ in right[1]]:
         for (key, a), (_, b) in zip(left[1], right[1], strict=True):
             if a != b:
-                return _innermost(f"{name}[{key}]", a, b)
+                return _innermost(f"{name}[{_shown(key)}]", a, b)
     return name, left, right
 
 
+def _shown(part: Frozen) -> str:
+    inner = part[1] if len(part) == 2 else part
+    return inner if isinstance(inner, str) else repr(inner)
+
+
 def _versus(left: Frozen, right: Frozen) -> str:
-    a, b = (part[1] if len(part) == 2 else part for part in (left, right))
-    a, b = (part if isinstance(part, str) else repr(part) for part in (a, b))
+    a, b = _shown(left), _shown(right)
     same = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), 0)
     start = max(0, same - 20)
     dots = "..." if start else ""

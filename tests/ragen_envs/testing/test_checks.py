@@ -1,0 +1,221 @@
+"""What the checks decide at their edges."""
+
+import math
+from math import comb
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragen_envs.testing import (
+    CheckFailed,
+    check_flags,
+    check_oracle_reaches_ceiling,
+    check_rewards,
+    check_seeds_matter,
+    check_step_after_end,
+    check_success,
+)
+from ragen_envs.testing.checks.oracle import tail
+from ragen_envs.testing.freeze import first_difference, freeze
+from tests.ragen_envs.testing.broken.determinism import HasOneLevel
+from tests.ragen_envs.testing.lamps import CEILING, LampEnv, subject_of
+
+
+@given(st.integers(1, 40), st.floats(0.01, 0.99), st.data())
+def test_the_bound_is_above_the_exact_tail_of_a_binomial(count, chance, data):
+    wins = data.draw(st.integers(0, count))
+    far = range(wins, count + 1) if wins > count * chance else range(wins + 1)
+    exact = sum(comb(count, k) * chance**k * (1 - chance) ** (count - k) for k in far)
+    assert exact <= tail(count, wins / count, chance) * (1 + 1e-9)
+
+
+def test_the_bound_has_hoeffdings_values():
+    assert tail(10, 1.0, 0.5) == pytest.approx(0.5**10)
+    assert tail(10, 0.0, 0.25) == pytest.approx(0.75**10)
+    assert tail(100, 0.6, 0.5) == pytest.approx(
+        math.exp(-100 * (0.6 * math.log(1.2) + 0.4 * math.log(0.8)))
+    )
+    assert tail(7, 0.3, 0.3) == 1.0
+    assert (tail(9, 0.9, 1.0), tail(9, 0.1, 0.0)) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("off", [-0.25, 0.12])
+def test_a_ceiling_that_is_off_to_either_side_is_found(off):
+    subject = subject_of(ceiling=CEILING + off, oracle_episodes=400)
+    with pytest.raises(CheckFailed, match=f"mean ceiling is {CEILING + off:.4f}"):
+        check_oracle_reaches_ceiling(subject)
+
+
+def test_without_noise_the_ceiling_is_met_exactly_or_not():
+    with pytest.raises(
+        CheckFailed, match=r"seed \d: the oracle scored [01] where the ceiling is 0.85"
+    ):
+        check_oracle_reaches_ceiling(subject_of(stochastic=False))
+
+
+def test_a_score_out_of_range_names_the_option():
+    with pytest.raises(CheckFailed, match=r"the score 3 lies outside 0 to 1\n.*'score_range'"):
+        check_oracle_reaches_ceiling(subject_of(score=lambda trajectory: 3.0))
+    check_oracle_reaches_ceiling(
+        subject_of(
+            score=lambda trajectory: 10 * trajectory.steps[-1].reward - 5,
+            ceiling=10 * CEILING - 5,
+            score_range=(-5, 5),
+        )
+    )
+
+
+class Hides(LampEnv):
+    """The first observation of all instances is the same."""
+
+    def text(self, told):
+        return told if self.turn == 0 else super().text(told)
+
+
+class OneLevelOneNoise(HasOneLevel):
+    def noise_of(self, seed, rollout):
+        return Random(0)
+
+
+def test_seeds_matter_where_only_play_shows_it():
+    check_seeds_matter(subject_of(Hides, canonical="instance"))
+    with pytest.raises(CheckFailed, match="all give the same instance"):
+        check_seeds_matter(subject_of(OneLevelOneNoise, canonical="instance"))
+
+
+@pytest.mark.parametrize(
+    ("error", "accepted"),
+    [
+        (AssertionError("Call Reset before step"), True),
+        (ValueError("the episode is over"), False),
+        (AttributeError("no attribute reset_count"), False),
+    ],
+)
+def test_a_refusal_speaks_of_reset_and_is_no_accident(error, accepted):
+    class Refuses(LampEnv):
+        def demand_running(self):
+            if not self.running:
+                raise error
+
+    if accepted:
+        check_step_after_end(subject_of(Refuses))
+    else:
+        with pytest.raises(CheckFailed, match="after the end, step"):
+            check_step_after_end(subject_of(Refuses))
+
+
+@pytest.mark.parametrize(
+    ("reward", "sound"),
+    [
+        (0, True),
+        (np.float32(0.5), True),
+        (np.int64(1), True),
+        (True, False),
+        (np.bool_(True), False),
+        (None, False),
+        (-math.inf, False),
+        (np.array([1.0]), False),
+        ("1", False),
+    ],
+)
+def test_rewards_are_finite_real_numbers(reward, sound):
+    class Pays(LampEnv):
+        def step(self, answer):
+            observation, _, *rest = super().step(answer)
+            return observation, reward, *rest
+
+    if sound:
+        check_rewards(subject_of(Pays, oracle=None))
+    else:
+        with pytest.raises(CheckFailed, match="turn 1: the reward is"):
+            check_rewards(subject_of(Pays, oracle=None))
+
+
+def test_flags_may_be_numpys():
+    class Flags(LampEnv):
+        def step(self, answer):
+            observation, reward, *flags, info = super().step(answer)
+            return observation, reward, *map(np.bool_, flags), info
+
+    check_flags(subject_of(Flags))
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        (lambda env: env.turn == 0, "turn 0: info.* is True at reset"),
+        (lambda env: int(env.door == 5), "turn 0: info.* is 0, a int, not a bool"),
+    ],
+)
+def test_success_is_a_bool_that_is_false_at_reset(told, message):
+    class Tells(LampEnv):
+        def info(self):
+            return {**super().info(), "success": told(self)}
+
+    with pytest.raises(CheckFailed, match=message):
+        check_success(subject_of(Tells))
+
+
+def test_success_is_told_when_the_episode_ends():
+    class Silent(LampEnv):
+        def info(self):
+            info = super().info()
+            return info if info["success"] else {k: v for k, v in info.items() if k != "success"}
+
+    with pytest.raises(CheckFailed, match="is missing in the step that ends the episode"):
+        check_success(subject_of(Silent))
+
+
+class Thing:
+    def __init__(self, value):
+        self.value = value
+
+
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=5),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=8,
+)
+
+
+@given(plain)
+def test_what_is_built_alike_freezes_alike(value):
+    again = eval(repr(value), {"nan": math.nan, "inf": math.inf})
+    assert freeze(value) == freeze(again)
+    assert freeze(Thing(value)) == freeze(Thing(again))
+    assert freeze([value]) != freeze(value)
+    assert freeze([value, 1]) != freeze([value, True])
+
+
+def test_order_counts_in_lists_alone():
+    assert freeze({"a": 1, "b": 2}) == freeze({"b": 2, "a": 1})
+    assert freeze({"x", 1, None}) == freeze({None, "x", 1})
+    assert freeze([1, 2]) != freeze([2, 1])
+    assert freeze(np.array([1, 2])) != freeze(np.array([2, 1]))
+    assert freeze(Thing(1)) != freeze(Thing(2))
+
+
+def test_a_cycle_ends():
+    ring = []
+    ring.append(ring)
+    assert freeze(ring) == freeze(ring)
+
+
+def parts(observation, **info):
+    return tuple(map(freeze, (observation, 0.0, False, False, info)))
+
+
+def test_the_first_difference_is_told_at_its_place():
+    same = parts("x" * 50 + "a" * 100)
+    assert first_difference([same], [same]) is None
+    told = first_difference([same, same], [same, parts("x" * 50 + "b" * 100)])
+    assert told.startswith(f"turn 1: observation ...{'x' * 20}{'a' * 40}... (+")
+    assert f"against ...{'x' * 20}{'b' * 40}... (+" in told
+    assert first_difference([parts("", n=1)], [parts("", n=2)]) == "turn 0: info['n'] 1 against 2"
+    assert first_difference([parts("", n=1)], [parts("", n=1.0)]) == (
+        "turn 0: info['n'] 1 against 1.0 (types int and float)"
+    )
+    assert first_difference([same, same], [same]) == "one episode has 1 turns, the other 0"
