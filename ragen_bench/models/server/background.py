@@ -1,0 +1,30 @@
+"""An event loop for callers that have none, or another one."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
+
+
+class BackgroundLoop:
+    """Runs coroutines in a thread of its own, so that it works where a loop runs already.
+
+    The thread is a daemon: it ends with the process, and what is in flight with it.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, daemon=True).start()
+
+    def run(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """Return what a coroutine returns; if the caller is interrupted, it is cancelled."""
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise

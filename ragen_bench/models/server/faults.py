@@ -1,0 +1,107 @@
+"""What can go wrong between us and a server, and which of it may pass."""
+
+from __future__ import annotations
+
+import email.utils
+import re
+import time
+from typing import NoReturn
+
+from ragen_bench.errors import UserError, described
+
+try:
+    import openai
+except ImportError as missing:
+    raise UserError(
+        f"models on a server need more ({missing}): pip install 'ragen-bench[openai]'"
+    ) from missing
+
+__all__ = ["PassingError", "openai", "raise_fault"]
+
+_PASSING = {408, 409, 425, 429}
+"""Besides all that begin with 5."""
+_LONGEST_ASKED_WAIT = 120
+_SHOWN = 200
+_TOO_LONG = re.compile(r"context.{0,9}(length|size|window)|too long|exceed_context", re.IGNORECASE)
+
+
+class PassingError(Exception):
+    """A failure of one try, while another try may succeed.
+
+    Args:
+        reason: what happened, for the user.
+        wait: seconds that the server asks us to wait.
+        answered: whether the server said something at all.
+
+    Attributes:
+        tries: how many there were, for the last one of them.
+    """
+
+    def __init__(self, reason: str, wait: float = 0.0, answered: bool = False) -> None:
+        super().__init__(reason)
+        self.wait = wait
+        self.answered = answered
+        self.tries = 1
+
+
+def raise_fault(error: openai.APIError, url: str, key: str) -> NoReturn:
+    """Raise what an error of the protocol's client means.
+
+    Args:
+        error: the client's.
+        url: the server's base URL.
+        key: the key, which never enters a message.
+
+    Raises:
+        PassingError: if another try may succeed.
+        UserError: if not, with what to do.
+    """
+    if not isinstance(error, openai.APIStatusError):
+        raise PassingError(_root(error)) from error
+    status = error.status_code
+    # What a refused key is answered with may hold a part of it.
+    if status in (401, 403):
+        said = "refuses the key of OPENAI_API_KEY" if key else "wants a key: set OPENAI_API_KEY"
+        raise UserError(f"{url} {said} (HTTP {status})", exit_code=1) from None
+    words = _words(error, key)
+    if (status in _PASSING or status >= 500) and error.code != "insufficient_quota":
+        wait = _asked_wait(error)
+        if wait <= _LONGEST_ASKED_WAIT:
+            raise PassingError(words, wait, answered=True) from error
+        words += f", and asks to wait {wait:.0f} s"
+    if status in (404, 405):
+        words += "; does the base URL lack its /v1?"
+    elif _TOO_LONG.search(f"{words} {error.type}"):
+        words += "; lower --max-tokens, or serve the model with a longer context"
+    raise UserError(f"{url} refused a request: {words}", exit_code=1) from error
+
+
+def _words(error: openai.APIStatusError, key: str) -> str:
+    """Return the status and the server's own words, in one line."""
+    body = error.body
+    said = body.get("message") or body.get("detail") if isinstance(body, dict) else body
+    line = " ".join(str(said or "").split())
+    if key:
+        line = line.replace(key, "...")
+    line = line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."
+    return f"HTTP {error.status_code} {line}".strip()
+
+
+def _root(error: BaseException) -> str:
+    """Return the innermost cause: the outer ones say "Connection error." for all of them."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return described(error)
+
+
+def _asked_wait(error: openai.APIStatusError) -> float:
+    """Return the seconds of Retry-After, which holds seconds or a date (RFC 9110, 10.2.3)."""
+    asked = error.response.headers.get("retry-after", "")
+    try:
+        return max(0.0, float(asked))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(asked).timestamp() - time.time())
+    except ValueError:
+        return 0.0

@@ -1,0 +1,70 @@
+"""How a server is reached; nothing here needs the extra `openai`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from ragen_bench.errors import UserError
+
+_EXAMPLE = "such as http://127.0.0.1:8000/v1"
+
+
+@dataclass(frozen=True)
+class ServerOptions:
+    """How a server is reached. None of it changes an answer.
+
+    Attributes:
+        base_url: where the protocol begins; the environment's OPENAI_BASE_URL if None.
+        concurrency: requests in flight at once.
+        timeout: seconds that one answer may take.
+        retries: how often a request that failed is sent again.
+        first_wait: seconds before the first retry; each further wait is twice as long.
+        longest_wait: seconds that a wait grows to.
+    """
+
+    base_url: str | None = None
+    concurrency: int = 8
+    timeout: float = 600.0
+    retries: int = 7
+    first_wait: float = 0.5
+    longest_wait: float = 30.0
+
+
+def checked_url(url: str | None) -> str:
+    """Return a base URL without its last slash.
+
+    Raises:
+        UserError: if there is none, or it is none, or it carries a secret: the URL goes into
+            messages and, with the command, into the record.
+    """
+    if not url:
+        raise UserError(
+            f"openai/NAME needs the server's --base-url (or OPENAI_BASE_URL), {_EXAMPLE}"
+        )
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise UserError(f"{url!r} is not the base URL of a server, {_EXAMPLE}")
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise UserError(
+            "the base URL carries a user name, a password or a query; leave them out, and put a "
+            "key into OPENAI_API_KEY"
+        )
+    return url.rstrip("/")
+
+
+def key_of_environment() -> str:
+    """Return the key in OPENAI_API_KEY, or "" if there is none.
+
+    Raises:
+        UserError: if it cannot stand in a header; the message does not hold it.
+    """
+    key = os.environ.get("OPENAI_API_KEY", "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise UserError("OPENAI_API_KEY holds characters that no key has; copy the key anew")
+    return key

@@ -1,0 +1,77 @@
+"""Reads what a server replied; whatever is not of the protocol is a fault of that one try."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ragen_bench.models.base import Completion
+from ragen_bench.models.server.faults import PassingError
+
+_SHOWN = 60
+_PARTS = ("prompt", "completion")
+
+
+def models_of(body: bytes) -> dict[str, Mapping[str, Any]]:
+    """Return the entries of a list of models by their ids.
+
+    Raises:
+        PassingError: if it is no such list.
+    """
+    listed = _object(body).get("data")
+    if not isinstance(listed, list):
+        raise _nonsense(body, "no list of models")
+    entries = [entry for entry in listed if isinstance(entry, dict)]
+    return {entry["id"]: entry for entry in entries if isinstance(entry.get("id"), str)}
+
+
+def completion_of(body: bytes, stop: str) -> Completion:
+    """Return the answer of a reply, up to and with the stop text.
+
+    A reply without text is an empty answer if the server counted tokens for it: a refusal, or
+    thoughts that used up the limit.
+
+    Raises:
+        PassingError: if it holds no answer.
+    """
+    reply = _object(body)
+    read, sampled = _tokens(body, reply.get("usage"))
+    choices = reply.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(message, dict):
+        raise _nonsense(body, "no answer")
+    text = message.get("content")
+    if text is None and sampled:
+        text = ""
+    if not isinstance(text, str):
+        raise _nonsense(body, "an answer without text")
+    answer, found, _ = text.partition(stop)
+    return Completion(answer + found, read, sampled)
+
+
+def _tokens(body: bytes, usage: Any) -> tuple[int, int]:
+    """Return the tokens that were read and sampled; 0 if the server counts none."""
+    if usage is None:
+        return 0, 0
+    counts = [usage.get(f"{part}_tokens") if isinstance(usage, dict) else None for part in _PARTS]
+    read, sampled = [count if type(count) is int and count >= 0 else None for count in counts]
+    if read is None or sampled is None:
+        raise _nonsense(body, "an answer whose tokens are miscounted")
+    return read, sampled
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        reply = json.loads(body)
+    except (ValueError, RecursionError):
+        raise _nonsense(body, "no JSON") from None
+    if not isinstance(reply, dict):
+        raise _nonsense(body, "no JSON object")
+    return reply
+
+
+def _nonsense(body: bytes, what: str) -> PassingError:
+    shown = body[:_SHOWN].decode(errors="replace")
+    return PassingError(f"the server sent {what}: {shown!r}", answered=True)
