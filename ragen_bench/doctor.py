@@ -64,7 +64,7 @@ def _until_failure(findings: Iterator[Finding]) -> Iterator[Finding]:
 def _findings(evaluation: Evaluation, questions: int) -> Iterator[Finding]:
     yield _oracle(evaluation)
     start = time.perf_counter()
-    model = resolve(evaluation.model)
+    model = resolve(evaluation.model, evaluation.server)
     yield Finding("loads", "ok", f"in {time.perf_counter() - start:.1f} s")
     yield from _model_findings(model, evaluation, questions)
 

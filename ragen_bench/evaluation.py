@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from ragen_bench.models import Model, Sampling
+from ragen_bench.models import Model, Sampling, ServerOptions
 from ragen_bench.prompt import prompt_hash
 from ragen_bench.records import SCHEMA, Key, Record, RunDirectory, key_of, open_run
 from ragen_bench.runner import Task, chunks, play, tasks_of
@@ -36,6 +36,7 @@ class Evaluation:
         temperature: 0 for greedy answers.
         max_tokens: tokens in one answer at most.
         command: how the run was started, for the record.
+        server: how the model's server is reached, if it has one; it is not recorded.
     """
 
     model: str
@@ -48,6 +49,7 @@ class Evaluation:
     temperature: float
     max_tokens: int
     command: str = ""
+    server: ServerOptions | None = None
 
     @property
     def sampling(self) -> Sampling:

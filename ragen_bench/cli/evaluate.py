@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ragen_bench.errors import INTERRUPTED, UserError
 from ragen_bench.evaluation import Evaluation, evaluate
-from ragen_bench.models import resolve
+from ragen_bench.models import ServerOptions, resolve
 from ragen_bench.records import RunDirectory, read_run
 from ragen_bench.suites import SUITES, select, split_name
 from ragen_bench.summary import summarise
@@ -48,7 +48,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
     path = arguments.out or _default_path(evaluation)
     total = len(evaluation.tasks())
     with console.status(Text(f"Loading {evaluation.model} ...")):
-        model = resolve(evaluation.model)
+        model = resolve(evaluation.model, evaluation.server)
     with _progress(console) as bar:
         task = bar.add_task(evaluation.model, total=total, env="", answers=0)
 
@@ -129,7 +129,20 @@ def evaluation_of(arguments: argparse.Namespace) -> Evaluation:
         temperature=arguments.temperature,
         max_tokens=arguments.max_tokens or default,
         command=shlex.join(["ragen-bench", *sys.argv[1:]]),
+        server=_server(arguments),
     )
+
+
+def _server(arguments: argparse.Namespace) -> ServerOptions | None:
+    """Return how the model's server is reached; None if it has none."""
+    names = ("base_url", "concurrency", "timeout", "retries")
+    given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
+    if arguments.model.startswith("openai/"):
+        return ServerOptions(**given)
+    if given:
+        options = ", ".join("--" + name.replace("_", "-") for name in given)
+        raise UserError(f"{options}: for openai/NAME only, not for {arguments.model!r}")
+    return None
 
 
 def _check_numbers(arguments: argparse.Namespace) -> None:
@@ -137,11 +150,15 @@ def _check_numbers(arguments: argparse.Namespace) -> None:
         ("--samples", arguments.samples, 1),
         ("--seed", arguments.seed, 0),
         ("--max-tokens", arguments.max_tokens, 1),
+        ("--concurrency", arguments.concurrency, 1),
+        ("--retries", arguments.retries, 0),
     ):
         if value is not None and value < least:
             raise UserError(f"{option} is at least {least}, got {value}")
     if not 0 <= arguments.temperature < float("inf"):
         raise UserError(f"--temperature is a number of at least 0, got {arguments.temperature}")
+    if arguments.timeout is not None and not 0 < arguments.timeout < float("inf"):
+        raise UserError(f"--timeout is a number of seconds above 0, got {arguments.timeout}")
 
 
 def _response_format(name: str) -> ResponseFormat:

@@ -88,7 +88,11 @@ def _add_evaluate(commands: argparse._SubParsersAction[_Parser]) -> None:
 def _add_evaluation(parser: _Parser) -> None:
     """Add the options that say what is evaluated, and how."""
     add = parser.add_argument
-    add("model", metavar="MODEL", help="random, oracle, smollm2-135m, hf/..., python:...")
+    add(
+        "model",
+        metavar="MODEL",
+        help="random, oracle, smollm2-135m, hf/..., openai/..., python:...",
+    )
     add("--suite", metavar="NAME", help="a named set of environments (default: core)")
     add("--env", metavar="ID", action="append", help="an environment; may be repeated")
     add(
@@ -105,6 +109,10 @@ def _add_evaluation(parser: _Parser) -> None:
         metavar="NAME",
         help=f"{', '.join(RESPONSE_FORMATS)} (default: think)",
     )
+    add("--base-url", metavar="URL", help="of openai/NAME's server (default: OPENAI_BASE_URL)")
+    add("--concurrency", type=int, metavar="N", help="requests in flight there (default: 8)")
+    add("--timeout", type=float, metavar="S", help="seconds for an answer (default: 600)")
+    add("--retries", type=int, metavar="N", help="of a request that failed (default: 7)")
 
 
 def _add_doctor(commands: argparse._SubParsersAction[_Parser]) -> None:

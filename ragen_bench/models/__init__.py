@@ -2,5 +2,15 @@
 
 from ragen_bench.models.base import Completion, Message, Model, Request, Sampling
 from ragen_bench.models.registry import PROVIDERS, resolve
+from ragen_bench.models.server.options import ServerOptions
 
-__all__ = ["PROVIDERS", "Completion", "Message", "Model", "Request", "Sampling", "resolve"]
+__all__ = [
+    "PROVIDERS",
+    "Completion",
+    "Message",
+    "Model",
+    "Request",
+    "Sampling",
+    "ServerOptions",
+    "resolve",
+]

