@@ -106,7 +106,9 @@ class SuiteGame(textarena.Env):  # type: ignore[misc]
             "truncated": truncated,
         }
         if terminated or truncated:
-            state.set_outcome(math.fsum(self._rewards), "solved" if info["success"] else "over")
+            # Rewards are hundredths, which a sum of floats misses by a little.
+            total = round(math.fsum(self._rewards), 10)
+            state.set_outcome(total, "solved" if info["success"] else "over")
             state.game_info[0] |= info | {"invalid_move": not info["action_is_valid"]}
         done: tuple[bool, dict[str, Any]] = state.step()
         return done
