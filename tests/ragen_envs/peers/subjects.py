@@ -109,7 +109,9 @@ PEERS: dict[str, Callable[[], Subject]] = {
         canonical=_state,
         options={"render_mode": "ansi", "max_episode_steps": 50},
     ),
-    "Gymnasium CliffWalking-v1": lambda: _planned("CliffWalking-v1", _CLIFF, 100, canonical=_state),
+    "Gymnasium CliffWalking-v1": lambda: _planned(
+        "CliffWalking-v1", _CLIFF, 100, canonical=_state, seeds=(0, 1)
+    ),
     "Gymnasium Blackjack-v1": lambda: _gymnasium(
         "Blackjack-v1", ("stick", "hit"), stochastic=True, options={"read": shown}
     ),

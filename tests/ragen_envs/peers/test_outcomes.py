@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragen_envs.testing import CHECKS, run_checks
+from ragen_envs.testing import CHECKS, CheckFailed, run_checks
 from tests.ragen_envs.peers.expected import BRIDGE_SKIPPED, FAILS, SKIPPED
 from tests.ragen_envs.peers.subjects import BRIDGED, PEERS
 
@@ -40,3 +40,9 @@ def test_what_fails_in_textarena_alone_passes_through_the_bridge(game):
     fails = set(FAILS[game.removesuffix(", bridged")])
     assert fails - BRIDGE_SKIPPED == fails - {"splits_disjoint"}
     assert fails <= set(CHECKS)
+
+
+@pytest.mark.parametrize("peer", ["TextArena Sokoban-v0", "gem game:Sokoban-v0-easy"])
+def test_a_skipped_check_would_fail_by_itself(peer):
+    with pytest.raises(CheckFailed, match="alone, then beside 3 threads"):
+        CHECKS["two_in_threads"].function(PEERS[peer]())
