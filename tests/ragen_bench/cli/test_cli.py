@@ -11,19 +11,7 @@ from importlib.metadata import version
 import pexpect
 import pytest
 
-COMMAND = [sys.executable, "-m", "ragen_bench"]
-
-
-def run(*arguments, cwd, stdin="", **environment):
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        cwd=cwd,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**os.environ, **environment},
-    )
+from tests.ragen_bench.cli.command import COMMAND, run
 
 
 @pytest.mark.parametrize(

@@ -1,27 +1,13 @@
 """A sealed event from its key to its end, as host and reader type it."""
 
 import json
-import os
 import re
 import stat
-import subprocess
-import sys
 
-COMMAND = [sys.executable, "-m", "ragen_bench"]
+from tests.ragen_bench.cli.command import run
+
 PLAYS = ["evaluate", "random", "--env", "Bandit-v0", "--env", "FrozenLake-v0", "--limit", "3"]
 SEALED = [*PLAYS, "--split", "sealed", "--out", "run"]
-
-
-def run(*arguments, cwd, **environment):
-    clean = {k: v for k, v in os.environ.items() if not k.startswith("RAGEN_SEALED")}
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env={**clean, **environment},
-    )
 
 
 def test_new_hash_and_check(tmp_path):
