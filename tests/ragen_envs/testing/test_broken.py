@@ -4,6 +4,7 @@ import pytest
 
 from ragen_envs.testing import CHECKS, CheckFailed, check_text_env, run_checks
 from tests.ragen_envs.testing.broken import BROKEN
+from tests.ragen_envs.testing.broken.isolation import DrawsFromRandom, SeedsAndDrawsFromRandom
 from tests.ragen_envs.testing.lamps import subject_of
 
 
@@ -36,3 +37,17 @@ def test_a_check_alone_raises(name):
     with pytest.raises(CheckFailed) as failure:
         CHECKS[name].function(subject)
     assert seen in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    ("cls", "checks"),
+    [
+        (DrawsFromRandom, ["global_random_not_written", "global_random_not_read"]),
+        (SeedsAndDrawsFromRandom, ["global_random_not_written"]),
+    ],
+)
+def test_the_use_of_a_global_generator_is_reported_for_what_it_is(cls, checks):
+    outcomes = run_checks(subject_of(cls))
+    assert [outcome.name for outcome in outcomes if outcome.status == "failed"] == checks
+    skipped = {outcome.name for outcome in outcomes if outcome.status == "skipped"}
+    assert "two_in_threads" in skipped

@@ -105,3 +105,18 @@ BROKEN = {
         "an attribute that pickle cannot take, such as a lambda",
     ),
 }
+
+
+class SharedNoise:
+    random = staticmethod(random.random)
+
+
+class DrawsFromRandom(LampEnv):
+    def noise_of(self, seed, rollout):
+        return SharedNoise()
+
+
+class SeedsAndDrawsFromRandom(LampEnv):
+    def noise_of(self, seed, rollout):
+        random.seed(f"{seed} {rollout}")
+        return SharedNoise()
