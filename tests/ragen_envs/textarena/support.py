@@ -6,8 +6,6 @@ import numpy as np
 import textarena
 from hypothesis import strategies as st
 
-from ragen_envs.textarena.randomness import OwnRandom
-
 SINGLE = (
     "Blackjack-v0",
     "Crosswords-v0",
@@ -53,21 +51,22 @@ def global_state():
 
 
 class Raw:
-    """TextArena itself, its game alone in the process, under the generators of a seed."""
+    """TextArena itself, which seeds and draws from the process's generators.
+
+    A bridged game beside it leaves those as they are.
+    """
 
     def __init__(self, env_id, players, seed):
         self.env = textarena.make(env_id)
         self.core = self.env
         while isinstance(self.core, textarena.Wrapper):
             self.core = self.core.env
-        self.random = OwnRandom(seed)
-        with self.random.in_charge():
-            self.env.reset(num_players=players, seed=seed)
+        random.seed(seed)
+        self.env.reset(num_players=players, seed=seed)
 
     def look(self):
         """Return whose turn it is, and what is new to that player, a line for each message."""
-        with self.random.in_charge():
-            player, messages = self.core.get_observation()
+        player, messages = self.core.get_observation()
         names = {**self.core.state.role_mapping, -1: "GAME"}
         return player, [
             f"[{names[sender]}] {message}"
@@ -76,5 +75,4 @@ class Raw:
         ]
 
     def step(self, action):
-        with self.random.in_charge():
-            return self.env.step(action)[0]
+        return self.env.step(action)[0]

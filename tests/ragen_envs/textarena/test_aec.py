@@ -65,6 +65,7 @@ def test_an_agent_is_told_what_the_others_did_and_not_what_it_said():
     env = pettingzoo_env("TicTacToe-v0", 2)
     env.reset(seed=0)
     first = env.observe("player_1")["text"]
+    assert first.startswith("[GAME] You are Player 1 in Tic Tac Toe")
     env.step("[4] is mine")
     told = env.observe("player_1")["text"].removeprefix(first)
     assert "[Player 0] [4] is mine" in told
