@@ -16,7 +16,7 @@ _SYMBOLS = (
     "\u200d\ufe0f"
 )
 REPLACEMENT = "\ufffd"
-"""Stands for each character that `CHARSET` lacks; a player wrote it."""
+"""Stands for each character that `CHARSET` lacks, which no source of a game holds."""
 CHARSET = PRINTABLE | frozenset(_SYMBOLS) | {"\t", REPLACEMENT}
 """The characters of observations."""
 MAX_OBSERVATION = 32768
