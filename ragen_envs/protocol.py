@@ -28,7 +28,7 @@ _FORMS = {
     "think": re.compile(rf"\s*<think>{_TEXT}</think>{_ANSWER}").fullmatch,
     "answer": re.compile(_ANSWER).fullmatch,
 }
-_CACHED_BODIES = 4096
+_CACHED = 4096
 _CACHED_LENGTH = 128
 
 
@@ -76,6 +76,7 @@ class ActionReader:
         self._index = {name.lower(): i for i, name in enumerate(actions)}
         self._example = self._words(example)
         self._cache: dict[str, Parsed] = {}
+        self._rests: dict[str, Parsed] = {}
 
     @staticmethod
     def _words(body: str) -> list[str]:
@@ -83,14 +84,23 @@ class ActionReader:
 
     def read(self, answer: str, response_format: ResponseFormat) -> Parsed:
         """Return what the answer says. Never raises on a str."""
-        body = answer if response_format == "plain" else body_of(answer, response_format)
-        if body is None:
-            return BROKEN
-        parsed = self._cache.get(body)
-        if parsed is None:
-            parsed = self._parse(body)
-            if len(body) <= _CACHED_LENGTH and len(self._cache) < _CACHED_BODIES:
-                self._cache[body] = parsed
+        if response_format == "plain":
+            return self._cache.get(answer) or self._keep(self._cache, answer, answer)
+        if response_format == "think" and answer[:7] == "<think>":
+            # Thoughts are always new, and what follows them is not.
+            rest = answer[answer.find("<", 1) :]
+            parsed = self._rests.get(rest)
+            if parsed is not None:
+                return parsed
+            if rest[:8] == "</think>":
+                return self._keep(self._rests, rest, body_of(rest[8:], "answer"))
+        body = body_of(answer, response_format)
+        return BROKEN if body is None else self.read(body, "plain")
+
+    def _keep(self, cache: dict[str, Parsed], key: str, body: str | None) -> Parsed:
+        parsed = BROKEN if body is None else self._parse(body)
+        if len(key) <= _CACHED_LENGTH and len(cache) < _CACHED:
+            cache[key] = parsed
         return parsed
 
     def _parse(self, body: str) -> Parsed:

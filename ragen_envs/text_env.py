@@ -16,7 +16,7 @@ from gymnasium.utils.seeding import np_random
 
 from ragen_envs.arguments import one_of, rollout_of
 from ragen_envs.budget import Budget
-from ragen_envs.feedback import feedback
+from ragen_envs.feedback import LINES
 from ragen_envs.game import Game, I, V
 from ragen_envs.instances import HELD_OUT_SIZE, SPLITS, Split
 from ragen_envs.protocol import BROKEN, RESPONSE_FORMATS, ResponseFormat, instructions
@@ -169,8 +169,9 @@ class TextEnv(Game[V, I], gymnasium.Env[str, str]):
             raise TypeError(f"an answer is a str, got {type(action).__name__}")
         reader, budget = self._reader, self.budget
         parsed = self._parsed = reader.read(action, self.response_format)
-        _, actions, actions_valid, _ = parsed
-        if len(actions) > 1:
+        format_valid, actions, actions_valid, _ = parsed
+        named = len(actions)
+        if named > 1:
             actions = actions[: self.actions_this_turn]
         points: float = 0 if actions_valid else -budget.penalty
         effective = False
@@ -191,13 +192,11 @@ class TextEnv(Game[V, I], gymnasium.Env[str, str]):
         if terminated or truncated:
             self._running = False
             self._legal = ()
-        reward = points / 100
-        dropped = len(parsed.actions) - ran
-        did = reader.actions, actions[:ran], dropped
-        told = feedback(
-            parsed.format_valid, actions_valid, did, reward, budget.max_turns - turn, left
-        )
-        return f"{told}\n{self._state()}", reward, terminated, truncated
+        names, ran_actions, turns_left = reader.actions, actions[:ran], budget.max_turns - turn
+        told = LINES[
+            names, ran_actions, named - ran, format_valid, actions_valid, points, turns_left, left
+        ]
+        return f"{told}\n{self._state()}", points / 100, terminated, truncated
 
     def render(self) -> str | None:
         """Return the present state as text in mode "ansi", else None.

@@ -81,7 +81,7 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         self.action_space = batch_space(first.action_space, self.num_envs)
         self._plays = [env._play for env in self.envs]
         self._infos = VectorInfos(self.envs)
-        self._observations: list[str] = []
+        self._observations: Observations = ()
         self._over: Mask = np.zeros(self.num_envs, dtype=np.bool_)
 
     def reset(
@@ -113,13 +113,13 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         mask, each = vector_options(options, self.num_envs)
         if not self._observations and not mask.all():
             raise ResetNeeded("the first reset() is of all environments, without a 'reset_mask'")
-        observations = self._observations or [""] * self.num_envs
+        observations = list(self._observations) or [""] * self.num_envs
         which = np.flatnonzero(mask).tolist()
         for i in which:
             observations[i] = self._start(i, seeds[i], each[i])
-        self._observations = observations
+        self._observations = tuple(observations)
         self._over = self._over & ~mask
-        return tuple(observations), self._infos.of(which)
+        return self._observations, self._infos.of(which)
 
     def step(
         self, actions: Iterable[str]
@@ -144,22 +144,17 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
             turns = self._play_or_start(answers)
         else:
             turns = [play(answer) for play, answer in zip(self._plays, answers, strict=True)]
-        observations, rewards, terminated, truncated = zip(*turns, strict=True)
+        self._observations, rewards, terminated, truncated = zip(*turns, strict=True)
         terminations = np.fromiter(terminated, np.bool_, self.num_envs)
         truncations = np.fromiter(truncated, np.bool_, self.num_envs)
-        self._observations = list(observations)
         self._over = terminations | truncations
-        final = {}
+        final: dict[str, Any] = {}
         if self.autoreset_mode is AutoresetMode.SAME_STEP and self._over.any():
             final = self._restart()
-        infos = {**self._infos.all(), **final}
-        return (
-            tuple(self._observations),
-            np.fromiter(rewards, np.float64, self.num_envs),
-            terminations,
-            truncations,
-            infos,
-        )
+        infos = self._infos.all()
+        infos.update(final)
+        told = np.fromiter(rewards, np.float64, self.num_envs)
+        return self._observations, told, terminations, truncations, infos
 
     def _play_or_start(self, answers: Sequence[str]) -> list[tuple[str, float, bool, bool]]:
         """Start new episodes where one is over, and pass the other answers on."""
@@ -179,8 +174,10 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         ended, over = np.flatnonzero(self._over).tolist(), self._over
         final = np.full(self.num_envs, None)
         info = self._infos.of(ended)
+        observations = list(self._observations)
         for i in ended:
-            final[i], self._observations[i] = self._observations[i], self._start(i)
+            final[i], observations[i] = observations[i], self._start(i)
+        self._observations = tuple(observations)
         self._over = np.zeros(self.num_envs, dtype=np.bool_)
         return {
             "final_obs": final,

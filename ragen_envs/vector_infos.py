@@ -27,6 +27,8 @@ class VectorInfos:
 
     def __init__(self, envs: Sequence[TextEnv[Any, Any]]) -> None:
         self._envs = envs
+        # Whether success is all that their scores say, which saves a call for each.
+        self._success_is_score = all(type(env)._score is TextEnv._score for env in envs)
         # What is constant in an episode is written when it begins, and copied out ever after.
         self._figures: dict[str, Array] = {}
         self._given: dict[str, Mask] = {}
@@ -38,12 +40,12 @@ class VectorInfos:
             self._figures[key] = _blank(len(self._envs), np.array([figures[key]]).dtype)
             self._given[key] = _blank(len(self._envs), np.dtype(np.bool_))
         for key, array in self._figures.items():
-            self._given[key][i] = key in figures
-            array[i] = figures.get(key, _blank(1, array.dtype)[0])
+            given = self._given[key][i] = key in figures
+            array[i] = figures[key] if given else _blank(1, array.dtype)[0]
 
     def all(self) -> dict[str, Any]:
         """Return the infos of all environments."""
-        infos = _columns(self._envs)
+        infos = self._columns(self._envs)
         masks = np.ones((len(infos), len(self._envs)), dtype=np.bool_)
         infos.update({f"_{key}": mask for key, mask in zip(infos, masks, strict=True)})
         for key, array in self._figures.items():
@@ -52,7 +54,7 @@ class VectorInfos:
 
     def of(self, which: list[int]) -> dict[str, Any]:
         """Return the infos of the environments of the given numbers; the others are masked."""
-        columns = _columns([self._envs[i] for i in which])
+        columns = self._columns([self._envs[i] for i in which])
         columns.update({key: array[which] for key, array in self._figures.items()})
         infos = {}
         for key, column in columns.items():
@@ -62,22 +64,26 @@ class VectorInfos:
             infos[f"_{key}"][which] = self._given[key][which] if key in self._given else True
         return infos
 
-
-def _columns(envs: Sequence[TextEnv[Any, Any]]) -> dict[str, Array]:
-    """Return what may change in a turn, one array a key."""
-    n = len(envs)
-    forms, _, actions, examples = zip(*[env._parsed for env in envs], strict=True)
-    return {
-        "success": np.fromiter([env._success for env in envs], np.bool_, n),
-        "score": np.fromiter([env._score() for env in envs], np.float64, n),
-        "format_is_valid": np.fromiter(forms, np.bool_, n),
-        "action_is_valid": np.fromiter(actions, np.bool_, n),
-        "action_is_effective": np.fromiter([env._effective for env in envs], np.bool_, n),
-        "answer_is_example": np.fromiter(examples, np.bool_, n),
-        "legal_actions": np.fromiter([env._legal for env in envs], np.object_, n),
-        "turn": np.fromiter([env._turn for env in envs], np.int64, n),
-        "actions_left": np.fromiter([env._actions_left for env in envs], np.int64, n),
-    }
+    def _columns(self, envs: Sequence[TextEnv[Any, Any]]) -> dict[str, Array]:
+        """Return what may change in a turn, one array a key."""
+        n = len(envs)
+        forms, _, actions, examples = zip(*[env._parsed for env in envs], strict=True)
+        success = np.fromiter([env._success for env in envs], np.bool_, n)
+        if self._success_is_score:
+            score = success.astype(np.float64)
+        else:
+            score = np.fromiter([env._score() for env in envs], np.float64, n)
+        return {
+            "success": success,
+            "score": score,
+            "format_is_valid": np.fromiter(forms, np.bool_, n),
+            "action_is_valid": np.fromiter(actions, np.bool_, n),
+            "action_is_effective": np.fromiter([env._effective for env in envs], np.bool_, n),
+            "answer_is_example": np.fromiter(examples, np.bool_, n),
+            "legal_actions": np.fromiter([env._legal for env in envs], np.object_, n),
+            "turn": np.fromiter([env._turn for env in envs], np.int64, n),
+            "actions_left": np.fromiter([env._actions_left for env in envs], np.int64, n),
+        }
 
 
 def _blank(count: int, dtype: np.dtype[Any]) -> Array:
