@@ -6,7 +6,6 @@ import copy
 import dataclasses
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -188,11 +187,11 @@ def make(factory: Factory) -> AnyEnv:
 
 
 def portable(factory: Factory) -> Factory | Callable[[], AnyEnv]:
-    """Return a factory that works in a process where the id was not registered."""
+    """Return a factory that works in a process where the id was not registered.
+
+    The id's module, if it names one, was imported when the environment was made here.
+    """
     if not isinstance(factory, str):
         return factory
-    module, _, id_ = factory.rpartition(":")
-    if module:
-        import_module(module)
-    spec = gymnasium.spec(id_)
+    spec = gymnasium.spec(factory.rpartition(":")[2])
     return lambda: gymnasium.make(spec, disable_env_checker=True)

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from ragen_envs.testing import (
     CheckFailed,
     check_flags,
+    check_gymnasium_checker,
     check_oracle_reaches_ceiling,
+    check_reset_forgets,
     check_rewards,
     check_seeds_matter,
     check_step_after_end,
@@ -167,6 +169,36 @@ def test_success_is_told_when_the_episode_ends():
 
     with pytest.raises(CheckFailed, match="is missing in the step that ends the episode"):
         check_success(subject_of(Silent))
+
+
+def test_reset_forgets_an_episode_that_was_broken_off():
+    class ForgetsAtTheEnd(LampEnv):
+        history = ""
+
+        def text(self, told):
+            self.history += told
+            shown = super().text(self.history[:99])
+            if not self.running:
+                self.history = ""
+            return shown
+
+        def step(self, answer):
+            *rest, info = super().step(answer)
+            if rest[2] or rest[3]:
+                self.history = ""
+            return *rest, info
+
+    with pytest.raises(CheckFailed, match="after other episodes on one"):
+        check_reset_forgets(subject_of(ForgetsAtTheEnd))
+
+
+def test_a_warning_of_gymnasiums_checker_is_a_failure():
+    class SeedIsNought(LampEnv):
+        def reset(self, *, seed=0, options=None):
+            return super().reset(seed=seed, options=options)
+
+    with pytest.raises(CheckFailed, match="default seed argument in reset should be `None`"):
+        check_gymnasium_checker(subject_of(SeedIsNought))
 
 
 class Thing:

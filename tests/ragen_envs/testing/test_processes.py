@@ -53,6 +53,16 @@ def test_the_number_of_the_process_is_found():
         check_same_seed_in_other_processes(subject_of(Counts, **QUICK))
 
 
+def test_processes_have_hash_seeds_of_their_own(monkeypatch):
+    class Shows(LampEnv):
+        def text(self, told):
+            return os.environ["PYTHONHASHSEED"]
+
+    monkeypatch.setenv("PYTHONHASHSEED", "0")
+    with pytest.raises(CheckFailed, match="turn 0: observation '0' against '1'"):
+        check_same_seed_in_other_processes(subject_of(Shows, **QUICK))
+
+
 def test_a_module_that_is_no_file_is_named(monkeypatch):
     module = types.ModuleType("made_up")
     exec("class Made(LampEnv): pass", vars(module) | {"LampEnv": LampEnv}, vars(module))
