@@ -83,6 +83,7 @@ class BanditEnv(TextEnv[BanditVariant, NamedArms]):
 
     ```python
     import gymnasium, ragen_envs
+
     env = gymnasium.make("ragen/Bandit-v0", split="val", response_format="answer")
     observation, info = env.reset(seed=0)
     answer = f"<answer>{info['legal_actions'][0]}</answer>"

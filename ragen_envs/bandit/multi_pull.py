@@ -77,6 +77,7 @@ class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
 
     ```python
     import gymnasium, ragen_envs
+
     env = gymnasium.make("ragen/BanditMultiPull-v0", response_format="plain")
     observation, info = env.reset(seed=7)
     observation, reward, terminated, truncated, info = env.step("Green")

@@ -76,6 +76,7 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
 
     ```python
     import gymnasium, ragen_envs
+
     env = gymnasium.make("ragen/FrozenLake-v0", split="test", response_format="plain")
     observation, info = env.reset(seed=0, options={"rollout": 3})
     observation, reward, terminated, truncated, info = env.step("Up || Left")

@@ -68,6 +68,7 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
 
     ```python
     import gymnasium, ragen_envs
+
     env = gymnasium.make("ragen/Sokoban-v0", split="test")
     observation, info = env.reset(seed=0)
     answer = "<think>The box is below me.</think><answer>Down || Down</answer>"

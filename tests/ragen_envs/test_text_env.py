@@ -309,8 +309,14 @@ def test_a_str_of_numpy_is_a_str():
     ("arguments", "message"),
     [
         ({"variant": "Count-v9"}, "variant 'Count-v9' is unknown; choose one of ['Count-v0']"),
-        ({"split": "dev"}, "split 'dev' is unknown; choose one of ['train', 'val', 'test', 'sealed']"),
-        ({"split": None}, "split None is unknown; choose one of ['train', 'val', 'test', 'sealed']"),
+        (
+            {"split": "dev"},
+            "split 'dev' is unknown; choose one of ['train', 'val', 'test', 'sealed']",
+        ),
+        (
+            {"split": None},
+            "split None is unknown; choose one of ['train', 'val', 'test', 'sealed']",
+        ),
         (
             {"response_format": "json"},
             "response_format 'json' is unknown; choose one of ['think', 'answer', 'plain']",

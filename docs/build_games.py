@@ -1,0 +1,113 @@
+"""Writes docs/games/: one page a game, from its docstring, its table of variants and its players.
+
+`python docs/build_games.py` writes, with `--check` it fails if a page is not what it would write.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ragen_bench.suites import make_env
+from ragen_bench.summary import baseline
+from ragen_envs.instances import HELD_OUT_SIZE
+from ragen_envs.registration import NAMESPACE, TABLE, env_class
+
+FOLDER = Path(__file__).parent / "games"
+_MADE_BY = "<!-- Written by docs/build_games.py; change the docstring in place of this page. -->"
+
+
+def pages() -> Iterator[tuple[Path, str]]:
+    """Yield the path and the text of every page."""
+    games: dict[str, list[str]] = {}
+    for name in TABLE:
+        games.setdefault(env_class(name).game, []).append(name)
+    for game, names in games.items():
+        yield FOLDER / f"{game}.md", _page(env_class(names[0]), names)
+
+
+def _page(game: Any, names: list[str]) -> str:
+    parts = [
+        f"# {_title(game)}",
+        _MADE_BY,
+        inspect.getdoc(game) or "",
+        "## Variants",
+        _variants(names),
+        "Success of the random player, 16 episodes on each of the 256 test instances, and expected "
+        "score of the best player on them:",
+        _players(names),
+        f"## The first observation of `{NAMESPACE}/{names[0]}`, test instance 0",
+        _block(_first(names[0])),
+    ]
+    if others := [name for name in names[1:] if _state(name) != _state(names[0])]:
+        parts.append("The first state of the other variants' test instance 0:")
+        parts += [f"`{NAMESPACE}/{name}`\n\n{_block(_state(name))}" for name in others]
+    return "\n\n".join(parts) + "\n"
+
+
+def _title(game: Any) -> str:
+    return str(game.game).replace("-", " ").capitalize()
+
+
+def _variants(names: list[str]) -> str:
+    rows = ["| id | | turns | actions a turn | actions | penalty |", "| --- " * 6 + "|"]
+    for name in names:
+        budget = env_class(name).variants[name].budget
+        cells = [
+            f"`{NAMESPACE}/{name}`",
+            TABLE[name].about,
+            budget.max_turns,
+            budget.max_actions_per_turn,
+            budget.max_actions,
+            f"{budget.penalty / 100:g}",
+        ]
+        rows.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(rows)
+
+
+def _players(names: list[str]) -> str:
+    rows = ["| id | random success | random score | best score |", "| --- " * 4 + "|"]
+    for name in names:
+        found = baseline("random", f"{NAMESPACE}/{name}", "test", HELD_OUT_SIZE)
+        low, high = (f"{100 * bound:.1f}" for bound in found["success_interval"])
+        rows.append(
+            f"| `{NAMESPACE}/{name}` | {100 * found['success']:.1f} % [{low}, {high}] | "
+            f"{found['score']:.3f} | {found['ceiling']:.3f} |"
+        )
+    return "\n".join(rows)
+
+
+def _first(name: str) -> str:
+    observation, _ = make_env(f"{NAMESPACE}/{name}", "test", "think").reset(seed=0)
+    return observation
+
+
+def _state(name: str) -> str:
+    env = make_env(f"{NAMESPACE}/{name}", "test", "think")
+    env.reset(seed=0)
+    return env.render() or ""
+
+
+def _block(text: str) -> str:
+    return f"```\n{text}\n```"
+
+
+def main() -> int:
+    """Write the pages, or compare them; return the exit code."""
+    check = "--check" in sys.argv[1:]
+    differing = 0
+    for path, text in pages():
+        same = path.is_file() and path.read_text(encoding="utf-8") == text
+        differing += not same
+        if not check:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="\n")
+        sys.stdout.write(f"{'same' if same else 'differs' if check else 'wrote'}  {path.name}\n")
+    return 1 if check and differing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+"""The docs' pages say what the code says."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from docs.build_games import pages
+from ragen_bench.cli.main import _parser
+from ragen_envs.registration import TABLE
+from ragen_envs.sealed import key_hash
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+def test_the_games_pages_are_those_of_the_docstrings():
+    written = dict(pages())
+    assert set(written) == set((DOCS / "games").iterdir())
+    for path, text in written.items():
+        assert path.read_text(encoding="utf-8") == text, f"run docs/build_games.py: {path.name}"
+    for name in TABLE:
+        assert sum(f"`ragen/{name}` |" in text for text in written.values()) == 1
+
+
+def code_blocks():
+    for page in ("splits.md", "environments.md", *(f"games/{p.name}" for p, _ in pages())):
+        text = (DOCS / page).read_text(encoding="utf-8")
+        for number, code in enumerate(re.findall(r"```python\n(.*?)```", text, re.DOTALL)):
+            yield pytest.param(code, id=f"{page}-{number}")
+
+
+@pytest.mark.parametrize("code", list(code_blocks()))
+def test_the_examples_run(code, tmp_path):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("RAGEN_SEALED")}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_stated_hash_is_the_one_computed():
+    import hashlib
+
+    prefix = re.search(
+        r"over the (\d+) bytes `(.*?)` and a zero byte", (DOCS / "splits.md").read_text()
+    )
+    stated = prefix[2].encode() + b"\0"
+    assert len(stated) == int(prefix[1])
+    key = "5" * 64
+    assert hashlib.sha256(stated + key.encode()).hexdigest() == key_hash(key)
+
+
+def test_every_command_is_in_the_docs():
+    (commands,) = [
+        action for action in _parser()._actions if action.choices and not action.option_strings
+    ]
+    pages_ = "".join(page.read_text(encoding="utf-8") for page in DOCS.glob("*.md"))
+    for command in commands.choices:
+        assert f"ragen-bench {command}" in pages_, command
