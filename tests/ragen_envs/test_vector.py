@@ -1,7 +1,11 @@
 """`TextVectorEnv` against Gymnasium's `SyncVectorEnv` and against environments stepped alone."""
 
+import contextlib
 import copy
+import io
 import pickle
+import re
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -18,6 +22,8 @@ from ragen_envs.protocol import RESPONSE_FORMATS
 from ragen_envs.vector import TextVectorEnv
 from tests.ragen_envs.support import IDS, make
 
+DOCS = Path(__file__).parents[2] / "docs" / "vector.md"
+EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
 MODES = list(AutoresetMode)
 SOKOBAN = "ragen/Sokoban-v0"
 
@@ -406,3 +412,14 @@ def test_wrappers_of_single_environments_go_with_mode_sync():
     _, _, _, truncations, infos = env.step(["x"] * 3)
     assert truncations.all()
     assert infos["turn"].tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize(("code", "printed"), EXAMPLES)
+def test_the_examples_of_the_docs(code, printed):
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        exec(code, {})
+    assert out.getvalue() == printed
+
+
+def test_there_are_two_examples():
+    assert len(EXAMPLES) == 2
