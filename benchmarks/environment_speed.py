@@ -7,27 +7,29 @@ What is counted is printed under the table; benchmarks/README.md says how to ins
 
 from __future__ import annotations
 
-import copy
-import importlib
 import platform
 import random
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from time import perf_counter
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import gymnasium
-from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv, generate_random_map
+from peers import Peer, check_peers, peers
+from steps import (
+    NUM_ENVS,
+    ROUNDS,
+    autoreset_rate,
+    best_rate,
+    changing_episodes,
+    step_rate,
+    vector_rate,
+)
 
 import ragen_envs
 
-ROUNDS = 7
-"""Rounds of a measurement, of which the fastest counts: other processes only ever slow one down."""
-EPISODES, PASSES = 128, 8
-"""Different episodes in a round of steps, and how often each is played in it."""
 TRAIN_RESETS, HELD_OUT_RESETS = 300, 4096
 PEER_ROUNDS, PEER_EPISODES, PEER_ACTIONS = 5, 40, 10
 IMPORTS = 9
@@ -51,8 +53,12 @@ NOTES = f"""\
 - The fastest round counts, of {ROUNDS} here and {PEER_ROUNDS} of the peers. A peer's rounds have
   the same seeds, as some rooms take far longer than others. Imports: the median of {IMPORTS}
   processes each.
-- Left out: upstream RAGEN, which cannot be installed here, and a vector class, which is not there
-  yet. GEM has no FrozenLake."""
+- The vector table has what `gymnasium.make_vec` gives: by default the suite's `TextVectorEnv`, and
+  Gymnasium's `SyncVectorEnv` with `vectorization_mode="sync"`, each of {NUM_ENVS} environments. A
+  step of a batch counts {NUM_ENVS}. Batches are reset together before a first episode ends, outside
+  of the time; in the column "autoreset" they run on, in mode NextStep, with one action for ever,
+  and the held-out resets are counted as steps and are in the time.
+- Left out: upstream RAGEN, which cannot be installed here. GEM has no FrozenLake."""
 
 
 class Rates(NamedTuple):
@@ -62,186 +68,6 @@ class Rates(NamedTuple):
     think: float | None = None
     generated: float | None = None
     held_out: float | None = None
-
-
-class Peer(Protocol):
-    """What a peer's game must offer to be measured."""
-
-    def reset(self, seed: int) -> str:
-        """Begin a new instance; return its text."""
-        ...
-
-    def valid_actions(self) -> list[Any]:
-        """Return what may be given to `step` and is not against the rules now."""
-        ...
-
-    def step(self, action: Any) -> tuple[str, bool]:
-        """Take one action; return the new text and whether the episode is over."""
-        ...
-
-
-class TextArenaSokoban:
-    """TextArena's Sokoban with the given size, in its version "-train" or "-raw"."""
-
-    def __init__(self, size: int, boxes: int, version: str = "-train") -> None:
-        textarena = importlib.import_module("textarena")
-        room = (size, size)
-        self.env = textarena.make(f"Sokoban-v0{version}", dim_room=room, num_boxes=boxes)
-
-    def reset(self, seed: int) -> str:
-        """Generate a room."""
-        self.env.reset(num_players=1, seed=seed)
-        return text_of(self.env)
-
-    def valid_actions(self) -> list[str]:
-        """Return the moves that no wall or box blocks."""
-        env = unwrapped(self.env)
-        return [f"[{name}]" for name in env.action_space if not env._would_collide_with_wall(name)]
-
-    def step(self, action: str) -> tuple[str, bool]:
-        """Move once."""
-        done, _ = self.env.step(action)
-        return text_of(self.env), done
-
-
-class TextArenaFrozenLake:
-    """TextArena's FrozenLake, 4x4, which does not slip, with random start and goal."""
-
-    def __init__(self, version: str = "-train") -> None:
-        textarena = importlib.import_module("textarena")
-        self.env = textarena.make(f"FrozenLake-v0-random{version}")
-
-    def reset(self, seed: int) -> str:
-        """Generate a lake."""
-        self.env.reset(num_players=1, seed=seed)
-        return text_of(self.env)
-
-    def valid_actions(self) -> list[str]:
-        """Return the steps that stay on the map."""
-        env = unwrapped(self.env)
-        inside, (y, x) = range(env.size), env.state.game_state["player_pos"]
-        moves = env.actions.items()
-        return [f"[{name}]" for name, (dy, dx) in moves if y + dy in inside and x + dx in inside]
-
-    def step(self, action: str) -> tuple[str, bool]:
-        """Take one step."""
-        done, _ = self.env.step(action)
-        return text_of(self.env), done
-
-
-def text_of(env: Any) -> str:
-    """Return what TextArena tells its one player now."""
-    _, told = env.get_observation()
-    return told if isinstance(told, str) else str(told[-1][1])
-
-
-def unwrapped(env: Any) -> Any:
-    """Return TextArena's game without its wrappers."""
-    while hasattr(env, "env"):
-        env = env.env
-    return env
-
-
-class GemSokoban:
-    """GEM's Sokoban with the given size."""
-
-    def __init__(self, size: int, boxes: int) -> None:
-        gem = importlib.import_module("gem")
-        self.env = gem.make("game:Sokoban-v0-easy", dim_room=(size, size), num_boxes=boxes)
-
-    def reset(self, seed: int) -> str:
-        """Generate a room."""
-        _, info = self.env.reset(seed=seed)
-        return str(info["suffix"])
-
-    def valid_actions(self) -> list[str]:
-        """Return the moves that no wall or box blocks."""
-        env, form = self.env, "\\boxed{{{}}}".format
-        return [form(name) for name in env.action_space if not env._would_collide_with_wall(name)]
-
-    def step(self, action: str) -> tuple[str, bool]:
-        """Move once."""
-        _, _, terminated, truncated, info = self.env.step(action)
-        return info["suffix"], terminated or truncated
-
-
-class GymnasiumFrozenLake:
-    """Gymnasium's FrozenLake-v1, 4x4 and slippery, whose text is its rendering in mode "ansi"."""
-
-    def __init__(self, wrapped: bool = True) -> None:
-        self.wrapped = wrapped
-
-    def reset(self, seed: int) -> str:
-        """Generate a map, and an environment for it."""
-        rows = generate_random_map(size=4, seed=seed)
-        self.env: gymnasium.Env[int, int] = (
-            gymnasium.make("FrozenLake-v1", desc=rows, render_mode="ansi")
-            if self.wrapped
-            else FrozenLakeEnv(desc=rows, render_mode="ansi")
-        )
-        self.env.reset(seed=seed)
-        return str(self.env.render())
-
-    def valid_actions(self) -> list[int]:
-        """Return all four: a step over the edge is within the rules."""
-        return list(range(4))
-
-    def step(self, action: int) -> tuple[str, bool]:
-        """Take one step and render."""
-        _, _, terminated, truncated, _ = self.env.step(action)
-        return str(self.env.render()), terminated or truncated
-
-
-def best_rate(measure: Callable[[int], tuple[int, float]], rounds: int = ROUNDS) -> float:
-    """Return the best count a second over the rounds; each returns its count and its seconds."""
-    return max(count / seconds for count, seconds in map(measure, range(rounds)))
-
-
-def changing_episodes(env_id: str) -> list[list[str]]:
-    """Return episodes of random actions, one a turn, that change the state if one can."""
-    return [list(_changing_actions(env_id, seed)) for seed in range(EPISODES)]
-
-
-def _changing_actions(env_id: str, seed: int) -> Iterator[str]:
-    env = gymnasium.make(env_id, split="test", response_format="plain").unwrapped
-    _, info = env.reset(seed=seed)
-    chance, over = random.Random(seed), False
-    while not over:
-        names = chance.sample(info["legal_actions"], len(info["legal_actions"]))
-        for name in names:
-            after = copy.deepcopy(env)
-            _, _, terminated, truncated, told = after.step(name)
-            if told["action_is_effective"]:
-                break
-        env, info, over = after, told, terminated or truncated
-        yield name
-
-
-def thought(name: str, episode: int, turn: int) -> str:
-    """Return an answer in ``think`` format that no other turn has."""
-    reasons = f"In game {episode} this is turn {turn}, and of all that I could do {name} is best."
-    return f"<think>{reasons}</think><answer>{name}</answer>"
-
-
-def step_rate(env_id: str, response_format: str, episodes: list[list[str]]) -> float:
-    """Return steps a second over the given episodes."""
-    env = gymnasium.make(env_id, split="test", response_format=response_format)
-    answers = [
-        [thought(name, i, turn) if response_format == "think" else name for turn, name in turns]
-        for i, turns in enumerate(map(enumerate, episodes))
-    ]
-
-    def measure(_: int) -> tuple[int, float]:
-        step, seconds = env.step, 0.0
-        for seed, turns in list(enumerate(answers)) * PASSES:
-            env.reset(seed=seed)
-            begin = perf_counter()
-            for answer in turns:
-                step(answer)
-            seconds += perf_counter() - begin
-        return PASSES * sum(map(len, answers)), seconds
-
-    return best_rate(measure)
 
 
 def reset_rate(env_id: str, split: str, resets: int) -> float:
@@ -256,23 +82,6 @@ def reset_rate(env_id: str, split: str, resets: int) -> float:
         return resets, perf_counter() - begin
 
     return best_rate(measure)
-
-
-def peers() -> dict[str, Peer]:
-    """Return the games to compare with."""
-    return {
-        "Gymnasium FrozenLake-v1": GymnasiumFrozenLake(),
-        "Gymnasium FrozenLake-v1, bare": GymnasiumFrozenLake(wrapped=False),
-        "TextArena FrozenLake": TextArenaFrozenLake(),
-        "TextArena FrozenLake, bare": TextArenaFrozenLake("-raw"),
-        "TextArena Sokoban 6x6/1": TextArenaSokoban(6, 1),
-        "TextArena Sokoban 6x6/1, bare": TextArenaSokoban(6, 1, "-raw"),
-        "TextArena Sokoban 8x8/2": TextArenaSokoban(8, 2),
-        "TextArena Sokoban 6x6/3, its own": TextArenaSokoban(6, 3),
-        "GEM Sokoban 6x6/1": GemSokoban(6, 1),
-        "GEM Sokoban 8x8/2": GemSokoban(8, 2),
-        "GEM Sokoban 6x6/2, its own": GemSokoban(6, 2),
-    }
 
 
 def own_rates(env_id: str) -> Rates:
@@ -338,6 +147,37 @@ def table(rates: dict[str, Rates]) -> str:
     return "\n".join(lines)
 
 
+def vector_rates(env_id: str) -> dict[str, tuple[float, float, float]]:
+    """Measure batches of one environment: steps with plain and think answers, with autoreset."""
+    episodes = changing_episodes(env_id)
+    return {
+        name: (
+            vector_rate(env_id, "plain", episodes, mode),
+            vector_rate(env_id, "think", episodes, mode),
+            autoreset_rate(env_id, mode),
+        )
+        for name, mode in (("TextVectorEnv", None), ("SyncVectorEnv", "sync"))
+    }
+
+
+def vector_lines(env_ids: tuple[str, ...]) -> list[str]:
+    """Return the Markdown table of batches, and the lines that set it beside the target."""
+    lines = [
+        f"| {NUM_ENVS} environments | step, plain | step, think | plain, autoreset |",
+        "| --- | ---: | ---: | ---: |",
+    ]
+    verdicts = []
+    for env_id in env_ids:
+        measured = vector_rates(env_id)
+        own, sync = measured["TextVectorEnv"], measured["SyncVectorEnv"]
+        for name, rates in measured.items():
+            lines.append(f"| {env_id}, {name} | {' | '.join(f'{r:,.0f}' for r in rates)} |")
+        ratios = [f"{a / b:.1f}x" for a, b in zip(own, sync, strict=True)]
+        lines.append(f"| {env_id}, ratio | {' | '.join(ratios)} |")
+        verdicts.append(verdict(f"{env_id} step in a batch, plain", own[0], 500_000, "/s"))
+    return [*lines, "", *verdicts]
+
+
 def verdict(what: str, measured: float, target: float, unit: str) -> str:
     """Return a line that sets a figure beside its least target."""
     mark = "reached" if measured >= target else "MISSED"
@@ -347,7 +187,7 @@ def verdict(what: str, measured: float, target: float, unit: str) -> str:
 def against_targets(rates: dict[str, Rates]) -> list[str]:
     """Return the lines that set the figures beside the targets."""
     lines = []
-    for name, peers, ratio in (
+    for name, others, ratio in (
         (
             "ragen/Sokoban-v0",
             ("TextArena Sokoban 6x6/1", "TextArena Sokoban 6x6/1, bare", "GEM Sokoban 6x6/1"),
@@ -361,7 +201,7 @@ def against_targets(rates: dict[str, Rates]) -> list[str]:
     ):
         lines.append(verdict(f"{name} step, plain", rates[name].plain or 0, 500_000, "/s"))
         lines.append(verdict(f"{name} step, think", rates[name].think or 0, 500_000, "/s"))
-        for peer in peers:
+        for peer in others:
             times = (rates[name].plain or 0) / (rates[peer].plain or 1)
             lines.append(verdict(f"{name} step over {peer}", times, ratio, "x"))
     for name, size, least, ratio in (
@@ -390,18 +230,6 @@ def import_lines() -> list[str]:
     ]
 
 
-def check_peers() -> None:
-    """Leave with one line if a peer is missing."""
-    for module in ("textarena", "gem"):
-        try:
-            importlib.import_module(module)
-        except ImportError as error:
-            sys.exit(
-                f"{module} cannot be imported ({error}); "
-                "install the peers with: pip install -r benchmarks/requirements.txt"
-            )
-
-
 def main() -> None:
     """Measure everything and print it."""
     check_peers()
@@ -411,6 +239,7 @@ def main() -> None:
     versions = ", ".join(f"{p} {version(p)}" for p in ("gymnasium", "textarena", "gem-llm"))
     print(f"Python {platform.python_version()}, {versions}; a second:\n")
     print(table(rates), *against_targets(rates), *import_lines(), sep="\n")
+    print("", *vector_lines(("ragen/Sokoban-v0", "ragen/FrozenLake-v0")), sep="\n")
     print(f"\nWhat was counted:\n\n{NOTES}")
 
 

@@ -1,0 +1,167 @@
+"""The nearest games of other packages, behind one small interface."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any, Protocol
+
+import gymnasium
+from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv, generate_random_map
+
+
+class Peer(Protocol):
+    """What a peer's game must offer to be measured."""
+
+    def reset(self, seed: int) -> str:
+        """Begin a new instance; return its text."""
+        ...
+
+    def valid_actions(self) -> list[Any]:
+        """Return what may be given to `step` and is not against the rules now."""
+        ...
+
+    def step(self, action: Any) -> tuple[str, bool]:
+        """Take one action; return the new text and whether the episode is over."""
+        ...
+
+
+class TextArenaSokoban:
+    """TextArena's Sokoban with the given size, in its version "-train" or "-raw"."""
+
+    def __init__(self, size: int, boxes: int, version: str = "-train") -> None:
+        textarena = importlib.import_module("textarena")
+        room = (size, size)
+        self.env = textarena.make(f"Sokoban-v0{version}", dim_room=room, num_boxes=boxes)
+
+    def reset(self, seed: int) -> str:
+        """Generate a room."""
+        self.env.reset(num_players=1, seed=seed)
+        return text_of(self.env)
+
+    def valid_actions(self) -> list[str]:
+        """Return the moves that no wall or box blocks."""
+        env = unwrapped(self.env)
+        return [f"[{name}]" for name in env.action_space if not env._would_collide_with_wall(name)]
+
+    def step(self, action: str) -> tuple[str, bool]:
+        """Move once."""
+        done, _ = self.env.step(action)
+        return text_of(self.env), done
+
+
+class TextArenaFrozenLake:
+    """TextArena's FrozenLake, 4x4, which does not slip, with random start and goal."""
+
+    def __init__(self, version: str = "-train") -> None:
+        textarena = importlib.import_module("textarena")
+        self.env = textarena.make(f"FrozenLake-v0-random{version}")
+
+    def reset(self, seed: int) -> str:
+        """Generate a lake."""
+        self.env.reset(num_players=1, seed=seed)
+        return text_of(self.env)
+
+    def valid_actions(self) -> list[str]:
+        """Return the steps that stay on the map."""
+        env = unwrapped(self.env)
+        inside, (y, x) = range(env.size), env.state.game_state["player_pos"]
+        moves = env.actions.items()
+        return [f"[{name}]" for name, (dy, dx) in moves if y + dy in inside and x + dx in inside]
+
+    def step(self, action: str) -> tuple[str, bool]:
+        """Take one step."""
+        done, _ = self.env.step(action)
+        return text_of(self.env), done
+
+
+def text_of(env: Any) -> str:
+    """Return what TextArena tells its one player now."""
+    _, told = env.get_observation()
+    return told if isinstance(told, str) else str(told[-1][1])
+
+
+def unwrapped(env: Any) -> Any:
+    """Return TextArena's game without its wrappers."""
+    while hasattr(env, "env"):
+        env = env.env
+    return env
+
+
+class GemSokoban:
+    """GEM's Sokoban with the given size."""
+
+    def __init__(self, size: int, boxes: int) -> None:
+        gem = importlib.import_module("gem")
+        self.env = gem.make("game:Sokoban-v0-easy", dim_room=(size, size), num_boxes=boxes)
+
+    def reset(self, seed: int) -> str:
+        """Generate a room."""
+        _, info = self.env.reset(seed=seed)
+        return str(info["suffix"])
+
+    def valid_actions(self) -> list[str]:
+        """Return the moves that no wall or box blocks."""
+        env, form = self.env, "\\boxed{{{}}}".format
+        return [form(name) for name in env.action_space if not env._would_collide_with_wall(name)]
+
+    def step(self, action: str) -> tuple[str, bool]:
+        """Move once."""
+        _, _, terminated, truncated, info = self.env.step(action)
+        return info["suffix"], terminated or truncated
+
+
+class GymnasiumFrozenLake:
+    """Gymnasium's FrozenLake-v1, 4x4 and slippery, whose text is its rendering in mode "ansi"."""
+
+    def __init__(self, wrapped: bool = True) -> None:
+        self.wrapped = wrapped
+
+    def reset(self, seed: int) -> str:
+        """Generate a map, and an environment for it."""
+        rows = generate_random_map(size=4, seed=seed)
+        self.env: gymnasium.Env[int, int] = (
+            gymnasium.make("FrozenLake-v1", desc=rows, render_mode="ansi")
+            if self.wrapped
+            else FrozenLakeEnv(desc=rows, render_mode="ansi")
+        )
+        self.env.reset(seed=seed)
+        return str(self.env.render())
+
+    def valid_actions(self) -> list[int]:
+        """Return all four: a step over the edge is within the rules."""
+        return list(range(4))
+
+    def step(self, action: int) -> tuple[str, bool]:
+        """Take one step and render."""
+        _, _, terminated, truncated, _ = self.env.step(action)
+        return str(self.env.render()), terminated or truncated
+
+
+def peers() -> dict[str, Peer]:
+    """Return the games to compare with."""
+    return {
+        "Gymnasium FrozenLake-v1": GymnasiumFrozenLake(),
+        "Gymnasium FrozenLake-v1, bare": GymnasiumFrozenLake(wrapped=False),
+        "TextArena FrozenLake": TextArenaFrozenLake(),
+        "TextArena FrozenLake, bare": TextArenaFrozenLake("-raw"),
+        "TextArena Sokoban 6x6/1": TextArenaSokoban(6, 1),
+        "TextArena Sokoban 6x6/1, bare": TextArenaSokoban(6, 1, "-raw"),
+        "TextArena Sokoban 8x8/2": TextArenaSokoban(8, 2),
+        "TextArena Sokoban 6x6/3, its own": TextArenaSokoban(6, 3),
+        "GEM Sokoban 6x6/1": GemSokoban(6, 1),
+        "GEM Sokoban 8x8/2": GemSokoban(8, 2),
+        "GEM Sokoban 6x6/2, its own": GemSokoban(6, 2),
+    }
+
+
+def check_peers() -> None:
+    """Leave with one line if a peer is missing."""
+    for module in ("textarena", "gem"):
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            sys.exit(
+                f"{module} cannot be imported ({error}); "
+                "install the peers with: pip install -r benchmarks/requirements.txt"
+            )
