@@ -45,7 +45,7 @@ def test_train_holds_so_many_test_instances(name):
 def test_gem_has_one_level_beyond_its_turns():
     env = GemText("game:Sokoban-v0-easy")
     beyond = {}
-    for seed in (*range(256), *range(TEST_FROM, TEST_FROM + 256)):
+    for seed in range(256):
         env.reset(seed=seed)
         moves = len(solution(xsb(env.game)))
         if moves > env.game.max_turns:
