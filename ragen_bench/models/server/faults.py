@@ -89,8 +89,8 @@ def _words(error: openai.APIStatusError, key: str) -> str:
 
 def _root(error: BaseException) -> str:
     """Return the innermost cause: the outer ones say "Connection error." for all of them."""
-    while error.__cause__ is not None:
-        error = error.__cause__
+    while cause := error.__cause__ or error.__context__:
+        error = cause
     return described(error)
 
 

@@ -40,9 +40,7 @@ def checked_url(url: str | None) -> str:
             messages and, with the command, into the record.
     """
     if not url:
-        raise UserError(
-            f"openai/NAME needs the server's --base-url (or OPENAI_BASE_URL), {_EXAMPLE}"
-        )
+        raise UserError(f"openai/NAME needs --base-url (or OPENAI_BASE_URL), {_EXAMPLE}")
     if any(mark in url for mark in "@?#"):  # looked for first: a broken URL may hold a secret too
         raise UserError(
             "the base URL carries a user name, a password or a query; leave them out, and put a "

@@ -1,0 +1,88 @@
+"""A real server: llama.cpp's, with the bundled model, in a process of its own.
+
+As a program: `llama.py GGUF PORT [KEY]`.
+"""
+
+import contextlib
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+from ragen_bench.models.bundled import _gguf_file
+
+NAME = "smollm2"
+CONTEXT = 1024
+
+
+@contextlib.contextmanager
+def running(key=""):
+    """Yield the base URL of a server that is ready."""
+    port = free_port()
+    command = [sys.executable, __file__, str(_gguf_file()), str(port), *([key] if key else [])]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}/v1"
+    try:
+        wait_until_ready(url, process)
+        yield url
+    finally:
+        process.kill()
+        process.wait()
+
+
+def free_port():
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        return bound.getsockname()[1]
+
+
+def wait_until_ready(url, process):
+    deadline = time.monotonic() + 120
+    while process.poll() is None and time.monotonic() < deadline:
+        try:
+            with urllib.request.urlopen(f"{url}/models", timeout=60):
+                return
+        except urllib.error.HTTPError as error:
+            if error.code == 401:  # it is there and wants its key
+                return
+        except OSError:
+            pass
+        time.sleep(0.05)
+    raise RuntimeError(f"no server at {url}")
+
+
+def post(url, body):
+    """Return a reply of the server, asked without the client under test."""
+    request = urllib.request.Request(
+        f"{url}/chat/completions", json.dumps(body).encode(), {"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(request, timeout=60) as reply:
+        return json.load(reply)
+
+
+def serve(gguf, port, key=""):
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.model.path = gguf
+    params.model_alias = {NAME}
+    params.port = int(port)
+    params.api_keys = [key] if key else []
+    params.n_ctx = CONTEXT
+    # One request after the other, none with a part of another's cache: the same every time. And
+    # one thread, since several wait for each other by spinning, for long on busy cores.
+    params.n_parallel = 1
+    params.cache_prompt = False
+    params.warmup = False
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
+    server = xllamacpp.Server(params)
+    signal.pause()
+    del server
+
+
+if __name__ == "__main__":
+    serve(*sys.argv[1:])
