@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Mapping
+from functools import cache
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from ragen_envs.budget import Budget
@@ -134,6 +135,7 @@ class Game(Generic[V, I]):
         return held_out[seed % HELD_OUT_SIZE]
 
     @classmethod
+    @cache
     def shipped(cls, name: str, split: Split) -> tuple[I, ...]:
         """Return the held-out instances of a variant, in the order of their seeds.
 

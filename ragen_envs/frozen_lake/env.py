@@ -17,6 +17,8 @@ from ragen_envs.text_env import TextEnv
 
 EXAMPLE = "ACTION || ACTION"
 GOAL_POINTS = 100
+_FIRST_SLIPS = 20
+"""Slips that are rolled when an episode begins; more take twice the time, and few need them."""
 
 
 @dataclass(frozen=True)
@@ -125,15 +127,25 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
         self._neighbours = instance.neighbours
         self._board = Board(instance, self.variant.vocabulary)
         self._text = ""
-        slip = self.variant.slip
-        rolls = self._dynamics().rolls(slip.total, self.budget.max_actions)
-        self._turns_aside = [slip.turns[roll] for roll in rolls]
+        self._turns_aside = self._slips(min(_FIRST_SLIPS, self.budget.max_actions))
         self._taken = 0
         return self._actions
 
+    def _slips(self, count: int) -> list[int]:
+        """Return by how many quarter turns the first actions of this rollout slip."""
+        slip = self.variant.slip
+        turns = slip.turns
+        return [turns[roll] for roll in self._dynamics().rolls(slip.total, count)]
+
     def _apply(self, action: int) -> tuple[int, bool]:
-        player = self._neighbours[self._player][(action + self._turns_aside[self._taken]) & 3]
-        self._taken += 1
+        taken = self._taken
+        try:
+            aside = self._turns_aside[taken]
+        except IndexError:
+            self._turns_aside = self._slips(self.budget.max_actions)
+            aside = self._turns_aside[taken]
+        self._taken = taken + 1
+        player = self._neighbours[self._player][(action + aside) & 3]
         changed = player != self._player
         if changed:
             self._player = player

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from ragen_envs.budget import Budget
 from ragen_envs.frozen_lake.rules import ACTIONS, Lake, Slip
@@ -33,6 +33,20 @@ class Vocabulary:
             + self.player_on_goal
         )
 
+    @cached_property
+    def table(self) -> dict[int, int]:
+        """The translation from a lake's letters."""
+        return str.maketrans("SFHG", f"{self.frozen}{self.frozen}{self.hole}{self.goal}")
+
+    @cached_property
+    def with_player(self) -> dict[str, str]:
+        """What each square shows when the player stands on it, by what it shows else."""
+        return {
+            self.frozen: self.player,
+            self.hole: self.player_in_hole,
+            self.goal: self.player_on_goal,
+        }
+
 
 CLASSIC = Vocabulary("P", "_", "O", "G", "X", "√")
 """RAGEN's symbols (arXiv 2504.20073, appendix)."""
@@ -60,30 +74,26 @@ class Board:
     """Draws the states of one lake."""
 
     def __init__(self, lake: Lake, vocabulary: Vocabulary) -> None:
-        v = vocabulary
-        letters: dict[str, str | int | None] = {
-            "S": v.frozen,
-            "F": v.frozen,
-            "H": v.hole,
-            "G": v.goal,
-        }
-        self._empty = lake.map.translate(str.maketrans(letters))
-        self._names = place_names(len(lake.map), lake.stride)
-        self._player = {v.frozen: v.player, v.hole: v.player_in_hole, v.goal: v.player_on_goal}
-        self._goal, self._hole = lake.map.index("G"), v.hole
+        self._lake = lake
+        self._empty = lake.map.translate(vocabulary.table)
+        self._player = vocabulary.with_player
 
     def draw(self, player: int) -> str:
         """Return the grid."""
         empty = self._empty
-        return empty[:player] + self._player[empty[player]] + empty[player + 1 :]
+        return f"{empty[:player]}{self._player[empty[player]]}{empty[player + 1 :]}"
 
     def coordinates(self, player: int) -> str:
         """Return a line that names the squares of the player, the goal and the holes."""
-        you = self._names[player]
-        return f"(row, column) from the top left, counted from 0: you {you}; {self._others}"
+        lake = self._lake
+        you = place_names(len(lake.map), lake.stride)[player]
+        others = _places(lake.map, lake.stride)
+        return f"(row, column) from the top left, counted from 0: you {you}; {others}"
 
-    @cached_property
-    def _others(self) -> str:
-        squares = zip(self._names, self._empty, strict=True)
-        holes = " ".join([name for name, symbol in squares if symbol == self._hole])
-        return f"goal {self._names[self._goal]}; holes {holes or 'none'}."
+
+@lru_cache(maxsize=4096)
+def _places(lake: str, stride: int) -> str:
+    """Return the end of the line, which names what never moves."""
+    names = place_names(len(lake), stride)
+    holes = " ".join([names[square] for square, letter in enumerate(lake) if letter == "H"])
+    return f"goal {names[lake.index('G')]}; holes {holes or 'none'}."

@@ -90,16 +90,23 @@ class Board:
         self._replaced = box_on_target != v.box_on_target
         self._box_on_target = v.box_on_target
         self._box_codes = v.box.encode()[0], box_on_target.encode()[0]
-        self._player_codes = v.player.encode()[0], v.player_on_target.encode()[0]
         self._empty = bytearray(level.room.translate(v.table).encode("ascii"))
         self._targets = level.targets
+        self._players = v.player, v.player_on_target
+        self._boxes, self._without_player = -1, ""
         self._names = place_names(len(level.xsb), level.stride)
 
     def draw(self, player: int, boxes: int) -> str:
         """Return the grid."""
+        if boxes != self._boxes:  # most moves push nothing
+            self._boxes, self._without_player = boxes, self._with(boxes)
+        grid = self._without_player
+        symbol = self._players[self._targets >> player & 1]
+        return f"{grid[:player]}{symbol}{grid[player + 1 :]}"
+
+    def _with(self, boxes: int) -> str:
         targets = self._targets
         squares = self._empty.copy()
-        squares[player] = self._player_codes[targets >> player & 1]
         left = boxes
         while left:
             square = left.bit_length() - 1

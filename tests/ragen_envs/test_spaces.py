@@ -31,7 +31,7 @@ texts = st.text(st.characters(exclude_categories=()), max_size=12)
 
 @given(st.lists(st.tuples(st.integers(0, 2), texts), max_size=12))
 def test_what_is_read_is_what_was_written_last(writes):
-    expected = ["", "x" * 12, "\0"]
+    expected = ["", "x" * 12, "\0\ud800"]
     for i, text in enumerate(expected):
         write_to_shared_memory(SPACE, i, text, MEMORY)
     view = read_from_shared_memory(SPACE, MEMORY, n=3)

@@ -128,6 +128,18 @@ def test_it_does_what_the_sync_vector_env_does(id_, mode, form, split, play):
     assert [g.random() for g in ours.np_random] == [g.random() for g in reference.np_random]
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("id_", ["ragen/Sokoban-v0", "ragen/FrozenLake-v0"])
+def test_environments_that_end_at_different_times(id_, mode):
+    kwargs = {"split": "val", "response_format": "plain"}
+    moves = [["Up || Up || Up || Up || Up", "x", "Up || Up || Up", "Down"]] * 30
+    told, _ = replay(vector(id_, 4, mode, **kwargs), mode, (3, 1), moves)
+    expected, _ = replay(sync(id_, 4, mode, **kwargs), mode, (3, 1), moves)
+    assert_same(tuple(told), tuple(expected))
+    counts = {int((got[2] | got[3]).sum()) for got in told if len(got) == 5}
+    assert counts & {1, 2, 3}
+
+
 @pytest.mark.parametrize("id_", IDS)
 def test_each_text_is_that_of_its_own_environment(id_):
     env = vector(id_, 5, AutoresetMode.DISABLED, split="val", response_format="plain")
