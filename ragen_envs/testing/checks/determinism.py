@@ -85,9 +85,10 @@ def check_seeds_matter(subject: Subject) -> None:
     if len(known) == 1:
         fail(
             f"the seeds {list(subject.seeds)} all give the same instance",
-            "reset does not use its seed, as when the level is drawn in __init__.",
-            "draw the instance in reset from self.np_random. If there is one instance only, "
-            "leave this check out: skip=('seeds_matter',).",
+            "reset does not use its seed, as when the level is drawn in __init__; or there is one "
+            "instance only.",
+            "draw the instance in reset from self.np_random. Where one instance is meant, leave "
+            "this check out: skip=('seeds_matter',).",
         )
 
 

@@ -13,6 +13,7 @@ from ragen_envs.testing.failure import CheckSkipped, EnvironmentRaised, check, f
 from ragen_envs.testing.play import LONGEST, finish, record, turns_of
 from ragen_envs.testing.player import Player, Step, Trajectory
 from ragen_envs.testing.subject import Subject
+from ragen_envs.testing.survivor import outlast
 
 _ACCIDENTS = (AttributeError, TypeError, NameError, LookupError)
 """Errors that come from state that is not there, whatever their text says."""
@@ -118,8 +119,8 @@ def check_episode_ends(subject: Subject) -> None:
         limit = turns_of(subject, player.env)
     if limit is None:
         lacks("max_turns", "nothing says in how many turns an episode ends")
-    for episode in _episodes(subject):
-        if not episode.steps[-1].ended:
+    for episode in (*_episodes(subject), outlast(subject, subject.seeds[0], limit)):
+        if len(episode.answers) == limit and not episode.steps[-1].ended:
             fail(
                 f"seed {episode.seed}: no end after {limit} turns, the last answer being "
                 f"{episode.answers[-1]!r}",
