@@ -12,15 +12,14 @@ def canonical_grid(grid: str, blank: str | None = None) -> bytes:
 
     Args:
         grid: rows of equal length joined by line ends.
-        blank: a symbol whose outer rows and columns carry no meaning; the grid is cropped to what
-            is left, so that translations are equal too.
+        blank: a symbol that the grid is `cropped` of, so that translations are equal too.
 
     Returns:
         The least of the images, ASCII, with its height and width in front.
     """
     rows = grid.split("\n")
     if blank is not None:
-        rows = _cropped(rows, blank)
+        rows = cropped(rows, blank)
     height, width = len(rows), len(rows[0])
     cells = "".join(rows)
     # Of an oblong only the images that lie the long way round can be the least.
@@ -29,7 +28,8 @@ def canonical_grid(grid: str, blank: str | None = None) -> bytes:
     return f"{max(height, width)}x{min(height, width)}:{least}".encode()
 
 
-def _cropped(rows: list[str], blank: str) -> list[str]:
+def cropped(rows: list[str], blank: str) -> list[str]:
+    """Return what is left of a grid's rows without the outer ones and columns of a symbol."""
     kept = [i for i, row in enumerate(rows) if row.strip(blank)]
     if not kept:
         return [blank]

@@ -31,10 +31,10 @@ class Bitboard:
         self.height, self.width, self.boxes = height, width, boxes
         self.cells = n = height * width
         self.weights = [n ** (i + 1) for i in range(boxes)]
-        self._all_cells = (1 << n) - 1
+        all_cells = (1 << n) - 1
         first_column = sum(1 << width * y for y in range(height))
-        self._not_first_column = self._all_cells & ~first_column
-        self._not_last_column = self._all_cells & ~(first_column << width - 1)
+        self._not_first_column = all_cells & ~first_column
+        self._not_last_column = all_cells & ~(first_column << width - 1)
         self._everywhere = sum(1 << n * block for block in range(n**boxes))
         self._free = self._where_nothing_overlaps()
         self._one_box_at_0 = [self._box_at_0(i) for i in range(boxes)]
@@ -72,15 +72,13 @@ class Bitboard:
             layer = before ^ (before & seen)  # three times as fast as before & ~seen
             seen |= layer
 
-    def neighbours(self, cells: CellSet) -> tuple[CellSet, CellSet, CellSet, CellSet]:
-        """Return the cells below, above, right of and left of the given ones."""
-        width = self.width
-        return (
-            (cells << width) & self._all_cells,
-            cells >> width,
-            (cells & self._not_last_column) << 1,
-            (cells & self._not_first_column) >> 1,
-        )
+    def ends_of_lines(self, cells: CellSet) -> CellSet:
+        """Return those of the cells from which a straight line of two more of them leads away."""
+        width, inner = self.width, self._not_last_column
+        below, right = cells & cells << width, cells & (cells & inner) << 1
+        # A cell below another is a pair; so a pair below a pair is a line of three.
+        down, across = below & below << width, right & (right & inner) << 1
+        return down | down >> 2 * width | across | across >> 2
 
     def grown(self, cells: CellSet) -> CellSet:
         """Return the cells and all beside them; perhaps some beyond the last row too."""

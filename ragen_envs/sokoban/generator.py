@@ -59,18 +59,19 @@ class Generator:
 
         That is the wished distance, else the next longer one that occurs, else the next shorter.
         """
-        too_easy = board.with_box_on(_one_push_away(board, tuple(targets)))
-        starts: list[StateSet] = []
+        too_easy = _too_easy(board, tuple(targets))
+        shorter = None
         for length, layer in enumerate(board.layers(floor, targets)):
-            starts.append(layer ^ (layer & too_easy))
-            if length >= wished and starts[length]:
-                return starts[length], length
+            if length < _SHORTEST:
+                continue
+            starts = layer ^ (layer & too_easy)
+            if starts:
+                if length >= wished:
+                    return starts, length
+                shorter = starts, length
             if length == self.max_length:
                 break
-        for length in range(len(starts) - 1, _SHORTEST - 1, -1):
-            if starts[length]:
-                return starts[length], length
-        return None
+        return shorter
 
 
 def _room(stream: Stream, board: Bitboard) -> CellSet:
@@ -92,12 +93,10 @@ def _targets(stream: Stream, board: Bitboard, floor: CellSet) -> list[int]:
 
     Only cells count from which a box can be pulled, with a straight line of two floor cells beside.
     """
-    candidates = 0
     targets: list[int] = []
     if floor.bit_count() * 2 < board.cells:
         return targets
-    for i, beside in enumerate(board.neighbours(floor)):
-        candidates |= floor & board.neighbours(floor & beside)[i]
+    candidates = board.ends_of_lines(floor)
     if candidates.bit_count() < board.boxes:
         return targets
     for _ in range(board.boxes):
@@ -108,19 +107,20 @@ def _targets(stream: Stream, board: Bitboard, floor: CellSet) -> list[int]:
 
 
 @lru_cache(maxsize=1024)
-def _one_push_away(board: Bitboard, targets: tuple[int, ...]) -> list[int]:
-    """Return the cells where no box may start, so that at least two pushes are needed.
+def _too_easy(board: Bitboard, targets: tuple[int, ...]) -> StateSet:
+    """Return the states from which a level may not start, so that at least two pushes are needed.
 
     With several boxes it is enough that none starts on a target: each needs a push of its own.
     """
     if board.boxes > 1:
-        return list(targets)
+        return board.with_box_on(targets)
     ty, tx = divmod(targets[0], board.width)
-    return [
+    near = [
         cell
         for cell in range(board.cells)
         if abs(cell // board.width - ty) + abs(cell % board.width - tx) <= 1
     ]
+    return board.with_box_on(near)
 
 
 def _xsb(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ragen_envs.instances import content_hash, partition_of
-from ragen_envs.symmetry import canonical_grid
+from ragen_envs.symmetry import canonical_grid, cropped
 
 ACTIONS = ("Up", "Down", "Left", "Right")
 GAME = "sokoban"
@@ -71,7 +71,7 @@ class Level:
     @cached_property
     def digest(self) -> str:
         """The content hash, equal for the level's rotations, reflections and translations."""
-        return content_hash(GAME, canonical_grid(self.xsb, blank="#"))
+        return content_hash(GAME, canonical_grid(self._within_walls))
 
     @property
     def part(self) -> str:
@@ -80,12 +80,17 @@ class Level:
         It is decided by walls and targets, which play does not change: levels of different parts
         have no state in common.
         """
-        return partition_of(content_hash(f"{GAME} room", canonical_grid(self.room, blank="#")))
+        room = self._within_walls.translate(_WITHOUT_PIECES)
+        return partition_of(content_hash(f"{GAME} room", canonical_grid(room)))
 
     @cached_property
     def room(self) -> str:
         """The level without its player and boxes."""
         return self.xsb.translate(_WITHOUT_PIECES)
+
+    @cached_property
+    def _within_walls(self) -> str:
+        return "\n".join(cropped(self.xsb.split("\n"), "#"))
 
     def _squares(self, digits: bytes) -> int:
         # Read as a binary number, backwards, since the first square is the lowest bit.

@@ -108,13 +108,14 @@ def test_states_are_numbered_and_named_alike(height, width, boxes, seed):
 
 
 @given(st.integers(1, 5), st.integers(1, 5), st.integers(0, 2**25 - 1))
-def test_neighbours_by_coordinates(height, width, bits):
+def test_ends_of_lines_by_coordinates(height, width, bits):
     board = bitboard(height, width, 1)
     cells = {divmod(i, width) for i in range(height * width) if bits >> i & 1}
-    number = sum(1 << y * width + x for y, x in cells)
-    for found, (dy, dx) in zip(
-        board.neighbours(number), ((1, 0), (-1, 0), (0, 1), (0, -1)), strict=True
-    ):
-        moved = {(y + dy, x + dx) for y, x in cells}
-        expected = {(y, x) for y, x in moved if 0 <= y < height and 0 <= x < width}
-        assert {divmod(i, width) for i in range(height * width) if found >> i & 1} == expected
+    found = board.ends_of_lines(sum(1 << y * width + x for y, x in cells))
+    expected = {
+        (y, x)
+        for y, x in cells
+        for dy, dx in ((1, 0), (-1, 0), (0, 1), (0, -1))
+        if {(y + dy, x + dx), (y + 2 * dy, x + 2 * dx)} <= cells
+    }
+    assert {divmod(i, width) for i in range(found.bit_length()) if found >> i & 1} == expected
