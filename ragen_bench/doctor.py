@@ -11,7 +11,7 @@ from ragen_bench.audit.oracle import ceiling_problem, play_oracle
 from ragen_bench.errors import UserError
 from ragen_bench.evaluation import Evaluation
 from ragen_bench.models import Model, resolve
-from ragen_bench.models.base import Completion, Request, Sampling
+from ragen_bench.models.base import Completion, Request, Sampling, ask_all
 from ragen_bench.prompt import conversation
 from ragen_bench.suites import make_env
 from ragen_envs.protocol import ActionReader, Parsed
@@ -73,7 +73,7 @@ def _model_findings(model: Model, evaluation: Evaluation, questions: int) -> Ite
     yield Finding("is there", "ok", model.probe())
     requests = _requests(evaluation, questions)
     start = time.perf_counter()
-    completions = _asked(model, requests, evaluation.sampling)
+    completions = ask_all(model, requests, evaluation.sampling)
     seconds = time.perf_counter() - start
     yield _answers(completions)
     yield _form(requests, completions, evaluation)
@@ -112,14 +112,6 @@ def _requests(evaluation: Evaluation, questions: int) -> list[Request]:
     return requests
 
 
-def _asked(model: Model, requests: Sequence[Request], sampling: Sampling) -> list[Completion]:
-    """Return the completions, asked for in groups of the size that the model likes."""
-    completions: list[Completion] = []
-    for start in range(0, len(requests), model.batch_size):
-        completions += model.complete(requests[start : start + model.batch_size], sampling)
-    return completions
-
-
 def _answers(completions: Sequence[Completion]) -> Finding:
     empty = sum(not completion.text.strip() for completion in completions)
     said = f"{len(completions) - empty} of {len(completions)} questions"
@@ -153,11 +145,7 @@ def _read(request: Request, completion: Completion, evaluation: Evaluation) -> P
 
 def _stops(completions: Sequence[Completion], sampling: Sampling) -> Finding:
     """Count the answers that the token limit cut."""
-    cut = sum(
-        completion.completion_tokens >= sampling.max_tokens
-        and not completion.text.endswith(sampling.stop)
-        for completion in completions
-    )
+    cut = sum(completion.finish == "length" for completion in completions)
     said = f"{len(completions) - cut} of {len(completions)} answers ended before the limit"
     if 2 * cut <= len(completions):
         return Finding("stops", "ok", said)
@@ -175,7 +163,7 @@ def _limit(
         return Finding("limit", "ok", "not looked at: it counts no tokens")
     few = Sampling(sampling.temperature, _FEW_TOKENS, sampling.stop, sampling.seed)
     most = max(completion.completion_tokens for completion in completions)
-    short = model.complete(requests[:1], few)[0].completion_tokens
+    short = ask_all(model, requests[:1], few)[0].completion_tokens
     for found, allowed in ((most, sampling.max_tokens), (short, _FEW_TOKENS)):
         if found > allowed:
             return Finding("limit", "FAIL", f"an answer took {found} tokens of {allowed} allowed")
@@ -188,7 +176,7 @@ def _repeats(
     completions: Sequence[Completion],
     sampling: Sampling,
 ) -> Finding:
-    again = _asked(model, requests, sampling)
+    again = ask_all(model, requests, sampling)
     differ = sum(a.text != b.text for a, b in zip(completions, again, strict=True))
     if not differ:
         return Finding("repeats", "ok", "asked again, it answers the same")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import platform
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from ragen_bench.episode import Task
 from ragen_bench.models import Model, Sampling, ServerOptions
-from ragen_bench.prompt import prompt_hash
+from ragen_bench.prompt import History, prompt_hash
 from ragen_bench.records import SCHEMA, Key, Record, RunDirectory, key_of, open_run
-from ragen_bench.runner import Task, chunks, play, tasks_of
-from ragen_bench.specification import spec_hash
+from ragen_bench.runner import Played, chunks, play, tasks_of
+from ragen_bench.specification import spec_hash, suite_hash
+from ragen_bench.suites import SUITES
 from ragen_envs.instances import Split
 from ragen_envs.protocol import STOP, ResponseFormat
 from ragen_envs.sealed import open_key
@@ -35,6 +36,8 @@ class Evaluation:
         seed: decides the sampling and the rollouts' noise.
         temperature: 0 for greedy answers.
         max_tokens: tokens in one answer at most.
+        history: past turns that the model is shown; None for all.
+        constrain: whether the engine lets only answers in form pass.
         command: how the run was started, for the record.
         server: how the model's server is reached, if it has one; it is not recorded.
     """
@@ -48,13 +51,15 @@ class Evaluation:
     seed: int
     temperature: float
     max_tokens: int
+    history: History = None
+    constrain: bool = False
     command: str = ""
     server: ServerOptions | None = None
 
     @property
     def sampling(self) -> Sampling:
         """How answers are sampled."""
-        return Sampling(self.temperature, self.max_tokens, STOP, self.seed)
+        return Sampling(self.temperature, self.max_tokens, STOP, self.seed, self.constrain)
 
     def config(self, model: Model) -> Record:
         """Return the content of run.json; of a sealed split's key it holds the hash alone.
@@ -62,12 +67,21 @@ class Evaluation:
         Raises:
             SealedKeyError: if the split is sealed and there is no key.
         """
+        envs = {
+            env: (count, spec_hash(env, self.split, self.response_format))
+            for env, count in self.instances.items()
+        }
+        # Where answers do not depend on what else is in flight, a run may go on with more slots.
+        slots = model.slots if model.group_size > 1 else 1
         return {
             "schema": SCHEMA,
             "model": self.model,
             "model_identity": model.identity(),
-            "batch_size": model.batch_size,
+            "slots": slots,
+            "group_size": model.group_size,
             "suite": self.suite,
+            "suite_version": SUITES[self.suite].version if self.suite else 0,
+            "suite_hash": suite_hash(envs, self.max_tokens),
             "split": self.split,
             **({"sealed_key_hash": open_key()} if self.split == "sealed" else {}),
             "samples": self.samples,
@@ -75,14 +89,12 @@ class Evaluation:
             "temperature": self.temperature,
             "max_tokens": self.max_tokens,
             "response_format": self.response_format,
-            "prompt_hash": prompt_hash(self.response_format),
+            "history": self.history,
+            "constrained": self.constrain,
+            "prompt_hash": prompt_hash(self.response_format, self.history),
             "envs": [
-                {
-                    "id": env,
-                    "instances": count,
-                    "spec_hash": spec_hash(env, self.split, self.response_format),
-                }
-                for env, count in self.instances.items()
+                {"id": env, "instances": count, "spec_hash": spec}
+                for env, (count, spec) in envs.items()
             ],
             "versions": _versions(),
             "command": self.command,
@@ -106,15 +118,15 @@ def evaluate(
         evaluation: what to evaluate.
         model: the model of `evaluation.model`.
         path: the run directory; one that holds a part of this run is completed.
-        progress: called after each turn with the number of recorded episodes, the answers given
-            by this process, and the environment that is played.
+        progress: called as answers and episodes come with the number of recorded episodes, the
+            answers given to this process, and the environment of the latest episode.
         say: called with a line for the user.
 
     Returns:
-        The directory, complete and still locked.
+        The directory, still locked; complete but for the episodes that a server left unfinished.
 
     Raises:
-        UserError: if the directory holds something else.
+        UserError: if the directory holds something else, or the model cannot answer.
     """
     run = open_run(path, evaluation.config(model))
     try:
@@ -123,40 +135,71 @@ def evaluate(
         recorded = {key_of(episode) for episode in run.episodes()}
         if recorded:
             say(f"Resuming {path}: {len(recorded)} episodes are there already.")
-        progress(len(recorded), 0, "")
-        answers = 0
-        for group in _missing(evaluation, model, recorded):
-            start = time.perf_counter()
-
-            def on_turn(count: int, env: str = group[0].env) -> None:
-                nonlocal answers
-                answers += count
-                progress(len(recorded), answers, env)
-
-            episodes = play(group, model, evaluation.sampling, evaluation.response_format, on_turn)
-            elapsed = time.perf_counter() - start
-            new = [episode for episode in episodes if key_of(episode) not in recorded]
-            run.append(new, {"seconds": _shares(group, elapsed)})
-            recorded.update(map(key_of, new))
-            progress(len(recorded), answers, group[-1].env)
+        _complete(run, evaluation, model, recorded, progress)
+        run.finish(map(_key, evaluation.tasks()))
     except BaseException:
         run.unlock()
         raise
     return run
 
 
+def _complete(
+    run: RunDirectory,
+    evaluation: Evaluation,
+    model: Model,
+    recorded: set[Key],
+    progress: Callable[[int, int, str], None],
+) -> None:
+    """Play and record what is missing."""
+    answers, env = 0, ""
+
+    def on_answers(count: int) -> None:
+        nonlocal answers
+        answers += count
+        progress(len(recorded), answers, env)
+
+    progress(len(recorded), answers, env)
+    for tasks in _missing(evaluation, model, recorded):
+        for played in play(
+            tasks,
+            model,
+            evaluation.sampling,
+            evaluation.response_format,
+            evaluation.history,
+            on_answers,
+        ):
+            env = played.task.env
+            _keep(run, played, recorded)
+            progress(len(recorded), answers, env)
+
+
 def _missing(evaluation: Evaluation, model: Model, recorded: set[Key]) -> Iterator[list[Task]]:
-    """Yield the groups of which at least one episode is not recorded."""
-    for group in chunks(evaluation.tasks(), model.batch_size):
-        if any((t.env, t.split, t.index, t.sample) not in recorded for t in group):
+    """Yield what is to be played: all at once, or the groups of which an episode is missing.
+
+    A group is replayed whole, since its answers may depend on which others shared a batch.
+    """
+    tasks = evaluation.tasks()
+    if model.group_size == 1:
+        yield [task for task in tasks if _key(task) not in recorded]
+        return
+    for group in chunks(tasks, model.group_size):
+        if any(_key(task) not in recorded for task in group):
             yield list(group)
 
 
-def _shares(group: list[Task], elapsed: float) -> dict[str, float]:
-    shares: dict[str, float] = {}
-    for task in group:
-        shares[task.env] = shares.get(task.env, 0.0) + elapsed / len(group)
-    return {env: round(seconds, 4) for env, seconds in shares.items()}
+def _keep(run: RunDirectory, played: Played, recorded: set[Key]) -> None:
+    """Record an episode unless it is there already, as in a group that is replayed."""
+    key = _key(played.task)
+    run.append_timing(played.task.env, played.seconds, played.elapsed)
+    if played.record is None:
+        run.append_fault(key, played.fault)
+    elif key not in recorded:
+        run.append(played.record)
+        recorded.add(key)
+
+
+def _key(task: Task) -> Key:
+    return task.env, task.split, task.index, task.sample
 
 
 def _versions() -> dict[str, str]:

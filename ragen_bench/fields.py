@@ -23,14 +23,18 @@ _LARGEST = 1e15
 RUN: Fields = {
     "model": "a text",
     "model_identity": "an object",
-    "batch_size": "a whole number",
+    "slots": "a whole number",
+    "group_size": "a whole number",
     "suite": "a text",
+    "suite_version": "a whole number",
+    "suite_hash": "a text",
     "split": "a text",
     "samples": "a whole number",
     "seed": "a whole number",
     "temperature": "a number",
     "max_tokens": "a whole number",
     "response_format": "a text",
+    "constrained": "true or false",
     "prompt_hash": "a text",
     "envs": "a list",
     "versions": "an object",
@@ -52,13 +56,23 @@ EPISODE: Fields = {
 _TURN: Fields = {
     "observation": "a text",
     "answer": "a text",
+    "reasoning": "a text",
     "actions": "a list",
     "reward": "a number",
     "format_is_valid": "true or false",
     "action_is_valid": "true or false",
     "answer_is_example": "true or false",
+    "finish": "a text",
     "prompt_tokens": "a whole number",
     "completion_tokens": "a whole number",
+}
+_TIMING: Fields = {"env": "a text", "seconds": "a number", "elapsed": "a number"}
+_FAULT: Fields = {
+    "env": "a text",
+    "split": "a text",
+    "index": "a whole number",
+    "sample": "a whole number",
+    "reason": "a text",
 }
 
 
@@ -81,14 +95,21 @@ def run_problem(config: dict[str, Any]) -> str | None:
 
 def episode_problem(episode: dict[str, Any]) -> str | None:
     """Return what is wrong with the fields of a recorded episode, or None."""
-    return _problem(episode, EPISODE) or _items_problem(episode["turns"], _TURN, "turn")
+    found = _problem(episode, EPISODE)
+    # The first prompt may leave no room for an answer already.
+    if found or (episode["outcome"] == "context_overflow" and not episode["turns"]):
+        return found
+    return _items_problem(episode["turns"], _TURN, "turn")
 
 
 def timing_problem(timing: dict[str, Any]) -> str | None:
     """Return what is wrong with the fields of a line of timings.jsonl, or None."""
-    return _problem(timing, {"seconds": "an object"}) or _problem(
-        timing["seconds"], dict.fromkeys(timing["seconds"], "a number")
-    )
+    return _problem(timing, _TIMING)
+
+
+def fault_problem(fault: dict[str, Any]) -> str | None:
+    """Return what is wrong with the fields of a line of faults.jsonl, or None."""
+    return _problem(fault, _FAULT)
 
 
 def _problem(record: dict[str, Any], fields: Fields) -> str | None:

@@ -13,6 +13,8 @@ SYSTEM = (
     "You are a player in a text game. Reason briefly, then give your actions, "
     "always in the form that the game asks for."
 )
+History = int | None
+"""How many past turns a conversation shows; None for all."""
 _DEMONSTRATION = (
     "You are in a dark room with a door and a lamp.\nActions: Open, Light.\n\nThe lamp is off.\n\n"
 )
@@ -35,24 +37,38 @@ def opening(response_format: ResponseFormat) -> list[Message]:
 
 
 def conversation(
-    observations: Sequence[str], answers: Sequence[str], response_format: ResponseFormat
+    observations: Sequence[str],
+    answers: Sequence[str],
+    response_format: ResponseFormat,
+    history: History = None,
 ) -> list[Message]:
     """Return the messages of an episode so far, ending with the latest observation.
+
+    The first observation, which holds the rules, is always there. If turns are left out, the
+    observation after them follows it in the same message, as templates want roles to alternate.
 
     Args:
         observations: one more than answers.
         answers: the model's raw answers.
         response_format: the form that the opening demonstrates.
+        history: the last turns that are kept, at least 0; None for all.
     """
+    left_out = 0 if history is None else max(0, len(answers) - history)
+    first = f"A new game begins.\n\n{observations[0]}"
+    if left_out:
+        first += f"\n\nTurns that are not shown: {left_out}.\n\n{observations[left_out]}"
     messages = opening(response_format)
-    messages.append({"role": "user", "content": f"A new game begins.\n\n{observations[0]}"})
-    for answer, observation in zip(answers, observations[1:], strict=True):
+    messages.append({"role": "user", "content": first})
+    pairs = zip(answers[left_out:], observations[left_out + 1 :], strict=True)
+    for answer, observation in pairs:
         messages.append({"role": "assistant", "content": answer})
         messages.append({"role": "user", "content": observation})
     return messages
 
 
-def prompt_hash(response_format: ResponseFormat) -> str:
+def prompt_hash(response_format: ResponseFormat, history: History = None) -> str:
     """Return 16 hex digits that change with anything the builder adds to the observations."""
-    built = conversation(["", ""], [""], response_format)
-    return hashlib.sha256(json.dumps(built).encode()).hexdigest()[:16]
+    built = conversation(["", "", ""], ["", ""], response_format, history)
+    # A history longer than the conversation built here shows in nothing but its number.
+    hashed = json.dumps([built, history])
+    return hashlib.sha256(hashed.encode()).hexdigest()[:16]

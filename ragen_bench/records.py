@@ -1,19 +1,21 @@
-"""What a run directory holds: run.json, episodes.jsonl, timings.jsonl, summary.json, report.html.
+"""What a run directory holds: run.json, episodes.jsonl and what stands beside them.
 
-`episodes.jsonl` grows by one line an episode and is never rewritten. It holds nothing that two
-runs of the same seeded model would not share; what the clock says is in `timings.jsonl`.
+`episodes.jsonl` grows by one line an episode, in the order in which they end; when the run is
+complete, its lines are put into the order of the tasks. It holds nothing that two runs of the same
+seeded model would not share. What the clock says is in `timings.jsonl`, and what a server failed
+to answer in `faults.jsonl`.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from ragen_bench.errors import UserError
-from ragen_bench.fields import episode_problem, run_problem, timing_problem
+from ragen_bench.fields import episode_problem, fault_problem, run_problem, timing_problem
 
 try:
     from filelock import FileLock, Timeout
@@ -45,8 +47,13 @@ class RunDirectory:
 
     @property
     def timings_file(self) -> Path:
-        """The file with one played group of episodes a line."""
+        """The file with the seconds of one played episode a line."""
         return self.path / "timings.jsonl"
+
+    @property
+    def faults_file(self) -> Path:
+        """The file with one episode a line that a server left unfinished."""
+        return self.path / "faults.jsonl"
 
     def lock(self) -> None:
         """Keep other writers out for as long as this process lives.
@@ -69,12 +76,72 @@ class RunDirectory:
 
     def repair(self) -> bool:
         """Cut off a last line that was torn by a kill; return whether there was one."""
-        return any([_cut_torn_line(self.episodes_file), _cut_torn_line(self.timings_file)])
+        files = self.episodes_file, self.timings_file, self.faults_file
+        return sum(map(_cut_torn_line, files)) > 0  # all of them, not only up to the first
 
-    def append(self, records: Sequence[Record], timing: Record) -> None:
-        """Add finished episodes, and what their group took, and bring them to the disk."""
-        _append(self.episodes_file, records)
-        _append(self.timings_file, [timing])
+    def append(self, record: Record) -> None:
+        """Add a finished episode.
+
+        It is handed to the system at once, which keeps it if this process is killed; `finish`
+        brings it to the disk.
+        """
+        _append(self.episodes_file, record)
+
+    def append_timing(self, env: str, seconds: float, elapsed: float) -> None:
+        """Add what an episode took: its share of the run's time, and the time to its end."""
+        timing = {"env": env, "seconds": round(seconds, 6), "elapsed": round(elapsed, 6)}
+        _append(self.timings_file, timing)
+
+    def append_fault(self, key: Key, reason: str) -> None:
+        """Add an episode that could not be played to its end."""
+        env, split, index, sample = key
+        names = {"env": env, "split": split, "index": index, "sample": sample}
+        _append(self.faults_file, {**names, "reason": reason})
+
+    def finish(self, order: Iterable[Key]) -> None:
+        """Bring everything to the disk; if every episode is there, in the given order.
+
+        So a run ends with the same bytes however often it was interrupted, and in whatever order
+        its episodes ended.
+        """
+        for file in (self.episodes_file, self.timings_file, self.faults_file):
+            _sync(file)
+        wanted = list(order)
+        places = {key_of(record): place for place, record in self._placed()}
+        if list(places) != wanted and places.keys() == set(wanted):
+            self._rewrite([places[key] for key in wanted])
+
+    def _placed(self) -> Iterator[tuple[tuple[int, int], Record]]:
+        """Yield the recorded episodes with the start and the end of their lines in the file."""
+        start = 0
+        for line, record in _parsed_lines(self.episodes_file):
+            yield (start, start + len(line)), record
+            start += len(line)
+
+    def _rewrite(self, places: Sequence[tuple[int, int]]) -> None:
+        """Replace the file by its lines in another order, all at once."""
+        draft = self.episodes_file.with_suffix(".draft")
+        with self.episodes_file.open("rb") as lines, draft.open("wb") as ordered:
+            for start, end in places:
+                lines.seek(start)
+                ordered.write(lines.read(end - start))
+            ordered.flush()
+            os.fsync(ordered.fileno())
+        draft.replace(self.episodes_file)
+
+    def faults(self) -> Iterator[tuple[Key, str]]:
+        """Yield the episodes that a server left unfinished, each time that it did, and why.
+
+        They may have been played since.
+
+        Raises:
+            UserError: if a line of the file holds none, with its number.
+        """
+        for number, fault in _lines(self.faults_file):
+            problem = fault_problem(fault)
+            if problem:
+                raise _bad_line(self.faults_file, number, problem)
+            yield key_of(fault), fault["reason"]
 
     def episodes(self) -> Iterator[Record]:
         """Yield the recorded episodes; a last line without its end is not there yet.
@@ -105,8 +172,7 @@ class RunDirectory:
             problem = timing_problem(timing)
             if problem:
                 raise _bad_line(self.timings_file, number, problem)
-            for env, seconds in timing["seconds"].items():
-                total[env] = total.get(env, 0.0) + seconds
+            total[timing["env"]] = total.get(timing["env"], 0.0) + timing["seconds"]
         return total
 
     def write_summary(self, summary: Record) -> None:
@@ -208,6 +274,11 @@ def _differences(found: Record, wanted: Record) -> list[str]:
 
 def _lines(file: Path) -> Iterator[tuple[int, Record]]:
     """Yield the numbered objects of a file; a last line without its end is not there yet."""
+    for number, (_, record) in enumerate(_parsed_lines(file), start=1):
+        yield number, record
+
+
+def _parsed_lines(file: Path) -> Iterator[tuple[bytes, Record]]:
     if not file.is_file():
         return
     with file.open("rb") as lines:
@@ -220,7 +291,7 @@ def _lines(file: Path) -> Iterator[tuple[int, Record]]:
                 record = None
             if not isinstance(record, dict):
                 raise _bad_line(file, number, "is not a JSON object")
-            yield number, record
+            yield line, record
 
 
 def _bad_line(file: Path, number: int, problem: str) -> UserError:
@@ -232,12 +303,16 @@ def _bad_line(file: Path, number: int, problem: str) -> UserError:
     )
 
 
-def _append(file: Path, records: Sequence[Record]) -> None:
-    with file.open("a", encoding="utf-8", newline="\n") as lines:
-        for record in records:
-            lines.write(_encodable_json(record, separators=(",", ":")) + "\n")
-        lines.flush()
-        os.fsync(lines.fileno())
+def _append(file: Path, record: Record) -> None:
+    line = _encodable_json(record, separators=(",", ":")) + "\n"
+    with file.open("ab") as lines:
+        lines.write(line.encode())
+
+
+def _sync(file: Path) -> None:
+    if file.is_file():
+        with file.open("rb") as written:
+            os.fsync(written.fileno())
 
 
 def _encodable_json(record: Record, **style: Any) -> str:

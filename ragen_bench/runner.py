@@ -1,46 +1,47 @@
-"""Plays episodes, many in flight; it knows no game and no statistic."""
+"""Plays episodes, as many in flight as the model's engine has slots.
+
+An episode that ends gives its slot to the next one at once, so that no engine waits for the
+slowest of a batch. It knows no game and no statistic.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
 
-from ragen_bench.models.base import Completion, Model, Request, Sampling
-from ragen_bench.prompt import conversation
-from ragen_bench.suites import make_env
+from ragen_bench.episode import Episode, Record, Task
+from ragen_bench.errors import UserError
+from ragen_bench.models.base import Engine, Fault, Model, Sampling
+from ragen_bench.prompt import History
+from ragen_bench.suites import EnvPool
 from ragen_envs.instances import Split
-from ragen_envs.protocol import ActionReader, ResponseFormat
-
-Record = dict[str, Any]
-"""One finished episode, as a line of episodes.jsonl holds it."""
-_SAMPLES_A_SEED = 1 << 20
+from ragen_envs.protocol import ResponseFormat
 
 
 @dataclass(frozen=True)
-class Task:
-    """One episode to play.
+class Played:
+    """One episode that came to its end, or was given up.
 
     Attributes:
-        env: the environment's id.
-        split: where the instance comes from.
-        index: the instance's seed in the split.
-        sample: which of several episodes on the same instance.
+        task: which.
+        record: the finished episode; None if an answer could not be had.
+        fault: why it was given up, else "".
+        seconds: its share of the time that the episodes in flight took; the sum over all episodes
+            is the time of the run.
+        elapsed: seconds from its beginning to its end.
     """
 
-    env: str
-    split: Split
-    index: int
-    sample: int
-
-    @property
-    def key(self) -> str:
-        """The name of the episode in its run."""
-        return f"{self.env}/{self.split}/{self.index}/{self.sample}"
+    task: Task
+    record: Record | None
+    fault: str
+    seconds: float
+    elapsed: float
 
 
 def tasks_of(instances: dict[str, int], split: Split, samples: int) -> list[Task]:
-    """Return the episodes of a run, in the order in which they are played and recorded."""
+    """Return the episodes of a run, in the order of the record."""
     return [
         Task(env, split, index, sample)
         for env, count in instances.items()
@@ -50,110 +51,128 @@ def tasks_of(instances: dict[str, int], split: Split, samples: int) -> list[Task
 
 
 def chunks(tasks: Sequence[Task], size: int) -> Iterator[Sequence[Task]]:
-    """Yield the tasks in groups that are played together.
-
-    The groups depend on nothing but the run's configuration, and a group is always played whole:
-    the rounding of a batched model depends on the batch, so a resumed run must meet the same ones.
-    """
+    """Yield the tasks in groups of a size."""
     for start in range(0, len(tasks), size):
         yield tasks[start : start + size]
 
 
 def play(
-    tasks: Sequence[Task],
+    tasks: Iterable[Task],
     model: Model,
     sampling: Sampling,
     response_format: ResponseFormat,
-    on_turn: Callable[[int], None] = lambda answers: None,
-) -> list[Record]:
-    """Play episodes side by side, one request a turn each, and return their records in order.
+    history: History = None,
+    on_answers: Callable[[int], None] = lambda answers: None,
+) -> Iterator[Played]:
+    """Play episodes and yield them as they end.
+
+    They are begun in the order of the tasks. With a model whose answers come in a fixed order, the
+    order in which episodes end is fixed too.
 
     Args:
         tasks: the episodes.
         model: who answers.
         sampling: how.
         response_format: the form of the answers.
-        on_turn: called after each turn with the number of answers that it brought.
+        history: past turns that the model is shown, see `conversation`.
+        on_answers: called with the number of answers, each time that some came.
+
+    Raises:
+        UserError: if the model cannot answer, or if more faults than the engine has slots came in
+            a row, so that the server must be gone.
     """
-    episodes = [_Episode(task, sampling.seed, response_format) for task in tasks]
-    while running := [episode for episode in episodes if not episode.over]:
-        completions = model.complete([episode.request() for episode in running], sampling)
-        for episode, completion in zip(running, completions, strict=True):
-            episode.take(completion)
-        on_turn(len(completions))
-    return [episode.record() for episode in episodes]
+    envs = EnvPool(response_format)
+    waiting = iter(tasks)
+    with closing(model.engine(sampling)) as engine:
+        flight = _Flight(engine, model.slots)
+
+        def begin() -> None:
+            while flight.has_room and (task := next(waiting, None)):
+                env = envs.take(task.env, task.split)
+                flight.board(Episode(task, sampling.seed, env, response_format, history))
+
+        begin()
+        while flight.running:
+            ended = flight.collect(on_answers)
+            for one in ended:
+                envs.give_back(one.task.env, one.task.split, one.episode.env)
+            # Begun before the finished ones are handed out, which takes the caller's time.
+            begin()
+            yield from (one.played() for one in ended)
 
 
-class _Episode:
-    """One episode under way."""
+class _Boarded:
+    """An episode in flight, and its time."""
 
-    def __init__(self, task: Task, seed: int, response_format: ResponseFormat) -> None:
-        self._task = task
-        self._format = response_format
-        self._rollout = seed * _SAMPLES_A_SEED + task.sample
-        self._env = make_env(task.env, task.split, response_format)
-        observation, self._info = self._env.reset(
-            seed=task.index, options={"rollout": self._rollout}
-        )
-        self._observations = [observation]
-        self._answers: list[str] = []
-        self._turns: list[Record] = []
-        self.over = False
+    def __init__(self, episode: Episode, now: float) -> None:
+        self.episode = episode
+        self.task = episode.task
+        self.fault = ""
+        self.seconds = 0.0
+        self._start = self._end = now
 
-    def request(self) -> Request:
-        """Return what the model is asked next."""
-        messages = conversation(self._observations, self._answers, self._format)
-        return Request(messages, f"{self._task.key}/{len(self._turns)}", self._env)
+    def end(self, now: float, fault: str = "") -> None:
+        self._end, self.fault = now, fault
 
-    def take(self, completion: Completion) -> None:
-        """Step the environment with an answer."""
-        reader = ActionReader(self._env.legal_actions, "")
-        named = reader.read(completion.text, self._format).actions
-        observation, reward, terminated, truncated, info = self._env.step(completion.text)
-        self._turns.append(
-            {
-                "observation": self._observations[-1],
-                "answer": completion.text,
-                "actions": [reader.actions[i] for i in named],
-                "reward": reward,
-                "terminated": terminated,
-                "truncated": truncated,
-                "format_is_valid": info["format_is_valid"],
-                "action_is_valid": info["action_is_valid"],
-                "action_is_effective": info["action_is_effective"],
-                "answer_is_example": info["answer_is_example"],
-                "prompt_tokens": completion.prompt_tokens,
-                "completion_tokens": completion.completion_tokens,
-            }
-        )
-        self._observations.append(observation)
-        self._answers.append(completion.text)
-        self._info = info
-        self.over = terminated or truncated
+    def played(self) -> Played:
+        record = None if self.fault else self.episode.record()
+        return Played(self.task, record, self.fault, self.seconds, self._end - self._start)
 
-    def record(self) -> Record:
-        """Return the finished episode."""
-        info = self._info
-        return {
-            "env": self._task.env,
-            "split": self._task.split,
-            "index": self._task.index,
-            "sample": self._task.sample,
-            "rollout": self._rollout,
-            "instance": info["instance"],
-            "ceiling": info["ceiling"],
-            "optimal_length": info.get("optimal_length"),
-            "outcome": self._outcome(),
-            "success": info["success"],
-            "score": info["score"],
-            "return": round(sum(turn["reward"] for turn in self._turns), 6),
-            "turns": self._turns,
-            "final_observation": self._observations[-1],
-        }
 
-    def _outcome(self) -> str:
-        if self._info["success"]:
-            return "success"
-        if not any(turn["format_is_valid"] for turn in self._turns):
-            return "invalid_format"
-        return "failure" if self._turns[-1]["terminated"] else "truncated"
+class _Flight:
+    """The episodes that have a request in the engine."""
+
+    def __init__(self, engine: Engine, slots: int) -> None:
+        self.running: dict[str, _Boarded] = {}
+        self._engine, self._slots = engine, slots
+        self._now = time.perf_counter()
+        self._faults_in_a_row = 0
+
+    @property
+    def has_room(self) -> bool:
+        return len(self.running) < self._slots
+
+    def board(self, episode: Episode) -> None:
+        self._ask(_Boarded(episode, time.perf_counter()))
+
+    def collect(self, on_answers: Callable[[int], None]) -> list[_Boarded]:
+        """Step the episodes that have their answers, and return those that ended."""
+        answers = self._engine.collect()
+        self._share_time()
+        ended = []
+        for request, answer in answers:
+            one = self.running.pop(request.key)
+            if isinstance(answer, Fault):
+                self._count_fault(answer)
+                one.end(self._now, answer.reason)
+                ended.append(one)
+                continue
+            self._faults_in_a_row = 0
+            one.episode.take(answer)
+            if one.episode.over:
+                one.end(self._now)
+                ended.append(one)
+            else:
+                self._ask(one)
+        on_answers(len(answers))
+        return ended
+
+    def _ask(self, one: _Boarded) -> None:
+        request = one.episode.request()
+        self.running[request.key] = one
+        self._engine.submit(request)
+
+    def _share_time(self) -> None:
+        before, self._now = self._now, time.perf_counter()
+        share = (self._now - before) / len(self.running)
+        for one in self.running.values():
+            one.seconds += share
+
+    def _count_fault(self, fault: Fault) -> None:
+        self._faults_in_a_row += 1
+        if self._faults_in_a_row > self._slots:
+            raise UserError(
+                f"{fault.reason}; {self._faults_in_a_row} requests in a row failed so; finished "
+                "episodes are kept, and the same command goes on from there",
+                exit_code=1,
+            )

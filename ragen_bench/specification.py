@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from ragen_bench.suites import make_env
@@ -35,6 +36,17 @@ def spec_hash(env: str, split: Split, response_format: ResponseFormat) -> str:
         for player in ("random", "oracle", "broken"):
             parts.append(_episode(made, seed, player))
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+def suite_hash(spec_hashes: Mapping[str, tuple[int, str]], max_tokens: int) -> str:
+    """Return 16 hex digits that say whether two suite scores may stand side by side.
+
+    Args:
+        spec_hashes: of each environment the number of instances and the specification's hash.
+        max_tokens: tokens in one answer at most.
+    """
+    parts = json.dumps([sorted(spec_hashes.items()), max_tokens])
+    return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 
 def _episode(env: TextEnv[Any, Any], seed: int, player: str) -> list[Any]:

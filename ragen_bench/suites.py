@@ -18,25 +18,35 @@ class Suite:
     """A named set of environments.
 
     Attributes:
+        version: rises when anything below changes.
         about: one line for `ragen-bench list`.
         instances: how many instances of each environment, from seed 0 on.
         max_tokens: tokens in one answer at most, unless the command says otherwise.
     """
 
+    version: int
     about: str
     instances: dict[str, int]
     max_tokens: int = 200
 
 
+_EVERYTHING = dict.fromkeys(IDS, HELD_OUT_SIZE)
+_FAMILIES = ("Bandit", "BanditRev", "Sokoban", "SokobanLarge", "SokobanNewVocab", "FrozenLake")
+"""The tasks of the RAGEN paper (arXiv 2504.20073, section 3.1 and table 2)."""
 SUITES = {
     "quick": Suite(
+        1,
         "Bandit, Sokoban and FrozenLake in a few minutes on two cores",
         {"ragen/Bandit-v0": 32, "ragen/Sokoban-v0": 16, "ragen/FrozenLake-v0": 16},
         max_tokens=64,
     ),
     "core": Suite(
-        "every environment, all held-out instances",
-        dict.fromkeys(IDS, HELD_OUT_SIZE),
+        1,
+        "the families of the RAGEN paper, all held-out instances",
+        {f"{NAMESPACE}/{name}-v0": HELD_OUT_SIZE for name in _FAMILIES},
+    ),
+    "full": Suite(
+        1, "every environment, all held-out instances", dict.fromkeys(IDS, HELD_OUT_SIZE)
     ),
 }
 
@@ -97,6 +107,23 @@ def make_env(env: str, split: Split, response_format: ResponseFormat) -> TextEnv
         name, split=split, response_format=response_format, render_mode="ansi"
     )
     return made
+
+
+class EnvPool:
+    """Environments that are used again by later episodes: making one takes longer than a turn."""
+
+    def __init__(self, response_format: ResponseFormat) -> None:
+        self._format = response_format
+        self._free: dict[tuple[str, Split], list[TextEnv[Any, Any]]] = {}
+
+    def take(self, env: str, split: Split) -> TextEnv[Any, Any]:
+        """Return an environment that nobody else has."""
+        free = self._free.get((env, split))
+        return free.pop() if free else make_env(env, split, self._format)
+
+    def give_back(self, env: str, split: Split, made: TextEnv[Any, Any]) -> None:
+        """Let the next episode have it."""
+        self._free.setdefault((env, split), []).append(made)
 
 
 def documentation(env: str) -> str:

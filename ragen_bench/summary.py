@@ -9,7 +9,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.models import Model, Sampling
 from ragen_bench.models.scripted import OracleModel, RandomModel
 from ragen_bench.records import Record, RunDirectory
-from ragen_bench.runner import chunks, play, tasks_of
+from ragen_bench.runner import play, tasks_of
 from ragen_bench.statistics import clustered_bootstrap, normalised, wilson
 from ragen_envs.instances import Split
 from ragen_envs.sealed import KEY_FILE_VARIABLE, open_key
@@ -86,9 +86,9 @@ def baseline(model: str, env: str, split: Split, instances: int) -> Record:
     """
     player: Model = RandomModel() if model == "random" else OracleModel()
     sampling = Sampling(temperature=1.0, max_tokens=0, stop="", seed=0)
-    episodes: list[Record] = []
-    for group in chunks(tasks_of({env: instances}, split, BASELINE_SAMPLES), player.batch_size):
-        episodes += play(group, player, sampling, "plain")
+    tasks = tasks_of({env: instances}, split, BASELINE_SAMPLES)
+    played = play(tasks, player, sampling, "plain")
+    episodes = [one.record for one in played if one.record is not None]
     found = figures(episodes)
     found["ceiling"] = _mean(episode["ceiling"] for episode in episodes)
     return {name: found[name] for name in _BASELINE_FIGURES}

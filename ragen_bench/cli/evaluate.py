@@ -10,6 +10,7 @@ from pathlib import Path
 from ragen_bench.errors import INTERRUPTED, UserError
 from ragen_bench.evaluation import Evaluation, evaluate
 from ragen_bench.models import ServerOptions, resolve
+from ragen_bench.prompt import History
 from ragen_bench.records import RunDirectory, read_run
 from ragen_bench.suites import SUITES, select, split_name
 from ragen_bench.summary import summarise
@@ -128,6 +129,8 @@ def evaluation_of(arguments: argparse.Namespace) -> Evaluation:
         seed=arguments.seed,
         temperature=arguments.temperature,
         max_tokens=arguments.max_tokens or default,
+        history=_history(arguments.history),
+        constrain=arguments.constrain,
         command=shlex.join(["ragen-bench", *sys.argv[1:]]),
         server=_server(arguments),
     )
@@ -159,6 +162,16 @@ def _check_numbers(arguments: argparse.Namespace) -> None:
         raise UserError(f"--temperature is a number of at least 0, got {arguments.temperature}")
     if arguments.timeout is not None and not 0 < arguments.timeout < float("inf"):
         raise UserError(f"--timeout is a number of seconds above 0, got {arguments.timeout}")
+
+
+def _history(given: str) -> History:
+    if given == "full":
+        return None
+    if given == "none":
+        return 0
+    if given.isascii() and given.isdecimal():
+        return int(given)
+    raise UserError(f"--history is full, none or a number of turns, got {given!r}")
 
 
 def _response_format(name: str) -> ResponseFormat:

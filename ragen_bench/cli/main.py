@@ -109,6 +109,12 @@ def _add_evaluation(parser: _Parser) -> None:
         metavar="NAME",
         help=f"{', '.join(RESPONSE_FORMATS)} (default: think)",
     )
+    add("--history", default="full", metavar="N", help="past turns shown: full, none or a number")
+    add(
+        "--constrain",
+        action="store_true",
+        help="let only answers in form pass, where the engine can do it; the run is marked",
+    )
     add("--base-url", metavar="URL", help="of openai/NAME's server (default: OPENAI_BASE_URL)")
     add("--concurrency", type=int, metavar="N", help="requests in flight there (default: 8)")
     add("--timeout", type=float, metavar="S", help="seconds for an answer (default: 600)")

@@ -1,12 +1,18 @@
-"""The protocol that every model follows."""
+"""The protocols that every model follows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Protocol, TypedDict
+from typing import Any, Literal, Protocol, TypedDict
 
+from ragen_bench.errors import UserError
 from ragen_envs.text_env import TextEnv
+
+Finish = Literal["stop", "length", "context"]
+"""Why an answer ended: by itself or at the stop text, at its token limit, or never begun because
+the conversation leaves it no room in the model's context."""
 
 
 class Message(TypedDict):
@@ -25,12 +31,15 @@ class Sampling:
         max_tokens: tokens in one answer at most.
         stop: generation ends after this text, which stays part of the answer.
         seed: with the request's key it decides every random choice.
+        constrain: whether the engine lets only answers pass that have the form and name actions of
+            the environment.
     """
 
     temperature: float
     max_tokens: int
     stop: str
     seed: int
+    constrain: bool = False
 
 
 @dataclass(frozen=True)
@@ -40,7 +49,8 @@ class Request:
     Attributes:
         messages: the conversation, ending with the user.
         key: names environment, split, instance, sample and turn; no two requests of a run share it.
-        env: the environment itself, for scripted players that may look behind the text.
+        env: the environment itself, for scripted players that may look behind the text, and for
+            the grammar of its answers.
     """
 
     messages: Sequence[Message]
@@ -56,19 +66,65 @@ class Completion:
         text: the whole answer.
         prompt_tokens: tokens that the model read; 0 for what has no tokens.
         completion_tokens: tokens that were sampled, the end-of-turn token included.
+        finish: why it ended; with "context" there is no text.
+        reasoning: thoughts that a server reports apart from the answer.
     """
 
     text: str
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    finish: Finish = "stop"
+    reasoning: str = ""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """An answer that could not be had, though the request was sound: the server's doing.
+
+    Attributes:
+        reason: what happened, in one line.
+    """
+
+    reason: str
+
+
+class Engine(Protocol):
+    """Works on several requests at once; for one run, one sampling and one caller."""
+
+    def submit(self, request: Request) -> None:
+        """Take a request; the work on it may begin at once."""
+        ...
+
+    def collect(self) -> Sequence[tuple[Request, Completion | Fault]]:
+        """Wait until at least one request is answered, and return all that are.
+
+        To be called only while a submitted request is unanswered.
+
+        Raises:
+            UserError: if no request of this run could ever be answered.
+        """
+        ...
+
+    def close(self) -> None:
+        """Drop what is unanswered, and let go of what only this engine needed."""
+        ...
 
 
 class Model(Protocol):
     """Answers conversations."""
 
     @property
-    def batch_size(self) -> int:
-        """How many requests it likes to get at once."""
+    def slots(self) -> int:
+        """How many requests its engine works on at once."""
+        ...
+
+    @property
+    def group_size(self) -> int:
+        """How many episodes are scheduled together, to be replayed together if a run is resumed.
+
+        1 where an answer depends on its own request alone. An engine that generates in batches
+        rounds as the batch demands: only the same episodes in the same order give the same bytes.
+        """
         ...
 
     def identity(self) -> dict[str, Any]:
@@ -83,6 +139,59 @@ class Model(Protocol):
         """
         ...
 
-    def complete(self, requests: Sequence[Request], sampling: Sampling) -> list[Completion]:
-        """Return one completion for each request, in order."""
+    def engine(self, sampling: Sampling) -> Engine:
+        """Return an engine that answers with this sampling.
+
+        Raises:
+            UserError: if the model cannot sample so.
+        """
         ...
+
+
+class CallEngine:
+    """The engine of models that answer by a call: all that waits when it is collected.
+
+    Args:
+        answer: from requests to their answers, in order.
+    """
+
+    def __init__(self, answer: Callable[[Sequence[Request]], Sequence[Completion]]) -> None:
+        self._answer = answer
+        self._waiting: list[Request] = []
+
+    def submit(self, request: Request) -> None:
+        """Take a request."""
+        self._waiting.append(request)
+
+    def collect(self) -> Sequence[tuple[Request, Completion | Fault]]:
+        """Answer all requests that wait."""
+        waiting, self._waiting = self._waiting, []
+        return list(zip(waiting, self._answer(waiting), strict=True))
+
+    def close(self) -> None:
+        """Drop what waits."""
+        self._waiting = []
+
+
+def ask_all(model: Model, requests: Sequence[Request], sampling: Sampling) -> list[Completion]:
+    """Return one completion for each request, in order.
+
+    Raises:
+        UserError: if one could not be had.
+    """
+    answers: dict[str, Completion] = {}
+    with closing(model.engine(sampling)) as engine:
+        for number, request in enumerate(requests):
+            if number - len(answers) >= model.slots:
+                _take(engine, answers)
+            engine.submit(request)
+        while len(answers) < len(requests):
+            _take(engine, answers)
+    return [answers[request.key] for request in requests]
+
+
+def _take(engine: Engine, answers: dict[str, Completion]) -> None:
+    for request, answer in engine.collect():
+        if isinstance(answer, Fault):
+            raise UserError(answer.reason, exit_code=1)
+        answers[request.key] = answer

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import importlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from ragen_bench.errors import UserError, described
-from ragen_bench.models.base import Completion, Message, Request, Sampling
+from ragen_bench.models.base import CallEngine, Completion, Engine, Message, Sampling
 
 _SHAPE = "it takes a list of messages ({'role', 'content'}) and returns the answer as a str"
 
@@ -27,9 +27,9 @@ class FunctionModel:
         UserError: if there is no such callable.
     """
 
-    # Answers come one by one, so nothing is won by a larger group, and an episode that is finished
-    # is recorded before a later one fails.
-    batch_size = 1
+    # Answers come one by one: an episode that is finished is recorded before a later one fails.
+    slots = 1
+    group_size = 1
 
     def __init__(self, module: str, attribute: str) -> None:
         self._name = f"python:{module}:{attribute}"
@@ -46,13 +46,15 @@ class FunctionModel:
         """Return where it runs."""
         return "in this process, a function"
 
-    def complete(self, requests: Sequence[Request], sampling: Sampling) -> list[Completion]:
-        """Return the callable's answers.
+    def engine(self, sampling: Sampling) -> Engine:
+        """Return an engine that calls it; `collect` raises a UserError if it fails.
 
         Raises:
-            UserError: if it raises or returns no str.
+            UserError: if the answers are to be constrained.
         """
-        return [Completion(self._ask([*request.messages])) for request in requests]
+        if sampling.constrain:
+            raise UserError(f"{self._name} is a function: --constrain needs an engine")
+        return CallEngine(lambda requests: [Completion(self._ask([*r.messages])) for r in requests])
 
     def _ask(self, messages: list[Message]) -> str:
         try:

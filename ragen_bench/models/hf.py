@@ -9,7 +9,7 @@ import torch
 import transformers
 
 from ragen_bench.errors import UserError
-from ragen_bench.models.base import Completion, Request, Sampling
+from ragen_bench.models.base import CallEngine, Completion, Engine, Request, Sampling
 from ragen_bench.models.hf_loading import identity_of, load
 from ragen_envs.instances import Stream
 
@@ -33,7 +33,8 @@ class HFModel:
     """
 
     def __init__(self, name: str, batch_size: int = 16) -> None:
-        self.batch_size = batch_size
+        self.slots = batch_size
+        self.group_size = batch_size
         self._name = name
         self._loaded = load(name)
 
@@ -45,7 +46,11 @@ class HFModel:
         """Return the device it runs on."""
         return f"in this process, on {self._loaded.model.device}"
 
-    def complete(self, requests: Sequence[Request], sampling: Sampling) -> list[Completion]:
+    def engine(self, sampling: Sampling) -> Engine:
+        """Return an engine that generates for all requests that wait at once."""
+        return CallEngine(lambda requests: self._complete(requests, sampling))
+
+    def _complete(self, requests: Sequence[Request], sampling: Sampling) -> list[Completion]:
         """Return one completion for each request; one call to `generate` for them all.
 
         Raises:

@@ -5,45 +5,43 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ragen_bench.models.base import Completion, Request, Sampling
+from ragen_bench.models.base import CallEngine, Completion, Engine, Request, Sampling
 from ragen_envs.instances import Stream
 from ragen_envs.policies import oracle_answer, random_answer
 
 
-class RandomModel:
+class _Scripted:
+    """What both have in common."""
+
+    slots = 64
+    group_size = 1
+
+    def identity(self) -> dict[str, Any]:
+        """Return nothing: the package's version says it all."""
+        return {}
+
+    def probe(self) -> str:
+        """Return where it runs."""
+        return "in this process"
+
+
+class RandomModel(_Scripted):
     """Answers in form with random legal actions, as many as the turn may run."""
 
-    batch_size = 64
+    def engine(self, sampling: Sampling) -> Engine:
+        """Return an engine whose answers are a pure function of seed and key."""
 
-    def identity(self) -> dict[str, Any]:
-        """Return nothing: the package's version says it all."""
-        return {}
+        def answer(requests: Sequence[Request]) -> list[Completion]:
+            streams = (Stream("random", sampling.seed, request.key) for request in requests)
+            pairs = zip(requests, streams, strict=True)
+            return [Completion(random_answer(request.env, stream)) for request, stream in pairs]
 
-    def probe(self) -> str:
-        """Return where it runs."""
-        return "in this process"
-
-    def complete(self, requests: Sequence[Request], sampling: Sampling) -> list[Completion]:
-        """Return random answers, a pure function of seed and key."""
-        return [
-            Completion(random_answer(r.env, Stream("random", sampling.seed, r.key)))
-            for r in requests
-        ]
+        return CallEngine(answer)
 
 
-class OracleModel:
+class OracleModel(_Scripted):
     """Answers with the best actions; it looks behind the text."""
 
-    batch_size = 64
-
-    def identity(self) -> dict[str, Any]:
-        """Return nothing: the package's version says it all."""
-        return {}
-
-    def probe(self) -> str:
-        """Return where it runs."""
-        return "in this process"
-
-    def complete(self, requests: Sequence[Request], sampling: Sampling) -> list[Completion]:
-        """Return the oracle's answers."""
-        return [Completion(oracle_answer(r.env)) for r in requests]
+    def engine(self, sampling: Sampling) -> Engine:
+        """Return an engine that gives the oracle's answers."""
+        return CallEngine(lambda requests: [Completion(oracle_answer(r.env)) for r in requests])

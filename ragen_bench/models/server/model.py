@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from ragen_bench.errors import UserError
-from ragen_bench.models.base import Completion, Request, Sampling
+from ragen_bench.models.base import CallEngine, Completion, Engine, Request, Sampling
 from ragen_bench.models.server.background import BackgroundLoop
 from ragen_bench.models.server.dialects import dialect_of
 from ragen_bench.models.server.faults import PassingError, openai, raise_fault
@@ -52,9 +52,14 @@ class OpenAIModel:
         )
 
     @property
-    def batch_size(self) -> int:
+    def slots(self) -> int:
         """How many requests are in flight at once."""
         return self._options.concurrency
+
+    @property
+    def group_size(self) -> int:
+        """1: what else is in flight at a server is not ours to decide."""
+        return 1
 
     def identity(self) -> dict[str, Any]:
         """Return what the server says of the model; not where it is, which may change.
@@ -84,7 +89,11 @@ class OpenAIModel:
         by = f" by {owner}" if owner else ""
         return f"{self._url} serves {self._name}{by}" + (f", {context} tokens" if context else "")
 
-    def complete(self, requests: Sequence[Request], sampling: Sampling) -> list[Completion]:
+    def engine(self, sampling: Sampling) -> Engine:
+        """Return an engine that asks the server."""
+        return CallEngine(lambda requests: self._complete(requests, sampling))
+
+    def _complete(self, requests: Sequence[Request], sampling: Sampling) -> list[Completion]:
         """Return one completion for each request, in order.
 
         Raises:

@@ -1,0 +1,160 @@
+"""One episode: what the model is asked, what the environment makes of it, what is recorded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ragen_bench.errors import UserError
+from ragen_bench.models.base import Completion, Request
+from ragen_bench.prompt import History, conversation
+from ragen_bench.reasoning import without_reasoning
+from ragen_envs.instances import Split
+from ragen_envs.protocol import ActionReader, ResponseFormat
+from ragen_envs.text_env import TextEnv
+
+Record = dict[str, Any]
+"""One finished episode, as a line of episodes.jsonl holds it."""
+Outcome = Literal["success", "failure", "truncated", "invalid_format", "context_overflow"]
+"""How an episode ended: solved, by the rules, by the budget, by the budget without one answer in
+form, or because the conversation outgrew the model's context. All five count in every figure."""
+_SAMPLES_A_SEED = 1 << 20
+
+
+@dataclass(frozen=True)
+class Task:
+    """One episode to play.
+
+    Attributes:
+        env: the environment's id.
+        split: where the instance comes from.
+        index: the instance's seed in the split.
+        sample: which of several episodes on the same instance.
+    """
+
+    env: str
+    split: Split
+    index: int
+    sample: int
+
+    @property
+    def key(self) -> str:
+        """The name of the episode in its run."""
+        return f"{self.env}/{self.split}/{self.index}/{self.sample}"
+
+
+def rollout_of(seed: int, sample: int) -> int:
+    """Return the rollout, which decides the noise, of a sample in a run of a seed."""
+    return seed * _SAMPLES_A_SEED + sample
+
+
+class Episode:
+    """One episode under way.
+
+    Args:
+        task: which.
+        seed: the run's.
+        env: an environment of the task, which is this episode's own until it ends.
+        response_format: the form of the answers.
+        history: past turns that the model is shown.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        seed: int,
+        env: TextEnv[Any, Any],
+        response_format: ResponseFormat,
+        history: History = None,
+    ) -> None:
+        self.task = task
+        self.over = False
+        self.env = env
+        self._format = response_format
+        self._history = history
+        self._rollout = rollout_of(seed, task.sample)
+        observation, self._info = env.reset(seed=task.index, options={"rollout": self._rollout})
+        self._observations = [observation]
+        self._answers: list[str] = []
+        self._turns: list[Record] = []
+        self._overflowed = False
+
+    def request(self) -> Request:
+        """Return what the model is asked next."""
+        messages = conversation(self._observations, self._answers, self._format, self._history)
+        return Request(messages, f"{self.task.key}/{len(self._turns)}", self.env)
+
+    def take(self, completion: Completion) -> None:
+        """Step the environment with an answer; without room for one, the episode is over.
+
+        Raises:
+            UserError: if the answer's thoughts were taken out of it while the form demands them.
+        """
+        if completion.finish == "context":
+            self._overflowed = self.over = True
+            return
+        if completion.reasoning and self._format == "think":
+            raise UserError(
+                "the model reasons by itself, and its server reports the thoughts apart from the "
+                "answers: add --format answer",
+            )
+        answer, reasoning = without_reasoning(completion, self._format)
+        reader = ActionReader(self.env.legal_actions, "")
+        named = reader.read(answer, self._format).actions
+        observation, reward, terminated, truncated, info = self.env.step(answer)
+        self._turns.append(
+            {
+                "observation": self._observations[-1],
+                "answer": answer,
+                "reasoning": reasoning,
+                "actions": [reader.actions[i] for i in named],
+                "reward": reward,
+                "terminated": terminated,
+                "truncated": truncated,
+                "format_is_valid": info["format_is_valid"],
+                "action_is_valid": info["action_is_valid"],
+                "action_is_effective": info["action_is_effective"],
+                "answer_is_example": info["answer_is_example"],
+                "finish": completion.finish,
+                "prompt_tokens": completion.prompt_tokens,
+                "completion_tokens": completion.completion_tokens,
+            }
+        )
+        self._observations.append(observation)
+        self._answers.append(answer)
+        self._info = info
+        self.over = terminated or truncated
+
+    def record(self) -> Record:
+        """Return the finished episode."""
+        info = self._info
+        return {
+            "env": self.task.env,
+            "split": self.task.split,
+            "index": self.task.index,
+            "sample": self.task.sample,
+            "rollout": self._rollout,
+            "instance": info["instance"],
+            "ceiling": info["ceiling"],
+            "optimal_length": info.get("optimal_length"),
+            "outcome": self._outcome(),
+            "success": self._success,
+            "score": 0.0 if self._overflowed else info["score"],
+            "return": round(sum(turn["reward"] for turn in self._turns), 6),
+            "turns": self._turns,
+            "final_observation": self._observations[-1],
+        }
+
+    @property
+    def _success(self) -> bool:
+        # An unfinished episode is not solved, even where the game would end in success by itself.
+        return bool(self._info["success"]) and not self._overflowed
+
+    def _outcome(self) -> Outcome:
+        if self._overflowed:
+            return "context_overflow"
+        if self._success:
+            return "success"
+        if not any(turn["format_is_valid"] for turn in self._turns):
+            return "invalid_format"
+        return "failure" if self._turns[-1]["terminated"] else "truncated"
