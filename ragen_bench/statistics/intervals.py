@@ -11,6 +11,8 @@ Interval = tuple[float, float]
 _Z = 1.959963984540054
 """The 97.5 % point of the standard normal distribution."""
 _RESAMPLES = 2000
+_ROUNDING = 1e-9
+"""Means that are closer than this are equal."""
 
 
 def wilson(successes: int, trials: int) -> Interval:
@@ -55,3 +57,70 @@ def clustered_bootstrap(clusters: Sequence[Sequence[float]], seed: int = 0) -> I
     means = sums[picks].sum(axis=1) / sizes[picks].sum(axis=1)
     low, high = np.quantile(means, [0.025, 0.975])
     return float(low), float(high)
+
+
+def alike_interval(value: float, instances: int, lowest: float, highest: float) -> Interval:
+    """Return an interval of the mean where every instance gave the same value.
+
+    Resampling such instances finds no spread, and a width of 0 would claim certainty. Wilson's
+    interval for 0 of n bounds the share of instances that could have come out otherwise; at worst
+    all of them at an end of the scale. For 0/1 values this is Wilson's interval of 0 or n of n.
+
+    Args:
+        value: what every instance gave.
+        instances: how many there were.
+        lowest: the least that an instance can give.
+        highest: the most that an instance can give.
+
+    Raises:
+        ValueError: if there is no instance, or the value is off the scale.
+    """
+    if not lowest <= value <= highest:
+        raise ValueError(f"{value} is not between {lowest} and {highest}")
+    share = wilson(0, instances)[1]
+    return value - share * (value - lowest), value + share * (highest - value)
+
+
+def resampled_interval(
+    clusters: Sequence[Sequence[float]], lowest: float, highest: float
+) -> Interval:
+    """Return `clustered_bootstrap`, or `alike_interval` where the means of all clusters are equal.
+
+    Args:
+        clusters: the values of each instance.
+        lowest: the least that a value can be.
+        highest: the most that a value can be.
+
+    Raises:
+        ValueError: if there is no cluster, an empty one, or a value off the scale.
+    """
+    _check(clusters, lowest, highest)
+    means = [sum(cluster) / len(cluster) for cluster in clusters]
+    if max(means) - min(means) < _ROUNDING:
+        return alike_interval(means[0], len(clusters), lowest, highest)
+    return clustered_bootstrap(clusters)
+
+
+def mean_interval(clusters: Sequence[Sequence[float]]) -> Interval:
+    """Return the 95 % interval of the mean of values between 0 and 1.
+
+    Wilson's for one 0/1 value an instance, else `resampled_interval`.
+
+    Args:
+        clusters: the values of each instance: successes or scores.
+
+    Raises:
+        ValueError: if there is no cluster, an empty one, or a value outside [0, 1].
+    """
+    _check(clusters, 0.0, 1.0)
+    if all(len(cluster) == 1 and cluster[0] in (0, 1) for cluster in clusters):
+        return wilson(sum(cluster[0] == 1 for cluster in clusters), len(clusters))
+    return resampled_interval(clusters, 0.0, 1.0)
+
+
+def _check(clusters: Sequence[Sequence[float]], lowest: float, highest: float) -> None:
+    if not clusters or not all(clusters):
+        raise ValueError("every cluster needs at least one value")
+    for value in (value for cluster in clusters for value in cluster):
+        if not lowest <= value <= highest:
+            raise ValueError(f"{value} is not between {lowest} and {highest}")
