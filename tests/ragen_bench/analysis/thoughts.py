@@ -1,0 +1,128 @@
+"""Short thoughts with the plan and the claims that a person reads in them.
+
+They were labelled before any code read them, and hard ones were not left out. A plan is the moves
+that the thought settles on. A claim is a statement about where things are now: what it is about,
+then what it relates that to ("@": a place of the board), then whether it is true.
+"""
+
+from typing import NamedTuple
+
+ROOM = "######\n#    #\n# $  #\n# @  #\n#   .#\n######"
+"""Me at (3, 2), the box above me, the target in the bottom right corner."""
+LAKE = "SFHF\nFHFF\nFFFH\nHFFG"
+ARMS = ("Teacher", "Dragon")
+
+
+class Labelled(NamedTuple):
+    text: str
+    plan: str = ""
+    claims: str = ""
+
+
+SOKOBAN = [
+    Labelled("The box is above me, so I push it up.", "Up", "box-me+"),
+    Labelled(
+        "I am at (3, 2) and the box is at (2, 2). The target is at (4, 4).",
+        "",
+        "me@+ box@+ target@+",
+    ),
+    Labelled("The box is to the left of me. I will move left.", "Left", "box-me-"),
+    Labelled("The target is below and to the right of the box.", "", "target-box+"),
+    Labelled(
+        "I need to push the box down, so I have to get above it first. Up || Up || Right",
+        "Up Up Right",
+    ),
+    Labelled("Move right, then up, then left.", "Right Up Left"),
+    Labelled("Go up twice and then right.", "Up Up Right"),
+    Labelled("I should not move down because there is a wall below me.", "", "wall-me-"),
+    Labelled(
+        "The box is directly above me and the target is to the right.", "", "box-me+ target-me+"
+    ),
+    Labelled("First I go left, then I go up, then I push the box right.", "Left Up Right"),
+    Labelled("I could go left or up. I choose up.", "Up"),
+    Labelled("The player is below the box.", "", "me-box+"),
+    Labelled("If I move up the box is at (1, 2)."),
+    Labelled("The goal is two steps to the right of me.", "", "target-me+"),
+    Labelled("The box is three squares to the right of the player.", "", "box-me-"),
+    Labelled("There is no wall above the box.", "", "wall-box+"),
+    Labelled("The box is on the target, so I am done.", "", "box-target-"),
+    Labelled("I am next to the box.", "", "me-box+"),
+    Labelled(
+        "We need to push the box to the right twice and then down twice.",
+        "Right Right Down Down",
+    ),
+    Labelled("I stand to the right of the box.", "", "me-box-"),
+    Labelled("Let me think: box (2, 2), target (4, 4), me (3, 2).", "", "box@+ target@+ me@+"),
+    Labelled("The box is at row 2, column 2.", "", "box@+"),
+    Labelled("The box is at row 3 and column 3.", "", "box@-"),
+    Labelled("Moving left is blocked by a wall. Moving up pushes the box.", "", "wall-me-"),
+    Labelled("The answer is Up.", "Up"),
+    Labelled("Plan: Left, Up, Up, Right.", "Left Up Up Right"),
+    Labelled("My moves: right -> up -> up.", "Right Up Up"),
+    Labelled("The target is down and right from the box.", "", "target-box+"),
+    Labelled("I will not go up. I will go down instead.", "Down"),
+    Labelled("To the left of me is the box.", "", "box-me-"),
+    Labelled(
+        "Above me is the box, and the target is in the bottom right corner.",
+        "",
+        "box-me+ target@+",
+    ),
+    Labelled("Actions: Up, Down, Left, Right."),
+    Labelled("I have 4 turns left and 8 actions left."),
+    Labelled("The box is not on the target.", "", "box-target+"),
+    Labelled("Walk around the box: Left || Up || Up || Right || Down", "Left Up Up Right Down"),
+    Labelled("The box and the target are in different columns.", "", "box-target+"),
+    Labelled("Push up.", "Up"),
+    Labelled("It is right above me."),
+    Labelled("The wall is right next to me on the left.", "", "wall-me-"),
+    Labelled("I'm above the target.", "", "me-target+"),
+    Labelled("It is a great idea, so I will decide to do it."),
+    Labelled("The player should move to the right and push the box to the left.", "Right Left"),
+    Labelled("Pushing the box to the left of the target would be bad."),
+    Labelled("I move up to push the box up.", "Up"),
+    Labelled("The box must go down two and right two."),
+    Labelled("The box is at (2, 3) and I am at (3, 2).", "", "box@- me@+"),
+    Labelled("If the box is to the left of me, I should go left."),
+    Labelled("After that the box is below the target."),
+]
+FROZEN_LAKE = [
+    Labelled("The goal is below and to the right of me. I go down.", "Down", "goal-me+"),
+    Labelled("There is a hole directly below me.", "", "hole-me-"),
+    Labelled(
+        "I am in the top left corner. The goal is in the bottom right corner.", "", "me@+ goal@+"
+    ),
+    Labelled("I should go right and then down to avoid the hole.", "Right Down"),
+    Labelled("Down || Down || Right", "Down Down Right"),
+    Labelled("The goal is to the left of me.", "", "goal-me-"),
+    Labelled("The goal G is below me.", "", "goal-me+"),
+    Labelled("The player (P) is at the top left corner.", "", "me@+"),
+    Labelled("The hole is above me.", "", "hole-me-"),
+    Labelled(
+        "I must avoid the holes. Go down, down, right, right, down, right.",
+        "Down Down Right Right Down Right",
+    ),
+    Labelled("I'll step down once.", "Down"),
+    Labelled("Since the ice is slippery, I move up to stay safe.", "Up"),
+    Labelled("The goal is three squares below me and three squares to the right.", "", "goal-me+"),
+    Labelled("The goal is two squares below me.", "", "goal-me-"),
+    Labelled("Don't go right."),
+    Labelled("Moving down is safe, so Down.", "Down"),
+    Labelled("The safest way is to go down two times, then right.", "Down Down Right"),
+    Labelled("A hole is next to me.", "", "hole-me-"),
+    Labelled("left left down", "Left Left Down"),
+    Labelled("I am on the goal.", "", "me-goal-"),
+    Labelled("Going left keeps me in place since I'm at the edge. Let me go left.", "Left", "me@+"),
+    Labelled("Right, then down. No wait, the hole is there. Down, then right.", "Down Right"),
+    Labelled("Going up might make me slip. The goal may be on my right."),
+]
+BANDIT = [
+    Labelled("Dragons are risky, so I choose Dragon.", "Dragon"),
+    Labelled("Teacher is steady. I will pull Teacher.", "Teacher"),
+    Labelled("I will not pull Dragon."),
+    Labelled("The Dragon arm has a higher average payoff, so I pull the Dragon arm.", "Dragon"),
+    Labelled("Teacher or Dragon? I pick Teacher.", "Teacher"),
+    Labelled("My answer: Dragon", "Dragon"),
+    Labelled("Pulling the Teacher arm pays a little every time."),
+    Labelled("I think that the best choice is Dragon.", "Dragon"),
+    Labelled("Since I cannot know, let's try Teacher.", "Teacher"),
+]
