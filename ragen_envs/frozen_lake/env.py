@@ -104,6 +104,11 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
     example = EXAMPLE
     _actions = ActionReader(ACTIONS, EXAMPLE)
 
+    @property
+    def position(self) -> int:
+        """The player's square, numbered as in `Lake`."""
+        return self._player
+
     def _symbols(self) -> frozenset[str]:
         return frozenset(self.variant.vocabulary.symbols)
 

@@ -84,6 +84,11 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
     example = EXAMPLE
     _actions = ActionReader(ACTIONS, EXAMPLE)
 
+    @property
+    def position(self) -> tuple[int, int]:
+        """The player's square and the squares of the boxes, as `rules.move` takes them."""
+        return self._player, self._boxes
+
     def _symbols(self) -> frozenset[str]:
         return frozenset(self.variant.vocabulary.symbols)
 
