@@ -172,6 +172,11 @@ def _add_others(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser = commands.add_parser("report", help="print a run's table and write its HTML report")
     parser.add_argument("directory", type=Path, metavar="RUN")
     parser.set_defaults(run=_report)
+    parser = commands.add_parser("compare", help="how two runs differ on the same instances")
+    parser.add_argument("a", type=Path, metavar="RUN_A")
+    parser.add_argument("b", type=Path, metavar="RUN_B")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
+    parser.set_defaults(run=_compare)
 
 
 def _add_sealed(commands: argparse._SubParsersAction[_Parser]) -> None:
@@ -236,6 +241,12 @@ def _report(arguments: argparse.Namespace) -> int:
     from ragen_bench.cli.evaluate import report_run
 
     return report_run(arguments.directory)
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    from ragen_bench.cli.compare import run_compare
+
+    return run_compare(arguments.a, arguments.b, arguments.json)
 
 
 def _sealed() -> ModuleType:

@@ -1,0 +1,97 @@
+"""`compare`: the table of two runs' differences."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ragen_bench.compare import compare
+from ragen_bench.errors import UserError
+from ragen_bench.records import Record, read_run
+
+try:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+except ImportError as missing:
+    raise UserError(
+        f"ragen-bench needs {missing.name}: pip install 'ragen-bench[bench]'"
+    ) from missing
+
+_EXPLAINED = (
+    "Success in per cent; norm.: 0 is the random player, 1 the best one. n: instances that both "
+    "played. A - B with its 95 % interval, of pairs on the same instance. A>B: instances that "
+    "only A solved; of several samples, that A solved more often."
+)
+
+
+def run_compare(a: Path, b: Path, out: Path | None) -> int:
+    """Print how two runs differ.
+
+    Args:
+        a: a run directory.
+        b: another.
+        out: a file for the figures, as JSON.
+
+    Raises:
+        UserError: if a directory holds no run, or the runs may not stand side by side.
+    """
+    runs = read_run(a), read_run(b)
+    console = Console(markup=False, highlight=False, emoji=False)
+    with console.status("Playing the random player on the common instances ..."):
+        found = compare(*runs)
+    for name, side in (("A", found["a"]), ("B", found["b"])):
+        console.print(f"{name}  {side['model']}, {side['run']}", soft_wrap=True)
+    console.print(_table(found))
+    for note in found["notes"]:
+        console.print(f"Note: {note}", soft_wrap=True)
+    if out:
+        out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8", newline="\n")
+        console.print(f"JSON  {out}", soft_wrap=True)
+    return 0
+
+
+def _table(found: Record) -> Table:
+    """Return a table with two rows for each environment and for the suite.
+
+    It fits a terminal of 80 columns.
+    """
+    made = Table(
+        title=Text(f"A - B on the {found['split']} split", style="table.title"),
+        caption=_EXPLAINED,
+        caption_justify="left",
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    made.add_column("environment", overflow="fold")  # a long name gives way, no figure does
+    for name in ("n", "A", "B", "A - B", "95 %", "A>B", "B>A"):
+        made.add_column(name, justify="right", no_wrap=True)
+    for row in found["envs"]:
+        ahead = str(row["a_ahead"]), str(row["b_ahead"])
+        name = Text(row["env"].partition("/")[2])
+        made.add_row(name, str(row["instances"]), *_percents(row["success"]), *ahead, style="bold")
+        made.add_row("  norm.", "", *_scores(row["normalised"]))
+    if len(found["envs"]) > 1:
+        made.add_section()
+        made.add_row("mean", "", *_percents(found["suite"]["success"]), style="bold")
+        made.add_row("  norm.", "", *_scores(found["suite"]["normalised"]))
+    return made
+
+
+def _percents(figures: Record) -> list[str]:
+    a, b = (f"{100 * figures[name]:.1f}" for name in ("a", "b"))
+    difference, low, high = (f"{100 * value:+.1f}" for value in _signed(figures))
+    return [a, b, difference, f"{low} to {high}"]
+
+
+def _scores(figures: Record | None) -> list[str]:
+    if figures is None:
+        return ["-"] * 4
+    a, b = (f"{figures[name]:.2f}" for name in ("a", "b"))
+    difference, low, high = (f"{value:+.2f}" for value in _signed(figures))
+    return [a, b, difference, f"{low} to {high}"]
+
+
+def _signed(figures: Record) -> list[float]:
+    return [figures["difference"], *figures["interval"]]
