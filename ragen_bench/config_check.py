@@ -1,0 +1,71 @@
+"""Whether run.json can be, and whether it says what this version of the suite computes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ragen_bench.differences import brief, first_difference
+from ragen_bench.errors import UserError
+from ragen_bench.fields import run_problem
+from ragen_bench.prompt import prompt_hash
+from ragen_bench.records import SCHEMA, Record
+from ragen_bench.specification import spec_hash, suite_hash
+from ragen_envs.protocol import RESPONSE_FORMATS
+from ragen_envs.sealed import open_key
+
+
+def config_problem(config: Any) -> str | None:
+    """Return why no run can have this configuration, or None."""
+    if not isinstance(config, dict) or config.get("schema") != SCHEMA:
+        return f"is not of schema {SCHEMA}"
+    problem = run_problem(config)
+    if problem:
+        return problem
+    if config["response_format"] not in RESPONSE_FORMATS:
+        return f"names the unknown format {brief(config['response_format'])}"
+    if not _is_history(config.get("history")):
+        return f"has 'history' {brief(config['history'])}, which is no number of turns"
+    if len({env["id"] for env in config["envs"]}) < len(config["envs"]):
+        return "names an environment twice"
+    for name, least in (("seed", 0), ("samples", 1)):
+        if config[name] < least:
+            return f"has {name!r} below {least}"
+    return None
+
+
+def config_differences(config: Record) -> Iterator[str]:
+    """Yield what run.json says differently from what this version of the suite computes.
+
+    The specification of every environment, the prompt, the whole suite, and for the sealed split
+    the key at hand, each by its hash.
+
+    Raises:
+        UserError: if the configuration itself cannot be.
+        SealedKeyError: for a run of the sealed split without a key.
+    """
+    problem = config_problem(config)
+    if problem:
+        raise UserError(f"run.json {problem}", exit_code=1)
+    split, response_format = config["split"], config["response_format"]
+    envs = {
+        env["id"]: (env["instances"], spec_hash(env["id"], split, response_format))
+        for env in config["envs"]
+    }
+    computed = {
+        "prompt_hash": prompt_hash(response_format, config.get("history")),
+        "suite_hash": suite_hash(envs, config["max_tokens"]),
+        **({"sealed_key_hash": open_key()} if split == "sealed" else {}),
+        "envs": [
+            {"id": env["id"], "instances": env["instances"], "spec_hash": envs[env["id"]][1]}
+            for env in config["envs"]
+        ],
+    }
+    for name, value in computed.items():
+        different = first_difference(config[name], value, name)
+        if different:
+            yield different
+
+
+def _is_history(value: Any) -> bool:
+    return value is None or (type(value) is int and value >= 0)

@@ -1,0 +1,86 @@
+"""Where two JSON values first differ, told in one short line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+_SHOWN = 48
+_BEFORE = 12
+"""Characters of equal text that are shown before the first different one."""
+_MISSING = object()
+
+
+def first_difference(recorded: Any, computed: Any, path: str = "") -> str | None:
+    """Return the path of the first difference with both values, shortened; None if there is none.
+
+    What the recorded objects hold beyond the computed ones is not looked at. A number equals
+    another of the same value, 1 and 1.0 too; a truth value equals no number, NaN equals nothing.
+    """
+    if isinstance(recorded, dict) and isinstance(computed, dict):
+        return _in_objects(recorded, computed, path)
+    if isinstance(recorded, list) and isinstance(computed, list):
+        return _in_lists(recorded, computed, path)
+    if _equal(recorded, computed):
+        return None
+    start = 0
+    if isinstance(recorded, str) and isinstance(computed, str):
+        start = max(0, _common(recorded, computed) - _BEFORE)
+    return f"{path}: recorded {brief(recorded, start)}, recomputed {brief(computed, start)}"
+
+
+def brief(value: Any, start: int = 0) -> str:
+    """Return a value in a few ASCII characters and one line.
+
+    Args:
+        value: anything.
+        start: where to begin showing a text.
+    """
+    if value is _MISSING:
+        return "nothing"
+    if isinstance(value, str):
+        shown = json.dumps(value[start : start + _SHOWN])
+        return f"{'...' if start else ''}{shown}{'...' if len(value) > start + _SHOWN else ''}"
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    if value is None or isinstance(value, bool | float):
+        return json.dumps(value)
+    if isinstance(value, int):
+        return str(value) if abs(value) < 10**_SHOWN else "a huge number"
+    return f"a {type(value).__name__}"
+
+
+def _in_objects(recorded: dict[str, Any], computed: dict[str, Any], path: str) -> str | None:
+    for name, value in computed.items():
+        inside = f"{path}.{name}" if path else name
+        different = first_difference(recorded.get(name, _MISSING), value, inside)
+        if different:
+            return different
+    return None
+
+
+def _in_lists(recorded: list[Any], computed: list[Any], path: str) -> str | None:
+    for number, (one, other) in enumerate(zip(recorded, computed, strict=False)):
+        different = first_difference(one, other, f"{path}[{number}]")
+        if different:
+            return different
+    if len(recorded) != len(computed):
+        return f"{path}: recorded {brief(recorded)}, recomputed {brief(computed)}"
+    return None
+
+
+def _common(recorded: str, computed: str) -> int:
+    """Return how many characters two texts share at their beginning."""
+    pairs = enumerate(zip(recorded, computed, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(recorded), len(computed)))
+
+
+def _equal(recorded: Any, computed: Any) -> bool:
+    numbers = (int, float)
+    if isinstance(recorded, bool) or isinstance(computed, bool):
+        return recorded is computed
+    if isinstance(recorded, numbers) and isinstance(computed, numbers):
+        return recorded == computed
+    return type(recorded) is type(computed) and recorded == computed
