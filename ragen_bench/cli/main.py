@@ -64,6 +64,7 @@ def _parser() -> _Parser:
     _add_audit(commands)
     _add_doctor(commands)
     _add_sealed(commands)
+    _add_reading(commands)
     return parser
 
 
@@ -179,6 +180,25 @@ def _add_others(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser.set_defaults(run=_compare)
 
 
+def _add_reading(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = commands.add_parser(
+        "replay",
+        help="recompute a run from its answers and compare",
+        description="Plays every episode of a run again from its answers alone and compares every "
+        "field of the record. Ends with exit code 1 if anything differs.",
+    )
+    parser.add_argument("directory", type=Path, metavar="RUN")
+    parser.set_defaults(run=_replay)
+    parser = commands.add_parser(
+        "analyse",
+        help="say why a run's episodes failed, and how the model reasoned",
+        description="Replays a run, prints the causes of its failures and measures of its "
+        "reasoning, and writes them to RUN/analysis.json.",
+    )
+    parser.add_argument("directory", type=Path, metavar="RUN")
+    parser.set_defaults(run=_analyse)
+
+
 def _add_sealed(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser = commands.add_parser(
         "sealed",
@@ -247,6 +267,18 @@ def _compare(arguments: argparse.Namespace) -> int:
     from ragen_bench.cli.compare import run_compare
 
     return run_compare(arguments.a, arguments.b, arguments.json)
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    from ragen_bench.cli.replay import run_replay
+
+    return run_replay(arguments.directory)
+
+
+def _analyse(arguments: argparse.Namespace) -> int:
+    from ragen_bench.cli.analyse import run_analyse
+
+    return run_analyse(arguments.directory)
 
 
 def _sealed() -> ModuleType:
