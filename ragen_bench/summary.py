@@ -8,7 +8,7 @@ from typing import Any
 from ragen_bench.errors import UserError
 from ragen_bench.models import Model, Sampling
 from ragen_bench.models.scripted import OracleModel, RandomModel
-from ragen_bench.records import Record, RunDirectory
+from ragen_bench.records import Record, RunDirectory, key_of
 from ragen_bench.runner import play, tasks_of
 from ragen_bench.statistics import clustered_bootstrap, normalised, wilson
 from ragen_envs.instances import Split
@@ -31,8 +31,10 @@ def summarise(run: RunDirectory) -> Record:
     config = run.config
     _need_key_of(config)
     episodes: dict[str, list[Record]] = {env["id"]: [] for env in config["envs"]}
+    played = set()
     for episode in run.episodes():
         episodes[episode["env"]].append(episode)
+        played.add(key_of(episode))
     seconds = run.seconds()
     rows = []
     for env in config["envs"]:
@@ -54,6 +56,7 @@ def summarise(run: RunDirectory) -> Record:
         "split": config["split"],
         "episodes": sum(row["episodes"] for row in rows),
         "planned": sum(env["instances"] for env in config["envs"]) * config["samples"],
+        "infra_faults": len({key for key, _ in run.faults()} - played),
         "suite_score": _rounded(sum(scores) / len(scores)) if scores else None,
         "envs": rows,
     }

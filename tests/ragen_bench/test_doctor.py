@@ -12,20 +12,19 @@ from ragen_bench.models.base import Completion
 from ragen_envs.frozen_lake.env import FrozenLakeEnv
 from ragen_envs.sokoban.env import SokobanEnv
 
+from .players import Player
+
 NAMES = ["is there", "answers", "form", "stops", "limit", "repeats", "pace"]
 GOOD = "<think>up</think><answer>Up</answer>"
 
 
-class Patient:
+class Patient(Player):
     """A model that counts tokens and answers as its symptoms say."""
 
-    def __init__(self, *texts, tokens=lambda limit: min(limit, 9), batch_size=3, gone=False):
+    def __init__(self, *texts, tokens=lambda limit: min(limit, 9), slots=3, gone=False):
         self._texts, self._tokens, self._gone = texts, tokens, gone
-        self.batch_size = batch_size
+        self.slots = slots
         self.asked = []
-
-    def identity(self):
-        return {}
 
     def probe(self):
         if self._gone:
@@ -35,12 +34,15 @@ class Patient:
     def complete(self, requests, sampling):
         start = len(self.asked)
         self.asked += requests
-        assert len(requests) <= self.batch_size
+        assert len(requests) <= self.slots
+        tokens = self._tokens(sampling.max_tokens)
+        texts = [self._texts[(start + i) % len(self._texts)] for i in range(len(requests))]
+        full = tokens >= sampling.max_tokens
         return [
             Completion(
-                self._texts[(start + i) % len(self._texts)], 5, self._tokens(sampling.max_tokens)
+                text, 5, tokens, "length" if full and not text.endswith(sampling.stop) else "stop"
             )
-            for i in range(len(requests))
+            for text in texts
         ]
 
 

@@ -10,8 +10,12 @@ from hypothesis import strategies as st
 
 from ragen_bench.errors import UserError
 from ragen_bench.evaluation import evaluate
+from ragen_bench.models import Completion
+from ragen_bench.models.base import CallEngine
 from ragen_bench.records import RunDirectory, open_run, read_run
 from ragen_bench.summary import summarise
+
+from .players import Player
 
 
 def finish(evaluation, model, path):
@@ -38,7 +42,7 @@ def whole(tmp_path_factory):
         max_tokens=8,
     )
     model = resolve("random")
-    model.batch_size = 5
+    model.slots = 5
     path = tmp_path_factory.mktemp("whole") / "run"
     run = finish(evaluation, model, path)
     return evaluation, model, path, run.episodes_file.read_bytes(), summarise(run)
@@ -76,7 +80,9 @@ def test_a_torn_line_is_announced(whole, tmp_path):
 def test_a_finished_run_asks_the_model_nothing(whole, tmp_path, monkeypatch):
     evaluation, model, path, episodes, _ = whole
     shutil.copytree(path, tmp_path / "run")
-    monkeypatch.setattr(model, "complete", lambda *_: pytest.fail("asked"))
+    monkeypatch.setattr(
+        model, "engine", lambda sampling: CallEngine(lambda _: pytest.fail("asked"))
+    )
     assert finish(evaluation, model, tmp_path / "run").episodes_file.read_bytes() == episodes
 
 
@@ -177,9 +183,9 @@ def test_bytes_that_are_no_json_are_refused(whole, tmp_path, line):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (b"{}\n", "lacks seconds"),
-        (b'{"seconds": 3}\n', "has 'seconds' that is not an object"),
-        (b'{"seconds": {"ragen/Bandit-v0": "3"}}\n', "has 'ragen/Bandit-v0' that is not a number"),
+        (b"{}\n", "lacks env, seconds"),
+        (b'{"env": 3, "seconds": 3, "elapsed": 3}\n', "has 'env' that is not a text"),
+        (b'{"env": "", "seconds": "3", "elapsed": 3}\n', "has 'seconds' that is not a number"),
     ],
 )
 def test_a_timing_of_another_form_is_refused(whole, tmp_path, line, message):
@@ -308,15 +314,8 @@ def test_reading_what_is_no_run(tmp_path):
 
 
 def test_answers_that_utf8_cannot_hold_are_kept(small, tmp_path):
-    class Strange:
-        batch_size = 64
-
-        def identity(self):
-            return {}
-
+    class Strange(Player):
         def complete(self, requests, sampling):
-            from ragen_bench.models import Completion
-
             return [Completion("\ud800 \x00 \r\n \u2028 √") for _ in requests]
 
     run = finish(small, Strange(), tmp_path / "run")

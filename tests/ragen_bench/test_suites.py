@@ -9,7 +9,10 @@ from ragen_envs.registration import IDS
 
 def test_select():
     assert suites.select("quick", None, None)["ragen/Sokoban-v0"] == 16
-    assert suites.select(None, None, None) == dict.fromkeys(IDS, 256)
+    assert suites.select("full", None, None) == dict.fromkeys(IDS, 256)
+    core = suites.select(None, None, None)
+    assert len(core) == 6
+    assert core.items() < dict.fromkeys(IDS, 256).items()
     assert suites.select("quick", None, 4) == {
         "ragen/Bandit-v0": 4,
         "ragen/Sokoban-v0": 4,
@@ -24,7 +27,7 @@ def test_select():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("nope", None, None), "choose one of: quick, core"),
+        (("nope", None, None), "choose one of: quick, core, full"),
         ((None, ["Nope-v0"], None), "choose one of: ragen/Bandit-v0, "),
         (("quick", ["Sokoban-v0"], None), "not both"),
         (("quick", None, 0), "between 1 and 256"),

@@ -88,7 +88,7 @@ def test_evaluate_prints_the_table_and_leaves_a_run(tmp_path):
 
 
 def test_80_columns_show_every_figure_of_the_longest_names(tmp_path):
-    done = run("evaluate", "random", "--suite", "core", "--limit", "1", cwd=tmp_path, COLUMNS="80")
+    done = run("evaluate", "random", "--suite", "full", "--limit", "1", cwd=tmp_path, COLUMNS="80")
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert "…" not in done.stdout
     assert "".join(done.stdout.split()).count("random") >= 12
