@@ -41,8 +41,8 @@ def run_compare(a: Path, b: Path, out: Path | None) -> int:
     console = Console(markup=False, highlight=False, emoji=False)
     with console.status("Playing the random player on the common instances ..."):
         found = compare(*runs)
-    for name, side in (("A", found["a"]), ("B", found["b"])):
-        console.print(f"{name}  {side['model']}, {side['run']}", soft_wrap=True)
+    for letter, side in (("A", found["a"]), ("B", found["b"])):
+        console.print(f"{letter}  {side['model']}, {side['run']}", soft_wrap=True)
     console.print(_table(found))
     for note in found["notes"]:
         console.print(f"Note: {note}", soft_wrap=True)
@@ -65,12 +65,12 @@ def _table(found: Record) -> Table:
         padding=(0, 1, 0, 0),
     )
     made.add_column("environment", overflow="fold")  # a long name gives way, no figure does
-    for name in ("n", "A", "B", "A - B", "95 %", "A>B", "B>A"):
-        made.add_column(name, justify="right", no_wrap=True)
+    for column in ("n", "A", "B", "A - B", "95 %", "A>B", "B>A"):
+        made.add_column(column, justify="right", no_wrap=True)
     for row in found["envs"]:
         ahead = str(row["a_ahead"]), str(row["b_ahead"])
-        name = Text(row["env"].partition("/")[2])
-        made.add_row(name, str(row["instances"]), *_percents(row["success"]), *ahead, style="bold")
+        env = Text(row["env"].partition("/")[2])
+        made.add_row(env, str(row["instances"]), *_percents(row["success"]), *ahead, style="bold")
         made.add_row("  norm.", "", *_scores(row["normalised"]))
     if len(found["envs"]) > 1:
         made.add_section()
@@ -80,18 +80,17 @@ def _table(found: Record) -> Table:
 
 
 def _percents(figures: Record) -> list[str]:
-    a, b = (f"{100 * figures[name]:.1f}" for name in ("a", "b"))
-    difference, low, high = (f"{100 * value:+.1f}" for value in _signed(figures))
-    return [a, b, difference, f"{low} to {high}"]
+    return _cells(figures, 100, 1)
 
 
 def _scores(figures: Record | None) -> list[str]:
-    if figures is None:
-        return ["-"] * 4
-    a, b = (f"{figures[name]:.2f}" for name in ("a", "b"))
-    difference, low, high = (f"{value:+.2f}" for value in _signed(figures))
-    return [a, b, difference, f"{low} to {high}"]
+    return ["-"] * 4 if figures is None else _cells(figures, 1, 2)
 
 
-def _signed(figures: Record) -> list[float]:
-    return [figures["difference"], *figures["interval"]]
+def _cells(figures: Record, scale: int, digits: int) -> list[str]:
+    """Return both figures, their difference and its interval, scaled and rounded."""
+    values = [figures["a"], figures["b"], figures["difference"], *figures["interval"]]
+    # Adding 0 turns -0.0, which would be shown with its sign, into 0.0.
+    a, b, *signed = (round(scale * value, digits) + 0.0 for value in values)
+    difference, low, high = (f"{value:+.{digits}f}" for value in signed)
+    return [f"{a:.{digits}f}", f"{b:.{digits}f}", difference, f"{low} to {high}"]
