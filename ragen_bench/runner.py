@@ -133,7 +133,8 @@ class _Flight:
         return len(self.running) < self._slots
 
     def board(self, episode: Episode) -> None:
-        self._ask(_Boarded(episode, time.perf_counter()))
+        # From the last tick on, since the time that a reset takes is shared out at the next one.
+        self._ask(_Boarded(episode, self._now))
 
     def collect(self, on_answers: Callable[[int], None]) -> list[_Boarded]:
         """Step the episodes that have their answers, and return those that ended."""
