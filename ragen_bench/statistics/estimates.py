@@ -10,7 +10,7 @@ from ragen_bench.statistics.intervals import Interval, mean_interval
 
 
 class Estimate(NamedTuple):
-    """A figure and its 95 % interval, which holds it."""
+    """A figure and its 95 % interval."""
 
     value: float
     interval: Interval

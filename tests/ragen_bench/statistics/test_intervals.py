@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.statistics import clustered_bootstrap, normalised, wilson
+from ragen_bench.statistics import (
+    alike_interval,
+    clustered_bootstrap,
+    mean_interval,
+    normalised,
+    wilson,
+)
 
 
 # Newcombe 1998, Two-sided confidence intervals for the single proportion, table I, method 3.
@@ -79,3 +85,61 @@ def test_normalised_score():
     assert normalised(0.6, 0.2, 0.6) == 1.0
     assert normalised(0.1, 0.2, 0.6) == pytest.approx(-0.25)
     assert normalised(0.3, 0.5, 0.5) is None
+
+
+def test_mean_interval_of_one_outcome_an_instance_is_wilsons():
+    assert mean_interval([[1.0], [0.0], [0.0], [1.0], [1.0]]) == wilson(3, 5)
+    assert mean_interval([[0.0]] * 9) == wilson(0, 9)
+
+
+def test_mean_interval_of_several_samples_or_of_scores_is_the_bootstraps():
+    for clusters in ([[1.0, 0.0], [0.0, 0.0], [1.0, 1.0]], [[0.5], [0.0], [1.0]]):
+        assert mean_interval(clusters) == clustered_bootstrap(clusters)
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_samples_that_all_ended_alike_count_as_one(value):
+    clusters = [[value] * 4] * 12
+    assert mean_interval(clusters) == pytest.approx(wilson(int(12 * value), 12))
+
+
+def test_instances_of_equal_means_leave_room_for_doubt():
+    share = wilson(0, 12)[1]
+    expected = pytest.approx((0.5 - 0.5 * share, 0.5 + 0.5 * share))
+    assert mean_interval([[0.0, 1.0], [0.5]] * 6) == expected
+
+
+@given(st.integers(1, 300), st.floats(0, 1))
+def test_alike_values_are_bounded_by_wilsons_share(instances, value):
+    low, high = alike_interval(value, instances, 0.0, 1.0)
+    share = wilson(0, instances)[1]
+    assert 0 <= low <= value <= high <= 1
+    assert high - low == pytest.approx(share)
+    # The share of instances could as well have been at either end.
+    assert low == pytest.approx((1 - share) * value)
+    assert high == pytest.approx((1 - share) * value + share)
+
+
+def test_scores_between_0_and_1_are_covered():
+    source = random.Random(12)
+    covered = 0
+    for _ in range(200):
+        low, high = mean_interval([[source.choice((0.0, 0.3, 0.6, 1.0))] for _ in range(50)])
+        covered += low <= 0.475 <= high
+    # 95 % of 200 is 190, with a standard deviation of 3.
+    assert 178 <= covered <= 199
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.1, math.nan])
+def test_values_off_the_scale_are_refused(value):
+    for clusters in ([[value]] * 3, [[0.5], [value]]):
+        with pytest.raises(ValueError, match="is not between"):
+            mean_interval(clusters)
+    with pytest.raises(ValueError, match="is not between"):
+        alike_interval(value, 3, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("clusters", [[], [[1.0], []]])
+def test_mean_interval_refuses_empty_clusters(clusters):
+    with pytest.raises(ValueError, match="at least one value"):
+        mean_interval(clusters)
