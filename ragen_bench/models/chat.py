@@ -1,0 +1,77 @@
+"""How a conversation reads to a model: its chat template."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jinja2.exceptions import TemplateError
+
+from ragen_bench.errors import UserError
+from ragen_bench.models.base import Message
+from ragen_bench.prompt import opening
+
+
+@dataclass(frozen=True)
+class Chat:
+    """A tokenizer with a chat template.
+
+    Attributes:
+        tokenizer: of transformers.
+        merges_system: whether the template refuses a system message, which then leads the first
+            user message.
+    """
+
+    tokenizer: Any
+    merges_system: bool
+
+    def prompt(self, messages: Sequence[Message]) -> str:
+        """Return a conversation as the model reads it, up to where its answer begins."""
+        shown = merged(messages) if self.merges_system else list(messages)
+        return _applied(self.tokenizer, shown)
+
+    def read(self, messages: Sequence[Message]) -> list[int]:
+        """Return a conversation as token ids."""
+        text = self.prompt(messages)
+        ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+        return ids
+
+    def identity(self) -> dict[str, str]:
+        """Return what makes conversations differ from those of other models, for the record."""
+        return {"system_message": "merged"} if self.merges_system else {}
+
+
+def chat_of(name: str, tokenizer: Any) -> Chat:
+    """Return the chat of a model's tokenizer.
+
+    Raises:
+        UserError: if it has no template, or one that refuses any conversation.
+    """
+    if tokenizer.chat_template is None:
+        raise UserError(f"{name!r} has no chat template; evaluate an instruction-tuned model")
+    conversation = sample_conversation()
+    for merges, messages in ((False, conversation), (True, merged(conversation))):
+        try:
+            _applied(tokenizer, messages)
+        except TemplateError as error:
+            reason = str(error).partition("\n")[0]
+        else:
+            return Chat(tokenizer, merges)
+    raise UserError(f"the chat template of {name!r} refuses a conversation: {reason}")
+
+
+def sample_conversation() -> list[Message]:
+    """Return a conversation as every episode begins."""
+    return [*opening("think"), {"role": "user", "content": "-"}]
+
+
+def merged(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages with the system's text at the head of the first user message."""
+    system, first, *rest = messages
+    return [{"role": "user", "content": f"{system['content']}\n\n{first['content']}"}, *rest]
+
+
+def _applied(tokenizer: Any, messages: list[Message]) -> str:
+    text: str = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+    return text
