@@ -137,15 +137,19 @@ def evaluation_of(arguments: argparse.Namespace) -> Evaluation:
 
 
 def _server(arguments: argparse.Namespace) -> ServerOptions | None:
-    """Return how the model's server is reached; None if it has none."""
+    """Return how the model's server is reached; None if it has none and nothing was asked for."""
     names = ("base_url", "concurrency", "timeout", "retries")
     given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
-    if arguments.model.startswith("openai/"):
-        return ServerOptions(**given)
-    if given:
-        options = ", ".join("--" + name.replace("_", "-") for name in given)
-        raise UserError(f"{options}: for openai/NAME only, not for {arguments.model!r}")
-    return None
+    provider = arguments.model.partition("/")[0]
+    taken = {"openai": names, "vllm": ("concurrency",)}.get(provider, ())
+    refused = [name for name in given if name not in taken]
+    if refused:
+        options = ", ".join("--" + name.replace("_", "-") for name in refused)
+        where = "openai/NAME"
+        if refused == ["concurrency"]:
+            where += " and vllm/NAME-OR-DIR"
+        raise UserError(f"{options}: for {where} only, not for {arguments.model!r}")
+    return ServerOptions(**given) if given or provider == "openai" else None
 
 
 def _check_numbers(arguments: argparse.Namespace) -> None:
