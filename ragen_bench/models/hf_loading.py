@@ -5,23 +5,19 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import torch
+import transformers
+from jinja2.exceptions import TemplateError
+from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
+
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Message
+from ragen_bench.models.hf_support import enable_rows
 from ragen_bench.prompt import opening
-
-try:
-    import torch
-    import transformers
-    from jinja2.exceptions import TemplateError
-    from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
-except ImportError as missing:
-    raise UserError(
-        f"models in process need more ({missing}): pip install 'ragen-bench[hf]'"
-    ) from missing
 
 _HASHED_WHOLE = {".json", ".jinja", ".safetensors", ".bin", ".model", ".txt"}
 _CHUNK = 1 << 20
@@ -38,6 +34,7 @@ class Loaded:
         pad: the id that fills up rows; it is masked, so any id serves.
         merges_system: whether the chat template refuses a system message, which then leads the
             first user message.
+        waves: why it cannot be run continuously, or "" if it can.
     """
 
     tokenizer: Any
@@ -45,6 +42,7 @@ class Loaded:
     ends: frozenset[int]
     pad: int
     merges_system: bool
+    waves: str
 
     def prompt(self, messages: Sequence[Message]) -> str:
         """Return a conversation as the model reads it, up to where its answer begins."""
@@ -53,6 +51,18 @@ class Loaded:
             shown, tokenize=False, add_generation_prompt=True
         )
         return text
+
+    def read(self, messages: Sequence[Message]) -> list[int]:
+        """Return a conversation as token ids."""
+        ids: list[int] = self.tokenizer(self.prompt(messages), add_special_tokens=False)[
+            "input_ids"
+        ]
+        return ids
+
+    def has_room(self, ids: Sequence[int], max_tokens: int) -> bool:
+        """Return whether the model's context holds a conversation and the longest answer to it."""
+        context = getattr(self.model.config, "max_position_embeddings", None)
+        return context is None or len(ids) + max_tokens <= context
 
 
 def load(name: str) -> Loaded:
@@ -81,7 +91,8 @@ def load(name: str) -> Loaded:
         eos_token_id=sorted(ends) or None
     )
     merges_system = _merges_system(name, tokenizer)
-    return Loaded(tokenizer, model, ends, min(ends, default=0), merges_system)
+    loaded = Loaded(tokenizer, model, ends, min(ends, default=0), merges_system, waves="")
+    return replace(loaded, waves=enable_rows(model, loaded.read(_conversation())))
 
 
 def identity_of(name: str, loaded: Loaded) -> dict[str, Any]:
@@ -107,11 +118,14 @@ def merged(messages: Sequence[Message]) -> list[Message]:
     return [{"role": "user", "content": f"{system['content']}\n\n{first['content']}"}, *rest]
 
 
+def _conversation() -> list[Message]:
+    return [*opening("think"), {"role": "user", "content": "-"}]
+
+
 def _merges_system(name: str, tokenizer: Any) -> bool:
     if tokenizer.chat_template is None:
         raise UserError(f"{name!r} has no chat template; evaluate an instruction-tuned model")
-    conversation = opening("think")
-    conversation.append({"role": "user", "content": "-"})
+    conversation = _conversation()
     for merges, messages in ((False, conversation), (True, merged(conversation))):
         try:
             tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)

@@ -1,0 +1,76 @@
+"""Which token comes next, and when an answer ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from ragen_bench.models.base import Completion, Finish, Request, Sampling
+from ragen_bench.models.hf_loading import Loaded
+from ragen_envs.instances import Stream
+
+_TAIL_TOKENS = 16
+"""The stop text is looked for in so many last tokens; no tokenizer needs as many for it."""
+
+
+def stream_of(request: Request, sampling: Sampling) -> Stream:
+    """Return the random numbers of one answer, which depend on seed and key alone."""
+    return Stream("sampling", sampling.seed, request.key)
+
+
+def choose(logits: torch.Tensor, streams: Sequence[Stream], temperature: float) -> torch.Tensor:
+    """Return the next token of each row by inverting its distribution at a uniform number.
+
+    Args:
+        logits: [rows, vocabulary].
+        streams: where each row's number comes from; not read at temperature 0.
+        temperature: 0 for the likeliest token.
+    """
+    if temperature == 0:
+        return logits.argmax(dim=-1)
+    rolls = torch.tensor([stream.word() / 2**64 for stream in streams], dtype=torch.float64)
+    # In double precision, so that the sum over a large vocabulary is 1 to 1e-12.
+    odds = torch.softmax(logits.double() / temperature, dim=-1).cumsum(dim=-1)
+    chosen = torch.searchsorted(odds, rolls.to(logits.device)[:, None], right=True)
+    return chosen[:, 0].clamp(max=logits.shape[1] - 1)
+
+
+class Ending:
+    """Tells when an answer is over.
+
+    Args:
+        loaded: whose tokens they are.
+        sampling: with the stop text and the limit.
+    """
+
+    def __init__(self, loaded: Loaded, sampling: Sampling) -> None:
+        self._tokenizer: Any = loaded.tokenizer
+        self._ends = loaded.ends
+        self._stop = sampling.stop
+        self._limit = sampling.max_tokens
+
+    def stopped(self, sampled: Sequence[int]) -> bool:
+        """Return whether the last token ends the turn, or completes the stop text."""
+        tail = sampled[-_TAIL_TOKENS:]
+        return tail[-1] in self._ends or self._stop in self._tokenizer.decode(tail)
+
+    def over(self, sampled: Sequence[int]) -> bool:
+        """Return whether an answer has stopped or reached its limit."""
+        return len(sampled) >= self._limit or self.stopped(sampled)
+
+    def completion(self, read: int, sampled: Sequence[int]) -> Completion:
+        """Return the answer of sampled tokens.
+
+        Args:
+            read: tokens of the prompt.
+            sampled: up to and including the one that ended it.
+        """
+        text = self._tokenizer.decode(
+            sampled, skip_special_tokens=True, clean_up_tokenization_spaces=False
+        )
+        # The token that completes the stop text may run on; servers cut there too.
+        answer, found, _ = text.partition(self._stop)
+        finish: Finish = "stop" if self.stopped(sampled) else "length"
+        return Completion(answer + found, read, len(sampled), finish)
