@@ -13,6 +13,7 @@ from ragen_bench.evaluation import Evaluation
 from ragen_bench.models import Model, resolve
 from ragen_bench.models.base import Completion, Request, Sampling, ask_all
 from ragen_bench.prompt import conversation
+from ragen_bench.reasoning import without_reasoning
 from ragen_bench.suites import make_env
 from ragen_envs.protocol import ActionReader, Parsed
 
@@ -95,7 +96,7 @@ def _oracle(evaluation: Evaluation) -> Finding:
     return Finding(
         "oracle",
         "ok",
-        f"reaches its ceiling in {len(evaluation.instances)} environments, up to "
+        f"reaches its ceiling in {_number(len(evaluation.instances), 'environment')}, up to "
         f"{_ORACLE_INSTANCES} {evaluation.split} instances each",
     )
 
@@ -113,10 +114,12 @@ def _requests(evaluation: Evaluation, questions: int) -> list[Request]:
 
 
 def _answers(completions: Sequence[Completion]) -> Finding:
+    if any(completion.finish == "context" for completion in completions):
+        return Finding("answers", "FAIL", "a first question does not fit into its context")
     empty = sum(not completion.text.strip() for completion in completions)
     said = f"{len(completions) - empty} of {len(completions)} questions"
     if empty == len(completions):
-        return Finding("answers", "FAIL", f"{said}: it says nothing; check its chat template")
+        return Finding("answers", "FAIL", f"{said}: it says nothing; has it a chat template?")
     return Finding("answers", "warn" if empty else "ok", said)
 
 
@@ -124,6 +127,12 @@ def _form(
     requests: Sequence[Request], completions: Sequence[Completion], evaluation: Evaluation
 ) -> Finding:
     """Count the answers that have the form, and those whose actions are all known."""
+    if evaluation.response_format == "think" and any(c.reasoning for c in completions):
+        return Finding(
+            "form",
+            "FAIL",
+            "it reasons by itself, and its server reports the thoughts apart: add --format answer",
+        )
     read = [
         _read(request, completion, evaluation)
         for request, completion in zip(requests, completions, strict=True)
@@ -140,7 +149,8 @@ def _form(
 
 def _read(request: Request, completion: Completion, evaluation: Evaluation) -> Parsed:
     reader = ActionReader(request.env.legal_actions, "")
-    return reader.read(completion.text, evaluation.response_format)
+    answer, _ = without_reasoning(completion, evaluation.response_format)
+    return reader.read(answer, evaluation.response_format)
 
 
 def _stops(completions: Sequence[Completion], sampling: Sampling) -> Finding:
@@ -184,7 +194,7 @@ def _repeats(
         "repeats",
         "warn",
         f"asked again, {differ} of {len(completions)} answers differ: runs will not reproduce to "
-        "the byte",
+        "the byte" + ("; with --concurrency 1?" if model.slots > 1 == model.group_size else ""),
     )
 
 
@@ -204,6 +214,10 @@ def _pace(evaluation: Evaluation, completions: Sequence[Completion], seconds: fl
         f"{1 / each:,.1f} answers and {tokens:,.0f} tokens a second; {episodes:,} episodes take "
         f"{_duration(least)} to {_duration(most)}",
     )
+
+
+def _number(count: int, thing: str) -> str:
+    return f"{count} {thing}{'' if count == 1 else 's'}"
 
 
 def _duration(seconds: float) -> str:

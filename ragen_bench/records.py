@@ -27,7 +27,8 @@ except ImportError as missing:
 SCHEMA = 1
 Record = dict[str, Any]
 Key = tuple[str, str, int, int]
-_NOT_COMPARED = ("versions", "command")
+_NOT_COMPARED = ("versions", "command", "suite_hash")
+"""What may differ, and what follows from the rest."""
 _LEFTOVERS = {".lock", "run.draft"}
 """What a process leaves that was killed before it had written run.json."""
 
@@ -265,11 +266,28 @@ def _read_config(file: Path) -> Record:
 
 def _differences(found: Record, wanted: Record) -> list[str]:
     names = [name for name in {**wanted, **found} if name not in _NOT_COMPARED]
-    return [
-        f"{name}: {json.dumps(found.get(name))} there, {json.dumps(wanted.get(name))} here"
-        for name in names
-        if found.get(name) != wanted.get(name)
-    ]
+    said = []
+    for name in names:
+        there, here = found.get(name), wanted.get(name)
+        if name == "envs":
+            said += _differing_envs(there or [], here or [])
+        elif there != here:
+            said.append(f"{name}: {json.dumps(there)} there, {json.dumps(here)} here")
+    return said
+
+
+def _differing_envs(found: list[Record], wanted: list[Record]) -> list[str]:
+    there = {env["id"]: env for env in found}
+    here = {env["id"]: env for env in wanted}
+    said = []
+    for name in {**here, **there}:
+        counts = [envs[name]["instances"] if name in envs else 0 for envs in (there, here)]
+        if counts[0] != counts[1]:
+            said.append(f"{name}: {counts[0]} instances there, {counts[1]} here")
+        elif there[name]["spec_hash"] != here[name]["spec_hash"]:
+            said.append(f"{name}: another specification there")
+    # A changed order changes that of the record.
+    return said if said or list(there) == list(here) else ["the environments' order"]
 
 
 def _lines(file: Path) -> Iterator[tuple[int, Record]]:

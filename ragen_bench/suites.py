@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from ragen_bench.errors import UserError
@@ -83,9 +84,12 @@ def env_id(name: str) -> str:
         UserError: if there is none of this name.
     """
     full = name if "/" in name else f"{NAMESPACE}/{name}"
-    if full not in IDS:
-        raise UserError(f"unknown environment {name!r}; choose one of: {', '.join(IDS)}")
-    return full
+    if full in IDS:
+        return full
+    lowered = {known.lower(): known for known in IDS}
+    near = [lowered[found] for found in get_close_matches(full.lower(), lowered, n=1)]
+    meant = f"did you mean {near[0]}? " if near else ""
+    raise UserError(f"unknown environment {name!r}; {meant}choose one of: {', '.join(IDS)}")
 
 
 def split_name(name: str) -> Split:

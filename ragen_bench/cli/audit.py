@@ -48,6 +48,8 @@ def audit(names: Sequence[str], levels: int, sealed: bool, out: Path | None) -> 
         raise UserError(f"--levels is at least 1, got {levels}")
     if sealed:
         open_key()
+    if out and not out.parent.is_dir():
+        raise UserError(f"--out {out}: there is no directory {out.parent}")
     ours = [env_id(name) for name in names if _is_ours(name)] if names else list(IDS)
     others = {name: third_party_subject(name) for name in names if not _is_ours(name)}
     console = Console(markup=False, highlight=False, emoji=False)

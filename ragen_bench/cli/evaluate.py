@@ -11,7 +11,7 @@ from ragen_bench.errors import INTERRUPTED, UserError
 from ragen_bench.evaluation import Evaluation, evaluate
 from ragen_bench.models import ServerOptions, resolve
 from ragen_bench.prompt import History
-from ragen_bench.records import RunDirectory, read_run
+from ragen_bench.records import Record, RunDirectory, read_run
 from ragen_bench.suites import SUITES, select, split_name
 from ragen_bench.summary import summarise
 from ragen_envs.protocol import RESPONSE_FORMATS, ResponseFormat
@@ -67,8 +67,17 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
                 "and the same command goes on from there\n"
             )
             return INTERRUPTED
+        except Exception:
+            bar.live.transient = True  # the one line of the error says it all
+            raise
     try:
         _show(console, run)
+    except KeyboardInterrupt:
+        sys.stderr.write(
+            f"\nragen-bench: interrupted; all episodes are kept in {path}, and the same command "
+            "goes on from there\n"
+        )
+        return INTERRUPTED
     finally:
         run.unlock()
     return 0
@@ -99,9 +108,17 @@ def _show(console: Console, run: RunDirectory) -> None:
     report = write_report(run, summary)
     console.print(table(summary))
     if summary["episodes"] < summary["planned"]:
-        console.print(f"Incomplete: {summary['episodes']} of {summary['planned']} episodes.")
+        console.print(_incomplete(summary), soft_wrap=True)
     console.print(f"Run     {run.path}", soft_wrap=True)
     console.print(f"Report  {report}", soft_wrap=True)
+
+
+def _incomplete(summary: Record) -> str:
+    said = f"Incomplete: {summary['episodes']} of {summary['planned']} episodes"
+    faults = summary["infra_faults"]
+    if faults:
+        said += f"; {faults} could not be played, faults.jsonl says why; they are in no figure"
+    return f"{said}. The command of the run goes on from there."
 
 
 def evaluation_of(arguments: argparse.Namespace) -> Evaluation:
@@ -114,6 +131,8 @@ def evaluation_of(arguments: argparse.Namespace) -> Evaluation:
     # Empty is what an unset variable of a shell leaves; it must not mean the default.
     if arguments.suite == "":
         raise UserError(f"--suite is empty; choose one of: {', '.join(SUITES)}")
+    if arguments.base_url == "":
+        raise UserError("--base-url is empty; give it, or leave it out for OPENAI_BASE_URL")
     if "" in (arguments.env or ()):
         raise UserError(f"--env is empty; choose one of: {', '.join(IDS)}")
     instances = select(arguments.suite, arguments.env, arguments.limit)

@@ -37,7 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         # A directory that cannot be written, a full disk: no fault of the program's.
-        sys.stderr.write(f"ragen-bench: {error}\n")
+        place = "" if error.filename is None else f"{error.filename}: "
+        sys.stderr.write(f"ragen-bench: {place}{error.strerror or error}\n")
         return 1
 
 

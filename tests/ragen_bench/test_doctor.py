@@ -129,6 +129,30 @@ def test_a_sickness_is_found(patient, name, status, says, evaluation):
     assert list(found)[-1] == (name if status == "FAIL" else "pace")
 
 
+class Reasoner(Player):
+    def __init__(self, **fields):
+        self.fields = {"text": "<answer>Up</answer>", **fields}
+
+    def complete(self, requests, sampling):
+        return [Completion(**self.fields) for _ in requests]
+
+
+def test_a_model_that_reasons_by_itself_is_told_its_form(evaluation):
+    found = findings(Reasoner(reasoning="I go up."), evaluation)
+    assert found["form"].status == "FAIL"
+    assert "add --format answer" in found["form"].detail
+    fitting = dataclasses.replace(evaluation, response_format="answer")
+    assert findings(Reasoner(reasoning="I go up."), fitting)["form"].status == "ok"
+    text = "I go up.</think><answer>Up</answer>"
+    assert findings(Reasoner(text=text), fitting)["form"].status == "ok"
+
+
+def test_a_context_without_room(evaluation):
+    found = findings(Reasoner(text="", finish="context"), evaluation)
+    assert found["answers"].status == "FAIL"
+    assert "does not fit into its context" in found["answers"].detail
+
+
 def test_the_oracle_comes_first_and_its_failure_ends_the_visit(evaluation, monkeypatch):
     found = list(examine(evaluation, 4))
     assert [finding.name for finding in found] == ["oracle", "loads", *NAMES]

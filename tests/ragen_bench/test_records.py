@@ -279,6 +279,39 @@ def test_another_configuration_is_refused_and_named(whole, tmp_path):
     assert (tmp_path / "run" / "episodes.jsonl").read_bytes() == episodes
 
 
+@pytest.mark.parametrize(
+    ("instances", "message"),
+    [
+        ({"ragen/FrozenLake-v0": 3}, r"\(ragen/FrozenLake-v0: 8 instances there, 3 here\)"),
+        (
+            {"ragen/FrozenLake-v0": 8, "ragen/Bandit-v0": 2},
+            r"\(ragen/Bandit-v0: 0 instances there, 2 here\)",
+        ),
+    ],
+)
+def test_other_instances_are_named_without_what_follows_from_them(
+    whole, tmp_path, instances, message
+):
+    evaluation, model, path, _, _ = whole
+    shutil.copytree(path, tmp_path / "run")
+    with pytest.raises(UserError, match=message):
+        evaluate(dataclasses.replace(evaluation, instances=instances), model, tmp_path / "run")
+
+
+def test_another_specification_and_another_order_are_named(whole, tmp_path):
+    evaluation, model, path, _, _ = whole
+    shutil.copytree(path, tmp_path / "run")
+    file = tmp_path / "run" / "run.json"
+    file.write_text(file.read_text().replace('"spec_hash": "', '"spec_hash": "x'))
+    with pytest.raises(UserError, match=r"\(ragen/FrozenLake-v0: another specification there\)"):
+        evaluate(evaluation, model, tmp_path / "run")
+    two = {"ragen/FrozenLake-v0": 1, "ragen/Bandit-v0": 1}
+    finish(dataclasses.replace(evaluation, instances=two), model, tmp_path / "two")
+    turned = dataclasses.replace(evaluation, instances=dict(reversed(two.items())))
+    with pytest.raises(UserError, match=r"\(the environments' order\)"):
+        evaluate(turned, model, tmp_path / "two")
+
+
 def test_the_command_and_the_versions_may_differ(whole, tmp_path):
     evaluation, model, path, episodes, _ = whole
     shutil.copytree(path, tmp_path / "run")

@@ -44,6 +44,12 @@ from tests.ragen_bench.cli.command import COMMAND, run
         (["describe", "Chess-v0"], "unknown environment 'Chess-v0'"),
         (["play", "Sokoban-v0", "--split", "x"], "choose one of: train, val, test"),
         (["play", "Sokoban-v0", "--seed", "-2"], "at least 0"),
+        (["describe", "sokoban"], "did you mean ragen/Sokoban-v0?"),
+        (["evaluate", "random", "--env", "frozenlake-v0"], "did you mean ragen/FrozenLake-v0?"),
+        (["evaluate", "openai/x", "--base-url", ""], "--base-url is empty"),
+        (["evaluate", "random", "--history", "-1"], "--history is full, none or a number of turns"),
+        (["evaluate", "random", "--history", "some"], "got 'some'"),
+        (["audit", "--out", "nowhere/x.json"], "there is no directory nowhere"),
         (["report", "nowhere"], "nowhere holds no run"),
     ],
 )
@@ -116,9 +122,10 @@ def test_a_directory_that_cannot_be_made(tmp_path, out):
     (tmp_path / "file").write_text("")
     done = run(*QUICK, "--out", out, cwd=tmp_path)
     assert done.returncode == 1
-    assert done.stderr.startswith("ragen-bench: [Errno ")
+    assert done.stderr.startswith("ragen-bench: ")
     assert out in done.stderr
     assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
 
 
 @pytest.mark.parametrize("out", ["a[bold]b", "[/x]", "a:smile:b"])
