@@ -1,0 +1,238 @@
+"""What a thought says about where things are, and whether it is so.
+
+Read are plain statements about the present: "the box is to the left of me", "there is a hole below
+me", "above me is the box", "the box is two squares right of the target", "I am next to the box",
+"the box is on the target", "the goal is in the top left corner" and, where the game tells
+coordinates, "the box is at (2, 3)". Statements that are denied, conditional or about later are not
+read; those with something like a place in them are counted as unread.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from ragen_bench.analysis.scene import Relation, Scene
+from ragen_bench.analysis.words import NUMBER, UNIT, number, sentences
+
+_I = re.IGNORECASE
+
+
+def _thing(group: str) -> str:
+    return (
+        r"(?:(?:the|a|an|one|this|that) )?"
+        rf"(?P<{group}>boxes|box|crate|targets?|goal|holes?|walls?|player|myself|me|i|you)\b"
+        r"(?: ?\([^()\d]{1,3}\)| (?-i:[A-HJ-Z√])(?!\w))?"
+    )
+
+
+_BE = (
+    r"(?:'s|'m|'re| is| are| am| stands?| lies| sits)"
+    r"(?: (?:located|positioned|currently|now|also))*"
+)
+_SUBJECT = re.compile(rf"\b{_thing('thing')}{_BE}", _I)
+_THERE = re.compile(rf"\bthere(?: is| are|'s) {_thing('thing')}", _I)
+_RELATION = re.compile(
+    r" ?(?P<near>directly |immediately |just |right )?"
+    rf"(?:(?P<count>{NUMBER}) {UNIT} )?"
+    r"(?P<lead>to the |on the |to my |on my |to your |on your )?"
+    r"(?P<way>left|right|above|below|underneath|under|beneath|up|down)\b(?: side)?"
+    rf"(?P<object>(?: of| from)? {_thing('other')})?",
+    _I,
+)
+_AND = re.compile(r",? and", _I)
+_ENDS = re.compile(r" ?(?:$|[,:()]|(?:and|so|but|then|therefore|which|while)\b)", _I)
+_INVERTED = re.compile(rf"{_BE} {_thing('thing')}", _I)
+_SPOT = (
+    r"(?:(?: at| in| on)?(?: the)?(?: position| square| cell| coordinates?)?"
+    r" ?[(\[] ?(?P<row>\d{1,3}) ?, ?(?P<column>\d{1,3}) ?[)\]]"
+    r"|(?: at| in| on) row (?P<row2>\d{1,3})(?:,| and|, and)? col(?:umn)? (?P<column2>\d{1,3}))"
+)
+_AT = re.compile(rf"\b{_thing('thing')}(?:{_BE}|:)?{_SPOT}", _I)
+_CORNER = re.compile(
+    r" (?:in|at) the (?P<row>top|upper|bottom|lower)[ -](?P<column>left|right)(?:-hand)? corner", _I
+)
+_TOUCHES = re.compile(
+    rf" (?:already )?(?:right )?(?P<how>on top of|on|next to|adjacent to|beside) {_thing('other')}",
+    _I,
+)
+_LATER = re.compile(
+    r"\b(?:if|unless|when|once|after|until|then|will|would|suppose|before|assume)\b|'ll\b", _I
+)
+_DENIED = re.compile(
+    r"\b(?:not|never|no|cannot|should|could|may|might|must|maybe|perhaps|want|need|or|so that|"
+    r"whether|where)\b|n't\b",
+    _I,
+)
+_BOUNDARY = re.compile(r",|\b(?:because|since|as|so|but|and|while)\b", _I)
+_LOOSE = re.compile(
+    rf"{_BE}(?: \w+){{0,4}}?"
+    r"(?: above| below| (?:left|right) of| (?:to|on) (?:the|my) (?:left|right)| next to| under"
+    r"| \(\d+, ?\d+\))",
+    _I,
+)
+_DIRECTION = {"underneath": "below", "under": "below", "beneath": "below", "up": "above"}
+_KINDS = {"crate": "box", "boxes": "box", "player": "me", "myself": "me", "i": "me", "you": "me"}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement about where something is.
+
+    Attributes:
+        text: the words.
+        thing: what it is about.
+        other: what it is related to; "@" for a square or a corner.
+        true: whether it is so.
+    """
+
+    text: str
+    thing: str
+    other: str
+    true: bool
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What a thought says.
+
+    Attributes:
+        read: the claims that could be read, in order of the kinds of statement in each sentence.
+        unread: how many more there seem to be.
+    """
+
+    read: tuple[Claim, ...]
+    unread: int
+
+
+_Span = tuple[int, int]
+_Found = tuple[_Span, str, str, bool | None]
+"""Where a statement stands, what it relates to what, and whether it is so; None: who knows."""
+
+
+def claims_of(thought: str, scene: Scene) -> Claims:
+    """Return the claims of a thought about a scene."""
+    read: list[Claim] = []
+    unread = 0
+    for sentence in sentences(thought):
+        taken: list[_Span] = []
+        for span, thing, other, true in _statements(sentence, scene):
+            if any(start < span[1] and span[0] < end for start, end in taken):
+                continue
+            taken.append(span)
+            if true is None or _is_doubtful(sentence[: span[0]]):
+                unread += 1
+            else:
+                read.append(Claim(sentence[slice(*span)], thing, other, true))
+        loose = (found.span() for found in _LOOSE.finditer(sentence))
+        unread += sum(not any(a < end and start < b for start, end in taken) for a, b in loose)
+    return Claims(tuple(read), unread)
+
+
+def _is_doubtful(before: str) -> bool:
+    clause = _BOUNDARY.split(before)[-1]
+    return bool(_LATER.search(before) or _DENIED.search(clause))
+
+
+def _statements(sentence: str, scene: Scene) -> Iterator[_Found]:
+    kinds: tuple[Callable[[str, Scene], Iterator[_Found]], ...] = (
+        _related,
+        _inverted,
+        _at,
+        _touching,
+    )
+    for kind in kinds:
+        yield from kind(sentence, scene)
+
+
+def _related(sentence: str, scene: Scene) -> Iterator[_Found]:
+    """Yield "the box is above me" and "there is a hole on my left"."""
+    for pattern in (_SUBJECT, _THERE):
+        for subject in pattern.finditer(sentence):
+            thing = _kind(subject["thing"], scene)
+            relations, other, end = _relations(sentence, subject.end(), scene)
+            if thing and relations and other and thing != other:
+                true = scene.relates(thing, relations, other)
+                yield (subject.start(), end), thing, other, true
+
+
+def _relations(
+    sentence: str, start: int, scene: Scene
+) -> tuple[tuple[Relation, ...], str | None, int]:
+    """Return one relation or two, what they relate to and where they end; () if it is unclear."""
+    relations: list[Relation] = []
+    others: set[str | None] = set()
+    end = start
+    found = _RELATION.match(sentence, start)
+    while found and len(relations) < 2:
+        relations.append(_relation(found))
+        if found["object"]:
+            others.add(_kind(found["other"], scene))
+        elif "my" in (found["lead"] or ""):
+            others.add("me")
+        end = found.end()
+        joined = _AND.match(sentence, end)
+        found = _RELATION.match(sentence, joined.end()) if joined else None
+    if not others and not _ENDS.match(sentence, end):
+        return (), None, end  # something stands there that is not understood
+    other = others.pop() if others else "me"
+    return (() if others else tuple(relations)), other, end
+
+
+def _relation(found: re.Match[str]) -> Relation:
+    way = found["way"].lower()
+    distance = number(found["count"]) if found["count"] else None
+    direction = "below" if way == "down" else _DIRECTION.get(way, way)
+    return Relation(direction, distance, bool(found["near"]))
+
+
+def _inverted(sentence: str, scene: Scene) -> Iterator[_Found]:
+    """Yield "above me is the box"."""
+    for found in _RELATION.finditer(sentence):
+        subject = _INVERTED.match(sentence, found.end())
+        of_me = "my" in (found["lead"] or "").lower()
+        if subject and (found["object"] or of_me):
+            thing = _kind(subject["thing"], scene)
+            other = "me" if of_me else _kind(found["other"], scene)
+            if thing and other and thing != other:
+                true = scene.relates(thing, (_relation(found),), other)
+                yield (found.start(), subject.end()), thing, other, true
+
+
+def _at(sentence: str, scene: Scene) -> Iterator[_Found]:
+    """Yield "the box is at (2, 3)" and "I am in the top left corner"."""
+    for found in _AT.finditer(sentence):
+        thing = _kind(found["thing"], scene)
+        place = int(found["row"] or found["row2"]), int(found["column"] or found["column2"])
+        if thing:
+            true = scene.stands_at(thing, place) if scene.coordinates else None
+            yield found.span(), thing, "@", true
+    for subject in _SUBJECT.finditer(sentence):
+        corner = _CORNER.match(sentence, subject.end())
+        thing = _kind(subject["thing"], scene)
+        if corner and thing:
+            bottom = corner["row"].lower() in ("bottom", "lower")
+            true = scene.in_corner(thing, bottom, corner["column"].lower() == "right")
+            yield (subject.start(), corner.end()), thing, "@", true
+
+
+def _touching(sentence: str, scene: Scene) -> Iterator[_Found]:
+    """Yield "the box is on the target" and "I am next to the box"."""
+    for subject in _SUBJECT.finditer(sentence):
+        found = _TOUCHES.match(sentence, subject.end())
+        if found is None:
+            continue
+        thing, other = _kind(subject["thing"], scene), _kind(found["other"], scene)
+        if thing and other and thing != other:
+            wanted = 0 if found["how"].lower().startswith("on") else 1
+            true = scene.distance(thing, other) == wanted
+            yield (subject.start(), found.end()), thing, other, true
+
+
+def _kind(word: str, scene: Scene) -> str | None:
+    """Return the kind of thing that a word names in a scene; goal and target are one."""
+    name = word.lower()
+    name = _KINDS.get(name, name.removesuffix("s"))
+    other_name = {"goal": "target", "target": "goal"}.get(name, name)
+    return next((kind for kind in (name, other_name) if scene.places.get(kind)), None)

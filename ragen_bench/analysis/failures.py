@@ -1,0 +1,105 @@
+"""Why an episode failed: one label and the turn that it is due to, by rule.
+
+An episode that succeeded has none. The others have the first of these that fits:
+
+1. `context_overflow`;
+2. what its game calls decisive, such as a box that can no longer be brought to a target;
+3. if at least half of the turns came to nothing: the commonest reason of `gave_nothing`, `cut_off`,
+   `broken_format` and `illegal_action`, the first of equally common ones;
+4. `no_op_loop`, then `revisited_states`;
+5. what its game says of the rest, which ran out of budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ragen_bench.analysis.trajectory import Step, Trajectory
+
+COMMON = {
+    "context_overflow": "The conversation outgrew the model's context before the game ended.",
+    "gave_nothing": "At least half of the turns came to nothing, mostly as the answer was empty.",
+    "cut_off": "At least half of the turns came to nothing, mostly as the answer reached its token "
+    "limit before it had the form.",
+    "broken_format": "At least half of the turns came to nothing, mostly as the answer lacked the "
+    "form.",
+    "illegal_action": "At least half of the turns came to nothing, mostly as the answer named no "
+    "known action.",
+    "no_op_loop": "Two turns in a row ran actions and changed nothing.",
+    "revisited_states": "A turn led back to a state that an earlier turn, or itself, began with.",
+    "out_of_budget": "Turns or actions ran out; from this turn on no play could have won in time.",
+}
+_NOTHING = ("gave_nothing", "cut_off", "broken_format", "illegal_action")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why an episode failed.
+
+    Attributes:
+        label: a key of `COMMON` or of its game's labels.
+        turn: the turn that it is due to, from 1. With `context_overflow`, the one that could not
+            be asked for.
+    """
+
+    label: str
+    turn: int
+
+
+Judge = Callable[[Trajectory], Failure | None]
+
+
+def came_to_nothing(step: Step) -> str | None:
+    """Return why a turn ran no action, or None if it ran one."""
+    if step.actions:
+        return None
+    if not step.turn["answer"].strip():
+        return "gave_nothing"
+    if step.turn["format_is_valid"]:
+        return "illegal_action"
+    return "cut_off" if step.turn["finish"] == "length" else "broken_format"
+
+
+def mostly_nothing(episode: Trajectory) -> Failure | None:
+    """Return the commonest reason if at least half of the turns came to nothing."""
+    reasons = [came_to_nothing(step) for step in episode.steps]
+    counts = {reason: reasons.count(reason) for reason in _NOTHING}
+    if 2 * sum(counts.values()) < len(reasons):
+        return None
+    commonest = max(_NOTHING, key=lambda reason: counts[reason])
+    return Failure(commonest, reasons.index(commonest) + 1)
+
+
+def no_op_loop(episode: Trajectory, excused: Collection[int]) -> Failure | None:
+    """Return the first of two turns in a row that ran actions and changed nothing.
+
+    Args:
+        episode: which.
+        excused: numbers of turns that were as good as any, but for chance.
+    """
+    idle = [
+        bool(step.actions) and not step.turn["action_is_effective"] and step.number not in excused
+        for step in episode.steps
+    ]
+    for number, pair in enumerate(pairwise(idle), start=1):
+        if all(pair):
+            return Failure("no_op_loop", number)
+    return None
+
+
+def revisited(episode: Trajectory, excused: Collection[int]) -> Failure | None:
+    """Return the first turn whose moves led back to a state that a turn so far began with.
+
+    Args:
+        episode: which.
+        excused: numbers of turns that were as good as any, but for chance.
+    """
+    seen = set()
+    for step in episode.steps:
+        seen.add(step.before)
+        moved = step.turn["action_is_effective"] and step.number not in excused
+        if moved and step.after in seen:
+            return Failure("revisited_states", step.number)
+    return None

@@ -1,0 +1,29 @@
+"""What the analysis knows of each game. To add one, write its file and its line in the table."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from ragen_bench.analysis.games.base import Reading
+from ragen_envs.registration import NAMESPACE, env_class
+
+TABLE = {
+    "bandit": "bandit:BanditReading",
+    "bandit-multi-pull": "multi_pull:MultiPullReading",
+    "frozen-lake": "frozen_lake:FrozenLakeReading",
+    "sokoban": "sokoban:SokobanReading",
+}
+"""From the name of a game to the class that reads its episodes."""
+
+
+def reading_of(env: str) -> Reading:
+    """Return the reading of an environment's game.
+
+    Raises:
+        KeyError: if there is no such environment, or its game has no line in the table.
+    """
+    game = env_class(env.removeprefix(f"{NAMESPACE}/")).game
+    module, _, name = TABLE[game].partition(":")
+    made: Any = getattr(import_module(f"{__name__}.{module}"), name)()
+    return made  # type: ignore[no-any-return]

@@ -1,0 +1,23 @@
+"""The two-armed bandit: one pull, right or wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragen_bench.analysis.failures import Failure
+from ragen_bench.analysis.games.base import Reading
+from ragen_bench.analysis.trajectory import Trajectory
+
+
+class BanditReading(Reading):
+    """Reads episodes of the two-armed bandit."""
+
+    labels = {"worse_arm": "The arm that pays less on average was pulled."}
+
+    def actions(self, episode: Trajectory) -> Sequence[str]:
+        """Return the names of the arms."""
+        return tuple(episode.instance.names)
+
+    def rest(self, episode: Trajectory) -> Failure:
+        """Return that the pull went to the wrong arm."""
+        return Failure("worse_arm", 1)

@@ -1,0 +1,52 @@
+"""What a game adds to the analysis: its states, its causes of failure, where its things stand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from ragen_bench.analysis.failures import COMMON, Failure
+from ragen_bench.analysis.scene import Scene
+from ragen_bench.analysis.trajectory import State, Trajectory
+from ragen_envs.text_env import TextEnv
+
+
+class Reading:
+    """The part of the analysis that differs from game to game; every hook has a default.
+
+    Attributes:
+        labels: the game's own causes of failure, each with one sentence.
+    """
+
+    labels: ClassVar[Mapping[str, str]] = {}
+
+    def state(self, env: TextEnv[Any, Any]) -> Hashable:
+        """Return the state of an environment, equal where play would go on alike.
+
+        By default no state comes twice: each turn leaves fewer turns.
+        """
+        return env.turns_left
+
+    def decisive(self, episode: Trajectory) -> Failure | None:
+        """Return the event that decided a failed episode, before any common cause is looked for."""
+        return None
+
+    def excused(self, episode: Trajectory) -> Collection[int]:
+        """Return the numbers of the turns that were as good as any, but for chance."""
+        return ()
+
+    def rest(self, episode: Trajectory) -> Failure:
+        """Return the cause where no other fits."""
+        return Failure("out_of_budget", len(episode.steps))
+
+    def actions(self, episode: Trajectory) -> Sequence[str]:
+        """Return the names that may be answered, for plans in thoughts; () if they vary."""
+        return ()
+
+    def scene(self, episode: Trajectory, state: State) -> Scene | None:
+        """Return where things stand, for claims about them; None if the game has no board."""
+        return None
+
+    def about(self, label: str) -> str:
+        """Return the sentence of a label."""
+        return {**COMMON, **self.labels}[label]

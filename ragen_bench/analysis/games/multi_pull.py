@@ -1,0 +1,47 @@
+"""The bandit of many pulls: how the best arm was missed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragen_bench.analysis.failures import Failure
+from ragen_bench.analysis.games.base import Reading
+from ragen_bench.analysis.trajectory import Trajectory
+from ragen_envs.bandit.multi_pull import COLOURS
+
+
+class MultiPullReading(Reading):
+    """Reads episodes of the bandit with many pulls.
+
+    The turn of a failure is the first after which the best arm could no longer get more than half
+    of the pulls.
+    """
+
+    labels = {
+        "never_explored": "The best arm was never pulled.",
+        "settled_worse": "The best arm was tried, but another one was pulled at least as often.",
+        "explored_too_long": "The best arm was pulled more than any other, but not for more than "
+        "half of the pulls.",
+    }
+
+    def actions(self, episode: Trajectory) -> Sequence[str]:
+        """Return the colours of the arms."""
+        return COLOURS[: len(episode.instance.percentages)]
+
+    def rest(self, episode: Trajectory) -> Failure:
+        """Return what became of the best arm."""
+        chances = episode.instance.percentages
+        best = COLOURS[chances.index(max(chances))]
+        pulled = [step.actions[0] if step.actions else "" for step in episode.steps]
+        others = max(pulled.count(name) for name in COLOURS if name != best)
+        if best not in pulled:
+            found = "never_explored"
+        else:
+            found = "settled_worse" if others >= pulled.count(best) else "explored_too_long"
+        return Failure(found, _lost(pulled, best, episode.env.budget.max_actions))
+
+
+def _lost(pulled: list[str], best: str, pulls: int) -> int:
+    """Return the first turn after which the best arm cannot get more than half of the pulls."""
+    numbers = (n for n, name in enumerate(pulled, start=1) if name != best)
+    return list(numbers)[(pulls + 1) // 2 - 1]

@@ -1,0 +1,134 @@
+"""The moves that a thought settles on.
+
+Read are, in this order: the last list of actions ("Up || Left", "Plan: up, then left", "so Down"),
+else the actions after verbs of moving or choosing ("I go up twice and push the box left"). What is
+denied, conditional or left open ("not", "if", "or") is no plan. What is doubtful is not read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from ragen_bench.analysis.words import NUMBER, UNIT, number, sentences
+
+_VERB = (
+    r"\b(?:move|go|push|step|walk|head|slide|pull|choose|pick|select|take|try|press)\b"
+    r"(?: (?:the|a|box|boxes|crate|player|it|me|myself|again|further|back|straight))*"
+)
+_SEPARATOR = r"(?: ?(?:,|\|\||->|\bthen\b|\band\b|\bnext\b|\bfinally\b) ?)+"
+_STRONG = re.compile(r"\|\||->")
+_NAMED = (
+    r"(?:answer|actions?|choice|moves?|option|plan|sequence|order)(?: (?:is|are|will be):?|:) ?"
+)
+_DENIED = re.compile(
+    r"\b(?:not|never|cannot|avoid|avoids|without|instead of|rather than|would|could|might|may|or|"
+    r"either|except)\b|n't\b",
+    re.IGNORECASE,
+)
+_CONDITION = re.compile(r"\b(?:if|unless|when|suppose)\b", re.IGNORECASE)
+_BOUNDARY = re.compile(r",|:|\b(?:but|so|because|since|therefore|thus)\b", re.IGNORECASE)
+_MEANT_TO = re.compile(
+    r"\b(?:need|needs|have|has|want|wants|going|is|decide|decided|plan|ought|try|like) to $",
+    re.IGNORECASE,
+)
+_OF_A_BOX = re.compile(
+    r"(?:^|, |: )(?:the |a )?(?:box|crate)(?: (?:must|should|needs to|has to|will|can))? $",
+    re.IGNORECASE,
+)
+
+
+def plan_of(thought: str, actions: Sequence[str], most: int) -> tuple[str, ...]:
+    """Return the actions that a thought settles on, in order; empty if it names no clear plan.
+
+    Args:
+        thought: any text.
+        actions: the names of the legal actions.
+        most: actions that an answer may hold; if it is one, the last one named counts.
+    """
+    reader = _reader(tuple(actions))
+    listed: tuple[str, ...] = ()
+    spoken: tuple[str, ...] = ()
+    for sentence in sentences(thought):
+        listed = reader.listed(sentence) or listed
+        spoken += reader.spoken(sentence)
+    found = listed or spoken
+    return found[-1:] if most == 1 else found
+
+
+def agree(plan: Sequence[str], answered: Sequence[str]) -> bool:
+    """Tell whether plan and answer are equal as far as the shorter one goes."""
+    both = min(len(plan), len(answered))
+    return both > 0 and list(plan[:both]) == list(answered[:both])
+
+
+class _Reader:
+    """Reads the sentences of one set of actions."""
+
+    def __init__(self, actions: tuple[str, ...]) -> None:
+        self._names = {name.lower(): name for name in actions}
+        name = "|".join(map(re.escape, sorted(actions, key=len, reverse=True)))
+        item = (
+            rf"(?:{NUMBER} {UNIT} )?(?:to the |to |the )?\b(?:{name})(?:wards?)?\b(?: arm)?"
+            rf"(?! (?:of|next|side|away|above|below|arms?)\b)"
+            rf"(?: (?:once|twice|{NUMBER} (?:times|{UNIT})|x ?{NUMBER})\b)?"
+        )
+        loose = rf"{item}(?:(?:{_SEPARATOR}| ){item})*"
+        self._item = re.compile(
+            rf"(?P<before>{NUMBER})?(?: {UNIT} )?(?:to the |to |the )?\b(?P<name>{name})"
+            rf"(?:wards?)?\b(?: arm)?(?: (?P<word>once|twice)\b| x ?(?P<by>{NUMBER})\b|"
+            rf" (?P<after>{NUMBER}) (?:times|{UNIT})\b)?",
+            re.IGNORECASE,
+        )
+        self._lists = [
+            re.compile(pattern, re.IGNORECASE)
+            for pattern in (
+                rf"{_NAMED}(?P<list>{loose})$",
+                rf"\bso,? (?P<list>{loose})$",
+                rf"(?:^|: ?)(?P<list>{item}(?:(?:{_SEPARATOR}| ){item})+)$",
+                rf"(?P<list>{item}(?: ?(?:\|\||->) ?{item})+)",
+            )
+        ]
+        self._spoken = re.compile(
+            rf"{_VERB} (?P<list>{item}(?:{_SEPARATOR}{item})*)", re.IGNORECASE
+        )
+
+    def listed(self, sentence: str) -> tuple[str, ...]:
+        """Return the last list of a sentence."""
+        for pattern in self._lists:
+            found = list(pattern.finditer(sentence))
+            if found and not self._is_doubtful(sentence[: found[-1].start("list")]):
+                moves = tuple(self._moves(found[-1]["list"]))
+                return () if self._is_the_menu(moves) else moves
+        return ()
+
+    def spoken(self, sentence: str) -> tuple[str, ...]:
+        """Return what the verbs of a sentence move, all together."""
+        moves: list[str] = []
+        for found in self._spoken.finditer(sentence):
+            before, after = sentence[: found.start()], sentence[found.end() :]
+            aside = before.endswith("to ") and not _MEANT_TO.search(before)
+            doubtful = self._is_doubtful(before) or re.match(r" or\b", after)
+            if not (aside or doubtful or _OF_A_BOX.search(before)):
+                moves += self._moves(found["list"])
+        return tuple(moves)
+
+    def _is_doubtful(self, before: str) -> bool:
+        clause = _BOUNDARY.split(before)[-1]
+        return bool(_CONDITION.search(before) or _DENIED.search(clause))
+
+    def _is_the_menu(self, moves: tuple[str, ...]) -> bool:
+        """Tell whether a list merely repeats all legal actions."""
+        return len(moves) > 2 and list(moves) == list(self._names.values())
+
+    def _moves(self, text: str) -> Iterator[str]:
+        for found in self._item.finditer(text):
+            times = found["before"] or found["by"] or found["after"] or "one"
+            count = 2 if (found["word"] or "").lower() == "twice" else number(times)
+            yield from [self._names[found["name"].lower()]] * count
+
+
+@lru_cache(maxsize=256)
+def _reader(actions: tuple[str, ...]) -> _Reader:
+    return _Reader(actions)

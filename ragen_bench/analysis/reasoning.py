@@ -1,0 +1,99 @@
+"""Measures of the thoughts in a run's turns."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from ragen_bench.analysis.claims import claims_of
+from ragen_bench.analysis.diversity import diversity
+from ragen_bench.analysis.games.base import Reading
+from ragen_bench.analysis.plans import agree, plan_of
+from ragen_bench.analysis.trajectory import Step, Trajectory
+from ragen_bench.episode import Record
+
+_BEGIN, _END = "<think>", "</think>"
+
+
+def thought_of_turn(turn: Record) -> str:
+    """Return what the model thought: its recorded reasoning, then what its think tags hold.
+
+    A block that was never closed, as when the answer was cut, reaches to the end.
+    """
+    _, opened, rest = turn["answer"].partition(_BEGIN)
+    inside = rest.partition(_END)[0] if opened else ""
+    return "\n".join(filter(None, (turn["reasoning"].strip(), inside.strip())))
+
+
+class Reasoning:
+    """Collects the measures of one environment's episodes.
+
+    Args:
+        game: how the environment's episodes are read.
+    """
+
+    def __init__(self, game: Reading) -> None:
+        self._game = game
+        self._turns = self._cut = 0
+        self._words: list[int] = []
+        self._characters = 0
+        self._plans = {"agree": 0, "differ": 0, "no_plan": 0}
+        self._claims = {"true": 0, "false": 0, "unread": 0}
+        self._first: dict[int, str] = {}
+
+    def add(self, episode: Trajectory) -> None:
+        """Count the turns of an episode."""
+        for step in episode.steps:
+            self._turns += 1
+            self._cut += step.turn["finish"] == "length"
+            thought = thought_of_turn(step.turn)
+            if thought:
+                self._words.append(len(thought.split()))
+                self._characters += len(thought)
+                self._add_plan(thought, episode, step)
+                self._add_claims(thought, episode, step)
+        # What differs between samples of one instance is noise; between instances it is sense.
+        if episode.record["sample"] == 0 and episode.steps:
+            first = thought_of_turn(episode.steps[0].turn)
+            if first:
+                self._first[episode.record["index"]] = first
+
+    def measures(self) -> Record:
+        """Return the measures, JSON-able; `None` where there is nothing to measure."""
+        read = self._claims["true"] + self._claims["false"]
+        plans = self._plans["agree"] + self._plans["differ"]
+        return {
+            "turns": self._turns,
+            "thoughts": len(self._words),
+            "words_mean": _share(sum(self._words), len(self._words)),
+            "words_median": median(self._words) if self._words else None,
+            "characters_mean": _share(self._characters, len(self._words)),
+            "cut": self._cut,
+            "cut_share": _share(self._cut, self._turns),
+            "plans": {**self._plans, "agreement": _share(self._plans["agree"], plans)},
+            "claims": {**self._claims, "truth": _share(self._claims["true"], read)},
+            "diversity": diversity([self._first[index] for index in sorted(self._first)]),
+        }
+
+    def _add_plan(self, thought: str, episode: Trajectory, step: Step) -> None:
+        answered = step.turn["actions"]
+        if not answered:  # there is nothing that a plan could agree with
+            return
+        names = self._game.actions(episode)
+        plan = plan_of(thought, names, episode.env.budget.max_actions_per_turn)
+        if not plan:
+            self._plans["no_plan"] += 1
+        else:
+            self._plans["agree" if agree(plan, answered) else "differ"] += 1
+
+    def _add_claims(self, thought: str, episode: Trajectory, step: Step) -> None:
+        scene = self._game.scene(episode, step.before)
+        if scene is None:
+            return
+        claims = claims_of(thought, scene)
+        for claim in claims.read:
+            self._claims["true" if claim.true else "false"] += 1
+        self._claims["unread"] += claims.unread
+
+
+def _share(part: float, whole: int) -> float | None:
+    return round(part / whole, 6) if whole else None

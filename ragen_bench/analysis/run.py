@@ -1,0 +1,108 @@
+"""The analysis of a whole run: why its episodes failed, and how the model reasoned."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from ragen_bench.analysis.failures import Failure
+from ragen_bench.analysis.games import reading_of
+from ragen_bench.analysis.games.base import Reading
+from ragen_bench.analysis.label import label
+from ragen_bench.analysis.reasoning import Reasoning
+from ragen_bench.analysis.trajectory import Trajectory, trajectory
+from ragen_bench.differences import first_difference
+from ragen_bench.episode import Record
+from ragen_bench.records import RunDirectory
+from ragen_bench.replay import Replayer, UnplayableError
+
+SCHEMA = 1
+_EXAMPLES = 5
+
+
+def analyse(run: RunDirectory, progress: Callable[[], None] = lambda: None) -> Record:
+    """Return the content of analysis.json; it is a function of the run's records.
+
+    Every episode is replayed; one that cannot be, or differs from its replay, is counted as
+    `not_replayed` and enters nothing else.
+
+    Args:
+        run: the run.
+        progress: called after each episode.
+
+    Returns:
+        `{"schema", "envs": [...]}` with a row for each environment that has episodes: `env`,
+        `episodes`, `failed`, `not_replayed`, `failures` and `reasoning`. A row of `failures` has
+        `label`, `about` (one sentence), `episodes`, `share` (of the failed ones) and the first
+        `examples`, each `[index, sample, turn]` with turns from 1.
+
+    Raises:
+        UserError: if a line of the run is no episode of it.
+        SealedKeyError: for a run of the sealed split without a key.
+    """
+    replayer = Replayer(run.config)
+    rows = {env["id"]: _Row(env["id"]) for env in run.config["envs"]}
+    for record in run.episodes():
+        rows[record["env"]].add(replayer, record)
+        progress()
+    return {"schema": SCHEMA, "envs": [row.result() for row in rows.values() if row.found]}
+
+
+class _Row:
+    """Collects the episodes of one environment."""
+
+    def __init__(self, env: str) -> None:
+        self.env = env
+        self.found = 0
+        self._game: Reading = reading_of(env)
+        self._episodes = self._failed = 0
+        self._examples: dict[str, list[list[int]]] = defaultdict(list)
+        self._counts: dict[str, int] = defaultdict(int)
+        self._reasoning = Reasoning(self._game)
+
+    def add(self, replayer: Replayer, record: Any) -> None:
+        self.found += 1
+        try:
+            episode = trajectory(replayer, record, self._game.state)
+        except UnplayableError:
+            return
+        if first_difference(record, episode.record) is None:
+            self._count(episode)
+
+    def result(self) -> Record:
+        return {
+            "env": self.env,
+            "episodes": self._episodes,
+            "failed": self._failed,
+            "not_replayed": self.found - self._episodes,
+            "failures": self._failures(),
+            "reasoning": self._reasoning.measures(),
+        }
+
+    def _count(self, episode: Trajectory) -> None:
+        self._episodes += 1
+        self._reasoning.add(episode)
+        failure = label(episode)
+        if failure:
+            self._failed += 1
+            self._keep(episode.record, failure)
+
+    def _keep(self, record: Record, failure: Failure) -> None:
+        self._counts[failure.label] += 1
+        examples = self._examples[failure.label]
+        if len(examples) < _EXAMPLES:
+            examples.append([record["index"], record["sample"], failure.turn])
+
+    def _failures(self) -> list[Record]:
+        """Return the rows of the labels, the commonest first."""
+        return [
+            {
+                "label": name,
+                "about": self._game.about(name),
+                "episodes": count,
+                "share": round(count / self._failed, 6),
+                "examples": self._examples[name],
+            }
+            for name, count in sorted(self._counts.items(), key=lambda one: (-one[1], one[0]))
+        ]
