@@ -147,7 +147,7 @@ def _overlaps(a: dict[str, _Samples], b: dict[str, _Samples]) -> list[str]:
         ours, theirs = a.get(env, {}).keys(), b.get(env, {}).keys()
         if ours != theirs:
             counts = f"{len(ours)} instances in A, {len(theirs)} in B"
-            lines.append(f"{env}: {counts}, {len(ours & theirs)} in both are compared")
+            lines.append(f"{env}: {counts}, compared are the {len(ours & theirs)} in both")
     return lines
 
 

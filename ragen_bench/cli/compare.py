@@ -43,7 +43,7 @@ def run_compare(a: Path, b: Path, out: Path | None) -> int:
         found = compare(*runs)
     for letter, side in (("A", found["a"]), ("B", found["b"])):
         console.print(f"{letter}  {side['model']}, {side['run']}", soft_wrap=True)
-    console.print(_table(found))
+    console.print(table(found))
     for note in found["notes"]:
         console.print(f"Note: {note}", soft_wrap=True)
     if out:
@@ -52,7 +52,7 @@ def run_compare(a: Path, b: Path, out: Path | None) -> int:
     return 0
 
 
-def _table(found: Record) -> Table:
+def table(found: Record) -> Table:
     """Return a table with two rows for each environment and for the suite.
 
     It fits a terminal of 80 columns.

@@ -1,0 +1,132 @@
+"""`compare` as its user types it."""
+
+import json
+import shutil
+
+import pytest
+from rich.console import Console
+
+from ragen_bench.cli.compare import table
+from tests.ragen_bench.cli.command import run
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    envs = ["--env", "FrozenLakeNewVocab-v0", "--env", "Bandit-v0"]
+    for model in ("oracle", "random"):
+        done = run("evaluate", model, *envs, "--limit", "6", "--out", model, cwd=folder)
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_it_prints_a_table_and_writes_json(runs, tmp_path):
+    file = tmp_path / "figures.json"
+    done = run("compare", "oracle", "random", "--json", str(file), cwd=runs)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("A  oracle, oracle\nB  random, random\n")
+    assert max(map(len, done.stdout.splitlines()[:-1])) <= 80
+    found = json.loads(file.read_text())
+    assert [row["env"] for row in found["envs"]] == [
+        "ragen/FrozenLakeNewVocab-v0",
+        "ragen/Bandit-v0",
+    ]
+    for row in (*found["envs"], found["suite"]):
+        for figure, scale, digits in (("success", 100, 1), ("normalised", 1, 2)):
+            low, high = (f"{scale * bound:+.{digits}f}" for bound in row[figure]["interval"])
+            assert f"{low} to {high}" in done.stdout
+            assert f" {scale * row[figure]['difference']:+.{digits}f} " in done.stdout
+
+
+def test_the_order_of_the_runs_is_the_order_of_the_difference(runs):
+    assert (
+        "A  random, random\nB  oracle, oracle\n"
+        in run("compare", "random", "oracle", cwd=runs).stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["oracle", "nowhere"], "nowhere holds no run: there is no run.json"),
+        (["oracle"], "the following arguments are required: RUN_B"),
+        (["oracle", "val"], "cannot be compared: split: test in A, val in B"),
+    ],
+)
+def test_a_mistake_gets_one_line_and_exit_code_2(runs, tmp_path, arguments, says):
+    for name in ("oracle", "val"):
+        shutil.copytree(runs / "oracle", tmp_path / name)
+    config = json.loads((tmp_path / "val" / "run.json").read_text())
+    (tmp_path / "val" / "run.json").write_text(json.dumps({**config, "split": "val"}))
+    done = run("compare", *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert done.stderr.startswith("ragen-bench: ")
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
+
+
+def test_a_file_that_cannot_be_written_loses_no_table(runs):
+    done = run("compare", "oracle", "random", "--json", "nowhere/x.json", cwd=runs)
+    assert done.returncode == 1
+    assert "Bandit-v0" in done.stdout
+    assert done.stderr.count("\n") == 1
+    assert "nowhere/x.json" in done.stderr
+
+
+def test_notes_stand_under_the_table(runs, tmp_path):
+    shutil.copytree(runs / "oracle", tmp_path / "part")
+    file = tmp_path / "part" / "episodes.jsonl"
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[:8]))
+    done = run("compare", str(tmp_path / "part"), "random", cwd=runs)
+    assert done.returncode == 0, done.stderr
+    assert "Note: A is incomplete: 8 of 12 episodes\n" in done.stdout
+    assert "Note: ragen/Bandit-v0: 2 instances in A, 6 in B, compared are the 2" in done.stdout
+
+
+def figures(a, b, low, high):
+    return {"a": a, "b": b, "difference": a - b, "interval": [low, high]}
+
+
+def shown(rows):
+    found = {
+        "split": "sealed",
+        "envs": rows,
+        "suite": {"success": rows[0]["success"], "normalised": rows[0]["normalised"]},
+    }
+    console = Console(width=80)
+    with console.capture() as captured:
+        console.print(table(found))
+    return captured.get()
+
+
+def test_the_widest_figures_fit_80_columns():
+    row = {
+        "env": "ragen/FrozenLakeNewVocabulary-v10",
+        "instances": 256,
+        "success": figures(0.0, 1.0, -1.0, -1.0),
+        "a_ahead": 256,
+        "b_ahead": 256,
+        "normalised": figures(-10.25, 10.25, -20.75, -20.25),
+    }
+    text = shown([row, row])
+    assert max(map(len, text.splitlines())) <= 80
+    assert text.count("-100.0 to -100.0") == 3
+    assert text.count("-20.75 to -20.25") == 3
+    assert "…" not in text
+
+
+def test_no_difference_has_no_minus_and_no_norm_is_a_dash():
+    row = {
+        "env": "ragen/Bandit-v0",
+        "instances": 3,
+        "success": figures(0.5, 0.5, -0.0001, 0.0001),
+        "a_ahead": 0,
+        "b_ahead": 0,
+        "normalised": None,
+    }
+    text = shown([row])
+    assert "+0.0 to +0.0" in text
+    assert "-0.0" not in text
+    assert text.splitlines()[5].split() == ["norm.", "-", "-", "-", "-"]
+    assert "mean" not in text
