@@ -143,7 +143,7 @@ def evaluation_of(arguments: argparse.Namespace) -> Evaluation:
         suite=suite,
         instances=instances,
         split=split_name(arguments.split),
-        response_format=_response_format(arguments.format),
+        response_format=response_format_of(arguments.format),
         samples=arguments.samples,
         seed=arguments.seed,
         temperature=arguments.temperature,
@@ -197,7 +197,12 @@ def _history(given: str) -> History:
     raise UserError(f"--history is full, none or a number of turns, got {given!r}")
 
 
-def _response_format(name: str) -> ResponseFormat:
+def response_format_of(name: str) -> ResponseFormat:
+    """Return a response format.
+
+    Raises:
+        UserError: if there is none of this name.
+    """
     for response_format in RESPONSE_FORMATS:
         if response_format == name:
             return response_format

@@ -64,6 +64,7 @@ def _parser() -> _Parser:
     _add_others(commands)
     _add_audit(commands)
     _add_doctor(commands)
+    _add_export(commands)
     _add_sealed(commands)
     _add_reading(commands)
     return parser
@@ -200,6 +201,21 @@ def _add_reading(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser.set_defaults(run=_analyse)
 
 
+def _add_export(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = commands.add_parser(
+        "export",
+        help="a run, or demonstrations of the oracle, as a Parquet data set",
+        description="Writes one row an episode; datasets.load_dataset(DIR) reads it.",
+    )
+    add = parser.add_argument
+    add("source", metavar="RUN|oracle", help="a run directory; or the oracle, on train instances")
+    add("--out", type=Path, required=True, metavar="DIR", help="a new or empty directory")
+    add("--env", metavar="ID", action="append", help="oracle: an environment (default: core's)")
+    add("--limit", type=int, metavar="N", help="oracle: instances of each (default: 256)")
+    add("--format", metavar="NAME", help=f"oracle: {', '.join(RESPONSE_FORMATS)} (default: think)")
+    parser.set_defaults(run=_export)
+
+
 def _add_sealed(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser = commands.add_parser(
         "sealed",
@@ -280,6 +296,12 @@ def _analyse(arguments: argparse.Namespace) -> int:
     from ragen_bench.cli.analyse import run_analyse
 
     return run_analyse(arguments.directory)
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from ragen_bench.cli.export import run_export
+
+    return run_export(arguments)
 
 
 def _sealed() -> ModuleType:

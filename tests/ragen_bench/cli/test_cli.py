@@ -125,7 +125,7 @@ def test_a_directory_that_cannot_be_made(tmp_path, out):
     assert done.stderr.startswith("ragen-bench: ")
     assert out in done.stderr
     assert done.stderr.count("\n") == 1
-    assert done.stdout == ""
+    assert done.stdout.strip() == ""
 
 
 @pytest.mark.parametrize("out", ["a[bold]b", "[/x]", "a:smile:b"])

@@ -1,0 +1,185 @@
+"""Episodes as a Parquet data set: those of a run, or of the oracle as demonstrations.
+
+One row an episode. `datasets.load_dataset(DIRECTORY)` reads it, and any other reader of Parquet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from ragen_bench.episode import Record
+from ragen_bench.errors import UserError
+from ragen_bench.models.base import Sampling
+from ragen_bench.models.scripted import OracleModel
+from ragen_bench.prompt import conversation
+from ragen_bench.records import RunDirectory
+from ragen_bench.runner import play, tasks_of
+from ragen_envs.instances import Split
+from ragen_envs.protocol import STOP, ResponseFormat
+
+try:
+    import pyarrow
+    import pyarrow.parquet
+except ImportError as missing:
+    raise UserError(
+        f"ragen-bench export needs {missing.name}: pip install 'ragen-bench[datasets]' "
+        "(in a checkout: pip install '.[datasets]')"
+    ) from missing
+
+_TEXT, _INT, _REAL, _BOOL = (
+    pyarrow.string(),
+    pyarrow.int64(),
+    pyarrow.float64(),
+    pyarrow.bool_(),
+)
+_MESSAGE = pyarrow.struct([("role", _TEXT), ("content", _TEXT)])
+_TURN = pyarrow.struct(
+    [
+        ("observation", _TEXT),
+        ("answer", _TEXT),
+        ("reasoning", _TEXT),
+        ("actions", pyarrow.list_(_TEXT)),
+        ("reward", _REAL),
+        ("terminated", _BOOL),
+        ("truncated", _BOOL),
+        ("format_is_valid", _BOOL),
+        ("action_is_valid", _BOOL),
+        ("finish", _TEXT),
+        ("prompt_tokens", _INT),
+        ("completion_tokens", _INT),
+    ]
+)
+SCHEMA = pyarrow.schema(
+    [
+        ("model", _TEXT),
+        ("env", _TEXT),
+        ("split", _TEXT),
+        ("index", _INT),
+        ("sample", _INT),
+        ("instance", _TEXT),
+        ("response_format", _TEXT),
+        ("outcome", _TEXT),
+        ("success", _BOOL),
+        ("score", _REAL),
+        ("return", _REAL),
+        ("ceiling", _REAL),
+        ("optimal_length", _INT),
+        ("messages", pyarrow.list_(_MESSAGE)),
+        ("turns", pyarrow.list_(_TURN)),
+        ("final_observation", _TEXT),
+    ]
+)
+"""The columns. `messages` is the whole conversation, from the system message to the last answer,
+as chat templates and fine-tuning libraries take it."""
+_ROWS_AT_ONCE = 256
+_CARD = """\
+---
+configs:
+- config_name: default
+  data_files:
+  - split: {split}
+    path: {split}.parquet
+---
+Episodes of {model} in ragen's environments, one a row, written by `ragen-bench export`.
+"""
+"""Names the split, which `datasets` otherwise guesses from the file's name."""
+
+
+def export_run(run: RunDirectory, directory: Path) -> int:
+    """Write a run's episodes to DIRECTORY/SPLIT.parquet; return how many.
+
+    Raises:
+        UserError: if the directory is not empty, or the run has no episode.
+    """
+    config = run.config
+    rows = (_row(config["model"], record, config["response_format"]) for record in run.episodes())
+    return _write(rows, directory, config["split"])
+
+
+def export_demonstrations(
+    instances: dict[str, int], response_format: ResponseFormat, directory: Path
+) -> int:
+    """Write episodes of the oracle on train instances to DIRECTORY/train.parquet.
+
+    The oracle has no thoughts: in the form "think" its think blocks are empty. Where the noise can
+    defeat the best player, failed episodes are among them; `success` tells.
+
+    Args:
+        instances: how many of each environment, from seed 0 on.
+        response_format: the form of the answers.
+        directory: new or empty.
+
+    Returns:
+        The number of episodes.
+
+    Raises:
+        UserError: if the directory is not empty.
+    """
+    split: Split = "train"
+    tasks = tasks_of(instances, split, samples=1)
+    sampling = Sampling(temperature=0.0, max_tokens=0, stop=STOP, seed=0)
+    played = play(tasks, OracleModel(), sampling, response_format)
+    rows = (_row("oracle", one.record, response_format) for one in played if one.record)
+    return _write(rows, directory, split)
+
+
+def _row(model: str, record: Record, response_format: ResponseFormat) -> dict[str, Any]:
+    turns = record["turns"]
+    observations = [turn["observation"] for turn in turns]
+    answers = [turn["answer"] for turn in turns]
+    messages: list[Any] = []
+    if turns:
+        messages = conversation(observations, answers[:-1], response_format)
+        messages.append({"role": "assistant", "content": answers[-1]})
+    row = {name: record.get(name) for name in SCHEMA.names}
+    row |= {"model": model, "response_format": response_format, "messages": messages}
+    return {name: _encodable(value) for name, value in row.items()}
+
+
+def _encodable(value: Any) -> Any:
+    """Replace lone surrogates, which answers may hold and Parquet's texts cannot, by "?"."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [_encodable(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _encodable(item) for name, item in value.items()}
+    return value
+
+
+def _write(rows: Iterable[dict[str, Any]], directory: Path, split: Split) -> int:
+    """Write rows, a few at a time, so that no run is too large for the memory."""
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise UserError(f"{directory} is there already and not an empty directory; choose another")
+    batches = _batches(iter(rows))
+    first = next(batches, None)
+    if first is None:
+        raise UserError("there is no finished episode to export", exit_code=1)
+    directory.mkdir(parents=True, exist_ok=True)
+    draft = directory / f"{split}.draft"
+    try:
+        written = _write_file(draft, chain([first], batches))
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    draft.replace(directory / f"{split}.parquet")
+    card = _CARD.format(split=split, model=first[0]["model"])
+    (directory / "README.md").write_text(card, encoding="utf-8")
+    return written
+
+
+def _write_file(file: Path, batches: Iterable[list[dict[str, Any]]]) -> int:
+    written = 0
+    with pyarrow.parquet.ParquetWriter(file, SCHEMA, compression="zstd") as parquet:
+        for batch in batches:
+            parquet.write_table(pyarrow.Table.from_pylist(batch, schema=SCHEMA))
+            written += len(batch)
+    return written
+
+
+def _batches(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    while batch := list(islice(rows, _ROWS_AT_ONCE)):
+        yield batch
