@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Coroutine
+from concurrent.futures import Future
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
@@ -20,9 +21,13 @@ class BackgroundLoop:
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
 
+    def start(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
+        """Begin a coroutine, and return its future at once; cancelling that cancels the work."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
         """Return what a coroutine returns; if the caller is interrupted, it is cancelled."""
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        future = self.start(work)
         try:
             return future.result()
         except BaseException:

@@ -16,13 +16,18 @@ except ImportError as missing:
         f"models on a server need more ({missing}): pip install 'ragen-bench[openai]'"
     ) from missing
 
-__all__ = ["PassingError", "openai", "raise_fault"]
+__all__ = ["ContextError", "PassingError", "openai", "raise_fault"]
 
 _PASSING = {408, 409, 425, 429}
 """Besides all that begin with 5."""
 _LONGEST_ASKED_WAIT = 120
 _SHOWN = 200
-_TOO_LONG = re.compile(r"context.{0,9}(length|size|window)|too long|exceed_context", re.IGNORECASE)
+_OVERFLOWS = {"context_length_exceeded", "exceed_context_size_error"}
+"""OpenAI's code and llama.cpp's type of error."""
+_OVERFLOW = re.compile(
+    "maximum context length|maximum model length|context length is only"  # vLLM
+    "|longer than the model's context length"  # SGLang, which has vLLM's first words too
+)
 
 
 class PassingError(Exception):
@@ -44,6 +49,14 @@ class PassingError(Exception):
         self.tries = 1
 
 
+class ContextError(Exception):
+    """The conversation and the longest answer do not fit into the model's context.
+
+    Args:
+        reason: the server's words.
+    """
+
+
 def raise_fault(error: openai.APIError, url: str, key: str) -> NoReturn:
     """Raise what an error of the protocol's client means.
 
@@ -54,7 +67,8 @@ def raise_fault(error: openai.APIError, url: str, key: str) -> NoReturn:
 
     Raises:
         PassingError: if another try may succeed.
-        UserError: if not, with what to do.
+        ContextError: if the conversation is too long.
+        UserError: if neither, with what to do.
     """
     if not isinstance(error, openai.APIStatusError):
         raise PassingError(_root(error)) from error
@@ -71,8 +85,8 @@ def raise_fault(error: openai.APIError, url: str, key: str) -> NoReturn:
         words += f", and asks to wait {wait:.0f} s"
     if status in (404, 405):
         words += "; does the base URL lack its /v1?"
-    elif _TOO_LONG.search(f"{words} {error.type}"):
-        words += "; lower --max-tokens, or serve the model with a longer context"
+    elif _OVERFLOWS & {error.code, error.type} or _OVERFLOW.search(words):
+        raise ContextError(words) from error
     raise UserError(f"{url} refused a request: {words}", exit_code=1) from error
 
 

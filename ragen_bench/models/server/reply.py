@@ -26,11 +26,16 @@ def models_of(body: bytes) -> dict[str, Mapping[str, Any]]:
     return {entry["id"]: entry for entry in entries if isinstance(entry.get("id"), str)}
 
 
-def completion_of(body: bytes, stop: str) -> Completion:
+def completion_of(body: bytes, stop: str, cut_below: int = 0) -> Completion:
     """Return the answer of a reply, up to and with the stop text.
 
     A reply without text is an empty answer if the server counted tokens for it: a refusal, or
     thoughts that used up the limit.
+
+    Args:
+        body: the reply.
+        stop: what ends an answer.
+        cut_below: an answer that was cut with fewer tokens than these ran out of context.
 
     Raises:
         PassingError: if it holds no answer.
@@ -40,7 +45,7 @@ def completion_of(body: bytes, stop: str) -> Completion:
     choices = reply.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
-    if not isinstance(message, dict):
+    if not isinstance(choice, dict) or not isinstance(message, dict):
         raise _nonsense(body, "no answer")
     text = message.get("content")
     if text is None and sampled:
@@ -48,7 +53,17 @@ def completion_of(body: bytes, stop: str) -> Completion:
     if not isinstance(text, str):
         raise _nonsense(body, "an answer without text")
     answer, found, _ = text.partition(stop)
-    return Completion(answer + found, read, sampled)
+    if found or choice.get("finish_reason") != "length":
+        return Completion(answer + found, read, sampled, "stop", _reasoning(message))
+    if sampled < cut_below:
+        return Completion("", read, sampled, "context")
+    return Completion(answer, read, sampled, "length", _reasoning(message))
+
+
+def _reasoning(message: Mapping[str, Any]) -> str:
+    """Return the thoughts beside the answer: OpenAI's protocol has none, and servers two names."""
+    named = message.get("reasoning_content") or message.get("reasoning")
+    return named if isinstance(named, str) else ""
 
 
 def _tokens(body: bytes, usage: Any) -> tuple[int, int]:

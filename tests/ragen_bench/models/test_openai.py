@@ -7,6 +7,8 @@ import time
 
 import pytest
 
+from ragen_bench.models import ask_all
+
 from .server import llama, proxy
 from .server.client import GREEDY, QUESTIONS, REQUESTS, SAMPLED, model_at, texts
 
@@ -15,7 +17,7 @@ pytestmark = pytest.mark.xdist_group("language-model")
 
 @pytest.mark.parametrize("sampling", [GREEDY, SAMPLED])
 def test_answers_are_the_servers_own(model, between, server, sampling):
-    completions = model.complete(REQUESTS[:2], sampling)
+    completions = ask_all(model, REQUESTS[:2], sampling)
     bodies = sorted(between.bodies, key=lambda body: QUESTIONS.index(asked(body)))
     for body, completion in zip(bodies, completions, strict=True):
         reply = llama.post(server, body)
@@ -30,7 +32,7 @@ def asked(body):
 
 
 def test_the_request_says_how_to_sample_and_switches_the_servers_defaults_off(model, between):
-    model.complete(REQUESTS[:1], SAMPLED)
+    ask_all(model, REQUESTS[:1], SAMPLED)
     [body] = between.bodies
     seed = body.pop("seed")
     assert body == {
@@ -49,7 +51,7 @@ def test_the_request_says_how_to_sample_and_switches_the_servers_defaults_off(mo
 def test_the_seed_is_a_function_of_run_and_request_in_31_bits(model, between):
     few = dataclasses.replace(SAMPLED, max_tokens=1)
     for sampling in (few, few, dataclasses.replace(few, seed=4)):
-        model.complete(REQUESTS, sampling)
+        ask_all(model, REQUESTS, sampling)
     seeds = [
         {asked(body): body["seed"] for body in between.bodies[start : start + 4]}
         for start in (0, 4, 8)
@@ -68,7 +70,7 @@ def test_answers_do_not_depend_on_what_else_is_in_flight(between):
 @pytest.mark.parametrize("concurrency", [1, 3])
 def test_so_many_requests_are_in_flight_as_are_wanted(between, concurrency):
     model = model_at(between.url, concurrency=concurrency)
-    assert model.batch_size == concurrency
+    assert (model.slots, model.group_size) == (concurrency, 1)
     release = threading.Event()
     between.plan = [proxy.held(release)] * concurrency
     worker = threading.Thread(target=texts, args=(model,))
@@ -83,12 +85,12 @@ def test_so_many_requests_are_in_flight_as_are_wanted(between, concurrency):
 
 
 def test_an_answer_ends_with_the_stop_text_and_is_never_completed(model, between):
-    [whole] = model.complete(REQUESTS[2:3], dataclasses.replace(GREEDY, max_tokens=60))
+    [whole] = ask_all(model, REQUESTS[2:3], dataclasses.replace(GREEDY, max_tokens=60))
     assert whole.completion_tokens < 60  # it ended by itself
     assert "</answer>" not in whole.text
     stop = whole.text[4:7]
     end = whole.text.index(stop) + len(stop)
-    [cut] = model.complete(REQUESTS[2:3], dataclasses.replace(GREEDY, max_tokens=60, stop=stop))
+    [cut] = ask_all(model, REQUESTS[2:3], dataclasses.replace(GREEDY, max_tokens=60, stop=stop))
     assert cut.text == whole.text[:end]
     assert not any("stop" in body for body in between.bodies)
 
@@ -122,7 +124,7 @@ def test_an_answer_ends_with_the_stop_text_and_is_never_completed(model, between
 )
 def test_each_kind_of_server_is_asked_what_it_knows(between, owner, extra):
     between.listing = proxy.changed(lambda reply: reply["data"][0].update(owned_by=owner))
-    model_at(between.url).complete(REQUESTS[:1], GREEDY)
+    ask_all(model_at(between.url), REQUESTS[:1], GREEDY)
     known = {"model", "messages", "temperature", "max_tokens", "top_p", "seed"}
     assert {name: value for name, value in between.bodies[0].items() if name not in known} == extra
 
@@ -132,7 +134,7 @@ def test_an_answer_of_tokens_without_text_is_empty(model, between):
         reply["choices"][0]["message"] = {"content": None, "refusal": "I would rather not."}
 
     between.plan = [proxy.changed(refuse)]
-    [completion] = model.complete(REQUESTS[:1], GREEDY)
+    [completion] = ask_all(model, REQUESTS[:1], GREEDY)
     assert completion.text == ""
     assert completion.completion_tokens > 0
     assert len(between.bodies) == 1
@@ -140,7 +142,7 @@ def test_an_answer_of_tokens_without_text_is_empty(model, between):
 
 def test_a_server_that_counts_no_tokens(model, between):
     between.plan = [proxy.changed(lambda reply: reply.pop("usage"))]
-    [completion] = model.complete(REQUESTS[:1], GREEDY)
+    [completion] = ask_all(model, REQUESTS[:1], GREEDY)
     assert completion.text
     assert (completion.prompt_tokens, completion.completion_tokens) == (0, 0)
 

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from ragen_bench.errors import UserError
-from ragen_bench.models import Request, Sampling, ServerOptions
+from ragen_bench.models import Request, Sampling, ServerOptions, ask_all
 from ragen_bench.models.server.model import OpenAIModel
 
 from . import llama
@@ -26,12 +26,12 @@ def model_at(url, name=llama.NAME, **options):
 
 
 def texts(model, requests=REQUESTS, sampling=SAMPLED):
-    return [completion.text for completion in model.complete(requests, sampling)]
+    return [completion.text for completion in ask_all(model, requests, sampling)]
 
 
 def refusal(model, requests=REQUESTS[:1], sampling=SAMPLED):
     """Return the error that ends a request."""
     with pytest.raises(UserError) as caught:
-        model.complete(requests, sampling)
+        ask_all(model, requests, sampling)
     assert "\n" not in str(caught.value)
     return caught.value

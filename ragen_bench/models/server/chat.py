@@ -1,0 +1,144 @@
+"""From a request to its answer, its overflow or its fault."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from ragen_bench.errors import UserError
+from ragen_bench.models.base import Completion, Fault, Message, Request, Sampling
+from ragen_bench.models.grammar import answer_regex
+from ragen_bench.models.server.dialects import Dialect
+from ragen_bench.models.server.faults import ContextError, PassingError, openai, raise_fault
+from ragen_bench.models.server.options import ServerOptions
+from ragen_bench.models.server.patience import patiently
+from ragen_bench.models.server.reply import completion_of
+from ragen_envs.instances import Stream
+
+_EMPTY: list[Message] = [{"role": "user", "content": "-"}]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a model is.
+
+    Attributes:
+        client: the protocol's client.
+        url: the server's base URL.
+        key: the key that it wants, or "".
+        model: what the server calls the model.
+        dialect: what else the server understands.
+    """
+
+    client: openai.AsyncOpenAI
+    url: str
+    key: str
+    model: str
+    dialect: Dialect
+
+
+class Chat:
+    """Asks a server, with one sampling.
+
+    Args:
+        place: where the model is.
+        options: how long and how often it is asked.
+        sampling: how answers are sampled.
+
+    Raises:
+        UserError: if the server cannot sample so.
+    """
+
+    def __init__(self, place: Place, options: ServerOptions, sampling: Sampling) -> None:
+        if sampling.constrain and place.dialect.constraint is None:
+            raise UserError(
+                f"{place.url} is not known to hold answers to a grammar; leave --constrain out, or "
+                "serve the model with vLLM, SGLang or llama.cpp"
+            )
+        self._place, self._options, self._sampling = place, options, sampling
+        self._limit_fits = False
+        self._limit_check = asyncio.Lock()
+
+    async def answer(self, request: Request) -> Completion | Fault:
+        """Return the answer; a Fault if each try failed, while another might have succeeded.
+
+        Raises:
+            UserError: if the server refused the request, so that no other try can succeed.
+        """
+        # A pure function of seed and key, in 31 bits, which every server takes.
+        stream = Stream("sampling", self._sampling.seed, request.key)
+        seed, spread = stream.word() >> 33, stream.word() / 2**64
+        fields = {**self._place.dialect.extra, **self._constraint(request)}
+        try:
+            try:
+                completion = await self._ask(request.messages, seed, fields, spread)
+            except ContextError as error:
+                await self._check_limit(error)
+                return Completion("", finish="context")
+        except PassingError as error:
+            often = "1 try" if error.tries == 1 else f"{error.tries} tries"
+            return Fault(f"{self._place.url} gave no answer in {often}, the last time: {error}")
+        self._check_form(request, completion)
+        return completion
+
+    def _constraint(self, request: Request) -> dict[str, Any]:
+        constraint = self._place.dialect.constraint
+        if constraint is None or not self._sampling.constrain:
+            return {}
+        return dict(constraint(request.env, self._sampling.max_tokens))
+
+    async def _check_limit(self, refusal: ContextError) -> None:
+        """Refuse a limit for which not even an empty conversation leaves room; asked for once."""
+        async with self._limit_check:
+            if self._limit_fits:
+                return
+            try:
+                await self._ask(_EMPTY, 0, self._place.dialect.extra, 1.0)
+            except ContextError:
+                raise UserError(
+                    f"{self._place.url} refused a request: {refusal}; lower --max-tokens, or serve "
+                    "the model with a longer context",
+                    exit_code=1,
+                ) from refusal
+            self._limit_fits = True
+
+    def _check_form(self, request: Request, completion: Completion) -> None:
+        """Refuse a server that lets pass what the grammar does not; older ones may overlook it."""
+        if not self._sampling.constrain or completion.finish != "stop":
+            return
+        form = answer_regex(request.env, self._sampling.max_tokens)
+        if not re.fullmatch(form, completion.text.strip()):
+            raise UserError(
+                f"{self._place.url} does not hold answers to the grammar: {completion.text[:60]!r};"
+                " update the server, or leave --constrain out",
+                exit_code=1,
+            )
+
+    async def _ask(
+        self, messages: Sequence[Message], seed: int, fields: Any, spread: float
+    ) -> Completion:
+        async def send() -> Completion:
+            return await self._try(messages, seed, fields)
+
+        return await patiently(send, self._options, spread)
+
+    async def _try(self, messages: Sequence[Message], seed: int, fields: Any) -> Completion:
+        place, sampling = self._place, self._sampling
+        try:
+            reply = await place.client.chat.completions.with_raw_response.create(
+                model=place.model,
+                messages=cast(Any, list(messages)),
+                temperature=sampling.temperature,
+                top_p=1.0,
+                max_tokens=sampling.max_tokens,
+                seed=seed,
+                stop=[sampling.stop] if place.dialect.keeps_stop else openai.omit,
+                extra_body=dict(fields),
+            )
+        except openai.APIError as error:
+            raise_fault(error, place.url, place.key)
+        cut_below = sampling.max_tokens if place.dialect.fills_context else 0
+        return completion_of(reply.content, sampling.stop, cut_below)
