@@ -34,7 +34,7 @@ def pass_hat_k(episodes: int, solved: int, k: int) -> float | None:
     """Return the chance that all of k episodes on an instance solve it, pass^k.
 
     Unbiased: the share of all sets of k among the episodes that are solved throughout.
-    Source: Yao et al. 2024, tau-bench (arXiv 2406.12045), section 3 on pass^k.
+    Source: Yao et al. 2024, tau-bench (arXiv 2406.12045).
 
     Args:
         episodes: how many were scored on the instance.
