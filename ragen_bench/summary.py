@@ -1,16 +1,15 @@
-"""From a run's episodes to its figures."""
+"""From a run's episodes to its summary: figures, floor, ceiling and the suite's score."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
+from ragen_bench.cost import Prices, cost
 from ragen_bench.errors import UserError
+from ragen_bench.figures import estimate_of, figures, light, rounded, rounded_interval
 from ragen_bench.models import Model, Sampling
 from ragen_bench.models.scripted import OracleModel, RandomModel
 from ragen_bench.records import Record, RunDirectory, key_of
 from ragen_bench.runner import play, tasks_of
-from ragen_bench.statistics import clustered_bootstrap, normalised, wilson
+from ragen_bench.statistics import mean_of
 from ragen_envs.instances import Split
 from ragen_envs.sealed import KEY_FILE_VARIABLE, open_key
 
@@ -19,11 +18,15 @@ BASELINE_SAMPLES = 16
 """Episodes on each instance for floor and ceiling."""
 
 
-def summarise(run: RunDirectory) -> Record:
+def summarise(run: RunDirectory, prices: Prices | None = None) -> Record:
     """Return the content of summary.json.
 
-    Everything but `seconds` is a function of the run's configuration and episodes. The random
-    and the oracle player play anew, on the run's own instances, with a seed of their own.
+    Everything but `seconds` and `cost` is a function of the run's configuration and episodes. The
+    random and the oracle player play anew, on the run's own instances, with a seed of their own.
+
+    Args:
+        run: what is summarised; it has at least one episode.
+        prices: what tokens cost.
 
     Raises:
         UserError: if the run is of a sealed split and its key is not at hand.
@@ -33,23 +36,17 @@ def summarise(run: RunDirectory) -> Record:
     episodes: dict[str, list[Record]] = {env["id"]: [] for env in config["envs"]}
     played = set()
     for episode in run.episodes():
-        episodes[episode["env"]].append(episode)
+        episodes[episode["env"]].append(light(episode))
         played.add(key_of(episode))
     seconds = run.seconds()
-    rows = []
-    for env in config["envs"]:
-        name = env["id"]
-        if not episodes[name]:
-            continue
-        row = figures(episodes[name])
-        row["env"] = name
-        row["seconds"] = round(seconds.get(name, 0.0), 2)
-        row["random"] = baseline("random", name, config["split"], env["instances"])
-        row["oracle"] = baseline("oracle", name, config["split"], env["instances"])
-        floor, ceiling = row["random"]["score"], row["oracle"]["ceiling"]
-        row["normalised"] = _rounded(normalised(row["score"], floor, ceiling))
-        rows.append(row)
-    scores = [row["normalised"] for row in rows if row["normalised"] is not None]
+    rows = [
+        {
+            **_row(env["id"], episodes[env["id"]], config["split"], env["instances"]),
+            "seconds": round(seconds.get(env["id"], 0.0), 2),
+        }
+        for env in config["envs"]
+        if episodes[env["id"]]
+    ]
     return {
         "model": config["model"],
         "suite": config["suite"],
@@ -57,28 +54,40 @@ def summarise(run: RunDirectory) -> Record:
         "episodes": sum(row["episodes"] for row in rows),
         "planned": sum(env["instances"] for env in config["envs"]) * config["samples"],
         "infra_faults": len({key for key, _ in run.faults()} - played),
-        "suite_score": _rounded(sum(scores) / len(scores)) if scores else None,
+        **_suite(rows),
+        "cost": _cost(config["model"], rows, prices),
         "envs": rows,
     }
 
 
-def figures(episodes: list[Record]) -> Record:
-    """Return the figures of one environment's episodes."""
-    turns = [turn for episode in episodes for turn in episode["turns"]]
+def _row(env: str, episodes: list[Record], split: Split, instances: int) -> Record:
+    """Return an environment's figures beside those of the random and the oracle player."""
+    row = {"env": env, **figures(episodes)}
+    row["random"] = baseline("random", env, split, instances)
+    row["oracle"] = baseline("oracle", env, split, instances)
+    scaled = estimate_of(row, "score").normalised(row["random"]["score"], row["oracle"]["ceiling"])
+    row["normalised"] = scaled and rounded(scaled.value)
+    row["normalised_interval"] = scaled and rounded_interval(scaled.interval)
+    return row
+
+
+def _suite(rows: list[Record]) -> Record:
+    """Return the mean of the normalised scores, in which every environment counts the same."""
+    scaled = [estimate_of(row, "normalised") for row in rows if row["normalised"] is not None]
+    mean = mean_of(scaled) if scaled else None
     return {
-        "episodes": len(episodes),
-        "success": _mean(episode["success"] for episode in episodes),
-        "success_interval": [_rounded(bound) for bound in _interval(episodes)],
-        "score": _mean(episode["score"] for episode in episodes),
-        "return": _mean(episode["return"] for episode in episodes),
-        "outcomes": _counts(episode["outcome"] for episode in episodes),
-        "turns": len(turns),
-        "format_valid": _mean(turn["format_is_valid"] for turn in turns),
-        "action_valid": _mean(turn["action_is_valid"] for turn in turns),
-        "answer_is_example": _mean(turn["answer_is_example"] for turn in turns),
-        "prompt_tokens": sum(turn["prompt_tokens"] for turn in turns),
-        "completion_tokens": sum(turn["completion_tokens"] for turn in turns),
+        "suite_score": mean and rounded(mean.value),
+        "suite_score_interval": mean and rounded_interval(mean.interval),
     }
+
+
+def _cost(model: str, rows: list[Record], prices: Prices | None) -> Record | None:
+    """Return what the recorded turns cost, None where no price is known."""
+    read, sampled = (
+        sum(row[name] for row in rows) for name in ("prompt_tokens", "completion_tokens")
+    )
+    found = cost(model, read, sampled, prices) if prices else None
+    return {"amount": rounded(found.amount), "currency": found.currency} if found else None
 
 
 def baseline(model: str, env: str, split: Split, instances: int) -> Record:
@@ -91,9 +100,9 @@ def baseline(model: str, env: str, split: Split, instances: int) -> Record:
     sampling = Sampling(temperature=1.0, max_tokens=0, stop="", seed=0)
     tasks = tasks_of({env: instances}, split, BASELINE_SAMPLES)
     played = play(tasks, player, sampling, "plain")
-    episodes = [one.record for one in played if one.record is not None]
+    episodes = [light(one.record) for one in played if one.record is not None]
     found = figures(episodes)
-    found["ceiling"] = _mean(episode["ceiling"] for episode in episodes)
+    found["ceiling"] = rounded(sum(each["ceiling"] for each in episodes) / len(episodes))
     return {name: found[name] for name in _BASELINE_FIGURES}
 
 
@@ -107,37 +116,3 @@ def _need_key_of(config: Record) -> None:
             f"the run is of the sealed key with the hash {wanted}, the key at hand has {held}; "
             f"name the run's key in {KEY_FILE_VARIABLE}"
         )
-
-
-def _interval(episodes: list[Record]) -> tuple[float, float]:
-    """Return Wilson's interval for one sample an instance, else the clustered bootstrap's.
-
-    Where every episode ended alike, resampling them finds no spread at all: an interval of width 0
-    would claim certainty. There it is Wilson's, with one trial for each instance, as the samples of
-    one instance may be no more than copies of each other.
-    """
-    clusters: dict[int, list[float]] = {}
-    for episode in episodes:
-        clusters.setdefault(episode["index"], []).append(float(episode["success"]))
-    successes = sum(episode["success"] for episode in episodes)
-    if len(clusters) == len(episodes):
-        return wilson(successes, len(episodes))
-    if successes in (0, len(episodes)):
-        return wilson(len(clusters) if successes else 0, len(clusters))
-    return clustered_bootstrap(list(clusters.values()))
-
-
-def _mean(values: Iterable[float]) -> float:
-    listed = list(values)
-    return round(sum(listed) / len(listed), 6)
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 6)
-
-
-def _counts(values: Iterable[Any]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for value in values:
-        counts[value] = counts.get(value, 0) + 1
-    return dict(sorted(counts.items()))

@@ -2,9 +2,11 @@
 
 import pytest
 
+from ragen_bench.cost import Price, Prices
 from ragen_bench.evaluation import evaluate
+from ragen_bench.figures import figures
 from ragen_bench.statistics import wilson
-from ragen_bench.summary import baseline, figures, summarise
+from ragen_bench.summary import baseline, summarise
 from ragen_envs.frozen_lake.env import FrozenLakeEnv
 
 
@@ -13,6 +15,7 @@ def turn(form, action, read, generated):
         "format_is_valid": form,
         "action_is_valid": action,
         "answer_is_example": not action,
+        "finish": "stop" if form else "length",
         "prompt_tokens": read,
         "completion_tokens": generated,
     }
@@ -24,6 +27,8 @@ def episode(index, success, turns, outcome="failure", sample=0):
         "sample": sample,
         "success": success,
         "score": float(success),
+        "ceiling": 1.0,
+        "optimal_length": index % 3 + 1,
         "return": 1.0 if success else -0.5,
         "outcome": outcome,
         "turns": turns,
@@ -44,7 +49,7 @@ def test_figures_by_hand():
     assert found["return"] == 0.0
     assert found["outcomes"] == {"failure": 1, "invalid_format": 1, "success": 1}
     assert (found["turns"], found["format_valid"], found["action_valid"]) == (4, 0.5, 0.25)
-    assert found["answer_is_example"] == 0.75
+    assert (found["answer_is_example"], found["cut"]) == (0.75, 0.5)
     assert (found["prompt_tokens"], found["completion_tokens"]) == (50, 18)
 
 
@@ -79,6 +84,63 @@ def test_the_random_player_scores_near_0_and_the_oracle_1(small, random_model, t
     assert summary["suite_score"] == pytest.approx(
         sum(row["normalised"] for row in summary["envs"]) / 3, abs=1e-6
     )
+    low, high = summary["suite_score_interval"]
+    assert low < summary["suite_score"] < high
+    # Three environments together are known better than each of them.
+    assert high - low < sum(width(row["normalised_interval"]) for row in summary["envs"]) / 3
+    assert summary["cost"] is None
+
+
+def width(interval):
+    return interval[1] - interval[0]
+
+
+def test_several_samples_give_pass_at_k():
+    turns = [turn(True, True, 1, 1)]
+    solved = {0: 4, 1: 0, 2: 1, 3: 2}
+    found = figures(
+        [episode(i, s < count, turns, sample=s) for i, count in solved.items() for s in range(4)]
+    )
+    chance = [1, 0, 0.25, 0.5]
+    pairs = [1, 0, 1 - 3 / 6, 1 - 1 / 6]
+    assert found["pass_at_k"] == pytest.approx(
+        {"1": sum(chance) / 4, "2": sum(pairs) / 4, "4": 3 / 4}, abs=1e-6
+    )
+    assert found["pass_hat_k"] == pytest.approx(
+        {"1": sum(chance) / 4, "2": (1 + 1 / 6) / 4, "4": 1 / 4}, abs=1e-6
+    )
+    assert found["pass_at_k"]["1"] == found["success"]
+
+
+def test_an_instance_with_fewer_samples_bounds_k():
+    turns = [turn(True, True, 1, 1)]
+    episodes = [episode(0, True, turns, sample=s) for s in range(4)]
+    assert list(figures([*episodes, episode(1, True, turns)])["pass_at_k"]) == ["1"]
+
+
+def test_breakdowns():
+    turns = [turn(True, True, 1, 1)]
+    found = figures([episode(i, i < 3, turns * (1 + i % 2)) for i in range(6)])
+    assert [(row["bucket"], row["episodes"]) for row in found["by_difficulty"]] == [
+        ("1", 2),
+        ("2", 2),
+        ("3", 2),
+    ]
+    assert {row["by"] for row in found["by_difficulty"]} == {"optimal_length"}
+    # Instances 0 and 2 are solved in one turn, 1 in two.
+    assert found["by_turn"] == pytest.approx([2 / 6, 3 / 6], abs=1e-6)
+
+
+def test_episodes_without_a_turn():
+    found = figures([episode(0, False, [], "context_overflow")])
+    assert (found["success"], found["format_valid"], found["cut"]) == (0, None, None)
+
+
+def test_cost(small, random_model, tmp_path):
+    run = evaluate(small, random_model, tmp_path / "run")
+    free = Prices("EUR", (Price(("random",), 2.0, 3.0),))
+    assert summarise(run, free)["cost"] == {"amount": 0.0, "currency": "EUR"}
+    assert summarise(run, Prices("EUR", ()))["cost"] is None
 
 
 def test_the_ceiling_is_the_exact_one(small, random_model, tmp_path):

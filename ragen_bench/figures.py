@@ -1,0 +1,143 @@
+"""The figures of one environment's episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
+
+from ragen_bench.episode import Record
+from ragen_bench.statistics import (
+    Estimate,
+    Interval,
+    by_difficulty,
+    by_turns,
+    mean_estimate,
+    over_instances,
+    pass_at_k,
+    pass_hat_k,
+)
+
+_TEXTS = ("observation", "answer", "reasoning")
+
+
+def light(episode: Record) -> Record:
+    """Return an episode without its texts, of which no figure here depends: they fill memories."""
+    turns = [
+        {name: value for name, value in turn.items() if name not in _TEXTS}
+        for turn in episode["turns"]
+    ]
+    return {**episode, "turns": turns, "final_observation": ""}
+
+
+def figures(episodes: Sequence[Record]) -> Record:
+    """Return the figures of one environment's episodes, rounded to six digits.
+
+    Shares lie in [0, 1]. Intervals are of 95 %, see `ragen_bench.statistics`. Shares of turns are
+    None where no episode had one.
+
+    Args:
+        episodes: as `episodes.jsonl` holds them, or `light`; at least one.
+    """
+    turns = [turn for episode in episodes for turn in episode["turns"]]
+    success = mean_estimate(_clusters(episodes, "success"))
+    score = mean_estimate(_clusters(episodes, "score"))
+    return {
+        "episodes": len(episodes),
+        "success": rounded(success.value),
+        "success_interval": rounded_interval(success.interval),
+        "score": rounded(score.value),
+        "score_interval": rounded_interval(score.interval),
+        "return": _mean(episode["return"] for episode in episodes),
+        **_repeats(episodes),
+        "outcomes": _counts(episode["outcome"] for episode in episodes),
+        "by_difficulty": _by_difficulty(episodes),
+        "by_turn": [rounded(within.success.value) for within in by_turns(episodes)],
+        "turns": len(turns),
+        "format_valid": _mean(turn["format_is_valid"] for turn in turns),
+        "action_valid": _mean(turn["action_is_valid"] for turn in turns),
+        "answer_is_example": _mean(turn["answer_is_example"] for turn in turns),
+        "cut": _mean(turn["finish"] == "length" for turn in turns),
+        "prompt_tokens": sum(turn["prompt_tokens"] for turn in turns),
+        "completion_tokens": sum(turn["completion_tokens"] for turn in turns),
+    }
+
+
+def estimate_of(figures: Record, name: str) -> Estimate:
+    """Return a figure and its interval as an estimate."""
+    low, high = figures[f"{name}_interval"]
+    return Estimate(figures[name], (low, high))
+
+
+def rounded(value: float) -> float:
+    """Return a figure with six digits behind the point."""
+    return round(value, 6)
+
+
+def rounded_interval(interval: Interval) -> list[float]:
+    """Return an interval's bounds with six digits behind the point."""
+    return [rounded(bound) for bound in interval]
+
+
+def _clusters(episodes: Iterable[Record], name: str) -> list[list[float]]:
+    """Return a figure of the episodes, by instance."""
+    clusters: dict[int, list[float]] = {}
+    for episode in episodes:
+        clusters.setdefault(episode["index"], []).append(float(episode[name]))
+    return list(clusters.values())
+
+
+def _repeats(episodes: Sequence[Record]) -> Record:
+    """Return pass@k and pass^k for k = 1, 2, 4, ... up to the episodes of every instance."""
+    counts = [(len(cluster), int(sum(cluster))) for cluster in _clusters(episodes, "success")]
+    fewest = min(scored for scored, _ in counts)
+    ks = [1 << power for power in range(fewest.bit_length())]
+    found: Record = {}
+    for name, share in (("pass_at_k", pass_at_k), ("pass_hat_k", pass_hat_k)):
+        estimates = {k: _over(counts, share, k) for k in ks}
+        found[name] = {str(k): rounded(each.value) for k, each in estimates.items()}
+        found[f"{name}_interval"] = {
+            str(k): rounded_interval(each.interval) for k, each in estimates.items()
+        }
+    return found
+
+
+def _over(
+    counts: Iterable[tuple[int, int]], share: Callable[[int, int, int], float | None], k: int
+) -> Estimate:
+    estimate = over_instances([share(scored, solved, k) for scored, solved in counts])
+    if estimate is None:
+        raise ValueError(f"an instance has fewer than {k} episodes")
+    return estimate
+
+
+def _by_difficulty(episodes: Sequence[Record]) -> list[Record]:
+    """Return success by optimal length, or by ceiling where that is what differs."""
+    lengths = all(episode.get("optimal_length") is not None for episode in episodes)
+    ceilings = {episode["ceiling"] for episode in episodes}
+    if not lengths and len(ceilings) == 1:
+        return []
+    measure: Literal["ceiling", "optimal_length"]
+    measure = "ceiling" if len(ceilings) > 1 else "optimal_length"
+    return [
+        {
+            "by": measure,
+            "bucket": bucket.label,
+            "instances": bucket.instances,
+            "episodes": bucket.episodes,
+            "success": rounded(bucket.success.value),
+            "interval": rounded_interval(bucket.success.interval),
+        }
+        for bucket in by_difficulty(episodes, measure)
+    ]
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    listed = list(values)
+    return rounded(sum(listed) / len(listed)) if listed else None
+
+
+def _counts(values: Iterable[Any]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for value in values:
+        counts[value] = counts.get(value, 0) + 1
+    return dict(sorted(counts.items()))
