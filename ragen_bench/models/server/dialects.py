@@ -55,7 +55,13 @@ _BY_OWNER = {
         constraint=lambda env, tokens: {"regex": answer_regex(env, tokens)},
     ),
     "llamacpp": Dialect(
-        extra={"top_k": 0, "min_p": 0.0, "repeat_penalty": 1.0},
+        extra={
+            "top_k": 0,
+            "min_p": 0.0,
+            "repeat_penalty": 1.0,
+            "xtc_probability": 0.0,
+            "mirostat": 0,
+        },
         constraint=lambda env, tokens: {"grammar": answer_gbnf(env, tokens)},
         fills_context=True,
     ),

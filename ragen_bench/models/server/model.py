@@ -61,6 +61,11 @@ class OpenAIModel:
         """1: what else is in flight at a server is not ours to decide."""
         return 1
 
+    @property
+    def context(self) -> int | None:
+        """Tokens of the model's context, if the server names them."""
+        return context_of(self._known_entry())
+
     def identity(self) -> dict[str, Any]:
         """Return what the server says of the model; not where it is, which may change.
 
@@ -84,10 +89,10 @@ class OpenAIModel:
                 "--base-url",
                 exit_code=1,
             ) from error
-        context = context_of(self._entry)
         owner = self._entry.get("owned_by")
         by = f" by {owner}" if owner else ""
-        return f"{self._url} serves {self._name}{by}" + (f", {context} tokens" if context else "")
+        tokens = f", {self.context} tokens" if self.context else ""
+        return f"{self._url} serves {self._name}{by}{tokens}"
 
     def engine(self, sampling: Sampling) -> Engine:
         """Return an engine that asks the server.
@@ -95,8 +100,7 @@ class OpenAIModel:
         Raises:
             UserError: if it cannot sample so, or its context is shorter than the longest answer.
         """
-        entry = self._known_entry()
-        context = context_of(entry)
+        entry, context = self._known_entry(), self.context
         if context is not None and sampling.max_tokens >= context:
             raise UserError(
                 f"{self._url} serves {self._name} with a context of {context} tokens; "

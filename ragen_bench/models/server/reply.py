@@ -55,7 +55,7 @@ def completion_of(body: bytes, stop: str, cut_below: int = 0) -> Completion:
     answer, found, _ = text.partition(stop)
     if found or choice.get("finish_reason") != "length":
         return Completion(answer + found, read, sampled, "stop", _reasoning(message))
-    if sampled < cut_below:
+    if 0 < sampled < cut_below:
         return Completion("", read, sampled, "context")
     return Completion(answer, read, sampled, "length", _reasoning(message))
 

@@ -44,6 +44,8 @@ def test_the_request_says_how_to_sample_and_switches_the_servers_defaults_off(mo
         "top_k": 0,
         "min_p": 0.0,
         "repeat_penalty": 1.0,
+        "xtc_probability": 0.0,
+        "mirostat": 0,
     }
     assert seed == 820595043
 
