@@ -255,6 +255,11 @@ class TextEnv(Game[V, I], gymnasium.Env[str, str]):
         """How many answers may still be given."""
         return self.budget.max_turns - self._turn
 
+    @property
+    def actions_left(self) -> int:
+        """How many actions may still be run."""
+        return self._actions_left
+
     def _need_running(self) -> None:
         if not self._running:
             raise ResetNeeded("the episode is over or never began: call reset() first")
