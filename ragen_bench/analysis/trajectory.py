@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 from ragen_bench.episode import Record
 from ragen_bench.replay import Replayer
@@ -25,7 +26,7 @@ class Step:
         after: the game's state at its end.
         turns_left: answers that might still be given, this one included.
         actions_left: actions that might still be run, before this turn.
-        actions: the names of those that were run; the game may have ended before the last ones.
+        actions: the names of those that were run.
     """
 
     number: int
@@ -67,18 +68,22 @@ def trajectory(
     Raises:
         UnplayableError: if the answers are no whole episode of the run.
     """
-    states = []
+    seen = []
     for episode in replayer.walk(record):
-        states.append(look(episode.env))
-    return _assembled(episode.record(), episode.env, states)
+        env = episode.env
+        seen.append(_Seen(look(env), env.turns_left, env.actions_left))
+    found = episode.record()
+    turns = zip(found["turns"], pairwise(seen), strict=True)
+    steps = tuple(_step(n, turn, *pair) for n, (turn, pair) in enumerate(turns, start=1))
+    return Trajectory(found, env, env.instance_of(found["index"]), steps)
 
 
-def _assembled(record: Record, env: TextEnv[Any, Any], states: list[State]) -> Trajectory:
-    budget = env.budget
-    left, steps = budget.max_actions, []
-    for number, turn in enumerate(record["turns"], start=1):
-        ran = tuple(turn["actions"][: min(budget.max_actions_per_turn, left)])
-        turns_left = budget.max_turns - number + 1
-        steps.append(Step(number, turn, states[number - 1], states[number], turns_left, left, ran))
-        left -= len(ran)
-    return Trajectory(record, env, env.instance_of(record["index"]), tuple(steps))
+class _Seen(NamedTuple):
+    state: State
+    turns_left: int
+    actions_left: int
+
+
+def _step(number: int, turn: Record, before: _Seen, after: _Seen) -> Step:
+    ran = before.actions_left - after.actions_left
+    return Step(number, turn, before.state, after.state, *before[1:], tuple(turn["actions"][:ran]))

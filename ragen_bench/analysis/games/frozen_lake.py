@@ -21,6 +21,7 @@ class FrozenLakeReading(Reading):
 
     A turn's actions are chosen before any of them slips, so a turn is judged as one choice: by the
     chance of success of its actions with the best play after them, against that of the best plan.
+    Both are exact, see `ragen_envs.frozen_lake.solver`.
     """
 
     labels = {
@@ -79,28 +80,53 @@ class FrozenLakeReading(Reading):
 
 
 def _is_best(episode: Trajectory, step: Step) -> bool:
-    """Tell whether a turn's plan had the best chance of success; to do nothing is no plan."""
+    """Tell whether a turn's plan had the best chance of success; to do nothing is no plan.
+
+    Of a turn that ended the game only what was run is judged: what else the plan held, or lacked,
+    did no harm.
+    """
     env = episode.env
     best = solver(episode.instance, env.variant.slip, env.budget)
     chance = best.success_rate(step.before, step.turns_left, step.actions_left)
-    plan = [ACTIONS.index(name) for name in step.actions]
-    return bool(plan) and chance_of(episode, step, plan) >= chance - _TIE
+    return bool(step.actions) and chance_of(episode, step) >= chance - _TIE
 
 
-def chance_of(episode: Trajectory, step: Step, plan: Sequence[int]) -> float:
-    """Return the chance of success of a plan in a turn, with the best play after it."""
-    env, lake = episode.env, episode.instance
-    best = solver(lake, env.variant.slip, env.budget)
-    slip = env.variant.slip
+def chance_of(episode: Trajectory, step: Step) -> float:
+    """Return the chance of success of what a turn ran, with the best play after it.
+
+    If the turn ended the game, the best play may go on within it.
+    """
     where = {step.before: 1.0}
-    for action in plan:
-        beside: dict[int, float] = {}
-        for square, odds in where.items():
-            for landing in _landings(lake, square, action, slip.turns):
-                beside[landing] = beside.get(landing, 0.0) + odds / slip.total
-        where = beside
-    left = step.turns_left - 1, step.actions_left - len(plan)
-    return sum(odds * best.success_rate(square, *left) for square, odds in where.items())
+    for name in step.actions:
+        where = _moved(episode, where, ACTIONS.index(name))
+    ended = episode.instance.map[step.after] in "HG"
+    most = min(episode.env.budget.max_actions_per_turn, step.actions_left) if ended else 0
+    return _best_after(episode, step, where, len(step.actions), most)
+
+
+def _best_after(
+    episode: Trajectory, step: Step, where: dict[int, float], done: int, most: int
+) -> float:
+    """Return the best chance from a belief, with up to so many actions of the turn still to add."""
+    env = episode.env
+    best = solver(episode.instance, env.variant.slip, env.budget)
+    left = step.turns_left - 1, step.actions_left - done
+    chances = [sum(odds * best.success_rate(square, *left) for square, odds in where.items())]
+    if done < most:
+        for action in range(len(ACTIONS)):
+            further = _moved(episode, where, action)
+            chances.append(_best_after(episode, step, further, done + 1, most))
+    return max(chances)
+
+
+def _moved(episode: Trajectory, where: dict[int, float], action: int) -> dict[int, float]:
+    """Return where the player is, with which odds, after one more action."""
+    slip = episode.env.variant.slip
+    beside: dict[int, float] = {}
+    for square, odds in where.items():
+        for landing in _landings(episode.instance, square, action, slip.turns):
+            beside[landing] = beside.get(landing, 0.0) + odds / slip.total
+    return beside
 
 
 def _landings(lake: Lake, square: int, action: int, turns: Sequence[int]) -> list[int]:

@@ -1,0 +1,64 @@
+"""Episodes from scripted answers, as trajectories."""
+
+from ragen_bench.analysis import trajectory
+from ragen_bench.analysis.games import reading_of
+from ragen_bench.config_check import config_problem
+from ragen_bench.episode import Episode, Task
+from ragen_bench.models import Completion
+from ragen_bench.replay import Replayer
+from ragen_bench.suites import make_env
+from ragen_envs.policies import oracle_answer
+from ragen_envs.registration import IDS
+
+LETTERS = {"U": "Up", "D": "Down", "L": "Left", "R": "Right", "?": "Jump"}
+
+
+def config(form="plain", samples=32):
+    """A run of everything that there is to play; its hashes are empty, as nobody asks for them."""
+    made = {
+        "schema": 1,
+        "model": "scripted",
+        "model_identity": {},
+        "slots": 1,
+        "group_size": 1,
+        "suite": "",
+        "suite_version": 0,
+        "suite_hash": "",
+        "split": "test",
+        "samples": samples,
+        "seed": 0,
+        "temperature": 0.0,
+        "max_tokens": 9,
+        "response_format": form,
+        "history": None,
+        "constrained": False,
+        "prompt_hash": "",
+        "envs": [{"id": env, "instances": 256, "spec_hash": ""} for env in IDS],
+        "versions": {},
+        "command": "",
+    }
+    assert config_problem(made) is None
+    return made
+
+
+def moves(letters):
+    """Write an answer in short: "UL?" is Up || Left || Jump."""
+    return " || ".join(LETTERS[letter] for letter in letters)
+
+
+def record(env, index, answers, sample=0, form="plain"):
+    """Return the record of an episode; the answers are texts, completions, or "oracle"."""
+    made = make_env(f"ragen/{env}-v0", "test", form)
+    episode = Episode(Task(f"ragen/{env}-v0", "test", index, sample), 0, made, form)
+    scripted = iter([] if answers == "oracle" else answers)
+    while not episode.over:
+        answer = oracle_answer(made) if answers == "oracle" else next(scripted)
+        episode.take(answer if isinstance(answer, Completion) else Completion(answer))
+    assert next(scripted, None) is None, "answers beyond the end"
+    return episode.record()
+
+
+def played(env, index, answers, sample=0, form="plain"):
+    """Return the trajectory of an episode."""
+    found = record(env, index, answers, sample, form)
+    return trajectory(Replayer(config(form)), found, reading_of(found["env"]).state)

@@ -1,0 +1,189 @@
+"""Episodes with the label and the turn that a person gives them, looking at the boards."""
+
+import pytest
+
+from ragen_bench.analysis import Failure, label
+from ragen_bench.analysis.failures import COMMON
+from ragen_bench.analysis.games import TABLE, reading_of
+from ragen_bench.models import Completion
+from ragen_envs.registration import IDS, env_class
+from tests.ragen_bench.analysis.support import moves, played
+
+# The boards, from the test split:
+#
+#   Sokoban 0   Sokoban 1   SokobanLarge 0   FrozenLake 0   1      2      Mild 0   Mild 1
+#   ######      ######      ########         __G_           O_O_   G_O_   ___O     _O__
+#   #____#      #O####      ####OX_#         O___           ___P   ____   ____     __O_
+#   #__X_#      #__###      #####X_#         _P__           _G_O   __OP   GO__     _OPO
+#   #PO__#      #X__##      ####___#         O__O           __O_   __O_   _PO_     ___G
+#   #_#_##      #__P_#      ####_OP#
+#   ######      ######      ####___#
+#                           ##_____#
+#                           ########
+WIN = None
+SOKOBAN = [
+    (1, "LLUU", WIN),
+    (1, "L L U U", WIN),
+    (0, "RRU RRRRR RR", ("deadlock", 1)),  # the box on the top row, the target below
+    (0, "RRU . . . .", ("deadlock", 1)),
+    (0, ". RRU ? ? .", ("deadlock", 2)),
+    (1, "ULULD UUUUU", ("deadlock", 1)),  # the box in the bottom left corner
+    (1, "UL UL D U U", ("deadlock", 3)),
+    (1, "? ? ? ? ?", ("illegal_action", 1)),
+    (1, ". . . . .", ("gave_nothing", 1)),
+    (1, ". ? ? L L", ("illegal_action", 2)),
+    (1, ". . ? L L", ("gave_nothing", 1)),
+    (1, "L L ? . .", ("gave_nothing", 4)),
+    (1, "L ? . L .", ("gave_nothing", 3)),
+    (1, "D D D D D", ("no_op_loop", 1)),
+    (1, "DDDDD DDDDD", ("no_op_loop", 1)),
+    (1, "L D D L U", ("no_op_loop", 2)),
+    (1, "L L L DL U", ("no_op_loop", 3)),
+    (1, "L R L R L", ("revisited_states", 2)),
+    (1, "LR U D R R", ("revisited_states", 1)),
+    (1, "L? R? L? R? L?", ("revisited_states", 2)),
+    (1, ". ? L R L", ("revisited_states", 4)),
+    (1, "L L U R R", ("out_of_budget", 5)),  # the box stands one push below the target
+    (1, "? ? L L U", ("out_of_budget", 5)),
+    (1, "D . D L L", ("out_of_budget", 5)),
+    (1, "RRRRR LUUUU", ("out_of_budget", 2)),  # after turn 1 five moves are needed and left
+    (0, "RRRRR UULDR", ("out_of_budget", 2)),  # after turn 1 five are needed and left: ULULD
+    (0, "UDUDR UULDR", ("out_of_budget", 1)),  # after turn 1 eight are needed and five left
+]
+LARGE = [
+    (0, "UUULD D", WIN),
+    (0, "UUUL RDDLU L", ("deadlock", 2)),  # the second box on the top row, its target taken
+]
+FROZEN_LAKE = [
+    # (index, sample): samples slip differently. "best" is the oracle, who never chooses badly.
+    (0, 1, "best", WIN),
+    (0, 0, "best", ("budget_unlucky", 5)),
+    (2, 2, "best", ("budget_unlucky", 5)),
+    (0, 2, "best", ("fell_unlucky", 5)),
+    (1, 0, "best", ("fell_unlucky", 5)),
+    (2, 0, "best", ("fell_unlucky", 3)),
+    (2, 1, "best", ("fell_unlucky", 5)),
+    (1, 1, "DDDDD", WIN),
+    (0, 0, "DDLLL", ("fell_bad_choice", 1)),
+    (0, 1, "DDLLL", ("fell_bad_choice", 1)),
+    (0, 2, "DDLLL", ("fell_bad_choice", 1)),
+    (0, 0, "D D", ("fell_bad_choice", 2)),  # down at the lower edge slips into the corner's hole
+    (0, 1, "D D D D", ("fell_bad_choice", 4)),
+    (0, 2, "D D", ("fell_unlucky", 2)),  # between two holes: up and down slip into only one
+    (0, 0, "L R", ("fell_bad_choice", 2)),  # right and left slip into both
+    (0, 2, "L R L R L", ("fell_bad_choice", 5)),  # one step cannot reach the goal any more
+    (1, 0, "DDDDD DDDDD", ("fell_bad_choice", 2)),
+    (1, 2, "DDDDD", ("fell_bad_choice", 1)),
+    (0, 1, "RRRRR RRRRR", ("fell_bad_choice", 2)),
+    (0, 0, "R ? ? U .", ("illegal_action", 2)),
+    (0, 0, "? ? ? U .", ("illegal_action", 1)),
+    (0, 0, "R R R R R", ("revisited_states", 3)),  # turn 3 steps towards a hole, and slips back
+    (0, 0, "RRRRR RRRRR", ("out_of_budget", 1)),
+]
+MILD = [
+    (0, 0, "U", ("fell_bad_choice", 1)),
+    (0, 1, "U", ("fell_bad_choice", 1)),  # it slipped into one hole on its way into the other
+    (0, 0, "RRRRR", ("fell_bad_choice", 1)),
+    (1, 1, "R", ("fell_bad_choice", 1)),
+    (1, 2, "R R", WIN),
+    (1, 1, "D", ("fell_unlucky", 1)),  # the goal lies below and beside: down is the way
+    (1, 2, "D", ("fell_unlucky", 1)),
+    (0, 0, "D D D D D", ("no_op_loop", 3)),
+    (0, 1, "D D D D D", ("no_op_loop", 2)),
+    (0, 2, "D D D D", ("fell_bad_choice", 4)),
+    (0, 3, "D D D D D", ("no_op_loop", 1)),
+    (0, 0, "D . D . L", ("out_of_budget", 1)),
+    (0, 1, "D . D . L", ("out_of_budget", 1)),
+    (0, 0, "L R L R L", ("no_op_loop", 2)),
+]
+BANDIT = [
+    ("Bandit", ["Astronaut"], WIN),
+    ("Bandit", ["Typist"], ("worse_arm", 1)),
+    ("BanditRev", ["Notary"], WIN),
+    ("BanditRev", ["Cyclone"], ("worse_arm", 1)),
+    ("Bandit", ["Astronaut || Typist"], WIN),
+    ("Bandit", ["Astronauts"], ("illegal_action", 1)),
+    ("Bandit", [" \n"], ("gave_nothing", 1)),
+    # 60, 30, 15, 10 and 15 per cent: blue is best.
+    ("BanditMultiPull", ["Blue"] * 11 + ["Purple"] * 9, WIN),
+    ("BanditMultiPull", ["Purple"] * 20, ("never_explored", 10)),
+    ("BanditMultiPull", ["Blue"] * 5 + ["Red"] * 15, ("settled_worse", 15)),
+    ("BanditMultiPull", ["Blue", "Red"] * 10, ("settled_worse", 20)),
+    ("BanditMultiPull", (["Blue", "Red"] * 5 + ["Blue", "Green"] * 5), ("explored_too_long", 20)),
+    ("BanditMultiPull", ["x"] * 6 + ["Blue"] * 9 + ["Red"] * 5, ("explored_too_long", 19)),
+    ("BanditMultiPull", ["Blue"] * 10 + [""] * 10, ("gave_nothing", 11)),
+    ("BanditMultiPull", ["Blue"] * 10 + ["Orange"] * 10, ("illegal_action", 11)),
+]
+NO_FORM, CUT = Completion("go up"), Completion("<think>go up and then", finish="length")
+IN_FORM, UNKNOWN = (Completion(f"<think></think><answer>{a}</answer>") for a in ("Left", "Fly"))
+NO_ROOM = Completion("", finish="context")
+FORMS = [
+    ("Sokoban", [NO_FORM] * 5, ("broken_format", 1)),
+    ("Sokoban", [CUT] * 5, ("cut_off", 1)),
+    ("Sokoban", [NO_FORM, CUT, CUT, CUT, NO_FORM], ("cut_off", 2)),
+    ("Sokoban", [CUT, NO_FORM, NO_FORM, CUT, NO_FORM], ("broken_format", 2)),
+    ("Sokoban", [Completion(" ")] * 5, ("gave_nothing", 1)),
+    ("Sokoban", [UNKNOWN, NO_FORM, IN_FORM, UNKNOWN, IN_FORM], ("illegal_action", 1)),
+    ("Sokoban", [NO_ROOM], ("context_overflow", 1)),
+    ("Sokoban", [NO_FORM, NO_FORM, NO_ROOM], ("context_overflow", 3)),
+    ("FrozenLake", [NO_FORM] * 5, ("broken_format", 1)),
+    ("Bandit", [CUT], ("cut_off", 1)),
+    ("Bandit", [UNKNOWN], ("illegal_action", 1)),
+    ("BanditMultiPull", [NO_FORM] * 20, ("broken_format", 1)),
+    ("BanditMultiPull", [NO_ROOM], ("context_overflow", 1)),
+]
+
+
+def check(episode, wanted):
+    assert label(episode) == (wanted and Failure(*wanted))
+
+
+def turns(script):
+    """Read "LU . R": Left and Up, an empty answer, Right."""
+    return [moves(letters.replace(".", "")) for letters in script.split()]
+
+
+@pytest.mark.parametrize(("index", "script", "wanted"), SOKOBAN)
+def test_sokoban(index, script, wanted):
+    check(played("Sokoban", index, turns(script)), wanted)
+
+
+@pytest.mark.parametrize(("index", "script", "wanted"), LARGE)
+def test_two_boxes(index, script, wanted):
+    check(played("SokobanLarge", index, turns(script)), wanted)
+
+
+@pytest.mark.parametrize(
+    ("name", "index", "sample", "script", "wanted"),
+    [("FrozenLake", *row) for row in FROZEN_LAKE] + [("FrozenLakeMild", *row) for row in MILD],
+)
+def test_frozen_lake(name, index, sample, script, wanted):
+    answers = "oracle" if script == "best" else turns(script)
+    check(played(name, index, answers, sample), wanted)
+
+
+@pytest.mark.parametrize(("name", "answers", "wanted"), BANDIT)
+def test_bandits(name, answers, wanted):
+    check(played(name, 0, answers), wanted)
+
+
+@pytest.mark.parametrize(("name", "answers", "wanted"), FORMS)
+def test_answers_that_come_to_nothing(name, answers, wanted):
+    check(played(name, 1, answers, form="think"), wanted)
+
+
+def test_every_game_has_a_line_and_every_label_a_sentence():
+    assert {env_class(env.partition("/")[2]).game for env in IDS} == set(TABLE)
+    for env in IDS:
+        game = reading_of(env)
+        for name in {**COMMON, **game.labels}:
+            assert game.about(name).endswith(".")
+            assert game.about(name).count(".") == 1
+
+
+def test_every_label_is_met():
+    tables = (SOKOBAN, LARGE, FROZEN_LAKE, MILD, BANDIT, FORMS)
+    met = {row[-1][0] for table in tables for row in table if row[-1]}
+    readings = [reading_of(env) for env in IDS]
+    assert met == set(COMMON).union(*(game.labels for game in readings))
+    assert sum(map(len, tables)) >= 40
