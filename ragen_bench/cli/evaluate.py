@@ -1,4 +1,4 @@
-"""`evaluate` and `report`: progress, table and where the results lie."""
+"""`evaluate`: from the command line to a finished run, with a progress bar."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import shlex
 import sys
 from pathlib import Path
 
+from ragen_bench.cost import load_prices
 from ragen_bench.errors import INTERRUPTED, UserError
 from ragen_bench.evaluation import Evaluation, evaluate
 from ragen_bench.models import ServerOptions, resolve
 from ragen_bench.prompt import History
-from ragen_bench.records import Record, RunDirectory, read_run
 from ragen_bench.suites import SUITES, select, split_name
-from ragen_bench.summary import summarise
 from ragen_envs.protocol import RESPONSE_FORMATS, ResponseFormat
 from ragen_envs.registration import IDS
 
@@ -28,8 +27,7 @@ try:
     )
     from rich.text import Text
 
-    from ragen_bench.cli.table import table
-    from ragen_bench.report import write_report
+    from ragen_bench.cli.results import plain_console, show_results
 except ImportError as missing:
     raise UserError(
         f"ragen-bench needs {missing.name}: pip install 'ragen-bench[bench]'"
@@ -45,7 +43,8 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
         UserError: for anything in the command that cannot be.
     """
     evaluation = evaluation_of(arguments)
-    console = _console()
+    console = plain_console()
+    prices = load_prices(arguments.prices)
     path = arguments.out or _default_path(evaluation)
     total = len(evaluation.tasks())
     with console.status(Text(f"Loading {evaluation.model} ...")):
@@ -71,7 +70,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
             bar.live.transient = True  # the one line of the error says it all
             raise
     try:
-        _show(console, run)
+        show_results(console, run, prices)
     except KeyboardInterrupt:
         sys.stderr.write(
             f"\nragen-bench: interrupted; all episodes are kept in {path}, and the same command "
@@ -81,44 +80,6 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
     finally:
         run.unlock()
     return 0
-
-
-def report_run(path: Path) -> int:
-    """Print a run's table anew and write its report.
-
-    Raises:
-        UserError: if the directory holds no run, or one without episodes.
-    """
-    run = read_run(path)
-    if not any(True for _ in run.episodes()):
-        raise UserError(f"{path} holds no finished episode yet", exit_code=1)
-    _show(_console(), run)
-    return 0
-
-
-def _console() -> Console:
-    """Return a console that prints names and paths as they are, brackets and colons included."""
-    return Console(markup=False, highlight=False, emoji=False)
-
-
-def _show(console: Console, run: RunDirectory) -> None:
-    with console.status("Playing the random and the oracle row ..."):
-        summary = summarise(run)
-    run.write_summary(summary)
-    report = write_report(run, summary)
-    console.print(table(summary))
-    if summary["episodes"] < summary["planned"]:
-        console.print(_incomplete(summary), soft_wrap=True)
-    console.print(f"Run     {run.path}", soft_wrap=True)
-    console.print(f"Report  {report}", soft_wrap=True)
-
-
-def _incomplete(summary: Record) -> str:
-    said = f"Incomplete: {summary['episodes']} of {summary['planned']} episodes"
-    faults = summary["infra_faults"]
-    if faults:
-        said += f"; {faults} could not be played, faults.jsonl says why; they are in no figure"
-    return f"{said}. The command of the run goes on from there."
 
 
 def evaluation_of(arguments: argparse.Namespace) -> Evaluation:

@@ -85,7 +85,14 @@ def _add_evaluate(commands: argparse._SubParsersAction[_Parser]) -> None:
     )
     _add_evaluation(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="run directory (default: in runs/)")
+    _add_prices(parser)
     parser.set_defaults(run=_evaluate)
+
+
+def _add_prices(parser: _Parser) -> None:
+    parser.add_argument(
+        "--prices", type=Path, metavar="FILE", help="what tokens cost (default: $RAGEN_PRICES)"
+    )
 
 
 def _add_evaluation(parser: _Parser) -> None:
@@ -174,6 +181,7 @@ def _add_others(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser.set_defaults(run=_play)
     parser = commands.add_parser("report", help="print a run's table and write its HTML report")
     parser.add_argument("directory", type=Path, metavar="RUN")
+    _add_prices(parser)
     parser.set_defaults(run=_report)
     parser = commands.add_parser("compare", help="how two runs differ on the same instances")
     parser.add_argument("a", type=Path, metavar="RUN_A")
@@ -275,9 +283,9 @@ def _play(arguments: argparse.Namespace) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    from ragen_bench.cli.evaluate import report_run
+    from ragen_bench.cli.results import report_run
 
-    return report_run(arguments.directory)
+    return report_run(arguments.directory, arguments.prices)
 
 
 def _compare(arguments: argparse.Namespace) -> int:

@@ -9,13 +9,17 @@ from rich.text import Text
 from ragen_bench.records import Record
 
 
-def table(summary: Record) -> Table:
+def table(summary: Record, constrained: bool = False) -> Table:
     """Return a table with the model's, the random and the oracle row of each environment.
 
     It fits a terminal of 80 columns.
+
+    Args:
+        summary: of the run.
+        constrained: whether its answers were, which the title says.
     """
     made = Table(
-        title=_title(summary),
+        title=_title(summary, constrained),
         caption=_caption(summary),
         caption_justify="left",
         box=SIMPLE_HEAD,
@@ -31,10 +35,13 @@ def table(summary: Record) -> Table:
     return made
 
 
-def _title(summary: Record) -> Text:
+def _title(summary: Record, constrained: bool) -> Text:
     what = summary["suite"] or "chosen environments"
+    free = ", constrained to the form" if constrained else ""
     # A str would be read as markup, and a model's name may hold brackets.
-    return Text(f"{summary['model']} on {what}, {summary['split']} split", style="table.title")
+    return Text(
+        f"{summary['model']} on {what}, {summary['split']} split{free}", style="table.title"
+    )
 
 
 def percent(value: float) -> str:
@@ -54,8 +61,8 @@ def _model_cells(row: Record) -> list[str]:
         percent(row["success"]),
         interval(row["success_interval"]),
         "-" if normalised is None else f"{normalised:.2f}",
-        percent(row["format_valid"]),
-        percent(row["action_valid"]),
+        "-" if row["format_valid"] is None else percent(row["format_valid"]),
+        "-" if row["action_valid"] is None else percent(row["action_valid"]),
         f"{row['completion_tokens']:,}",
         f"{row['seconds']:.1f}",
     ]
@@ -69,7 +76,10 @@ def _baseline_cells(row: Record, player: str) -> list[str]:
 
 def _caption(summary: Record) -> str:
     score = summary["suite_score"]
-    suite = "" if score is None else f"Suite score {score:.3f}, the mean of norm. "
+    suite = ""
+    if score is not None:
+        low, high = summary["suite_score_interval"]
+        suite = f"Suite score {score:.3f} [{low:.3f}, {high:.3f}], the mean of norm. "
     return (
         f"{suite}Success, form and action in per cent; norm.: 0 is the random player, 1 the "
         "best one; form, action: turns whose answer had the form, whose actions were all known; "
