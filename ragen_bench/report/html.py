@@ -1,43 +1,64 @@
-"""Fills the report's template with a run's figures and trajectories."""
+"""Fills the report's templates with a run's figures and trajectories."""
 
 from __future__ import annotations
 
-from itertools import islice
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from ragen_bench.records import Record, RunDirectory
-from ragen_envs.protocol import thought_of
+from ragen_bench.report import formats
+from ragen_bench.report.packing import Pack
 
-SHOWN_EPISODES = 60
-"""Trajectories in the file, of each environment; all of them are in episodes.jsonl."""
+_FILTERS = ("percent", "figure", "fixed", "short", "words", "by_measure", "place", "csp_hash")
 
 
-def write_report(run: RunDirectory, summary: Record) -> Path:
-    """Write report.html into the run directory and return its path."""
-    environment = Environment(
+def write_report(run: RunDirectory, summary: Record, analysis: Record | None = None) -> Path:
+    """Write report.html into the run directory.
+
+    Episodes are read one at a time, and a few at a time are held.
+
+    Args:
+        run: the run.
+        summary: what `summarise` says of it; figures that it lacks are left out.
+        analysis: what `ragen_bench.analysis.analyse` says of it, if it was asked.
+
+    Returns:
+        The path of the report.
+
+    Raises:
+        UserError: if a line of the run's files is broken.
+    """
+    templates = _templates()
+    found = analysis or {}
+    pack = Pack(run.episodes(), [env["id"] for env in run.config["envs"]], found.get("labels", {}))
+    pieces = templates.get_template("report.html").generate(
+        config=run.config,
+        summary=summary,
+        analysis=found.get("envs", []),
+        pack=pack,
+        # Rendered first, as the page's head names their hashes.
+        script=Markup(templates.get_template("script/all.js").render()),
+        style=Markup(templates.get_template("style/all.css").render()),
+    )
+    path = run.path / "report.html"
+    draft = path.with_suffix(".draft")
+    # Names may hold lone surrogates, which no encoding of a page has.
+    with draft.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as page:
+        page.writelines(pieces)
+    draft.replace(path)
+    return path
+
+
+def _templates() -> Environment:
+    templates = Environment(
         loader=PackageLoader("ragen_bench.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["percent"] = lambda rate: f"{100 * rate:.1f}"
-    environment.filters["thought"] = thought_of
-    text = environment.get_template("report.html").render(
-        config=run.config, summary=summary, episodes=_shown(run, summary), shown=SHOWN_EPISODES
-    )
-    path = run.path / "report.html"
-    # Answers may hold lone surrogates, which no encoding of a page has.
-    path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
-    return path
-
-
-def _shown(run: RunDirectory, summary: Record) -> dict[str, list[Record]]:
-    return {
-        row["env"]: list(
-            islice((e for e in run.episodes() if e["env"] == row["env"]), SHOWN_EPISODES)
-        )
-        for row in summary["envs"]
-    }
+    for name in _FILTERS:
+        templates.filters[name] = getattr(formats, name)
+    return templates

@@ -1,0 +1,82 @@
+"""How figures are written in the report, and where they lie in its drawings."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+NONE = "–"  # noqa: RUF001 - an en dash, as tables have it
+_MINUS = "\N{MINUS SIGN}"
+
+
+def percent(rate: float | None) -> str:
+    """Return a rate in per cent, with one digit."""
+    return NONE if rate is None else f"{100 * rate:.1f}"
+
+
+def figure(value: Any) -> str:
+    """Return any figure: whole numbers in full, others with three significant digits at least."""
+    if value is None:
+        return NONE
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    text = f"{value:,}" if isinstance(value, int) else _fraction(value)
+    return text.replace("-", _MINUS)
+
+
+def _fraction(value: float) -> str:
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.2f}" if abs(value) >= 1 or value == 0 else f"{value:.3g}"
+
+
+def fixed(value: float | None, digits: int = 2) -> str:
+    """Return a number with so many digits behind the point."""
+    return NONE if value is None else f"{value:.{digits}f}".replace("-", _MINUS)
+
+
+def short(env: str) -> str:
+    """Return an environment's name without its namespace."""
+    return env.rpartition("/")[2]
+
+
+def words(name: str) -> str:
+    """Return a field's name as words."""
+    return name.replace("_", " ")
+
+
+def by_measure(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return the measures of several environments, by name; one without a figure is left out.
+
+    Args:
+        rows: mappings whose values are figures, lists of figures, or mappings like these.
+    """
+    flat = [dict(_flat(row)) for row in rows]
+    names = dict.fromkeys(name for row in flat for name, value in row.items() if value is not None)
+    return {name: [row.get(name) for row in flat] for name in names}
+
+
+def _flat(measures: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in measures.items():
+        if isinstance(value, Mapping):
+            yield from ((f"{name}: {inner}", figure) for inner, figure in _flat(value))
+        elif isinstance(value, list):
+            yield from ((f"{name} {number}", item) for number, item in enumerate(value, start=1))
+        else:
+            yield name, value
+
+
+def place(value: float, start: float, length: float, low: float = 0.0, high: float = 1.0) -> str:
+    """Return where a value lies on an axis that is drawn from `start` on, as SVG wants it.
+
+    Values beyond the axis lie at its ends. A negative length draws the axis upwards.
+    """
+    share = (min(max(value, low), high) - low) / (high - low)
+    return f"{start + length * share:.2f}".rstrip("0").rstrip(".")
+
+
+def csp_hash(text: str) -> str:
+    """Return the name by which a content security policy allows an inline script or style."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -1,0 +1,14 @@
+"use strict";
+(() => {
+{% include "script/dom.js" %}
+{% include "script/store.js" %}
+{% include "script/text.js" %}
+{% include "script/board.js" %}
+{% include "script/turn.js" %}
+{% include "script/list.js" %}
+{% include "script/filters.js" %}
+{% include "script/viewer.js" %}
+{% include "script/keys.js" %}
+{% include "script/theme.js" %}
+{% include "script/main.js" %}
+})();

@@ -1,0 +1,43 @@
+// Ties it together once the page is there.
+
+// On paper the open episode stands with all its turns.
+function handlePrinting(viewer) {
+  addEventListener("beforeprint", () => {
+    const { episode } = viewer;
+    const turns = episode ? [...episode.turns.keys(), episode.turns.length] : [];
+    const heading = (i) => make("h4", {}, i < episode.turns.length ? `Turn ${i + 1}` : "End");
+    byId("print").replaceChildren(...turns.flatMap((i) => [heading(i), drawTurn(episode, i + 1, null)]));
+  });
+  addEventListener("afterprint", () => byId("print").replaceChildren());
+}
+
+// An example opens again what it opened before: its address alone would then be no news.
+function handleExamples(viewer) {
+  for (const link of document.querySelectorAll("a.example")) {
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      history.pushState(null, "", link.hash);
+      viewer.follow(link.hash);
+    });
+  }
+}
+
+async function start() {
+  handleTheme();
+  if (typeof DecompressionStream === "undefined" || !Map.groupBy) {
+    warn("This browser is too old for the trajectories: they need one of 2024 or later. The figures above are complete.");
+    return;
+  }
+  const viewer = new Viewer(await Store.open());
+  byId("viewer").hidden = false;
+  handleKeys(viewer);
+  handlePrinting(viewer);
+  handleExamples(viewer);
+  addEventListener("hashchange", () => viewer.follow(location.hash));
+  viewer.list.show(viewer.store.rows, null);
+  if (!(await viewer.follow(location.hash))) {
+    await viewer.filters.apply();
+  }
+}
+
+start();

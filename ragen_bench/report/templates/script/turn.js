@@ -1,0 +1,79 @@
+// One turn, or the end, of an episode as elements.
+
+const LONG_PROSE = 240;
+
+const FLAGS = [
+  [(turn) => !turn.format_is_valid, "form broken"],
+  [(turn) => turn.format_is_valid && !turn.action_is_valid, "unknown action"],
+  [(turn) => turn.answer_is_example, "repeats the example"],
+  [(turn) => turn.action_is_effective === false, "no effect"],
+  [(turn) => turn.finish === "length", "cut at the token limit"],
+];
+
+const flagsOf = (turn) => FLAGS.filter(([holds]) => holds(turn)).map(([, name]) => name);
+
+// The text between the first pair of think tags, and what stands around it.
+function splitAnswer(answer) {
+  const found = /^\s*<think>([^]*?)<\/think>\s*/u.exec(answer);
+  return found ? { thought: found[1].trim(), rest: answer.slice(found[0].length) } : { thought: "", rest: answer };
+}
+
+const heading = (text) => make("h4", {}, text);
+
+function prose(text, pattern) {
+  if (!text) return [];
+  const block = said(text, pattern, "prose");
+  if (text.length < LONG_PROSE || (pattern && text.search(pattern) >= 0)) return block;
+  return [make("details", {}, make("summary", {}, "Rules and instructions"), ...block)];
+}
+
+function observed(observation, legend, pattern) {
+  const { before, board, after } = splitBoard(observation, legend);
+  if (!board) return said(before, pattern);
+  return [...prose(before, pattern), drawBoard(board, legend), ...prose(after, pattern)];
+}
+
+function answered(turn, pattern) {
+  const { thought, rest } = splitAnswer(turn.answer);
+  const parts = [];
+  if (turn.reasoning) parts.push(heading("Reasoning, apart from the answer"), ...said(turn.reasoning, pattern, "thought"));
+  if (thought) parts.push(heading("Thought"), ...said(thought, pattern, "thought"));
+  parts.push(heading("Answer"), ...(rest ? said(rest, pattern) : [make("p", { class: "none" }, "empty")]));
+  if (thought || rest !== turn.answer) {
+    parts.push(make("details", {}, make("summary", {}, "As the model wrote it"), ...said(turn.answer, pattern)));
+  }
+  return parts;
+}
+
+function measures(turn, soFar) {
+  const figures = [
+    ["Actions", turn.actions.map(String).map(visible).join(", ") || "none", ""],
+    ["Reward", signed(turn.reward), "reward"],
+    ["Return so far", signed(soFar), ""],
+    ["Tokens read", turn.prompt_tokens.toLocaleString("en"), ""],
+    ["Generated", turn.completion_tokens.toLocaleString("en"), ""],
+  ];
+  const list = make("dl", { class: "measures" });
+  for (const [name, value, style] of figures) {
+    list.append(make("div", {}, make("dt", {}, name), make("dd", { class: style }, value)));
+  }
+  return list;
+}
+
+// Number 1 is the first turn; the one after the last is the end.
+function drawTurn(episode, number, pattern) {
+  const turn = episode.turns[number - 1];
+  const legend = legendOf(episode.turns[0]?.observation ?? episode.final_observation);
+  const seen = turn ? turn.observation : episode.final_observation;
+  const left = make("div", {}, heading("Observation"), ...observed(seen, legend, pattern));
+  const right = make("div", {});
+  if (turn) {
+    const soFar = episode.turns.slice(0, number).reduce((sum, past) => sum + past.reward, 0);
+    right.append(...answered(turn, pattern), heading("What came of it"), measures(turn, soFar));
+    const flags = flagsOf(turn).map((flag) => make("li", {}, flag));
+    if (flags.length) right.append(make("ul", { class: "flags", "aria-label": "Remarks" }, ...flags));
+  } else {
+    right.append(heading("The end"), make("p", {}, `${words(episode.outcome)}, return ${signed(episode.return)}, score ${episode.score}`));
+  }
+  return make("div", { class: "turn" }, left, right);
+}

@@ -1,0 +1,53 @@
+"""A real browser, and pages in it that may neither complain nor ask for anything."""
+
+from contextlib import ExitStack, contextmanager
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from .browser import ARGUMENTS, find
+
+
+# Of the package, not of the session: while it runs, no other test could use asyncio.
+@pytest.fixture(scope="package")
+def browser():
+    with sync_playwright() as playwright:
+        path = find(playwright)
+        assert path, (
+            "no Chromium: install one, name it in $CHROMIUM, or `playwright install chromium`"
+        )
+        chromium = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def visit(browser):
+    """Opens a report; after the test, what went wrong in any page fails it."""
+    with ExitStack() as pages:
+
+        def opened(path, fragment="", ready=".turn", **context):
+            page = pages.enter_context(_watched(browser, context))
+            page.goto(f"{path.as_uri()}{fragment}")
+            page.wait_for_selector(ready, state="attached")
+            return page
+
+        yield opened
+
+
+@contextmanager
+def _watched(browser, options):
+    context = browser.new_context(viewport={"width": 1200, "height": 800}, **options)
+    context.set_default_timeout(20_000)
+    asked, wrong = [], []
+    context.route(lambda url: not url.startswith("file:"), lambda route: route.abort())
+    page = context.new_page()
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: wrong.append(message.text))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))
+    yield page
+    context.close()
+    assert wrong == []
+    # The page itself, once, and nothing else.
+    assert [url.partition(":")[0] for url in asked] == ["file"], asked
