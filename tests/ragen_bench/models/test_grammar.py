@@ -1,0 +1,151 @@
+"""The language of constrained answers: what it holds, that it fits, and that both forms agree."""
+
+import json
+import re
+from types import SimpleNamespace
+
+import gymnasium
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ragen_envs  # noqa: F401 - registers the environments
+from ragen_bench.models.grammar import LONGEST_THOUGHT, answer_gbnf, answer_regex, thought_bound
+from ragen_envs.protocol import RESPONSE_FORMATS, ActionReader, format_answer, thought_of
+from ragen_envs.registration import IDS
+
+FORMATS = st.sampled_from(RESPONSE_FORMATS)
+THOUGHTS = st.text("".join(map(chr, [10, *range(32, 127)])).replace("<", ""))
+
+
+@st.composite
+def turns(draw):
+    """Return a turn of a suite's environment, with some actions behind it."""
+    env = gymnasium.make(draw(st.sampled_from(IDS)), response_format=draw(FORMATS)).unwrapped
+    env.reset(seed=draw(st.integers(0, 99)))
+    for _ in range(draw(st.integers(0, 3))):
+        env.step(format_answer([draw(st.sampled_from(env.legal_actions))], env.response_format))
+        if not env.legal_actions:
+            env.reset(seed=0)
+    return env
+
+
+WORD = st.text(r"aB0\.^$*+?{}[]()|/-'" + '"√', min_size=1, max_size=5)
+NAMES = WORD.filter(lambda word: "||" not in word and word.strip("|") == word)
+
+
+@st.composite
+def others(draw):
+    """Return a turn of an environment whose actions have names of any kind."""
+    names = draw(st.lists(NAMES, min_size=1, max_size=4, unique_by=str.lower))
+    return SimpleNamespace(
+        legal_actions=tuple(names),
+        actions_this_turn=draw(st.integers(1, 3)),
+        response_format=draw(FORMATS),
+    )
+
+
+TURNS = turns() | others()
+
+
+def read(env, answer):
+    return ActionReader(env.legal_actions, "").read(answer, env.response_format)
+
+
+@given(st.data(), TURNS, st.integers(1, 300))
+def test_all_that_matches_is_valid(data, env, max_tokens):
+    answer = data.draw(st.from_regex(answer_regex(env, max_tokens), fullmatch=True))
+    parsed = read(env, answer)
+    assert parsed.format_valid
+    assert parsed.actions_valid
+    assert 1 <= len(parsed.actions) <= env.actions_this_turn
+
+
+@given(st.data(), TURNS, st.integers(1, 300))
+def test_every_answer_that_the_protocol_writes_matches(data, env, max_tokens):
+    actions = data.draw(
+        st.lists(st.sampled_from(env.legal_actions), min_size=1, max_size=env.actions_this_turn)
+    )
+    thought = data.draw(THOUGHTS)[: thought_bound(env, max_tokens)]
+    answer = format_answer(actions, env.response_format, thought)
+    assert re.fullmatch(answer_regex(env, max_tokens), answer)
+
+
+@pytest.mark.parametrize("response_format", RESPONSE_FORMATS)
+def test_what_does_not_match(response_format):
+    env = gymnasium.make("ragen/Sokoban-v0", response_format=response_format).unwrapped
+    env.reset(seed=0)
+    form = re.compile(answer_regex(env, 200))
+    whole = format_answer(["Up"] * 5, response_format, "so")
+    assert form.fullmatch(whole)
+    for broken in (
+        whole.replace("Up", "up"),
+        whole.replace("Up", "Jump"),
+        whole.replace("Up", "Up || Up", 1),
+        whole + " ",
+        format_answer([], response_format, "so"),
+    ):
+        assert not form.fullmatch(broken)
+    if response_format == "think":
+        for thought in ("a < b", "√", "a" * 127):
+            assert not form.fullmatch(format_answer(["Up"], "think", thought))
+
+
+@given(st.data(), TURNS, st.integers(1, 1200))
+def test_with_ample_tokens_an_answer_fits_however_it_is_spelled(data, env, max_tokens):
+    longest = format_answer(
+        [max(env.legal_actions, key=len)] * env.actions_this_turn,
+        env.response_format,
+        "." * thought_bound(env, max_tokens),
+    )
+    form = len(longest) - len(thought_of(longest))
+    if max_tokens >= 2 * (form + 1):
+        assert len(longest) + 1 <= max_tokens  # a token each, and one that ends the turn
+    if env.response_format == "think":
+        full = max(max_tokens // 2, max_tokens - form - 1)
+        assert thought_bound(env, max_tokens) == min(LONGEST_THOUGHT, full)
+        assert not re.fullmatch(
+            answer_regex(env, max_tokens), longest.replace("</think>", ".</think>")
+        )
+
+
+def as_regex(gbnf):
+    """Translate the part of GBNF that is used here, by its own rules."""
+    root, action = (line.partition(" ::= ")[2] for line in gbnf.strip().split("\n"))
+    piece = re.compile(r'"(?:[^"\\]|\\.)*"|\[[^\]]*\]|\{\d+,\d+\}|action|[()|]')
+
+    def translated(rule):
+        for match in piece.finditer(rule):
+            text = match[0]
+            if text[0] == '"':
+                yield re.escape(json.loads(text))
+            elif text == "action":
+                yield f"(?:{''.join(translated(action))})"
+            else:
+                yield text
+
+    assert not piece.sub("", root).strip()
+    return "".join(translated(root))
+
+
+@given(st.data(), TURNS, st.integers(1, 300))
+def test_both_forms_are_one_language(data, env, max_tokens):
+    regex, gbnf = answer_regex(env, max_tokens), as_regex(answer_gbnf(env, max_tokens))
+    assert re.fullmatch(gbnf, data.draw(st.from_regex(regex, fullmatch=True)))
+    assert re.fullmatch(regex, data.draw(st.from_regex(gbnf, fullmatch=True)))
+
+
+def test_the_forms_of_one_turn():
+    env = gymnasium.make("ragen/Sokoban-v0", response_format="think").unwrapped
+    env.reset(seed=0)
+    assert answer_regex(env, 200) == (
+        r"<think>[ -;=-~\n]{0,126}</think><answer>(Up|Down|Left|Right)"
+        r"( \|\| (Up|Down|Left|Right)){0,4}</answer>"
+    )
+    assert answer_gbnf(env, 200) == (
+        r'root ::= "<think>" [ -;=-~\n]{0,126} "</think><answer>" action (" || " action){0,4} '
+        '"</answer>"\naction ::= "Up" | "Down" | "Left" | "Right"\n'
+    )
+    single = gymnasium.make("ragen/BanditMultiPull-v0", response_format="plain").unwrapped
+    single.reset(seed=0)
+    assert answer_regex(single, 200) == f"({'|'.join(single.legal_actions)})"
