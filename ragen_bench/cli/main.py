@@ -64,6 +64,7 @@ def _parser() -> _Parser:
     _add_others(commands)
     _add_audit(commands)
     _add_doctor(commands)
+    _add_annotate(commands)
     _add_export(commands)
     _add_sealed(commands)
     _add_reading(commands)
@@ -209,6 +210,23 @@ def _add_reading(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser.set_defaults(run=_analyse)
 
 
+def _add_annotate(commands: argparse._SubParsersAction[_Parser]) -> None:
+    parser = commands.add_parser(
+        "annotate",
+        help="rate trajectories blind, or see how far raters agree",
+        description="Shows episodes without saying who played them, and keeps the ratings in each "
+        "run's ratings.jsonl. Several runs are shuffled together.",
+    )
+    add = parser.add_argument
+    add("runs", type=Path, nargs="+", metavar="RUN")
+    add("--rater", metavar="NAME", help="whose ratings they are")
+    add("--count", type=int, default=30, metavar="N", help="episodes (default: 30)")
+    add("--seed", type=int, default=0, metavar="N", help="which episodes (default: 0)")
+    add("--browser", action="store_true", help="on a page in the browser, not in the terminal")
+    add("--agreement", action="store_true", help="print the ratings and how far raters agree")
+    parser.set_defaults(run=_annotate)
+
+
 def _add_export(commands: argparse._SubParsersAction[_Parser]) -> None:
     parser = commands.add_parser(
         "export",
@@ -304,6 +322,12 @@ def _analyse(arguments: argparse.Namespace) -> int:
     from ragen_bench.cli.analyse import run_analyse
 
     return run_analyse(arguments.directory)
+
+
+def _annotate(arguments: argparse.Namespace) -> int:
+    from ragen_bench.cli.annotate import run_annotate
+
+    return run_annotate(arguments)
 
 
 def _export(arguments: argparse.Namespace) -> int:

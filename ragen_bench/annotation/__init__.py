@@ -1,0 +1,16 @@
+"""Human judgement of trajectories: blind ratings, and how far raters agree."""
+
+from ragen_bench.annotation.agreement import krippendorff_alpha
+from ragen_bench.annotation.ratings import QUESTIONS, SCALE, Rating, append_rating, ratings_of
+from ragen_bench.annotation.session import Session, Trace
+
+__all__ = [
+    "QUESTIONS",
+    "SCALE",
+    "Rating",
+    "Session",
+    "Trace",
+    "append_rating",
+    "krippendorff_alpha",
+    "ratings_of",
+]
