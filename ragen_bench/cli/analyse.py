@@ -40,10 +40,9 @@ def run_analyse(path: Path) -> int:
     console.print(reasoning_table(analysis))
     for row in analysis["envs"]:
         if row["not_replayed"]:
-            name = _short(row["env"])
             console.print(
-                f"Left out: {row['not_replayed']} episodes of {name} that differ from their "
-                f"replay; see `ragen-bench replay {path}`."
+                f"Left out of {_short(row['env'])}: {row['not_replayed']} whose records differ "
+                f"from their replay, see `ragen-bench replay {path}`."
             )
     console.print(f"Analysis  {file}", soft_wrap=True)
     return 0

@@ -126,3 +126,67 @@ BANDIT = [
     Labelled("I think that the best choice is Dragon.", "Dragon"),
     Labelled("Since I cannot know, let's try Teacher.", "Teacher"),
 ]
+
+# Written when the code was done, in the manner of larger models; the code was not changed for them.
+LATER = [
+    Labelled(
+        "Let me look at the grid. I'm P at (3, 2). The box X is at (2, 2), so it is directly above "
+        "me. The target is at (4, 4). I need to get the box down and right.",
+        "",
+        "me@+ box@+ box-me+ target@+",
+    ),
+    Labelled(
+        "To push the box right, I have to stand on its left side. So: Left, Up, then Right.",
+        "Left Up Right",
+    ),
+    Labelled(
+        "Okay, so the player is at row 3, column 2 and the box is at row 2, column 2. The goal is "
+        "at row 4, column 4. We want the box to move two columns to the right and two rows down.",
+        "",
+        "me@+ box@+ target@+",
+    ),
+    Labelled(
+        "The box is one square above me. If I push it up, it gets stuck at the wall.", "", "box-me+"
+    ),
+    Labelled(
+        "I'll first go Left, then Up, which puts me to the left of the box. Then pushing Right "
+        "twice aligns it with the target column.",
+        "Left Up Right Right",
+    ),
+    Labelled(
+        "Wait, the box is not next to me. Actually it is. The box sits right above the player.",
+        "",
+        "box-me- box-me+",
+    ),
+    Labelled(
+        "The target is in the lower right corner, far below the box.", "", "target@+ target-box+"
+    ),
+    Labelled("Best sequence: L, U, R, R.", "Left Up Right Right"),
+    Labelled("1. Left 2. Up 3. Right 4. Right", "Left Up Right Right"),
+    Labelled("My plan is to move left, up, and then push right two times.", "Left Up Right Right"),
+    Labelled(
+        "The wall to my left blocks me, so moving left is useless; up it is.", "Up", "wall-me-"
+    ),
+    Labelled("No hurry. Let's try going right and see what happens.", "Right"),
+    Labelled("I want to end up below the box, so I do nothing but go down.", "Down"),
+    Labelled(
+        "The box is on my left and the target lies to the right of the box.",
+        "",
+        "box-me- target-box+",
+    ),
+    Labelled(
+        "Since the player is left of the target, moving right brings us closer.", "", "me-target+"
+    ),
+    Labelled(
+        "I think the box is above me. Pushing it would be a mistake. Right || Up.",
+        "Right Up",
+        "box-me+",
+    ),
+    Labelled(
+        "I pushed the box up last turn, and now I should go around it: right, up, up, left.",
+        "Right Up Up Left",
+    ),
+    Labelled("The box is stuck against the top wall.", "", "box-wall-"),
+    Labelled("Box at (2,2). Me at (3,2). Target at (4,4).", "", "box@+ me@+ target@+"),
+    Labelled("I go up, up, and up again.", "Up Up Up"),
+]

@@ -1,0 +1,165 @@
+"""Plans and claims against what a person reads in the thoughts."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragen_bench.analysis.claims import claims_of
+from ragen_bench.analysis.plans import agree, plan_of
+from ragen_bench.analysis.scene import Scene
+from ragen_envs.frozen_lake.rules import ACTIONS as CLOCKWISE
+from ragen_envs.sokoban.rules import ACTIONS
+from tests.ragen_bench.analysis.thoughts import (
+    ARMS,
+    BANDIT,
+    FROZEN_LAKE,
+    LAKE,
+    LATER,
+    ROOM,
+    SOKOBAN,
+)
+
+
+def places(grid, letters):
+    rows = enumerate(grid.split("\n"))
+    return frozenset((y, x) for y, row in rows for x, c in enumerate(row) if c in letters)
+
+
+IN_ROOM = Scene(
+    {
+        "me": places(ROOM, "@"),
+        "box": places(ROOM, "$"),
+        "target": places(ROOM, "."),
+        "wall": places(ROOM, "#"),
+    },
+    corners=(1, 4, 1, 4),
+    coordinates=True,
+)
+ON_ICE = Scene(
+    {"me": places(LAKE, "S"), "goal": places(LAKE, "G"), "hole": places(LAKE, "H")},
+    corners=(0, 3, 0, 3),
+)
+LABELLED = (
+    [(one, ACTIONS, 5, IN_ROOM) for one in SOKOBAN]
+    + [(one, CLOCKWISE, 5, ON_ICE) for one in FROZEN_LAKE]
+    + [(one, ARMS, 1, None) for one in BANDIT]
+)
+HELD_OUT = [(one, ACTIONS, 5, IN_ROOM) for one in LATER]
+
+
+def plans(labelled):
+    """Return how many plans were read rightly, how many wrongly, and how many there are."""
+    right = wrong = 0
+    for one, actions, most, _ in labelled:
+        found = " ".join(plan_of(one.text, actions, most))
+        right += found == one.plan != ""
+        wrong += found not in ("", one.plan)
+    return right, wrong, sum(one.plan != "" for one, *_ in labelled)
+
+
+def claims(labelled):
+    """Return how many claims were read as labelled, how many not so, and how many there are."""
+    right = wrong = there = 0
+    for one, _, _, scene in labelled:
+        if scene is None:
+            continue
+        wanted = Counter(one.claims.split())
+        found = Counter(map(in_short, claims_of(one.text, scene).read))
+        right += (found & wanted).total()
+        wrong += (found - wanted).total()
+        there += wanted.total()
+    return right, wrong, there
+
+
+def in_short(claim):
+    return f"{claim.thing}-{claim.other}{'+' if claim.true else '-'}".replace("-@", "@")
+
+
+def test_there_is_enough_to_judge_by():
+    assert len(LABELLED) >= 60
+    assert len({one.text for one, *_ in LABELLED + HELD_OUT}) == len(LABELLED + HELD_OUT)
+
+
+def test_what_is_read_is_right_and_most_of_it_is_read():
+    assert plans(LABELLED) == (34, 0, 34)
+    assert claims(LABELLED) == (39, 0, 45)
+
+
+def test_thoughts_in_another_manner():
+    # Right, wrong and there: what the documentation says of both.
+    assert plans(HELD_OUT) == (6, 1, 11)
+    assert claims(HELD_OUT) == (15, 0, 21)
+
+
+@pytest.mark.parametrize(
+    ("plan", "answered", "expected"),
+    [
+        ("Up Left", "Up Left", True),
+        ("Up Left Up", "Up Left", True),
+        ("Up", "Up Left", True),
+        ("Left", "Up Left", False),
+        ("Up Up", "Up Left", False),
+        ("", "Up", False),
+        ("Up", "", False),
+    ],
+)
+def test_agreement_goes_as_far_as_the_shorter_one(plan, answered, expected):
+    assert agree(plan.split(), answered.split()) is expected
+
+
+def test_an_arm_may_have_any_name_and_only_the_last_choice_counts():
+    arms = ("Sofa (old)", "A+")
+    assert plan_of("I choose the Sofa (old), because it is steady.", arms, 1) == ()
+    assert plan_of("I pick Dragon. No, I pick Teacher.", ARMS, 1) == ("Teacher",)
+    assert plan_of("I pick Dragon. No, I pick Teacher.", ARMS, 2) == ("Dragon", "Teacher")
+
+
+WORDS = {"above": (-1, 0), "below": (1, 0), "left of": (0, -1), "right of": (0, 1)}
+SQUARES = st.tuples(st.integers(1, 6), st.integers(1, 6))
+
+
+@given(
+    st.lists(SQUARES, min_size=3, max_size=3, unique=True),
+    st.permutations(["me", "box", "target"]),
+    st.sampled_from(sorted(WORDS)),
+    st.integers(1, 5) | st.none(),
+)
+def test_a_claim_is_true_where_the_squares_say_so(squares, kinds, word, count):
+    scene = Scene({k: frozenset({s}) for k, s in zip(kinds, squares, strict=True)}, (1, 6, 1, 6))
+    (thing, a), (other, b) = list(zip(kinds, squares, strict=True))[:2]
+    side = f"to the {word}" if word.endswith("of") else word
+    measure = f"{count} squares " if count else ""
+    names = {"me": "the player", "box": "the box", "target": "the target"}
+    (claim,) = claims_of(f"{names[thing]} is {measure}{side} {names[other]}.", scene).read
+    down, right = WORDS[word]
+    away = (a[0] - b[0]) * down + (a[1] - b[1]) * right
+    assert (claim.thing, claim.other) == (thing, other)
+    assert claim.true is (away == count if count else away > 0)
+
+
+@given(st.lists(SQUARES, min_size=2, max_size=2, unique=True), SQUARES, st.booleans())
+def test_places_are_read_only_where_they_are_told(squares, place, told):
+    me, box = squares
+    scene = Scene({"me": frozenset({me}), "box": frozenset({box})}, (1, 6, 1, 6), told)
+    found = claims_of(f"I am next to the box. The box is at ({place[0]}, {place[1]}).", scene)
+    near = abs(me[0] - box[0]) + abs(me[1] - box[1]) == 1
+    assert [claim.true for claim in found.read] == [near, place == box][: 1 + told]
+    assert found.unread == 1 - told
+
+
+@given(st.text(st.characters(), max_size=200))
+def test_any_thought_is_read_without_an_error(thought):
+    assert plan_of(thought, ACTIONS, 5) is not None
+    assert claims_of(thought, IN_ROOM).unread >= 0
+
+
+@pytest.mark.parametrize(
+    "part", ["the box is ", "up, ", "go up and ", "is to the left ", "  ", "("]
+)
+def test_long_thoughts_take_no_time_to_speak_of(part):
+    # Quadratic reading of the whole would take minutes; the sentences' bound keeps it short.
+    for thought in (part * 200_000, (part * 20 + ". ") * 5_000):
+        plan_of(thought, ACTIONS, 5)
+        claims_of(thought, IN_ROOM)
