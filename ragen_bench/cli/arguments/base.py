@@ -1,0 +1,44 @@
+"""What the parsers of all commands share."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn, TypeAlias
+
+from ragen_bench.errors import UserError
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what is wrong as a UserError."""
+        raise UserError(f"{message} (try `{self.prog} --help`)")
+
+
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
+"""Where a group of commands adds its own; argparse names the type in its stubs only."""
+
+
+def lazily(
+    module: str, call: Callable[[Any, argparse.Namespace], int]
+) -> Callable[[argparse.Namespace], int]:
+    """Return a command that imports its module when it is called.
+
+    So `list` does not wait for what `evaluate` needs.
+
+    Args:
+        module: its name in `ragen_bench.cli`.
+        call: from the module and the arguments to the exit code.
+    """
+    return lambda arguments: call(importlib.import_module(f"ragen_bench.cli.{module}"), arguments)
+
+
+def add_prices(parser: Parser) -> None:
+    """Add the option that names a file of prices."""
+    parser.add_argument(
+        "--prices", type=Path, metavar="FILE", help="what tokens cost (default: $RAGEN_PRICES)"
+    )
