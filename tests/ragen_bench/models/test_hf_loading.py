@@ -1,0 +1,69 @@
+"""Folders that are loaded or refused, on a small random model."""
+
+import json
+
+import pytest
+
+from ragen_bench.errors import UserError
+from ragen_bench.models import Sampling
+from ragen_bench.models.base import ask_all
+from ragen_bench.models.hf import HFModel
+
+from .hf_models import request, save_tiny
+
+pytestmark = pytest.mark.xdist_group("language-model")
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    return save_tiny(tmp_path, num_hidden_layers=1)
+
+
+def test_the_identity_tells_folders_apart(tiny, tmp_path_factory):
+    first = HFModel(str(tiny)).identity()
+    copy = tmp_path_factory.mktemp("copy")
+    for file in tiny.iterdir():
+        (copy / file.name).write_bytes(file.read_bytes())
+    assert HFModel(str(copy)).identity() == first
+    assert (first["dtype"], first["engine"]) == ("float64", "continuous")
+    weights = bytearray((copy / "model.safetensors").read_bytes())
+    weights[-1] ^= 1
+    (copy / "model.safetensors").write_bytes(weights)
+    assert HFModel(str(copy)).identity() != first
+
+
+def test_a_models_own_generation_settings_do_not_count(tiny):
+    sampling, asked = Sampling(0, 12, "</answer>", 0), [request("key", "Wet.")]
+    plain = ask_all(HFModel(str(tiny)), asked, sampling)
+    settings = {"repetition_penalty": 1.9, "num_beams": 3, "stop_strings": ["a"], "top_k": 1}
+    (tiny / "generation_config.json").write_text(json.dumps({**settings, "eos_token_id": [2, 1]}))
+    assert ask_all(HFModel(str(tiny)), asked, sampling) == plain
+
+
+def test_a_template_without_system_role_gets_it_in_the_users_message(tiny):
+    template = tiny / "chat_template.jinja"
+    refuse = "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}"
+    template.write_text(refuse + template.read_text())
+    model = HFModel(str(tiny))
+    assert model.identity()["system_message"] == "merged"
+    messages = [{"role": "system", "content": "S"}, {"role": "user", "content": "U"}]
+    assert "user\nS\n\nU<|im_end|>" in model._loaded.prompt(messages)
+
+
+def test_a_template_that_refuses_everything_is_named(tiny):
+    (tiny / "chat_template.jinja").write_text("{{ raise_exception('not today') }}")
+    with pytest.raises(UserError, match="refuses a conversation: not today"):
+        HFModel(str(tiny))
+
+
+def test_truncated_weights_are_one_line(tiny):
+    weights = tiny / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    with pytest.raises(UserError, match="no model can be loaded from") as caught:
+        HFModel(str(tiny))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_without_a_model_is_named(tmp_path):
+    with pytest.raises(UserError, match=r"is not a model folder: it has no config\.json"):
+        HFModel(str(tmp_path))

@@ -1,0 +1,52 @@
+"""The choice of tokens."""
+
+from collections import Counter
+
+import pytest
+import torch
+
+from ragen_bench.models import Request, Sampling
+from ragen_bench.models.hf_sampling import choose, stream_of
+from ragen_bench.suites import make_env
+
+
+def streams(count, seed=0):
+    env = make_env("ragen/Bandit-v0", "val", "think")
+    sampling = Sampling(1.0, 1, "</answer>", seed)
+    return [stream_of(Request([], str(i), env), sampling) for i in range(count)]
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_tokens_are_as_frequent_as_they_are_likely(temperature):
+    n = 20_000
+    odds = torch.tensor([0.5, 0.3, 0.15, 0.05, 0.0])
+    drawn = choose(odds.log().expand(n, -1), streams(n), temperature)
+    expected = odds ** (1 / temperature)
+    expected = (expected / expected.sum()).tolist()
+    found = Counter(drawn.tolist())
+    # Pearson's statistic with 3 degrees of freedom exceeds 16.3 once in a thousand.
+    assert sum((found[i] - n * p) ** 2 / (n * p) for i, p in enumerate(expected[:4])) < 16.3
+    assert found[4] == 0
+
+
+def test_a_rows_choice_is_its_own():
+    logits = torch.randn(7, 50, generator=torch.Generator().manual_seed(0))
+    together = choose(logits, streams(7), 1.0).tolist()
+    alone = [int(choose(logits[i : i + 1], [stream], 1.0)) for i, stream in enumerate(streams(7))]
+    assert together == alone
+    assert choose(logits, streams(7, seed=1), 1.0).tolist() != together
+
+
+def test_at_temperature_0_no_number_is_drawn():
+    logits = torch.tensor([[0.0, 2.0, 1.0], [3.0, 0.0, 3.0]])
+    two = streams(2)
+    assert choose(logits, two, 0).tolist() == [1, 0]
+    assert [stream.word() for stream in two] == [stream.word() for stream in streams(2)]
+
+
+def test_the_likeliest_number_of_all_stays_in_the_vocabulary():
+    class One:
+        def word(self):
+            return 2**64 - 1
+
+    assert choose(torch.zeros(1, 3), [One()], 1.0).tolist() == [2]
