@@ -2,7 +2,7 @@
 
 Read are, in this order: the last list of actions ("Up || Left", "Plan: up, then left", "so Down"),
 else the actions after verbs of moving or choosing ("I go up twice and push the box left"). What is
-denied, conditional or left open ("not", "if", "or") is no plan. What is doubtful is not read.
+denied, conditional or left open ("not", "if", "can", "or") is no plan.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _NAMED = (
     r"(?:answer|actions?|choice|moves?|option|plan|sequence|order)(?: (?:is|are|will be):?|:) ?"
 )
 _DENIED = re.compile(
-    r"\b(?:not|never|cannot|avoid|avoids|without|instead of|rather than|would|could|might|may|or|"
-    r"either|except)\b|n't\b",
+    r"\b(?:not|never|can|cannot|avoid|avoids|without|instead of|rather than|would|could|might|may|"
+    r"or|either|except)\b|n't\b",
     re.IGNORECASE,
 )
 _CONDITION = re.compile(r"\b(?:if|unless|when|suppose)\b", re.IGNORECASE)

@@ -156,6 +156,8 @@ def one_turn(index=0):
     ("edit", "says"),
     [
         (lambda r: r["turns"][2].update(reward=0), "turns[2].reward: recorded 0, recomputed -0.1"),
+        (lambda r: r.update(success=0), "success: recorded 0, recomputed false"),
+        (lambda r: r.update(score=False), "score: recorded false, recomputed 0.0"),
         (lambda r: r.update(score=True), "score: recorded true, recomputed 0.0"),
         (lambda r: r.update({"return": float("nan")}), "return: recorded NaN, recomputed -0.5"),
         (lambda r: r.pop("optimal_length"), "optimal_length: recorded nothing, recomputed 8"),

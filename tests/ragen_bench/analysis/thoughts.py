@@ -127,7 +127,7 @@ BANDIT = [
     Labelled("Since I cannot know, let's try Teacher.", "Teacher"),
 ]
 
-# Written when the code was done, in the manner of larger models; the code was not changed for them.
+# Written when the code was done, in the manner of larger models; nothing was changed for them.
 LATER = [
     Labelled(
         "Let me look at the grid. I'm P at (3, 2). The box X is at (2, 2), so it is directly above "
