@@ -306,3 +306,15 @@ def test_floor_and_ceiling_are_those_of_a_summary():
     of_each = [floor_and_ceiling(LAKE, "val", [index]) for index in (1, 4)]
     both = floor_and_ceiling(LAKE, "val", [1, 4])
     assert both == pytest.approx([fmean(values) for values in zip(*of_each, strict=True)])
+
+
+def test_normalised_scores_are_of_scores_not_of_successes(random_run, changed):
+    other = changed()
+    episodes = [json.loads(line) for line in other.episodes_file.read_text().splitlines()]
+    lines = [json.dumps({**each, "score": 0.25 + 0.5 * each["success"]}) for each in episodes]
+    other.episodes_file.write_text("\n".join(lines) + "\n")
+    row = compare(random_run, other)["envs"][0]
+    assert row["success"]["difference"] == 0.0
+    floor, ceiling = row["normalised"]["floor"], row["normalised"]["ceiling"]
+    half = (0.25 + 0.5 * row["success"]["b"] - floor) / (ceiling - floor)
+    assert row["normalised"]["b"] == pytest.approx(half, abs=1e-5)
