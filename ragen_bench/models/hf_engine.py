@@ -49,7 +49,7 @@ class SlotEngine:
 
     def submit(self, request: Request) -> None:
         """Take a request; it is worked on when answers are collected."""
-        ids = self._loaded.read(request.messages)
+        ids = self._loaded.chat.read(request.messages)
         if self._loaded.has_room(ids, self._sampling.max_tokens):
             self._waiting.append(_Job(request, ids, stream_of(request, self._sampling)))
         else:

@@ -20,7 +20,7 @@ def complete(loaded: Loaded, sampling: Sampling, requests: Sequence[Request]) ->
     Rows are padded on the left. The choice of tokens and the end of answers are those of the
     continuous engine.
     """
-    prompts = [loaded.read(request.messages) for request in requests]
+    prompts = [loaded.chat.read(request.messages) for request in requests]
     answers = [Completion("", len(ids), 0, finish="context") for ids in prompts]
     fitting = [i for i, ids in enumerate(prompts) if loaded.has_room(ids, sampling.max_tokens)]
     if not fitting:

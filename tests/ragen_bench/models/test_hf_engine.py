@@ -146,7 +146,7 @@ def test_what_was_read_is_not_read_again(model, passes):
 def test_conversations_that_begin_alike_read_the_beginning_once(model, passes):
     requests = [request(f"game {i}", OBSERVATIONS[3] + str(i)) for i in range(3)]
     ask_all(model, requests, Sampling(0, 2, "</answer>", 0))
-    ids = [model._loaded.read(one.messages) for one in requests]
+    ids = [model._loaded.chat.read(one.messages) for one in requests]
     assert passes[0][0] == len(ids[0])
     assert passes[1][0] <= 1 + 2 * 12
     assert len(passes) == 3
@@ -172,7 +172,7 @@ def test_the_same_calls_give_the_same_bits(model, passes):
 def test_a_conversation_without_room_is_answered_so_and_harms_no_other(folder, model, reference):
     sampling = Sampling(0, 40, stop="</answer>", seed=0)
     fitting, long = request("fits", "Wet."), request("long", "Go " * 600)
-    read = len(model._loaded.read(long.messages))
+    read = len(model._loaded.chat.read(long.messages))
     answers = ask_all(model, [long, fitting, long], sampling)
     assert [a.finish for a in answers] == ["context", "length", "context"]
     assert (answers[0].text, answers[0].prompt_tokens, answers[0].completion_tokens) == (
@@ -181,7 +181,7 @@ def test_a_conversation_without_room_is_answered_so_and_harms_no_other(folder, m
         0,
     )
     assert answers[1] == reference.complete(fitting, sampling)
-    room = 512 - len(model._loaded.read(fitting.messages))
+    room = 512 - len(model._loaded.chat.read(fitting.messages))
     assert [
         ask_all(model, [fitting], Sampling(0, limit, "</answer>", 0))[0].finish
         for limit in (room, room + 1)

@@ -47,7 +47,7 @@ def test_a_template_without_system_role_gets_it_in_the_users_message(tiny):
     model = HFModel(str(tiny))
     assert model.identity()["system_message"] == "merged"
     messages = [{"role": "system", "content": "S"}, {"role": "user", "content": "U"}]
-    assert "user\nS\n\nU<|im_end|>" in model._loaded.prompt(messages)
+    assert "user\nS\n\nU<|im_end|>" in model._loaded.chat.prompt(messages)
 
 
 def test_a_template_that_refuses_everything_is_named(tiny):
