@@ -1,6 +1,6 @@
 """A real server: llama.cpp's, with the bundled model, in a process of its own.
 
-As a program: `llama.py GGUF PORT CONTEXT [KEY]`.
+As a program: `llama.py GGUF PORT CONTEXT CACHE [KEY]`.
 """
 
 import contextlib
@@ -19,11 +19,11 @@ CONTEXT = 1024
 
 
 @contextlib.contextmanager
-def running(key="", context=CONTEXT):
-    """Yield the base URL of a server that is ready."""
+def running(key="", context=CONTEXT, cache=False):
+    """Yield the base URL of a server that is ready; with a cache, answers depend on the past."""
     port = free_port()
-    keys = [key] if key else []
-    command = [sys.executable, __file__, str(gguf_file()), str(port), str(context), *keys]
+    arguments = [gguf_file(), port, context, int(cache), *([key] if key else [])]
+    command = [sys.executable, __file__, *map(str, arguments)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}/v1"
     try:
@@ -71,7 +71,7 @@ def post(url, body):
         return json.load(reply)
 
 
-def serve(gguf, port, context, key=""):
+def serve(gguf, port, context, cache, key=""):
     import xllamacpp
 
     params = xllamacpp.CommonParams()
@@ -83,7 +83,7 @@ def serve(gguf, port, context, key=""):
     # One request after the other, none with a part of another's cache: the same every time. And
     # one thread, since several wait for each other by spinning, for long on busy cores.
     params.n_parallel = 1
-    params.cache_prompt = False
+    params.cache_prompt = cache == "1"
     params.warmup = False
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     server = xllamacpp.Server(params)

@@ -1,0 +1,142 @@
+"""`gguf/PATH`: llama.cpp in process."""
+
+import dataclasses
+import json
+import subprocess
+import sys
+
+import pytest
+
+from ragen_bench.errors import UserError
+from ragen_bench.evaluation import Evaluation, evaluate
+from ragen_bench.models import Request, ask_all, resolve
+from ragen_bench.models.gguf import GGUFModel
+from tests.ragen_bench.cli.command import run
+
+from .server import llama
+from .server.client import GREEDY, REQUESTS, texts
+
+pytestmark = pytest.mark.xdist_group("language-model")
+
+
+@pytest.fixture(scope="module")
+def gguf():
+    return GGUFModel(str(llama.gguf_file()), threads=1)
+
+
+def test_it_answers_as_llama_cpps_server_does(gguf, faultless):
+    """That one runs apart, with another context, and is asked several questions at once."""
+    assert texts(gguf) == faultless
+
+
+def test_answers_do_not_depend_on_what_was_asked_before(gguf, faultless):
+    assert texts(gguf, REQUESTS[::-1]) == faultless[::-1]
+
+
+def test_tokens_ends_and_the_stop_text(gguf):
+    [cut] = ask_all(gguf, REQUESTS[2:3], GREEDY)
+    assert (cut.finish, cut.completion_tokens) == ("length", 6)
+    [whole] = ask_all(gguf, REQUESTS[2:3], dataclasses.replace(GREEDY, max_tokens=60))
+    assert whole.finish == "stop"
+    assert whole.completion_tokens < 60
+    assert whole.text.startswith(cut.text)
+    assert whole.prompt_tokens == cut.prompt_tokens > 20  # with the template's system message
+    stop = whole.text[4:7]
+    [stopped] = ask_all(gguf, REQUESTS[2:3], dataclasses.replace(GREEDY, max_tokens=60, stop=stop))
+    assert stopped.text == whole.text[: whole.text.index(stop) + len(stop)]
+
+
+def test_a_conversation_beyond_the_context(gguf):
+    long = Request([{"role": "user", "content": "word " * 9000}], "long", None)
+    [overflow] = ask_all(gguf, [long], GREEDY)
+    assert (overflow.finish, overflow.text) == ("context", "")
+
+
+def test_a_limit_beyond_the_context_is_refused(gguf):
+    with pytest.raises(UserError, match="with a context of 8192 tokens; lower --max-tokens"):
+        gguf.engine(dataclasses.replace(GREEDY, max_tokens=8192))
+
+
+def test_what_it_says_of_itself(gguf):
+    assert (gguf.slots, gguf.group_size) == (1, 1)
+    assert gguf.probe() == "in this process, on llama.cpp, 8192 tokens"
+    identity = gguf.identity()
+    assert identity.pop("engine").startswith("xllamacpp 2")
+    assert identity == {"fingerprint": "b179c9523d0e6a0f", "context": 8192}
+
+
+def test_nobody_else_is_served(gguf):
+    with pytest.raises(OSError, match="HTTP Error 401"):
+        llama.post(gguf._model._url, {"messages": REQUESTS[0].messages})
+
+
+def test_a_resumed_run_ends_with_the_same_bytes(gguf, tmp_path):
+    evaluation = Evaluation(
+        model="gguf/here",
+        suite="",
+        instances={"ragen/Bandit-v0": 3},
+        split="test",
+        response_format="plain",
+        samples=1,
+        seed=0,
+        temperature=1.0,
+        max_tokens=4,
+        constrain=True,
+    )
+    evaluate(evaluation, gguf, tmp_path).unlock()
+    episodes = tmp_path / "episodes.jsonl"
+    whole = episodes.read_bytes()
+    assert all(json.loads(line)["turns"][0]["action_is_valid"] for line in whole.splitlines())
+    episodes.write_bytes(whole[: whole.index(b"\n") + 9])  # as a kill leaves it
+    evaluate(evaluation, gguf, tmp_path).unlock()
+    assert episodes.read_bytes() == whole
+    assert whole.count(b"\n") == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (None, "there is no file '{}'; gguf/PATH wants the path of a GGUF file"),
+        (b"", "'{}' is not a GGUF file"),
+        (b"PK\3\4", "'{}' is not a GGUF file"),
+        (b"GGUF", "'{}' has no chat template; evaluate an instruction-tuned model"),
+        (
+            b"GGUF tokenizer.chat_template",
+            "llama.cpp cannot load '{}'; is the file whole, and does it fit into memory?",
+        ),
+    ],
+)
+def test_what_is_no_model(tmp_path, content, says):
+    file = tmp_path / "model.gguf"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(UserError) as caught:
+        resolve(f"gguf/{file}")
+    assert str(caught.value) == says.format(file)
+
+
+def test_a_torn_file(tmp_path):
+    file = tmp_path / "model.gguf"
+    file.write_bytes(llama.gguf_file().read_bytes()[:30_000_000])
+    with pytest.raises(UserError, match="cannot load"):
+        GGUFModel(str(file))
+
+
+def test_the_command_refuses_in_one_line(tmp_path):
+    done = run("evaluate", "gguf/nowhere.gguf", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("ragen-bench: there is no file 'nowhere.gguf'")
+    assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_the_extra_one_line_names_it(tmp_path):
+    program = (
+        "import sys; sys.modules['xllamacpp'] = None; sys.argv[1:] = ['doctor', 'gguf/m']\n"
+        "from ragen_bench.cli import main; sys.exit(main())"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "pip install 'ragen-bench[gguf]'" in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
