@@ -16,7 +16,6 @@ from ragen_bench.specification import spec_hash
 from ragen_bench.statistics import Estimate, Paired, mean_of, normalised, paired
 from ragen_bench.summary import BASELINE_SAMPLES
 from ragen_envs.instances import Split
-from ragen_envs.protocol import RESPONSE_FORMATS
 from ragen_envs.sealed import SealedKeyError, open_key
 
 _MUST_AGREE = ("split", "sealed_key_hash", "response_format", "constrained")
@@ -120,15 +119,7 @@ def _scored(run: RunDirectory) -> dict[str, _Samples]:
     """Return what counts of a run's episodes, by environment in the order of run.json."""
     found: dict[str, _Samples] = {env["id"]: {} for env in run.config["envs"]}
     for episode in run.episodes():
-        score = episode["score"]
-        if not 0 <= score <= 1:
-            env, index = episode["env"], episode["index"]
-            raise UserError(
-                f"{run.episodes_file}: {env} {index} has a score of {score}, not between 0 and 1; "
-                "the file was changed, so evaluate anew",
-                exit_code=1,
-            )
-        scored = _Scored(float(episode["success"]), float(score))
+        scored = _Scored(float(episode["success"]), float(episode["score"]))
         found[episode["env"]].setdefault(episode["index"], []).append(scored)
     return found
 
@@ -158,9 +149,8 @@ def _anchors(
     split, response_format = config["split"], config["response_format"]
     if split == "sealed" and _held_key() != config["sealed_key_hash"]:
         return None, f"{env}: norm. is left out, the sealed split's key is not at hand"
-    known = response_format in RESPONSE_FORMATS
     specs = {each["id"]: each["spec_hash"] for each in config["envs"]}
-    if not known or spec_hash(env, split, response_format) != specs[env]:
+    if spec_hash(env, split, response_format) != specs[env]:
         return None, f"{env}: norm. is left out, the runs are of another version of it"
     return floor_and_ceiling(env, split, common), ""
 

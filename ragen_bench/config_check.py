@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ragen_bench.differences import brief, first_difference
+from ragen_bench.differences import first_difference
 from ragen_bench.errors import UserError
 from ragen_bench.fields import run_problem
 from ragen_bench.prompt import prompt_hash
 from ragen_bench.records import SCHEMA, Record
 from ragen_bench.specification import spec_hash, suite_hash
-from ragen_envs.protocol import RESPONSE_FORMATS
 from ragen_envs.sealed import open_key
 
 
@@ -19,19 +18,7 @@ def config_problem(config: Any) -> str | None:
     """Return why no run can have this configuration, or None."""
     if not isinstance(config, dict) or config.get("schema") != SCHEMA:
         return f"is not of schema {SCHEMA}"
-    problem = run_problem(config)
-    if problem:
-        return problem
-    if config["response_format"] not in RESPONSE_FORMATS:
-        return f"names the unknown format {brief(config['response_format'])}"
-    if not _is_history(config.get("history")):
-        return f"has 'history' {brief(config['history'])}, which is no number of turns"
-    if len({env["id"] for env in config["envs"]}) < len(config["envs"]):
-        return "names an environment twice"
-    for name, least in (("seed", 0), ("samples", 1)):
-        if config[name] < least:
-            return f"has {name!r} below {least}"
-    return None
+    return run_problem(config)
 
 
 def config_differences(config: Record) -> Iterator[str]:
@@ -65,7 +52,3 @@ def config_differences(config: Record) -> Iterator[str]:
         different = first_difference(config[name], value, name)
         if different:
             yield different
-
-
-def _is_history(value: Any) -> bool:
-    return value is None or (type(value) is int and value >= 0)

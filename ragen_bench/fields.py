@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
+from ragen_bench.episode import Outcome
 from ragen_envs.instances import HELD_OUT_SIZE, SPLITS
+from ragen_envs.protocol import RESPONSE_FORMATS
 from ragen_envs.registration import IDS
 
 Fields = Mapping[str, str]
@@ -49,6 +51,7 @@ EPISODE: Fields = {
     "outcome": "a text",
     "success": "true or false",
     "score": "a number",
+    "ceiling": "a number",
     "return": "a number",
     "turns": "a list",
     "final_observation": "a text",
@@ -79,27 +82,52 @@ _FAULT: Fields = {
 def run_problem(config: dict[str, Any]) -> str | None:
     """Return what is wrong with the content of run.json, or None."""
     found = _problem(config, RUN) or _items_problem(config["envs"], _RUN_ENV, "environment")
-    if found:
-        return found
+    return found or _settings_problem(config) or _envs_problem(config)
+
+
+def _settings_problem(config: dict[str, Any]) -> str | None:
     if config["split"] not in SPLITS:
         return f"names the unknown split {config['split']!r}"
+    if config["response_format"] not in RESPONSE_FORMATS:
+        return f"names the unknown format {config['response_format']!r}"
     if config["split"] == "sealed" and not _is(config.get("sealed_key_hash"), "a text"):
         return "is of the sealed split and lacks sealed_key_hash"
+    history = config.get("history")
+    if history is not None and not (_is(history, "a whole number") and history >= 0):
+        return f"has 'history' {history!r}, which is no number of turns"
+    for name, least in (("seed", 0), ("samples", 1), ("slots", 1), ("group_size", 1)):
+        if config[name] < least:
+            return f"has {name!r} below {least}"
+    return None
+
+
+def _envs_problem(config: dict[str, Any]) -> str | None:
     for env in config["envs"]:
         if env["id"] not in IDS:
             return f"names the unknown environment {env['id']!r}"
         if config["split"] != "train" and env["instances"] > HELD_OUT_SIZE:
             return f"names more than {HELD_OUT_SIZE} instances of {env['id']}"
+    if len({env["id"] for env in config["envs"]}) < len(config["envs"]):
+        return "names an environment twice"
     return None
 
 
 def episode_problem(episode: dict[str, Any]) -> str | None:
     """Return what is wrong with the fields of a recorded episode, or None."""
-    found = _problem(episode, EPISODE)
+    found = _problem(episode, EPISODE) or _out_of_range(episode)
     # The first prompt may leave no room for an answer already.
     if found or (episode["outcome"] == "context_overflow" and not episode["turns"]):
         return found
     return _items_problem(episode["turns"], _TURN, "turn")
+
+
+def _out_of_range(episode: dict[str, Any]) -> str | None:
+    for name in ("score", "ceiling"):
+        if not 0 <= episode[name] <= 1:
+            return f"has {name!r} that is not between 0 and 1"
+    if episode["outcome"] not in get_args(Outcome):
+        return f"has the unknown outcome {episode['outcome']!r}"
+    return None
 
 
 def timing_problem(timing: dict[str, Any]) -> str | None:

@@ -11,6 +11,7 @@ from ragen_bench.statistics import (
     Interval,
     by_difficulty,
     by_turns,
+    mean_at_k,
     mean_estimate,
     over_instances,
     pass_at_k,
@@ -87,11 +88,13 @@ def _clusters(episodes: Iterable[Record], name: str) -> list[list[float]]:
 
 
 def _repeats(episodes: Sequence[Record]) -> Record:
-    """Return pass@k and pass^k for k = 1, 2, 4, ... up to the episodes of every instance."""
+    """Return mean@k, for k episodes of every instance, and pass@k and pass^k for 1, 2, 4 ... k."""
     counts = [(len(cluster), int(sum(cluster))) for cluster in _clusters(episodes, "success")]
     fewest = min(scored for scored, _ in counts)
     ks = [1 << power for power in range(fewest.bit_length())]
-    found: Record = {}
+    means = [mean_at_k(cluster, fewest) for cluster in _clusters(episodes, "success")]
+    mean = over_instances(means)
+    found: Record = {"mean_at_k": {str(fewest): mean and rounded(mean.value)}}
     for name, share in (("pass_at_k", pass_at_k), ("pass_hat_k", pass_hat_k)):
         estimates = {k: _over(counts, share, k) for k in ks}
         found[name] = {str(k): rounded(each.value) for k, each in estimates.items()}

@@ -265,12 +265,6 @@ def test_a_run_of_another_version_has_no_normalised_score(changed):
     assert found["suite"]["normalised"]["a"] == pytest.approx(fmean(scored), abs=1e-6)
 
 
-def test_a_format_of_a_later_version_has_no_normalised_score(changed):
-    found = compare(changed("a", response_format="xml"), changed("b", response_format="xml"))
-    assert found["suite"]["normalised"] is None
-    assert len(found["notes"]) == 3
-
-
 def test_sealed_runs_need_their_key_for_normalised_scores(tmp_path, monkeypatch):
     monkeypatch.setenv("RAGEN_SEALED_KEY", new_key())
     run = played(tmp_path / "sealed", instances={SOKOBAN: 2}, split="sealed")
@@ -293,7 +287,7 @@ def test_a_score_off_the_scale_is_refused(random_run, changed, score):
     lines = other.episodes_file.read_text().splitlines()
     lines[25] = json.dumps({**json.loads(lines[25]), "score": score})
     other.episodes_file.write_text("\n".join(lines) + "\n")
-    with pytest.raises(UserError, match=f"{SOKOBAN} 0 has a score of {score}") as raised:
+    with pytest.raises(UserError, match="line 26 has 'score' that is not between") as raised:
         compare(random_run, other)
     assert raised.value.exit_code == 1
 

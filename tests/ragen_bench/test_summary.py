@@ -110,6 +110,7 @@ def test_several_samples_give_pass_at_k():
         {"1": sum(chance) / 4, "2": (1 + 1 / 6) / 4, "4": 1 / 4}, abs=1e-6
     )
     assert found["pass_at_k"]["1"] == found["success"]
+    assert found["mean_at_k"] == {"4": found["success"]}
 
 
 def test_an_instance_with_fewer_samples_bounds_k():
