@@ -4,18 +4,26 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: demo test lint held-out clean
+.PHONY: demo test lint chromium held-out clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/ragen-bench evaluate smollm2-135m --suite quick
 
-test: lint
+test: lint chromium
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The tests look at reports in a Chromium: $CHROMIUM, one on the PATH, or Playwright's own.
+chromium: $(VENV)/dev.stamp
+	@$(BIN)/python tests/ragen_bench/report/browser.py || \
+	if [ -z "$$CHROMIUM" ] && [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; \
+	then apt-get -qq update && apt-get -qq install -y chromium; \
+	else echo "make test needs a Chromium: $(BIN)/playwright install chromium, or CHROMIUM=PATH" >&2; exit 1; \
+	fi
 
 # Regenerates the shipped val and test instances, which must not change within a version.
 held-out: $(VENV)/dev.stamp

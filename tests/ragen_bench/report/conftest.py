@@ -3,9 +3,11 @@
 from contextlib import ExitStack, contextmanager
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from .browser import ARGUMENTS, find
+
+PATIENCE = 20_000  # milliseconds, for busy machines
 
 
 # Of the package, not of the session: while it runs, no other test could use asyncio.
@@ -17,6 +19,7 @@ def browser():
             "no Chromium: install one, name it in $CHROMIUM, or `playwright install chromium`"
         )
         chromium = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        expect.set_options(timeout=PATIENCE)
         yield chromium
         chromium.close()
 
@@ -38,7 +41,7 @@ def visit(browser):
 @contextmanager
 def _watched(browser, options):
     context = browser.new_context(viewport={"width": 1200, "height": 800}, **options)
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(PATIENCE)
     asked, wrong = [], []
     context.route(lambda url: not url.startswith("file:"), lambda route: route.abort())
     page = context.new_page()

@@ -24,6 +24,7 @@ function handleExamples(viewer) {
 
 async function start() {
   handleTheme();
+  warn("");
   if (typeof DecompressionStream === "undefined" || !Map.groupBy) {
     warn("This browser is too old for the trajectories: they need one of 2024 or later. The figures above are complete.");
     return;
