@@ -79,6 +79,10 @@ FROZEN_LAKE = [
     (0, 0, "? ? ? U .", ("illegal_action", 1)),
     (0, 0, "R R R R R", ("revisited_states", 3)),  # turn 3 steps towards a hole, and slips back
     (0, 0, "RRRRR RRRRR", ("out_of_budget", 1)),
+    # Lake 3 (FFHH FFFH GFFH FSFF): turns 3 and 4 change nothing, but in turn 3 the goal was below,
+    # and down the best plan.
+    (3, 4, "LLL L D U U", ("out_of_budget", 4)),
+    (2, 1, "R R RR U .", ("out_of_budget", 5)),  # no chance was left, yet an answer was due
 ]
 MILD = [
     (0, 0, "U", ("fell_bad_choice", 1)),

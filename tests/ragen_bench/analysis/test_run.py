@@ -68,6 +68,17 @@ def test_reasoning_is_measured(run):
     assert bandit["reasoning"]["plans"]["agree"] == 1
 
 
+def test_diversity_is_that_of_the_first_sample(tmp_path):
+    made = RunDirectory(tmp_path, config("think"))
+    for index, thought in enumerate(("The arms are alike.", "I trust the first.")):
+        first = [thinks(thought, "x")]
+        made.append(record("Bandit", index, first, 0, "think"))
+        made.append(record("Bandit", index, [PULLS[1]], 1, "think"))
+    (bandit,) = analyse(made)["envs"]
+    found = bandit["reasoning"]["diversity"]
+    assert (found["thoughts"], found["repeated"]) == (2, 0)
+
+
 def test_what_differs_from_its_replay_is_left_out(run):
     lines = run.episodes_file.read_text().splitlines(keepends=True)
     lines[0] = lines[0].replace('"score":0.0', '"score":0.5')

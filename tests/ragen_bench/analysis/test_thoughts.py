@@ -149,6 +149,24 @@ def test_places_are_read_only_where_they_are_told(squares, place, told):
     assert found.unread == 1 - told
 
 
+@pytest.mark.parametrize("bottom", [False, True])
+@pytest.mark.parametrize("right", [False, True])
+def test_corners_of_a_board_that_is_not_square(bottom, right):
+    corner = (2 if bottom else 0), (5 if right else 1)
+    scene = Scene({"me": frozenset({corner})}, corners=(0, 2, 1, 5))
+    for row in ("top", "bottom"):
+        for column in ("left", "right"):
+            (claim,) = claims_of(f"I am in the {row} {column} corner.", scene).read
+            assert claim.true is ((row == "bottom", column == "right") == (bottom, right))
+
+
+@pytest.mark.parametrize(("box", "on", "beside"), [((1, 1), True, False), ((1, 2), False, True)])
+def test_on_and_beside(box, on, beside):
+    scene = Scene({"box": frozenset({box}), "target": frozenset({(1, 1)})}, (1, 4, 1, 4))
+    said = claims_of("The box is on the target. The box is next to the target.", scene).read
+    assert [claim.true for claim in said] == [on, beside]
+
+
 @given(st.text(st.characters(), max_size=200))
 def test_any_thought_is_read_without_an_error(thought):
     assert plan_of(thought, ACTIONS, 5) is not None
