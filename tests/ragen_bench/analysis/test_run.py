@@ -47,7 +47,7 @@ def test_counts_and_examples(run):
     }
     (worse,) = bandit["failures"]
     assert (bandit["episodes"], bandit["failed"], worse["episodes"]) == (3, 2, 2)
-    assert worse["examples"] == [[2, 0, 1], [2, 2, 1]]
+    assert (worse["share"], worse["examples"]) == (1, [[2, 0, 1], [2, 2, 1]])
 
 
 def test_reasoning_is_measured(run):
