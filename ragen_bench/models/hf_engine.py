@@ -32,7 +32,7 @@ class SlotEngine:
     answer depends on what else is in flight by the rounding of matrix products only.
 
     Args:
-        loaded: a model that `fits` says it can run.
+        loaded: a model that `enable_rows` took.
         sampling: how.
         slots: how many requests are worked on at once.
         reuse: whether common beginnings are read once only.

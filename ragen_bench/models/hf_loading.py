@@ -42,7 +42,8 @@ class Loaded:
 
     def has_room(self, ids: Sequence[int], max_tokens: int) -> bool:
         """Return whether the model's context holds a conversation and the longest answer to it."""
-        context = getattr(self.model.config, "max_position_embeddings", None)
+        config = self.model.config.get_text_config(decoder=True)
+        context = getattr(config, "max_position_embeddings", None)
         return context is None or len(ids) + max_tokens <= context
 
 

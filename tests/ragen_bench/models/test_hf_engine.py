@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragen_bench.errors import UserError
-from ragen_bench.models import Sampling, hf_engine
+from ragen_bench.models import Sampling, hf_cache, hf_engine
 from ragen_bench.models.base import ask_all
 from ragen_bench.models.hf import HFModel
 from ragen_bench.models.hf_engine import SlotEngine
@@ -32,6 +32,12 @@ def model(folder):
 @pytest.fixture(scope="module")
 def reference(folder):
     return Reference(folder)
+
+
+@pytest.fixture(autouse=True)
+def short_rows(monkeypatch):
+    """Rows that are lengthened often."""
+    monkeypatch.setattr(hf_cache, "_ROUND", 16)
 
 
 @pytest.fixture
