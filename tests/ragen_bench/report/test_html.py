@@ -206,12 +206,12 @@ def test_an_analysis_is_shown(tmp_path):
     reasoning = {"words_mean": 12.5, "plans": {"agree": 3}}
     analysis = {
         "envs": [
-            {"env": SOKOBAN, "failed": 5, "episodes": 8}
+            {"env": SOKOBAN, "failed": 5, "episodes": 8, "not_replayed": 2}
             | {"failures": failures, "reasoning": reasoning}
         ]
     }
     page = page_of(tmp_path, summary(row(SOKOBAN, 8)), analysis)
-    assert "Sokoban-v0, 5 of 8 failed" in page.text
+    assert "Sokoban-v0, 5 of 8 failed; 2 more are left out" in page.text
     assert "box stuck" in page.text
     assert "It is <stuck>." in page.text
     assert "62.5" in page.text

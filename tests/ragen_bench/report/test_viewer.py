@@ -30,6 +30,8 @@ def report(tmp_path_factory):
     odd = episodes[3]["turns"]
     odd[1] = turn("A needle (here", 2, format_is_valid=False, action_is_valid=False, reward=0.25)
     odd[1] |= {"finish": "length", "reasoning": "apart", "actions": []}
+    odd[1]["action_is_effective"] = odd[2]["action_is_effective"] = False
+    odd[2]["answer_is_example"] = True
     analysis = {
         "labels": {f"{SOKOBAN}/1/1": "box_stuck", f"{FROZEN_LAKE}/2/1": "gave_up"},
         "envs": [
@@ -221,11 +223,14 @@ def test_remarks_on_a_turn(visit, report):
     gain = page.locator("#turns button").nth(1)
     expect(gain).to_have_attribute("data-turn", "wrong")
     expect(gain).to_have_accessible_name("Turn 2, reward +0.25")
+    page.keyboard.press("ArrowRight")
+    expect(flags).to_have_text(["repeats the example", "no effect"])
 
 
 def test_an_address_opens_a_turn_and_names_it(visit, report):
     page = visit(report, f"#{FROZEN_LAKE}/1/1/3")
     shows(page, "FrozenLake-v0, instance 1, sample 1", "3")
+    counts(page, "12 episodes")
     expect(page.locator("#episode")).to_be_focused()
     expect(page.locator("#viewer")).to_be_in_viewport()
     page.keyboard.press("ArrowLeft")

@@ -63,10 +63,14 @@ class Filters {
   }
 
   report(rows, progress) {
+    this.count(rows, progress);
+    this.show(rows);
+  }
+
+  count(rows, progress = "") {
     const all = this.store.rows.length;
     const count = rows.length === all ? counted(all, "episode") : `${rows.length.toLocaleString("en")} of ${counted(all, "episode")}`;
     byId("count").textContent = count + progress;
-    this.show(rows);
   }
 }
 

@@ -36,9 +36,8 @@ async function start() {
   handleExamples(viewer);
   addEventListener("hashchange", () => viewer.follow(location.hash));
   viewer.list.show(viewer.store.rows, null);
-  if (!(await viewer.follow(location.hash))) {
-    await viewer.filters.apply();
-  }
+  viewer.filters.count(viewer.store.rows);
+  if (!(await viewer.follow(location.hash))) await viewer.filters.apply();
 }
 
 start();

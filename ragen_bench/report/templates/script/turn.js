@@ -6,7 +6,7 @@ const FLAGS = [
   [(turn) => !turn.format_is_valid, "form broken"],
   [(turn) => turn.format_is_valid && !turn.action_is_valid, "unknown action"],
   [(turn) => turn.answer_is_example, "repeats the example"],
-  [(turn) => turn.action_is_effective === false, "no effect"],
+  [(turn) => turn.actions.length && turn.action_is_effective === false, "no effect"],
   [(turn) => turn.finish === "length", "cut at the token limit"],
 ];
 
