@@ -11,11 +11,11 @@ from tests.ragen_bench.analysis.support import config, moves, played, record
 
 
 def test_steps_hold_what_was_left_and_what_ran():
-    # Seven actions are named and five may run; then one; then the level is solved by the third.
-    episode = played("Sokoban", 1, [moves("RLRLRLL"), moves("L"), moves("LUUDD")])
+    # Seven actions are named and five may run; then one; then the level is solved by the second.
+    episode = played("Sokoban", 1, [moves("LRLRLRR"), moves("L"), moves("UUDD")])
     found = [(s.number, s.turns_left, s.actions_left, len(s.actions)) for s in episode.steps]
-    assert found == [(1, 5, 10, 5), (2, 4, 5, 1), (3, 3, 4, 3)]
-    assert episode.steps[2].actions == ("Left", "Up", "Up")
+    assert found == [(1, 5, 10, 5), (2, 4, 5, 1), (3, 3, 4, 2)]
+    assert episode.steps[2].actions == ("Up", "Up")
 
 
 def test_states_follow_each_other_and_are_those_of_the_game():
