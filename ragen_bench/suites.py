@@ -23,12 +23,14 @@ class Suite:
         about: one line for `ragen-bench list`.
         instances: how many instances of each environment, from seed 0 on.
         max_tokens: tokens in one answer at most, unless the command says otherwise.
+        samples: episodes on each instance that a leaderboard entry needs at least.
     """
 
     version: int
     about: str
     instances: dict[str, int]
     max_tokens: int = 200
+    samples: int = 1
 
 
 _EVERYTHING = dict.fromkeys(IDS, HELD_OUT_SIZE)

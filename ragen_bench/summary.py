@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Set
+
 from ragen_bench.cost import Prices, cost
 from ragen_bench.errors import UserError
 from ragen_bench.figures import estimate_of, figures, light, rounded, rounded_interval
 from ragen_bench.models import Model, Sampling
 from ragen_bench.models.scripted import OracleModel, RandomModel
-from ragen_bench.records import Record, RunDirectory, key_of
+from ragen_bench.records import Key, Record, RunDirectory, key_of
 from ragen_bench.runner import play, tasks_of
 from ragen_bench.statistics import mean_of
 from ragen_envs.instances import Split
@@ -31,14 +33,35 @@ def summarise(run: RunDirectory, prices: Prices | None = None) -> Record:
     Raises:
         UserError: if the run is of a sealed split and its key is not at hand.
     """
-    config = run.config
+    faults = {key for key, _ in run.faults()}
+    return summary_of(run.config, run.episodes(), run.seconds(), faults, prices)
+
+
+def summary_of(
+    config: Record,
+    recorded: Iterable[Record],
+    seconds: Mapping[str, float],
+    faults: Set[Key] = frozenset(),
+    prices: Prices | None = None,
+) -> Record:
+    """Return the content of summary.json from what a run directory holds.
+
+    Args:
+        config: the content of run.json.
+        recorded: the episodes, at least one; they are taken one by one.
+        seconds: what the episodes of each environment took.
+        faults: the episodes that a server left unfinished at least once.
+        prices: what tokens cost.
+
+    Raises:
+        UserError: if the run is of a sealed split and its key is not at hand.
+    """
     _need_key_of(config)
     episodes: dict[str, list[Record]] = {env["id"]: [] for env in config["envs"]}
     played = set()
-    for episode in run.episodes():
+    for episode in recorded:
         episodes[episode["env"]].append(light(episode))
         played.add(key_of(episode))
-    seconds = run.seconds()
     rows = [
         {
             **_row(env["id"], episodes[env["id"]], config["split"], env["instances"]),
@@ -53,7 +76,7 @@ def summarise(run: RunDirectory, prices: Prices | None = None) -> Record:
         "split": config["split"],
         "episodes": sum(row["episodes"] for row in rows),
         "planned": sum(env["instances"] for env in config["envs"]) * config["samples"],
-        "infra_faults": len({key for key, _ in run.faults()} - played),
+        "infra_faults": len(faults - played),
         **_suite(rows),
         "cost": _cost(config["model"], rows, prices),
         "envs": rows,
