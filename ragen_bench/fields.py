@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, get_args
 
+from ragen_bench.differences import brief
 from ragen_bench.episode import Outcome
 from ragen_envs.instances import HELD_OUT_SIZE, SPLITS
 from ragen_envs.protocol import RESPONSE_FORMATS
@@ -87,14 +88,14 @@ def run_problem(config: dict[str, Any]) -> str | None:
 
 def _settings_problem(config: dict[str, Any]) -> str | None:
     if config["split"] not in SPLITS:
-        return f"names the unknown split {config['split']!r}"
+        return f"names the unknown split {brief(config['split'])}"
     if config["response_format"] not in RESPONSE_FORMATS:
-        return f"names the unknown format {config['response_format']!r}"
+        return f"names the unknown format {brief(config['response_format'])}"
     if config["split"] == "sealed" and not _is(config.get("sealed_key_hash"), "a text"):
         return "is of the sealed split and lacks sealed_key_hash"
     history = config.get("history")
     if history is not None and not (_is(history, "a whole number") and history >= 0):
-        return f"has 'history' {history!r}, which is no number of turns"
+        return f"has 'history' {brief(history)}, which is no number of turns"
     for name, least in (("seed", 0), ("samples", 1), ("slots", 1), ("group_size", 1)):
         if config[name] < least:
             return f"has {name!r} below {least}"
@@ -104,7 +105,9 @@ def _settings_problem(config: dict[str, Any]) -> str | None:
 def _envs_problem(config: dict[str, Any]) -> str | None:
     for env in config["envs"]:
         if env["id"] not in IDS:
-            return f"names the unknown environment {env['id']!r}"
+            return f"names the unknown environment {brief(env['id'])}"
+        if env["instances"] < 1:
+            return f"names no instance of {env['id']}"
         if config["split"] != "train" and env["instances"] > HELD_OUT_SIZE:
             return f"names more than {HELD_OUT_SIZE} instances of {env['id']}"
     if len({env["id"] for env in config["envs"]}) < len(config["envs"]):
@@ -126,7 +129,7 @@ def _out_of_range(episode: dict[str, Any]) -> str | None:
         if not 0 <= episode[name] <= 1:
             return f"has {name!r} that is not between 0 and 1"
     if episode["outcome"] not in get_args(Outcome):
-        return f"has the unknown outcome {episode['outcome']!r}"
+        return f"has the unknown outcome {brief(episode['outcome'])}"
     return None
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from docs.build_games import pages
-from ragen_bench.cli.main import _parser
+from ragen_bench.cli.arguments import parser
 from ragen_envs.registration import TABLE
 from ragen_envs.sealed import key_hash
 
@@ -59,7 +59,7 @@ def test_the_stated_hash_is_the_one_computed():
 
 def test_every_command_is_in_the_docs():
     (commands,) = [
-        action for action in _parser()._actions if action.choices and not action.option_strings
+        action for action in parser()._actions if action.choices and not action.option_strings
     ]
     pages_ = "".join(page.read_text(encoding="utf-8") for page in DOCS.glob("*.md"))
     for command in commands.choices:

@@ -157,7 +157,7 @@ def test_an_episode_that_is_there_twice_is_refused(whole, tmp_path):
         ("score", 10**400, "has 'score' that is not a number"),
         ("score", 1.5, "has 'score' that is not between 0 and 1"),
         ("ceiling", -0.1, "has 'ceiling' that is not between 0 and 1"),
-        ("outcome", "victory", "has the unknown outcome 'victory'"),
+        ("outcome", "victory", 'has the unknown outcome "victory"'),
         ("turns", {}, "has 'turns' that is not a list"),
         ("turns", [], "has no turn"),
         ("turns", [7], "has turn 1, which is not an object"),
@@ -207,14 +207,18 @@ def test_a_timing_of_another_form_is_refused(whole, tmp_path, line, message):
         ({"envs": [{"id": "ragen/Bandit-v0"}]}, "has environment 1, which lacks instances"),
         (
             {"envs": [{"id": "ragen/Chess-v0", "instances": 1, "spec_hash": ""}]},
-            "names the unknown environment 'ragen/Chess-v0'",
+            'names the unknown environment "ragen/Chess-v0"',
         ),
         (
             {"envs": [{"id": "ragen/Bandit-v0", "instances": 9999, "spec_hash": ""}]},
             "names more than 256 instances of ragen/Bandit-v0",
         ),
-        ({"response_format": "xml"}, "names the unknown format 'xml'"),
-        ({"split": "tset"}, "names the unknown split 'tset'"),
+        ({"response_format": "xml"}, 'names the unknown format "xml"'),
+        (
+            {"envs": [{"id": "ragen/Bandit-v0", "instances": 0, "spec_hash": ""}]},
+            "names no instance of ragen/Bandit-v0",
+        ),
+        ({"split": "tset"}, 'names the unknown split "tset"'),
         ({"samples": "3"}, "has 'samples' that is not a whole number"),
     ],
 )

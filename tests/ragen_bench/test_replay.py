@@ -345,9 +345,9 @@ def test_the_configuration_is_recomputed(configs):
     ("change", "says"),
     [
         ({"schema": 2}, "is not of schema 1"),
-        ({"response_format": "xml"}, "names the unknown format 'xml'"),
-        ({"history": "all"}, "has 'history' 'all', which is no number of turns"),
-        ({"history": True}, "has 'history' True, which is no number of turns"),
+        ({"response_format": "xml"}, 'names the unknown format "xml"'),
+        ({"history": "all"}, "has 'history' \"all\", which is no number of turns"),
+        ({"history": True}, "has 'history' true, which is no number of turns"),
         ({"seed": -1}, "has 'seed' below 0"),
         ({"samples": 0}, "has 'samples' below 1"),
         ({"split": []}, "has 'split' that is not a text"),
