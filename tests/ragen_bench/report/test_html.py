@@ -166,29 +166,38 @@ def test_sections_without_figures_are_left_out(tmp_path):
 def test_sections_with_figures_are_there(tmp_path):
     more = {
         "by_difficulty": [
-            {"bucket": "3-4", "episodes": 11, "success": 0.5, "interval": [0.25, 0.75]},
+            {"by": "ceiling", "bucket": "3-4", "episodes": 11, "success": 0.5}
+            | {"interval": [0.25, 0.75]},
             {"bucket": "5-9", "episodes": 12, "success": 0.1, "interval": [0.0, 0.2]},
         ],
         "by_turn": [0.25, 0.5, 1.0],
         "pass_at_k": {"1": 0.375, "4": 0.611},
+        "pass_at_k_interval": {"1": [0.25, 0.5], "4": [0.411, 0.811]},
+        "pass_hat_k": {"1": 0.375, "4": 0.017},
+        "normalised_interval": [-0.75, 0.25],
+        "cut": 0.0321,
     }
     figures = summary(
         row(SOKOBAN, 8, **more),
         row(FROZEN_LAKE, 8, by_turn=[0.5]),
         suite_score_interval=[-0.25, 0.75],
-        cost=1.25,
+        cost={"amount": 1.25, "currency": "EUR"},
     )
     page = page_of(tmp_path, figures)
+    cells = re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", page.source))
     assert "95 % interval −0.250 to 0.750" in page.text  # noqa: RUF001
-    assert "Cost1.25" in page.text.replace("</dt><dd>", "")
-    assert "37.5" in page.text
-    assert "61.1" in page.text
+    assert "Cost1.25 EUR" in page.text.replace("</dt><dd>", "")
+    assert "pass@k 37.5 25.0 – 50.0 61.1 41.1 – 81.1" in cells  # noqa: RUF001
+    assert "pass^k 37.5 1.7" in cells
+    assert "−0.25 −0.75 to 0.25" in cells  # noqa: RUF001
+    assert "7.1 3.2" in cells
     labels = page.values("svg", "aria-label")
     assert (
         "3-4: 50.0 %, interval 25.0 to 75.0 %, 11 episodes; "
         "5-9: 10.0 %, interval 0.0 to 20.0 %, 12 episodes" in labels
     )
     assert "within 1: 25.0 %; within 2: 50.0 %; within 3: 100.0 %" in labels
+    assert "best player's expected score" in page.text
     assert sum("within" in label for label in labels) == 1  # one turn is no curve
     # From y = 120 for 0 up to y = 20 for all.
     assert re.search(r'points="\S+,95 \S+,70 \S+,20 "', page.source)
