@@ -63,10 +63,11 @@ def test_why_it_ended_and_what_was_thought(model, between, reply, completion):
 
 
 def test_a_conversation_beyond_the_context(model, between):
-    assert the_answer(model, LONG) == Completion("", finish="context")
-    assert the_answer(model, LONG) == Completion("", finish="context")
-    # Each engine asks once whether an empty conversation would fit.
-    assert [len(body["messages"][0]["content"]) for body in between.bodies] == [10000, 1] * 2
+    longer = Request([{"role": "user", "content": "word " * 2001}], "longer", None)
+    assert ask_all(model, [LONG, longer], GREEDY) == [Completion("", finish="context")] * 2
+    # It is asked once whether an empty conversation would fit.
+    lengths = [len(body["messages"][0]["content"]) for body in between.bodies]
+    assert sorted(lengths) == [1, 10000, 10005]
 
 
 def test_the_others_go_on_when_a_conversation_overflows(model, faultless):

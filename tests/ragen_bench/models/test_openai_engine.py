@@ -60,6 +60,20 @@ def test_a_request_is_sent_when_it_is_submitted(between):
     release.set()
 
 
+def test_what_is_submitted_beyond_the_concurrency_waits(between, faultless):
+    release = threading.Event()
+    between.plan = [proxy.held(release)] * 2
+    with closing(model_at(between.url, concurrency=2).engine(SAMPLED)) as engine:
+        for request in REQUESTS:
+            engine.submit(request)
+        wait_for(between, 2)
+        time.sleep(0.2)  # time for one too many
+        assert len(between.bodies) == 2
+        release.set()
+        answers = collect_all(engine, 4)
+    assert [answers[request.key].text for request in REQUESTS] == faultless
+
+
 def test_closing_breaks_off_what_is_in_flight(between):
     broken = threading.Event()
 
