@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 
-from ragen_bench.cli.arguments import environments, running, runs
+from ragen_bench.cli.arguments import environments, leaderboard, running, runs
 from ragen_bench.cli.arguments.base import Parser
 
 
@@ -13,7 +13,7 @@ def parser() -> Parser:
     made = Parser(prog="ragen-bench", description="Scores models on text environments.")
     made.add_argument("--version", action="version", version=f"ragen-bench {_version()}")
     commands = made.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-    for group in (running, environments, runs):
+    for group in (running, environments, runs, leaderboard):
         group.add(commands)
     return made
 

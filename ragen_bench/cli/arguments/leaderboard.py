@@ -1,0 +1,78 @@
+"""The arguments of the leaderboard's commands: `submit`, `verify`, `reproduce`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ragen_bench.cli.arguments.base import Commands, add_prices, lazily
+
+
+def add(commands: Commands) -> None:
+    """Add them."""
+    _add_submit(commands)
+    _add_verify(commands)
+    _add_reproduce(commands)
+
+
+def _add_submit(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "submit",
+        help="pack a finished run as an entry of the leaderboard",
+        description="Writes a directory with entry.json and the compressed episodes. All of it is "
+        "published: the whole run.json, with the command line, and every answer.",
+    )
+    add = parser.add_argument
+    add("directory", type=Path, metavar="RUN")
+    add("--name", required=True, metavar="TEXT", help="the model, as the table shows it")
+    add("--submitter", required=True, metavar="TEXT", help="who submits")
+    add("--contact", metavar="TEXT", help="how to reach the submitter")
+    add("--link", metavar="URL", help="a page on the model")
+    add("--parameters", metavar="N", help="the model's size: 135M, 7B, 1500000")
+    add(
+        "--open-weights",
+        action=argparse.BooleanOptionalAction,
+        help="whether everybody can have the weights (default: not said)",
+    )
+    add("--date", metavar="DAY", help="of the run, YYYY-MM-DD (default: not said)")
+    add(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="the entry (default: leaderboard/entries/NAME_SUITE_SPLIT)",
+    )
+    add_prices(parser)
+    parser.set_defaults(run=lazily("submit", lambda module, given: module.run_submit(given)))
+
+
+def _add_verify(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "verify",
+        help="recompute an entry of the leaderboard from its answers",
+        description="Believes nothing in an entry that can be computed: replays every answer and "
+        "recomputes every figure. Ends with exit code 1 if anything differs.",
+    )
+    parser.add_argument("entry", type=Path, metavar="ENTRY")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write what was found as JSON")
+    parser.set_defaults(
+        run=lazily("verify", lambda module, given: module.run_verify(given.entry, given.json))
+    )
+
+
+def _add_reproduce(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "reproduce",
+        help="rerun an entry at another seed, and see whether the intervals overlap",
+        description="Evaluates a model with the settings of an entry at the next seed. Ends with "
+        "exit code 1 if a 95 % interval of a score does not overlap with the entry's.",
+    )
+    add = parser.add_argument
+    add("entry", type=Path, metavar="ENTRY")
+    add("model", metavar="MODEL", help="the model here; it may have another name than there")
+    add("--out", type=Path, metavar="DIR", help="run directory (default: in runs/)")
+    add("--base-url", metavar="URL", help="of openai/NAME's server (default: OPENAI_BASE_URL)")
+    add("--concurrency", type=int, metavar="N", help="requests in flight there (default: 8)")
+    add("--timeout", type=float, metavar="S", help="seconds for an answer (default: 600)")
+    add("--retries", type=int, metavar="N", help="of a request that failed (default: 7)")
+    add_prices(parser)
+    parser.set_defaults(run=lazily("reproduce", lambda module, given: module.run_reproduce(given)))

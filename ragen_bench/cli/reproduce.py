@@ -1,0 +1,94 @@
+"""`reproduce`: an entry's evaluation at another seed, beside the entry."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from ragen_bench.cli.evaluate import run_evaluate
+from ragen_bench.errors import UserError
+from ragen_bench.leaderboard import EntryError, read_entry, reproduction
+from ragen_bench.records import Record
+
+try:
+    from rich.console import Console
+
+    from ragen_bench.cli.results import plain_console
+except ImportError as missing:
+    raise UserError(
+        f"ragen-bench needs {missing.name}: pip install 'ragen-bench[bench]'"
+    ) from missing
+
+
+def run_reproduce(arguments: argparse.Namespace) -> int:
+    """Rerun an entry, print both scores, and return 1 if an interval does not overlap.
+
+    The same command resumes. `reproduction.json` in the run directory says what was compared.
+
+    Raises:
+        UserError: if the entry is refused, or the model cannot be evaluated.
+    """
+    try:
+        entry = read_entry(arguments.entry)
+    except EntryError as error:
+        raise UserError(f"{arguments.entry}: {error}", exit_code=1) from None
+    config, name = entry["run"], arguments.entry.absolute().name
+    seed = config["seed"] + 1
+    out = arguments.out or Path("runs") / f"reproduce_{name}_seed{seed}"
+    code = run_evaluate(_evaluation(arguments, config, seed, out))
+    if code:
+        return code
+    rerun = json.loads((out / "summary.json").read_text(encoding="utf-8"))
+    if rerun["episodes"] < rerun["planned"]:
+        raise UserError("the rerun is incomplete; the same command goes on from there", exit_code=1)
+    found = {
+        "entry": name,
+        "episodes_sha256": entry["episodes_sha256"],
+        "model": arguments.model,
+        "seed": seed,
+        **reproduction(entry["summary"], rerun),
+    }
+    file = out / "reproduction.json"
+    file.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8", newline="\n")
+    console = plain_console()
+    _print(console, found)
+    console.print(f"JSON    {file}", soft_wrap=True)
+    return 0 if found["reproduced"] else 1
+
+
+def _evaluation(
+    arguments: argparse.Namespace, config: Record, seed: int, out: Path
+) -> argparse.Namespace:
+    """Return the arguments of `evaluate` for an entry's settings at a seed."""
+    history = config["history"]
+    settings = {
+        "suite": config["suite"],
+        "env": None,
+        "limit": None,
+        "split": config["split"],
+        "samples": config["samples"],
+        "seed": seed,
+        "temperature": config["temperature"],
+        "max_tokens": config["max_tokens"],
+        "format": config["response_format"],
+        "history": "full" if history is None else "none" if history == 0 else str(history),
+        "constrain": config["constrained"],
+        "out": out,
+    }
+    return argparse.Namespace(**{**vars(arguments), **settings})
+
+
+def _print(console: Console, found: Record) -> None:
+    rows = [("suite", found["suite"])]
+    rows += [(each["env"].partition("/")[2], each) for each in found["envs"]]
+    console.print(f"{'score, 95 %':<18} {'entry':>24} {'rerun':>24}")
+    for name, each in rows:
+        entry, rerun = (_cell(each[side], each[f"{side}_interval"]) for side in ("entry", "rerun"))
+        overlap = "overlap" if each["overlap"] else "APART"
+        console.print(f"{name:<18} {entry:>24} {rerun:>24}  {overlap}", soft_wrap=True)
+    console.print("Reproduced." if found["reproduced"] else "NOT reproduced.")
+
+
+def _cell(value: float, bounds: list[float]) -> str:
+    return f"{value:.3f} ({bounds[0]:.3f} - {bounds[1]:.3f})"

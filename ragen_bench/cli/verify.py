@@ -1,0 +1,51 @@
+"""`verify`: what was checked of an entry, one line each."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+from ragen_bench.errors import UserError
+from ragen_bench.leaderboard import verify
+
+try:
+    from ragen_bench.cli.progress import episodes_bar
+    from ragen_bench.cli.results import plain_console
+except ImportError as missing:
+    raise UserError(
+        f"ragen-bench needs {missing.name}: pip install 'ragen-bench[bench]'"
+    ) from missing
+
+
+def run_verify(path: Path, out: Path | None) -> int:
+    """Verify an entry, print what was found, and return 1 if it is refused.
+
+    Args:
+        path: the entry's directory.
+        out: a file for what was found, as JSON.
+
+    Raises:
+        UserError: if there is nothing at the path.
+    """
+    console = plain_console()
+    start = time.perf_counter()
+    with episodes_bar(console, "Replaying") as progress:
+        verdict = verify(path, progress)
+    for check in verdict.checks:
+        status = "ok" if check.passed else "FAIL"
+        console.print(f"{status:<5} {check.name:<10} {check.said}", soft_wrap=True)
+    if out:
+        out.write_text(
+            json.dumps(verdict.as_json(), indent=2) + "\n", encoding="utf-8", newline="\n"
+        )
+        console.print(f"JSON  {out}", soft_wrap=True)
+    if not verdict.verified:
+        console.print(f"NOT verified: {verdict.directory}", soft_wrap=True)
+        return 1
+    console.print(
+        f"Verified: {verdict.directory}, {verdict.episodes:,} episodes in "
+        f"{time.perf_counter() - start:.1f} s",
+        soft_wrap=True,
+    )
+    return 0

@@ -1,0 +1,112 @@
+"""Checks the episodes of an entry one by one: form, order, replay, token counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from ragen_bench.differences import brief, first_difference
+from ragen_bench.episode import Record
+from ragen_bench.leaderboard.limits import PROBLEMS
+from ragen_bench.leaderboard.order import Roll
+from ragen_bench.leaderboard.packed import line_of
+from ragen_bench.leaderboard.scripted import ScriptedAnswers
+from ragen_bench.leaderboard.strict_json import BadJsonError, parse
+from ragen_bench.leaderboard.tokens import TokenCheck
+from ragen_bench.records import key_of
+from ragen_bench.replay import Replayer, UnplayableError
+from ragen_bench.runner import tasks_of
+
+
+class EpisodeCheck:
+    """Checks the lines of one run's episodes.
+
+    Args:
+        config: the content of run.json, which `refusal` has let pass.
+
+    Attributes:
+        problems: why the episodes are refused; the first twenty reasons.
+        refused: how many reasons there are.
+        episodes: lines looked at.
+        turns: replayed.
+        planned: how many episodes there must be.
+    """
+
+    def __init__(self, config: Record) -> None:
+        instances = {env["id"]: env["instances"] for env in config["envs"]}
+        tasks = tasks_of(instances, config["split"], config["samples"])
+        self._replayer = Replayer(config)
+        self._roll = Roll(tasks)
+        self._tokens = TokenCheck(config["max_tokens"])
+        self._scripted = ScriptedAnswers(config)
+        self.problems: list[str] = []
+        self.refused = self.episodes = self.turns = 0
+        self.planned = len(tasks)
+
+    def sound(
+        self, lines: Iterable[bytes], progress: Callable[[int], None] = lambda episodes: None
+    ) -> Iterator[Record]:
+        """Yield the recomputed episodes of the lines that hold what they must.
+
+        No more than one line is held. After the last of them the attributes are final.
+
+        Args:
+            lines: of the record, without their ends.
+            progress: called with the number of lines looked at.
+        """
+        for number, line in enumerate(lines, start=1):
+            if number > self.planned:
+                self._refuse(f"there are more lines than the {self.planned} episodes planned")
+                return
+            self.episodes = number
+            record, problem = self._check(line, number)
+            if problem:
+                self._refuse(f"line {number} {problem}")
+            if record is not None:
+                self.turns += len(record["turns"])
+                yield record
+            progress(number)
+        for left in (self._roll.missing(), self._tokens.mixed()):
+            if left:
+                self._refuse(left)
+
+    def _check(self, line: bytes, number: int) -> tuple[Record | None, str | None]:
+        """Return the episode as it is recomputed, or why there is none."""
+        try:
+            record = parse(line)
+            computed = self._replayed(record)
+        except (BadJsonError, UnplayableError) as error:
+            return None, str(error)
+        name = "/".join(map(str, key_of(computed)))
+        problem = (
+            first_difference(record, computed)
+            or _surplus(record, computed)
+            or self._scripted.problem(computed)
+            or self._roll.problem(computed, number)
+            or self._tokens.problem(computed, name)
+        )
+        if not problem and line != line_of(computed):
+            problem = "is not written as the harness writes it"
+        return (None, f"({name}) {problem}") if problem else (computed, None)
+
+    def _replayed(self, record: Any) -> Record:
+        self._scripted.begin()
+        for episode in self._replayer.walk(record):
+            self._scripted.watch(episode)
+        computed: Record = episode.record()
+        return computed
+
+    def _refuse(self, problem: str) -> None:
+        self.refused += 1
+        if len(self.problems) < PROBLEMS:
+            self.problems.append(problem)
+
+
+def _surplus(record: Record, computed: Record) -> str | None:
+    """Return the first field that the harness does not write, or None."""
+    pairs = [(record, computed), *zip(record["turns"], computed["turns"], strict=True)]
+    for given, known in pairs:
+        for name in given:
+            if name not in known:
+                return f"has the unknown field {brief(name)}"
+    return None

@@ -1,0 +1,7 @@
+"""Why an entry is refused."""
+
+from __future__ import annotations
+
+
+class EntryError(ValueError):
+    """Something in an entry that ends its verification; the message says what, in one line."""

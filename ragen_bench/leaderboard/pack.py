@@ -1,0 +1,180 @@
+"""From a finished run to an entry of the leaderboard."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from ragen_bench.config_check import config_differences
+from ragen_bench.cost import Prices
+from ragen_bench.episode import Record
+from ragen_bench.errors import UserError
+from ragen_bench.leaderboard.episodes import EpisodeCheck
+from ragen_bench.leaderboard.errors import EntryError
+from ragen_bench.leaderboard.files import ENTRY_JSON, EPISODES
+from ragen_bench.leaderboard.limits import ENTRY_JSON_BYTES
+from ragen_bench.leaderboard.packed import line_of, write_packed
+from ragen_bench.leaderboard.rules import refusal
+from ragen_bench.leaderboard.schema import SCHEMA, about_problem, entry_problem
+from ragen_bench.records import RunDirectory, key_of, read_run
+from ragen_bench.summary import summary_of
+
+
+@dataclass(frozen=True)
+class About:
+    """What the submitter says.
+
+    Attributes:
+        name: of the model, as the table shows it.
+        submitter: who submits.
+        contact: how to reach them.
+        link: a page on the model.
+        parameters: how many the model has.
+        open_weights: whether everybody can have them.
+        date: of the run, YYYY-MM-DD.
+    """
+
+    name: str
+    submitter: str
+    contact: str | None = None
+    link: str | None = None
+    parameters: int | None = None
+    open_weights: bool | None = None
+    date: str | None = None
+
+
+def entry_name(name: str, suite: str, split: str) -> str:
+    """Return a directory name for a model's entry, which `verify` accepts."""
+    plain = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")
+    return f"{plain[:60] or 'model'}_{suite}_{split}"
+
+
+def pack(
+    path: Path,
+    out: Path,
+    about: About,
+    prices: Prices | None = None,
+    progress: Callable[[int, int], None] = lambda episodes, planned: None,
+) -> Record:
+    """Write a run as an entry, after the checks that `verify` will make.
+
+    The same run and the same words give the same bytes, with the same zlib.
+
+    Args:
+        path: the run directory.
+        out: the entry's directory, which must not exist.
+        about: what the submitter says.
+        prices: what tokens cost.
+        progress: called with the number of replayed and of planned episodes.
+
+    Returns:
+        The content of entry.json.
+
+    Raises:
+        UserError: if the run cannot be an entry, with what to do.
+    """
+    if out.exists() or out.is_symlink():
+        raise UserError(f"{out} is there already; choose another --out")
+    problem = about_problem(asdict(about))
+    if problem:
+        raise UserError(problem)
+    run = submittable(path)
+    with _draft(out) as draft:
+        digest, length = _write_episodes(run, draft / EPISODES, progress)
+        entry = {
+            "schema": SCHEMA,
+            **asdict(about),
+            "ragen_version": version("ragen-bench"),
+            "episodes_sha256": digest,
+            "episodes_bytes": length,
+            "run": run.config,
+            "summary": summary_of(run.config, run.episodes(), run.seconds(), prices=prices),
+        }
+        _write_entry(entry, draft / ENTRY_JSON)
+    return entry
+
+
+def submittable(path: Path) -> RunDirectory:
+    """Return a run that may be an entry.
+
+    Raises:
+        UserError: if it may not, with what to do.
+    """
+    run = read_run(path)
+    refused = refusal(run.config)
+    if refused:
+        raise UserError(f"{path}: {refused}", exit_code=1)
+    played = {key_of(episode) for episode in run.episodes()}
+    faults = {key for key, _ in run.faults()} - played
+    planned = sum(env["instances"] for env in run.config["envs"]) * run.config["samples"]
+    if faults:
+        raise UserError(
+            f"{path}: {len(faults)} episodes were left unfinished by the server, faults.jsonl says "
+            "why; the command of the run plays them anew",
+            exit_code=1,
+        )
+    if len(played) < planned:
+        raise UserError(
+            f"{path}: {len(played)} of {planned} episodes are there; the command of the run goes "
+            "on from there",
+            exit_code=1,
+        )
+    for different in config_differences(run.config):
+        raise UserError(
+            f"{path}: the run is of another version of ragen-bench ({different}); evaluate with "
+            "this one",
+            exit_code=1,
+        )
+    return run
+
+
+def _write_episodes(
+    run: RunDirectory, file: Path, progress: Callable[[int, int], None]
+) -> tuple[str, int]:
+    check = EpisodeCheck(run.config)
+    lines = map(line_of, run.episodes())
+    try:
+        written = write_packed(
+            file, check.sound(lines, lambda number: progress(number, check.planned))
+        )
+    except EntryError as error:
+        raise UserError(f"{run.path}: {error}; such a run cannot be sent", exit_code=1) from None
+    if check.refused:
+        raise UserError(
+            f"{run.path}: {check.problems[0]}; an entry is a record as `evaluate` left it",
+            exit_code=1,
+        )
+    return written
+
+
+def _write_entry(entry: Record, file: Path) -> None:
+    problem = entry_problem(entry)
+    if problem:
+        raise UserError(f"the run cannot be sent: {problem}", exit_code=1)
+    data = (json.dumps(entry, indent=2, ensure_ascii=False) + "\n").encode()
+    if len(data) > ENTRY_JSON_BYTES:
+        raise UserError(
+            f"the run cannot be sent: {file.name} would have {len(data):,} bytes", exit_code=1
+        )
+    file.write_bytes(data)
+
+
+@contextmanager
+def _draft(out: Path) -> Iterator[Path]:
+    """Yield a directory that takes its place when all is written, and goes if anything fails."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=out.parent))
+    try:
+        yield draft
+        draft.chmod(0o755)  # mkdtemp lets the owner alone in
+        draft.replace(out)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise

@@ -1,0 +1,44 @@
+"""Whether a second run at another seed says the same as an entry."""
+
+from __future__ import annotations
+
+from ragen_bench.episode import Record
+
+
+def reproduction(entry: Record, rerun: Record) -> Record:
+    """Compare the 95 % intervals of an entry and of a rerun.
+
+    Two intervals overlap if they share a point. Independent 95 % intervals of the same figure fail
+    to overlap in about one case of 180, where errors are normal: so a rerun that does not overlap
+    in a single environment may be bad luck, and one in the suite's score hardly.
+
+    Args:
+        entry: the summary of the entry.
+        rerun: the summary of the rerun, of the same suite.
+
+    Returns:
+        The suite's score and each environment's, with both intervals and whether they overlap, and
+        `reproduced`: whether all do.
+    """
+    rows = {row["env"]: row for row in rerun["envs"]}
+    envs = [
+        {"env": row["env"], **_both(row, rows[row["env"]], "score", "score_interval")}
+        for row in entry["envs"]
+    ]
+    suite = _both(entry, rerun, "suite_score", "suite_score_interval")
+    return {
+        "reproduced": all(each["overlap"] for each in (suite, *envs)),
+        "suite": suite,
+        "envs": envs,
+    }
+
+
+def _both(entry: Record, rerun: Record, score: str, interval: str) -> Record:
+    (low, high), (other_low, other_high) = entry[interval], rerun[interval]
+    return {
+        "entry": entry[score],
+        "entry_interval": entry[interval],
+        "rerun": rerun[score],
+        "rerun_interval": rerun[interval],
+        "overlap": low <= other_high and other_low <= high,
+    }

@@ -1,0 +1,89 @@
+"""Which runs may be an entry, and which of them stand side by side."""
+
+from __future__ import annotations
+
+from ragen_bench.episode import Record
+from ragen_bench.leaderboard.limits import SAMPLES
+from ragen_bench.suites import SUITES, Suite
+
+SEED = 0
+"""Of every entry: with a free choice, the best of many seeds could be sent in."""
+SPLITS = ("test", "sealed")
+
+
+def refusal(config: Record) -> str | None:
+    """Return why a run cannot be an entry and what to do, in one line, or None.
+
+    Args:
+        config: a possible content of run.json, see `ragen_bench.config_check`.
+    """
+    suite = SUITES.get(config["suite"])
+    if suite is None:
+        return (
+            f"the run is of the suite {config['suite']!r}, which is none"
+            if config["suite"]
+            else "the run is of chosen environments"
+        ) + f"; an entry is of a named suite: evaluate with --suite {' or '.join(SUITES)}"
+    return _other_suite(config, suite) or _other_settings(config, suite)
+
+
+def _other_suite(config: Record, suite: Suite) -> str | None:
+    name = config["suite"]
+    if config["suite_version"] != suite.version:
+        return (
+            f"the run is of version {config['suite_version']} of the suite {name}, which has "
+            f"version {suite.version} here; evaluate with this version of ragen-bench"
+        )
+    found = [(env["id"], env["instances"]) for env in config["envs"]]
+    if found == list(suite.instances.items()):
+        return None
+    for env, count in found:
+        if 0 < count < suite.instances.get(env, 0):
+            return (
+                f"the run has {count} of the {suite.instances[env]} instances of {env}; "
+                "evaluate without --limit"
+            )
+    return f"the run's environments are not those of the suite {name}; evaluate with --suite {name}"
+
+
+def _other_settings(config: Record, suite: Suite) -> str | None:
+    split, samples = config["split"], config["samples"]
+    if split not in SPLITS:
+        return f"the run is of the {split} split; evaluate with --split {' or '.join(SPLITS)}"
+    if samples < suite.samples:
+        return (
+            f"the run has samples: {samples}, and the suite demands {suite.samples}; "
+            f"evaluate with --samples {suite.samples}"
+        )
+    if samples > SAMPLES:
+        return f"the run has samples: {samples}; evaluate with --samples {SAMPLES} at most"
+    if config["seed"] != SEED:
+        return (
+            f"the run has the seed {config['seed']}, so that it could be the best of many; "
+            f"evaluate with --seed {SEED}"
+        )
+    if config["max_tokens"] < 1 or config["temperature"] < 0:
+        return "the run's max_tokens or temperature cannot be; evaluate again"
+    return None
+
+
+def apart(config: Record) -> list[str]:
+    """Return what sets an entry apart from the ranking of its suite; nothing for most entries.
+
+    Entries of the same suite and split stand side by side if they have the same list, and on the
+    sealed split the same key.
+
+    Args:
+        config: run.json of an entry that `refusal` has let pass.
+    """
+    suite = SUITES[config["suite"]]
+    said = []
+    if config["constrained"]:
+        said.append("constrained to the form")
+    if config["response_format"] != "think":
+        said.append(f"format {config['response_format']}")
+    if config.get("history") is not None:
+        said.append(f"history {config['history']}")
+    if config["max_tokens"] != suite.max_tokens:
+        said.append(f"{config['max_tokens']} tokens an answer")
+    return said

@@ -1,0 +1,50 @@
+"""What the random and the oracle player answer: entries of theirs are recomputed, not trusted."""
+
+from __future__ import annotations
+
+from ragen_bench.differences import first_difference
+from ragen_bench.episode import Episode, Record
+from ragen_bench.models.base import Fault, Sampling
+from ragen_bench.models.scripted import OracleModel, RandomModel
+from ragen_envs.protocol import STOP
+
+_PLAYERS: dict[str, type[RandomModel] | type[OracleModel]] = {
+    "random": RandomModel,
+    "oracle": OracleModel,
+}
+
+
+class ScriptedAnswers:
+    """Answers beside a replayed episode, and compares.
+
+    Args:
+        config: the content of run.json.
+    """
+
+    def __init__(self, config: Record) -> None:
+        self._model = config["model"]
+        player = _PLAYERS.get(self._model)
+        settings = config["temperature"], config["max_tokens"], STOP, config["seed"]
+        self._engine = player().engine(Sampling(*settings)) if player else None
+        self._answers: list[str] = []
+
+    def begin(self) -> None:
+        """Expect a new episode."""
+        self._answers = []
+
+    def watch(self, episode: Episode) -> None:
+        """Answer what the replayed episode asks next."""
+        if self._engine is None or episode.over:
+            return
+        self._engine.submit(episode.request())
+        ((_, answer),) = self._engine.collect()
+        if not isinstance(answer, Fault):
+            self._answers.append(answer.text)
+
+    def problem(self, record: Record) -> str | None:
+        """Return where a replayed episode has another answer, or None."""
+        if self._engine is None:
+            return None
+        given = [turn["answer"] for turn in record["turns"]]
+        different = first_difference(given, self._answers, "answers")
+        return different and f"{different} by the model {self._model}"

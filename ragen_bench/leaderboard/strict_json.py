@@ -1,0 +1,82 @@
+"""JSON from a stranger: what readers of it could understand in two ways is refused."""
+
+from __future__ import annotations
+
+import json
+from math import isinf
+from typing import Any, NoReturn
+
+from ragen_bench.differences import brief
+from ragen_bench.leaderboard.limits import DEPTH, DIGITS
+
+
+class BadJsonError(ValueError):
+    """Bytes that are not accepted as JSON; the message says why, in one line."""
+
+
+def parse(data: bytes) -> Any:
+    """Return the value of a JSON text.
+
+    Args:
+        data: UTF-8. How long it may be is the caller's business.
+
+    Raises:
+        BadJsonError: if it is no JSON; for NaN and infinite numbers, a key that an object has
+            twice, whole numbers of more than 18 digits, and more than 16 levels.
+    """
+    try:
+        value = _DECODER.decode(data.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise BadJsonError("is not UTF-8") from None
+    except RecursionError:
+        raise BadJsonError("has objects and lists too deep inside each other") from None
+    except json.JSONDecodeError as error:
+        raise BadJsonError(f"is not JSON ({error.msg} at character {error.pos + 1})") from None
+    _check_depth(value)
+    return value
+
+
+def _check_depth(value: Any) -> None:
+    level = [value]
+    for _ in range(DEPTH + 1):
+        level = [inside for each in level for inside in _inside(each)]
+        if not level:
+            return
+    raise BadJsonError("has objects and lists too deep inside each other")
+
+
+def _inside(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise BadJsonError(f"has an object with the key {brief(twice)} twice")
+    return made
+
+
+def _constant(name: str) -> NoReturn:
+    raise BadJsonError(f"holds {name}, which is no number in JSON")
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > DIGITS:
+        raise BadJsonError(f"holds a whole number of {len(digits)} digits")
+    return int(digits)
+
+
+def _fraction(digits: str) -> float:
+    value = float(digits)
+    if isinf(value):
+        raise BadJsonError("holds a number that is too large")
+    return value
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object, parse_constant=_constant, parse_int=_whole, parse_float=_fraction
+)

@@ -1,0 +1,149 @@
+"""Verifies an entry: nothing in it is believed that can be computed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ragen_bench.config_check import config_differences, config_problem
+from ragen_bench.differences import first_difference
+from ragen_bench.episode import Record
+from ragen_bench.leaderboard.episodes import EpisodeCheck
+from ragen_bench.leaderboard.errors import EntryError
+from ragen_bench.leaderboard.files import ENTRY_JSON, EPISODES, EntryFiles, opened
+from ragen_bench.leaderboard.packed import PackedEpisodes, check_sizes
+from ragen_bench.leaderboard.rules import apart, refusal
+from ragen_bench.leaderboard.schema import entry_problem
+from ragen_bench.leaderboard.strict_json import BadJsonError, parse
+from ragen_bench.leaderboard.verdict import Verdict
+from ragen_bench.summary import summary_of
+
+Progress = Callable[[int, int], None]
+"""Called with the number of episodes that were looked at, and of all that are planned."""
+
+
+def verify(path: Path, progress: Progress = lambda episodes, planned: None) -> Verdict:
+    """Verify an entry.
+
+    The episodes are read as a stream: memory is bounded by the largest entry that the rules admit,
+    not by what the files hold.
+
+    Args:
+        path: the directory of the entry.
+        progress: called as episodes are replayed.
+
+    Returns:
+        What was checked and found. At the first check that fails the rest is left out.
+
+    Raises:
+        UserError: if there is nothing at the path.
+        SealedKeyError: if the entry is of a sealed split and there is no key.
+    """
+    verdict = Verdict(path.absolute().name)
+    try:
+        verdict.begin("files")
+        with opened(path) as files:
+            verdict.passed(
+                f"{ENTRY_JSON} {files.entry_bytes:,} bytes, {EPISODES} {files.episodes_bytes:,}"
+            )
+            verdict.entry = entry = _entry(files, verdict)
+            _settings(entry["run"], verdict)
+            _figures(entry, _episodes(files, entry, verdict, progress), verdict)
+    except EntryError as error:
+        verdict.failed(error.args)
+    return verdict
+
+
+def read_entry(path: Path) -> Record:
+    """Return the content of entry.json if it has the form and is of a run that may be an entry.
+
+    The episodes are not looked at, and the figures not recomputed.
+
+    Raises:
+        UserError: if there is nothing at the path.
+        EntryError: if the entry is refused.
+    """
+    verdict = Verdict(path.absolute().name)
+    with opened(path) as files:
+        entry = _entry(files, verdict)
+    _settings(entry["run"], verdict)
+    return entry
+
+
+def _entry(files: EntryFiles, verdict: Verdict) -> Record:
+    """Return entry.json, read and of the published form."""
+    verdict.begin(ENTRY_JSON)
+    try:
+        entry: Any = parse(files.entry.read(files.entry_bytes))
+    except BadJsonError as error:
+        raise EntryError(str(error)) from None
+    problem = entry_problem(entry)
+    if problem:
+        raise EntryError(problem)
+    made: Record = entry
+    verdict.passed("has the published form")
+    return made
+
+
+def _settings(config: Record, verdict: Verdict) -> None:
+    """See that the run may be an entry, and that this version computes the same hashes."""
+    verdict.begin("run")
+    problem = config_problem(config)
+    if problem:
+        raise EntryError(f"run {problem}")
+    refused = refusal(config)
+    if refused:
+        raise EntryError(refused)
+    different = list(config_differences(config))
+    if different:
+        raise EntryError(*different)
+    found = apart(config)
+    verdict.passed(
+        f"suite {config['suite']}, {config['split']} split, samples {config['samples']}; "
+        f"{len(config['envs'])} specifications, prompt and suite have the hashes of this version"
+        + (f"; ranked apart: {', '.join(found)}" if found else "")
+    )
+
+
+def _episodes(
+    files: EntryFiles, entry: Record, verdict: Verdict, progress: Progress
+) -> Iterator[Record]:
+    """Yield the recomputed episodes, and judge them after the last one."""
+    verdict.begin("episodes")
+    check_sizes(files.episodes_bytes, entry["episodes_bytes"])
+    packed = PackedEpisodes(files.episodes, entry["episodes_bytes"])
+    check = EpisodeCheck(entry["run"])
+    yield from check.sound(packed.lines(), lambda number: progress(number, check.planned))
+    verdict.episodes, verdict.turns = check.episodes, check.turns
+    if check.refused:
+        more = check.refused - len(check.problems)
+        raise EntryError(*check.problems, *([f"and {more} more"] if more else []))
+    for name, found in (("episodes_bytes", packed.length), ("episodes_sha256", packed.sha256)):
+        different = first_difference(entry[name], found, name)
+        if different:
+            raise EntryError(different)
+    verdict.passed(
+        f"{check.episodes:,} of {check.planned:,} planned, each once and in order; "
+        f"{check.turns:,} answers replayed, all equal"
+    )
+    verdict.begin("figures")
+
+
+def _figures(entry: Record, episodes: Iterator[Record], verdict: Verdict) -> None:
+    """Recompute the summary, floor and ceiling included, and compare."""
+    computed = _computable(summary_of(entry["run"], episodes, {}))
+    recorded = _computable(entry["summary"])
+    different = first_difference(recorded, computed, "summary")
+    if different:
+        raise EntryError(different)
+    if json.dumps(recorded, sort_keys=True) != json.dumps(computed, sort_keys=True):
+        raise EntryError("summary: has unknown fields, or numbers in another form")
+    verdict.passed(f"recomputed, all equal; suite score {computed['suite_score']}")
+
+
+def _computable(summary: Record) -> Record:
+    """Return a summary without what only the submitter's clock and bill say."""
+    envs = [{k: v for k, v in row.items() if k != "seconds"} for row in summary["envs"]]
+    return {**{k: v for k, v in summary.items() if k != "cost"}, "envs": envs}
