@@ -1,6 +1,8 @@
 """The continuous engine, on a small random model in double precision."""
 
 from contextlib import closing
+from dataclasses import replace
+from itertools import takewhile
 
 import pytest
 import torch
@@ -139,14 +141,36 @@ def test_what_was_read_is_not_read_again(model, passes):
     sampling = Sampling(0, 8, stop="</answer>", seed=0)
     conversation = {"game": [OBSERVATIONS[3], "Wet.", "Wet."]}
     answers = play(SlotEngine(model._loaded, sampling, 2), conversation, 1)
-    prompts = [answer.prompt_tokens for _, answer in answers.values()]
-    read = sum(tokens for tokens, _ in passes)
-    sampled = sum(answer.completion_tokens for _, answer in answers.values())
-    # The last prompt holds all that was read; answers may be spelt otherwise when read again.
-    assert prompts[-1] <= read <= prompts[-1] + sampled
+    prompts = [model._loaded.chat.read(asked.messages) for asked, _ in answers.values()]
+    sampled = [int(logits.argmax()) for _, logits in passes]
+    known = []
+    for start, prompt in zip((0, 8, 16), prompts, strict=True):
+        pairs = takewhile(lambda pair: pair[0] == pair[1], zip(prompt, known, strict=False))
+        kept = len(list(pairs))
+        assert [read for read, _ in passes[start : start + 8]] == [len(prompt) - kept] + [1] * 7
+        # More than the prompt before this one: the answer to it too, or its first tokens.
+        assert not known or kept > len(known) - 7
+        known = prompt + sampled[start : start + 7]
     passes.clear()
     play(SlotEngine(model._loaded, sampling, 2, reuse=False), conversation, 1)
-    assert sum(tokens for tokens, _ in passes) == sum(prompts) + sampled - 3
+    assert [read for read, _ in passes[::8]] == [len(prompt) for prompt in prompts]
+
+
+def test_a_row_that_was_moved_keeps_no_claim_to_what_came_later(model, reference):
+    sampling = Sampling(1.0, 24, stop="a", seed=0)
+    *short, long = sized(model, sampling)
+    with closing(SlotEngine(model._loaded, sampling, 2)) as engine:
+        engine.submit(short[0])
+        engine.submit(long)
+        engine.collect()
+        [(_, answer)] = engine.collect()
+        turns = [request(key, "Wet.", answer.text, "Wet.") for key in ("one", "other")]
+        for asked in turns:
+            engine.submit(asked)
+        found = {}
+        while len(found) < 2:
+            found.update({asked.key: answer for asked, answer in engine.collect()})
+    assert found == {asked.key: reference.complete(asked, sampling) for asked in turns}
 
 
 def test_conversations_that_begin_alike_read_the_beginning_once(model, passes):
@@ -179,7 +203,7 @@ def test_a_conversation_without_room_is_answered_so_and_harms_no_other(folder, m
     sampling = Sampling(0, 40, stop="</answer>", seed=0)
     fitting, long = request("fits", "Wet."), request("long", "Go " * 600)
     read = len(model._loaded.chat.read(long.messages))
-    answers = ask_all(model, [long, fitting, long], sampling)
+    answers = ask_all(model, [long, fitting, replace(long, key="longer")], sampling)
     assert [a.finish for a in answers] == ["context", "length", "context"]
     assert (answers[0].text, answers[0].prompt_tokens, answers[0].completion_tokens) == (
         "",

@@ -44,9 +44,11 @@ def test_at_temperature_0_no_number_is_drawn():
     assert [stream.word() for stream in two] == [stream.word() for stream in streams(2)]
 
 
-def test_the_likeliest_number_of_all_stays_in_the_vocabulary():
-    class One:
+@pytest.mark.parametrize(("word", "chosen"), [(0, 1), (2**64 - 1, 3)])
+def test_the_smallest_and_the_largest_number_choose_possible_tokens(word, chosen):
+    class Constant:
         def word(self):
-            return 2**64 - 1
+            return word
 
-    assert choose(torch.zeros(1, 3), [One()], 1.0).tolist() == [2]
+    logits = torch.tensor([[float("-inf"), 0.0, 0.0, 0.0]])
+    assert choose(logits, [Constant()], 1.0).tolist() == [chosen]
