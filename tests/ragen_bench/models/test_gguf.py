@@ -5,12 +5,14 @@ import json
 import subprocess
 import sys
 
+import gymnasium
 import pytest
 
 from ragen_bench.errors import UserError
 from ragen_bench.evaluation import Evaluation, evaluate
 from ragen_bench.models import Request, ask_all, resolve
 from ragen_bench.models.gguf import GGUFModel
+from ragen_envs.protocol import ActionReader
 from tests.ragen_bench.cli.command import run
 
 from .server import llama
@@ -70,6 +72,14 @@ def test_nobody_else_is_served(gguf):
         llama.post(gguf._model._url, {"messages": REQUESTS[0].messages})
 
 
+def test_constrained_answers_are_in_form(gguf):
+    env = gymnasium.make("ragen/Sokoban-v0", response_format="answer").unwrapped
+    env.reset(seed=0)
+    request = Request(REQUESTS[0].messages, "constrained", env)
+    [answer] = ask_all(gguf, [request], dataclasses.replace(GREEDY, max_tokens=60, constrain=True))
+    assert ActionReader(env.legal_actions, "").read(answer.text, "answer").actions_valid
+
+
 def test_a_resumed_run_ends_with_the_same_bytes(gguf, tmp_path):
     evaluation = Evaluation(
         model="gguf/here",
@@ -80,15 +90,14 @@ def test_a_resumed_run_ends_with_the_same_bytes(gguf, tmp_path):
         samples=1,
         seed=0,
         temperature=1.0,
-        max_tokens=4,
-        constrain=True,
+        max_tokens=16,
     )
     evaluate(evaluation, gguf, tmp_path).unlock()
     episodes = tmp_path / "episodes.jsonl"
     whole = episodes.read_bytes()
-    assert all(json.loads(line)["turns"][0]["action_is_valid"] for line in whole.splitlines())
+    assert len({json.loads(line)["turns"][0]["answer"] for line in whole.splitlines()}) == 3
     episodes.write_bytes(whole[: whole.index(b"\n") + 9])  # as a kill leaves it
-    evaluate(evaluation, gguf, tmp_path).unlock()
+    evaluate(evaluation, GGUFModel(str(llama.gguf_file()), threads=1), tmp_path).unlock()
     assert episodes.read_bytes() == whole
     assert whole.count(b"\n") == 3
 
