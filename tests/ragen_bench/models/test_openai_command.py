@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from ragen_bench.cli import main
 from tests.ragen_bench.cli.command import COMMAND, run
 
 from .server import llama, proxy
@@ -198,10 +199,11 @@ def test_doctor_looks_at_the_server(between, tmp_path):
         ),
     ],
 )
-def test_a_mistake_gets_one_line_and_exit_code_2(tmp_path, monkeypatch, arguments, says):
+def test_a_mistake_gets_one_line_and_exit_code_2(tmp_path, monkeypatch, capsys, arguments, says):
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    done = run("evaluate", *arguments, cwd=tmp_path)
-    assert done.returncode == 2
-    assert says in done.stderr
-    assert done.stderr.count("\n") == 1
+    monkeypatch.chdir(tmp_path)
+    assert main(["evaluate", *arguments]) == 2
+    errors = capsys.readouterr().err
+    assert says in errors
+    assert errors.count("\n") == 1
     assert list(tmp_path.iterdir()) == []

@@ -44,7 +44,7 @@ def test_the_identity_is_the_models_and_not_the_places(server, between):
 
 
 def test_probe_says_where_it_is_and_what_it_serves(model, between):
-    assert model.probe() == f"{between.url} serves smollm2 by llamacpp"
+    assert model.probe() == f"{between.url} serves smollm2 by llamacpp, 1024 tokens"
     between.listing = proxy.changed(lambda reply: reply["data"][0].update(max_model_len=2048))
     assert model.probe() == f"{between.url} serves smollm2 by llamacpp, 2048 tokens"
 
@@ -80,7 +80,7 @@ def test_a_server_that_still_loads(between):
     between.listing = lambda handler, body: (replies.pop(0) if replies else proxy.forward)(
         handler, body
     )
-    assert model_at(between.url).probe().endswith("serves smollm2 by llamacpp")
+    assert model_at(between.url).probe().endswith("serves smollm2 by llamacpp, 1024 tokens")
     between.listing = proxy.says({"error": {"message": "Loading model"}}, 503)
     assert "does not say what it serves: HTTP 503 Loading model" in str(
         probed(model_at(between.url))
