@@ -148,7 +148,7 @@ def _write_episodes(
         raise UserError(f"{run.path}: {error}; such a run cannot be sent", exit_code=1) from None
     if check.refused:
         raise UserError(
-            f"{run.path}: {check.problems[0]}; an entry is a record as `evaluate` left it",
+            f"{run.path}: {check.problems[0]}; `verify` would refuse it",
             exit_code=1,
         )
     return written

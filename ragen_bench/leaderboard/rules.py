@@ -50,6 +50,8 @@ def _other_settings(config: Record, suite: Suite) -> str | None:
     split, samples = config["split"], config["samples"]
     if split not in SPLITS:
         return f"the run is of the {split} split; evaluate with --split {' or '.join(SPLITS)}"
+    if split != "sealed" and "sealed_key_hash" in config:
+        return f"the run is of the {split} split and names a sealed key; evaluate again"
     if samples < suite.samples:
         return (
             f"the run has samples: {samples}, and the suite demands {suite.samples}; "

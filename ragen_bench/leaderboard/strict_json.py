@@ -38,17 +38,19 @@ def parse(data: bytes) -> Any:
 
 def _check_depth(value: Any) -> None:
     level = [value]
-    for _ in range(DEPTH + 1):
-        level = [inside for each in level for inside in _inside(each)]
+    for _ in range(DEPTH):
+        level = [inside for each in level for inside in _nested(each)]
         if not level:
             return
     raise BadJsonError("has objects and lists too deep inside each other")
 
 
-def _inside(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []
+def _nested(value: Any) -> list[Any]:
+    """Return the objects and lists that stand directly in a value."""
+    inside = value.values() if isinstance(value, dict) else value
+    if not isinstance(value, dict | list):
+        return []
+    return [each for each in inside if isinstance(each, dict | list)]
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -65,8 +67,9 @@ def _constant(name: str) -> NoReturn:
 
 
 def _whole(digits: str) -> int:
-    if len(digits) > DIGITS:
-        raise BadJsonError(f"holds a whole number of {len(digits)} digits")
+    count = len(digits.removeprefix("-"))
+    if count > DIGITS:
+        raise BadJsonError(f"holds a whole number of {count} digits")
     return int(digits)
 
 

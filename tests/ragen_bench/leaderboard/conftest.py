@@ -14,7 +14,7 @@ def small_suites():
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(SUITES, "tiny", Suite(3, "for the tests", games, max_tokens=40))
         patch.setitem(SUITES, "bandit", Suite(1, "for the tests", {"ragen/Bandit-v0": 3}))
-        patch.setitem(SUITES, "twice", Suite(1, "for the tests", {"ragen/Bandit-v0": 2}, 9, 2))
+        patch.setitem(SUITES, "twice", Suite(1, "for the tests", {"ragen/Bandit-v0": 2}, 40, 2))
         yield
 
 

@@ -1,6 +1,5 @@
 """Entries for the tests, and what a cheat does to them."""
 
-import copy
 import gzip
 import hashlib
 import json
@@ -90,16 +89,21 @@ def write_lines(path, lines, rehash=True):
 
 
 def edit_records(path, edit, rehash=True):
-    """Let a function change the list of records in place, or return another."""
+    """Let a function change the list of records in place."""
     found = records(path)
-    edited = edit(found)
-    write_lines(path, map(line_of, found if edited is None else edited), rehash)
+    edit(found)
+    write_records(path, found, rehash)
+
+
+def write_records(path, found, rehash=True):
+    write_lines(path, map(line_of, found), rehash)
 
 
 def edit_entry(path, edit):
+    """Let a function change the content of entry.json in place."""
     found = entry_json(path)
-    edited = edit(copy.deepcopy(found))
-    write_entry(path, found if edited is None else edited)
+    edit(found)
+    write_entry(path, found)
 
 
 def problems_of(path):
