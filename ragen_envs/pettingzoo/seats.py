@@ -48,7 +48,9 @@ def names_of(agents: int | Sequence[str]) -> list[str]:
 
 def without_test_option(options: dict[str, Any] | None) -> dict[str, Any] | None:
     """Return the reset options less the one that PettingZoo's own tests send."""
-    return options and {key: value for key, value in options.items() if key != _SENT_BY_TESTS}
+    if not isinstance(options, Mapping):
+        return options  # which the game refuses, unless it is None
+    return {key: value for key, value in options.items() if key != _SENT_BY_TESTS}
 
 
 class Seats:

@@ -499,7 +499,33 @@ def test_closing_twice_is_fine():
     env.close()
 
 
-@pytest.mark.parametrize("seed", [True, False])
-def test_a_bool_is_no_seed(seed):
-    with pytest.raises(ValueError, match="a seed is an int"):
-        count().reset(seed=seed)
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"seed": True}, ValueError, "a seed is an int of at least 0, got True"),
+        ({"seed": False}, ValueError, "a seed is an int of at least 0, got False"),
+        ({"seed": -1}, gymnasium.error.Error, "a seed is an int of at least 0, got -1"),
+        ({"seed": 1.0}, gymnasium.error.Error, "a seed is an int of at least 0, got 1.0"),
+        ({"seed": "3"}, gymnasium.error.Error, "a seed is an int of at least 0, got '3'"),
+        ({"seed": 3, "options": {"rollout": -1}}, ValueError, "int of at least 0, got -1"),
+        ({"seed": 3, "options": {"rollout": True}}, ValueError, "int of at least 0, got True"),
+        ({"seed": 3, "options": "rollout"}, TypeError, "are a dictionary, got 'rollout'"),
+        ({"seed": 3, "options": []}, TypeError, r"are a dictionary, got \[\]"),
+    ],
+)
+def test_a_refused_reset_changes_nothing(arguments, error, message):
+    env, twin = count(), count()
+    env.reset(seed=1)
+    twin.reset(seed=1)
+    with pytest.raises(error, match=message):
+        env.reset(**arguments)
+    assert env.step("Up") == twin.step("Up")
+    assert env.reset() == twin.reset()
+
+
+def test_numpys_ints_will_do():
+    for number in (np.int64(5), np.uint8(5)):
+        given = count().reset(seed=number, options={"rollout": number})
+        assert given == count().reset(seed=5, options={"rollout": 5})
+        assert type(given[1]["index"]) is int
+    assert count().reset(seed=5, options={}) == count().reset(seed=5)
