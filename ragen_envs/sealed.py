@@ -127,7 +127,7 @@ def _key_of_environment() -> str:
     if key := os.environ.get(KEY_VARIABLE):
         return _checked(key, f"the variable {KEY_VARIABLE}")
     if path := os.environ.get(KEY_FILE_VARIABLE):
-        where = os.path.abspath(path)
+        where = str(Path(path).absolute())
         if where not in _files:
             _files[where] = read_key_file(path)
         return _files[where]

@@ -123,6 +123,15 @@ class DuelEnv(Seats, ParallelEnv[str, Observation, str]):  # type: ignore[misc]
             {agent: self._infos[agent].copy() for agent in agents},
         )
 
+    def check_answer(self, agent: str, answer: object) -> None:
+        """Refuse an answer that `step` would refuse; that of an agent that waits may be anything.
+
+        Raises:
+            TypeError: if the answer of an agent that plays is not a str.
+        """
+        if agent not in self._ends:
+            self._answers({agent: answer}, [agent])
+
     def render(self) -> str | None:
         """Return the state of every copy as text in mode "ansi", else None.
 
