@@ -104,7 +104,7 @@ class DuelEnv(Seats, ParallelEnv[str, Observation, str]):  # type: ignore[misc]
         Raises:
             ResetNeeded: before the first `reset` and after the end of an episode.
             ValueError: if an agent's answer is missing, or an agent is unknown.
-            TypeError: if an answer is not a str.
+            TypeError: if the answers are no dict, or an answer is not a str.
         """
         playing = [agent for agent in self.agents if agent not in self._ends]
         answers = self._answers(actions, playing)

@@ -106,6 +106,11 @@ class Seats:
         All is checked before anything is run, so that an error leaves the game as it was.
         """
         self._need_agents()
+        if not isinstance(actions, Mapping):
+            raise TypeError(
+                f"step takes a dict, from each of {self.agents} to its answer, "
+                f"got a {type(actions).__name__}"
+            )
         if missing := [agent for agent in awaited if agent not in actions]:
             raise ValueError(f"no answer of {missing}: each of {self.agents} has to answer")
         if strangers := [agent for agent in actions if agent not in self.agents]:

@@ -171,3 +171,15 @@ def test_a_refused_step_leaves_the_game_as_it_was(mode):
             env.step(actions)
     answers = {"agent_0": "", "agent_1": "<answer>"}
     assert env.step(answers) == twin.step(answers)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("answers", ["Up", ["Up", "Up"], None])
+def test_parallel_answers_are_a_dict(mode, answers):
+    env = parallel_env("ragen/Sokoban-v0", 2, mode)
+    env.reset(seed=0)
+    with pytest.raises(
+        TypeError, match=r"step takes a dict, from each of \['agent_0', 'agent_1'\]"
+    ):
+        env.step(answers)
+    env.step({"agent_0": "", "agent_1": ""})
