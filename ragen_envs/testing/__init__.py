@@ -6,7 +6,7 @@ The whole of it in two lines::
     check_text_env("my_pkg:my/Env-v0", max_turns=5)
 
 Actions and observations are str; one `step` is one turn. Nothing here knows this suite's games.
-The strategies and the state machine need Hypothesis: pip install 'ragen-bench[testing]'.
+The strategies and the state machine need Hypothesis, which the extra `testing` brings.
 """
 
 from __future__ import annotations

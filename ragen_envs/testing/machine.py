@@ -7,16 +7,21 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any, ClassVar
 
+from ragen_envs import extras
+
 try:
     from hypothesis import strategies as st
     from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 except ImportError:
-    raise ImportError(
-        "ragen_envs.testing.machine needs hypothesis: pip install 'ragen-bench[testing]'"
-    ) from None
+    raise extras.missing("ragen_envs.testing.machine", "hypothesis", "testing") from None
 
 from ragen_envs.testing.checks.api import require_in_space
-from ragen_envs.testing.checks.episode import refuse, require_flags, require_reward
+from ragen_envs.testing.checks.episode import (
+    ended_by_limit_alone,
+    refuse,
+    require_flags,
+    require_reward,
+)
 from ragen_envs.testing.checks.robustness import survive
 from ragen_envs.testing.failure import fail
 from ragen_envs.testing.freeze import Parts, first_difference

@@ -138,7 +138,8 @@ def test_the_kit_knows_no_game_and_needs_no_hypothesis():
 def test_without_hypothesis_one_line_names_the_extra(name):
     code = f"import sys; sys.modules['hypothesis'] = None\nfrom ragen_envs.testing import {name}"
     last = python(code).stderr.splitlines()[-1]
-    assert "needs hypothesis: pip install 'ragen-bench[testing]'" in last
+    assert "needs hypothesis: pip install 'ragen-bench[testing]' (in a checkout: " in last
+    assert last.endswith("pip install '.[testing]')")
 
 
 TESTS = """
