@@ -61,7 +61,7 @@ class EnvironmentRaised(Exception):  # noqa: N818
         error: what it raised.
     """
 
-    def __init__(self, what: str, error: Exception) -> None:
+    def __init__(self, what: str, error: Exception | SystemExit) -> None:
         super().__init__(f"{what} raised {described(error)}")
         self.what = what
         self.error = error
@@ -105,7 +105,7 @@ def lacks(option: str, why: str) -> NoReturn:
     raise CheckSkipped(f"needs the option {option!r}: {why}")
 
 
-def described(error: Exception) -> str:
+def described(error: Exception | SystemExit) -> str:
     """Return an error's type, first line, and the line of code, outside the kit, that raised it."""
     frames = traceback.extract_tb(error.__traceback__)
     outside = [frame for frame in frames if _KIT not in Path(frame.filename).parents]
@@ -141,7 +141,7 @@ def check(function: Callable[[Subject], None]) -> Callable[[Subject], None]:
             raise
         except EnvironmentRaised as raised:
             raise failure(str(raised), *_UNEXPECTED) from raised.error
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise failure(described(error), *_UNEXPECTED) from error
 
     return reported

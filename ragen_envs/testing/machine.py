@@ -95,7 +95,8 @@ class TextEnvMachine(RuleBasedStateMachine):
     @rule(text=hostile_text(max_size=100))
     def step_after_the_end(self, text: str) -> None:
         """A step after the end is refused, with an error that speaks of reset."""
-        refuse(self.player, text, f"seed {self.player.seed}: after the end")
+        if not ended_by_limit_alone(self.subject, self.player.trajectory):
+            refuse(self.player, text, f"seed {self.player.seed}: after the end")
 
     @invariant()
     def observation_in_space(self) -> None:

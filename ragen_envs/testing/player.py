@@ -177,7 +177,7 @@ class Player:
         """Return what a function returns under the environment's own global generators.
 
         Raises:
-            EnvironmentRaised: if the function raises an Exception.
+            EnvironmentRaised: if the function raises an Exception, or ends the process.
         """
         if not self._isolated:
             return _called(what, function)
@@ -205,7 +205,7 @@ def _called(what: str, function: Callable[[], T]) -> T:
         return function()
     except (CheckFailed, CheckSkipped):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise EnvironmentRaised(what, error) from error
 
 

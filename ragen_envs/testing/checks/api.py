@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Callable
 from random import Random
+from typing import Any
 
 import gymnasium
+import numpy as np
 from gymnasium.utils.env_checker import check_env
 
 from ragen_envs.testing.failure import (
@@ -119,13 +122,15 @@ def check_close_twice(subject: Subject) -> None:
 def check_gymnasium_checker(subject: Subject) -> None:
     """Gymnasium's own `check_env` passes, and has nothing to warn of."""
     with borrowed(seeded(0)), warnings.catch_warnings():
+        # Gymnasium warns of an id that is out of date, which says nothing of the environment.
+        env = _without_gymnasiums_wrappers(make(subject.make_env))
         warnings.simplefilter("error")
         # An adapter that is a wrapper is the environment under test.
         warnings.filterwarnings("ignore", ".*is different from the unwrapped version")
-        env = _without_gymnasiums_wrappers(make(subject.make_env))
+        env.step = _with_plain_flags(env.step)  # type: ignore[method-assign, assignment]
         try:
             check_env(env, skip_render_check=True, skip_close_check=True)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             text = _ESCAPES.sub("", str(error))
             raise failure(
                 f"gymnasium.utils.env_checker.check_env: {text or described(error)}",
@@ -135,6 +140,18 @@ def check_gymnasium_checker(subject: Subject) -> None:
             ) from error
         finally:
             env.close()
+
+
+def _with_plain_flags(step: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a step whose flags are Python's bools: the checker asks for `truncated is False`."""
+
+    def stepped(action: Any) -> Any:
+        result = step(action)
+        if not isinstance(result, tuple):
+            return result
+        return tuple(bool(each) if isinstance(each, np.bool_) else each for each in result)
+
+    return stepped
 
 
 def _without_gymnasiums_wrappers(env: AnyEnv) -> AnyEnv:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ragen_envs.testing.failure import EnvironmentRaised, check, fail, lacks
-from ragen_envs.testing.play import finish
+from ragen_envs.testing.play import LONGEST, finish, turns_of
 from ragen_envs.testing.player import Player
 from ragen_envs.testing.subject import Subject
 
@@ -94,6 +94,8 @@ def _played(subject: Subject, seed: int, options: dict[str, Any] | None) -> tupl
             )
         except EnvironmentRaised as raised:
             _missed(f"seed {seed}, turn {player.turn + 1}: {raised}", "")
+        if not player.ended and turns_of(subject, player.env) is None:
+            lacks("max_turns", f"the oracle's episode of seed {seed} goes on after {LONGEST} turns")
         return subject.score_of(episode), ceiling
 
 
