@@ -30,6 +30,9 @@ class SokobanVariant:
         vocabulary: how they read.
         coordinates: whether the places are told below the grid.
         budget: turns and actions of an episode.
+
+    Raises:
+        ValueError: if the longest level does not fit into the budget.
     """
 
     name: str
@@ -37,6 +40,9 @@ class SokobanVariant:
     vocabulary: Vocabulary = CLASSIC
     coordinates: bool = False
     budget: Budget = Budget()
+
+    def __post_init__(self) -> None:
+        self.budget.must_allow(self.name, self.generator.max_length)
 
 
 VARIANTS = {

@@ -5,6 +5,7 @@ success and Lose ends it without; each action is worth a point of its own.
 """
 
 import copy
+import dataclasses
 import gc
 import pickle
 import tracemalloc
@@ -19,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_envs.budget import Budget
+from ragen_envs.instances import SHIPPED_SPLITS
 from ragen_envs.protocol import RESPONSE_FORMATS, ActionReader, format_answer
 from ragen_envs.sokoban.env import SokobanEnv
 from ragen_envs.text_env import TextEnv
@@ -387,9 +389,21 @@ def test_without_a_seed_the_next_instance_comes_from_np_random():
 
 
 def test_held_out_instances_of_a_variant_of_your_own_are_refused_plainly():
-    env = CountEnv(CountVariant("Mine-v0"), split="val")
-    with pytest.raises(ValueError, match=r"ships no held-out instances in 'Mine-v0-val\.txt'"):
-        env.reset(seed=0)
+    for split in SHIPPED_SPLITS:
+        env = CountEnv(CountVariant("Mine-v0"), split=split)
+        message = f"the split '{split}' is of the suite's own variants; 'Mine-v0' of your own has"
+        with pytest.raises(ValueError, match=message):
+            env.reset(seed=0)
+
+
+def test_a_variant_that_keeps_a_name_and_changes_the_rest_is_one_of_your_own():
+    shipped = SokobanEnv.variants["Sokoban-v0"]
+    tight = dataclasses.replace(shipped, budget=Budget(max_turns=2))
+    with pytest.raises(ValueError, match="'Sokoban-v0' of your own has the splits 'train' and"):
+        SokobanEnv(tight, split="test").reset(seed=0)
+    assert SokobanEnv(tight).reset(seed=0)[1]["optimal_length"] <= 10
+    twin = SokobanEnv(dataclasses.replace(shipped), split="test")
+    assert twin.reset(seed=3) == SokobanEnv("Sokoban-v0", split="test").reset(seed=3)
 
 
 @pytest.mark.parametrize("split", ["val", "test"])
