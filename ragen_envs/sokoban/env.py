@@ -77,8 +77,11 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
 
     env = gymnasium.make("ragen/Sokoban-v0", split="test")
     observation, info = env.reset(seed=0)
-    answer = "<think>The box is below me.</think><answer>Down || Down</answer>"
-    observation, reward, terminated, truncated, info = env.step(answer)
+    think = "<think>The box has to come down, then left.</think>"
+    for moves in ("Up || Up || Right || Right || Down", "Right || Down || Left"):
+        answer = f"{think}<answer>{moves}</answer>"
+        observation, reward, terminated, truncated, info = env.step(answer)
+    assert info["success"]
     ```
     """  # noqa: E501 (a Markdown table has one row a line)
 
