@@ -62,7 +62,8 @@ def _kept(value: Any) -> tuple[Any, ...]:
         return (getattr(value, "__dict__", None),)
     if isinstance(made, str):
         return (made,)
-    _, arguments, state, items, pairs, *_ = (*made, None, None, None)
+    filled: tuple[Any, ...] = (*made, None, None, None)
+    _, arguments, state, items, pairs = filled[:5]
     return (arguments, state, list(items or ()), dict(pairs or ()))
 
 
