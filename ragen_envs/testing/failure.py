@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import traceback
 import unittest
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
-
-from ragen_envs.testing.global_random import stage
-
-if TYPE_CHECKING:
-    from ragen_envs.testing.subject import Subject
+from typing import Literal, NamedTuple, NoReturn
 
 Status = Literal["passed", "failed", "skipped"]
 _KIT = Path(__file__).parent
-_UNEXPECTED = (
-    "that line does not expect the state it was called in here.",
-    "make the call in a console, with the seed and answer shown, and follow it.",
-)
 
 
 class Outcome(NamedTuple):
@@ -126,22 +116,3 @@ def quoted(text: str, limit: int = 60) -> str:
     """Return the repr of a text, shortened before it is escaped."""
     rest = len(text) - limit
     return repr(text) if rest <= 0 else f"{text[:limit]!r}... (+{rest:,} characters)"
-
-
-def check(function: Callable[[Subject], None]) -> Callable[[Subject], None]:
-    """Decorate a check so that an unexpected error fails it in the form of any other failure."""
-
-    @wraps(function)
-    def reported(subject: Subject) -> None:
-        __tracebackhide__ = True  # keeps the kit's own frames out of pytest's output
-        try:
-            with stage():
-                function(subject)
-        except (CheckFailed, CheckSkipped):
-            raise
-        except EnvironmentRaised as raised:
-            raise failure(str(raised), *_UNEXPECTED) from raised.error
-        except (Exception, SystemExit) as error:
-            raise failure(described(error), *_UNEXPECTED) from error
-
-    return reported

@@ -25,6 +25,7 @@ from ragen_envs.testing.checks.episode import (
 from ragen_envs.testing.checks.robustness import survive
 from ragen_envs.testing.failure import fail
 from ragen_envs.testing.freeze import Parts, first_difference
+from ragen_envs.testing.ids import require_ids
 from ragen_envs.testing.play import replay
 from ragen_envs.testing.player import Player
 from ragen_envs.testing.strategies import hostile_text, seeds
@@ -135,7 +136,9 @@ def text_env_machine(env: Factory | Subject, **options: Any) -> type[TextEnvMach
         **options: the attributes of `Subject`.
 
     Raises:
-        TypeError: for an option that is not known.
-        ValueError: for an option out of its range.
+        TypeError: for an option that is not known, or of another type than it takes.
+        ValueError: for an option out of its range, or an id that leads nowhere.
     """
-    return type("TextEnvMachine", (TextEnvMachine,), {"subject": subject_of(env, **options)})
+    subject = subject_of(env, **options)
+    require_ids(subject)
+    return type("TextEnvMachine", (TextEnvMachine,), {"subject": subject})

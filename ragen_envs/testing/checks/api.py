@@ -12,9 +12,9 @@ import gymnasium
 import numpy as np
 from gymnasium.utils.env_checker import check_env
 
+from ragen_envs.testing.checking import check
 from ragen_envs.testing.failure import (
     EnvironmentRaised,
-    check,
     described,
     fail,
     failure,
@@ -23,7 +23,7 @@ from ragen_envs.testing.failure import (
 )
 from ragen_envs.testing.global_random import borrowed, seeded
 from ragen_envs.testing.hostile import HOSTILE
-from ragen_envs.testing.play import finish, record
+from ragen_envs.testing.play import finish, oracles, record
 from ragen_envs.testing.player import Player, Step
 from ragen_envs.testing.subject import AnyEnv, Subject, make, sampled
 
@@ -32,9 +32,13 @@ _ESCAPES = re.compile(r"\x1b\[\d*m")
 
 @check
 def check_reset_and_step(subject: Subject) -> None:
-    """Make, reset, play to the end and close, with values of the right kinds throughout."""
+    """Make, reset, play to the end and close, with values of the right kinds throughout.
+
+    The oracle plays too, if there is one.
+    """
     for seed in subject.seeds:
-        record(subject, seed)
+        for choose in (None, *oracles(subject)):
+            record(subject, seed, choose=choose)
 
 
 @check
@@ -77,7 +81,7 @@ def require_in_space(player: Player, step: Step, after: str) -> None:
 
 @check
 def check_action_space(subject: Subject) -> None:
-    """Samples of `action_space` are str that `step` takes, and well-formed answers lie in it."""
+    """Samples of `action_space` are str, and well-formed answers lie in it."""
     with Player(subject.make_env) as player:
         for seed in subject.seeds:
             player.reset(seed)
@@ -90,7 +94,6 @@ def check_action_space(subject: Subject) -> None:
             elif well_formed not in player.env.action_space:
                 seen += f"action_space does not contain the answer {quoted(well_formed)}"
             else:
-                player.step(sample)
                 continue
             fail(
                 seen,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from numbers import Real
 from random import Random
 
@@ -11,8 +11,9 @@ import gymnasium
 import numpy as np
 from gymnasium.wrappers import TimeLimit
 
-from ragen_envs.testing.failure import CheckSkipped, EnvironmentRaised, check, fail, lacks, quoted
-from ragen_envs.testing.play import LONGEST, finish, record, replay, turns_of
+from ragen_envs.testing.checking import check
+from ragen_envs.testing.failure import CheckSkipped, EnvironmentRaised, fail, lacks, quoted
+from ragen_envs.testing.play import LONGEST, finish, oracles, record, replay, turns_of
 from ragen_envs.testing.player import Player, Step, Trajectory
 from ragen_envs.testing.subject import AnyEnv, Subject, make
 from ragen_envs.testing.survivor import outlast
@@ -23,11 +24,8 @@ _ACCIDENTS = (AttributeError, TypeError, NameError, LookupError, SystemExit)
 
 def _episodes(subject: Subject) -> Iterator[Trajectory]:
     """Play well-formed answers, the oracle's if there is one, and nonsense."""
-    choices: list[Callable[[Player], str] | None] = [None]
-    if oracle := subject.oracle:
-        choices.append(lambda player: player.call("the oracle", lambda: oracle(player.env)))
     for seed in subject.seeds:
-        for choose in choices:
+        for choose in (None, *oracles(subject)):
             yield record(subject, seed, choose=choose)
     for text in ("", "?"):
         try:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragen_envs.testing.failure import blaming, check, fail
+from ragen_envs.testing.checking import check
+from ragen_envs.testing.failure import blaming, fail
 from ragen_envs.testing.freeze import first_difference, freeze
 from ragen_envs.testing.global_random import borrowed, seeded
 from ragen_envs.testing.play import finish, record, replay

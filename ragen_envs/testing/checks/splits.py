@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from ragen_envs.testing.failure import check, fail, lacks, shortened
+from ragen_envs.testing.checking import check
+from ragen_envs.testing.failure import fail, lacks, shortened
 from ragen_envs.testing.freeze import first_difference, without_info
 from ragen_envs.testing.play import instance_of, record, replay
 from ragen_envs.testing.player import Player

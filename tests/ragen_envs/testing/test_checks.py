@@ -83,10 +83,16 @@ class OneLevelOneNoise(HasOneLevel):
         return Random(0)
 
 
+class OneLevelAndItsSeed(OneLevelOneNoise):
+    def info(self):
+        return {**super().info(), "seed": self.np_random_seed}
+
+
 def test_seeds_matter_where_only_play_shows_it():
     check_seeds_matter(subject_of(Hides, canonical="instance"))
-    with pytest.raises(CheckFailed, match="all give the same instance"):
-        check_seeds_matter(subject_of(OneLevelOneNoise, canonical="instance"))
+    for cls in (OneLevelOneNoise, OneLevelAndItsSeed):
+        with pytest.raises(CheckFailed, match="all give the same episode for the same answers"):
+            check_seeds_matter(subject_of(cls, canonical="instance"))
 
 
 @pytest.mark.parametrize(
