@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
+from gymnasium.error import Error
 from numpy.typing import NDArray
 
 T = TypeVar("T")
@@ -22,21 +23,35 @@ def one_of(what: str, value: T, choices: Sequence[T]) -> T:
     return value
 
 
-def rollout_of(options: dict[str, Any] | None) -> int | None:
+def seed_of(seed: Any) -> int | None:
+    """Return the seed that `reset` was given as an int, or None if it was given none.
+
+    Raises:
+        ValueError: for a bool.
+        gymnasium.error.Error: for anything else that is no int of at least 0.
+    """
+    if seed is None:
+        return None
+    if isinstance(seed, bool):
+        raise ValueError(f"a seed is an int of at least 0, got {seed}")
+    if not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise Error(f"a seed is an int of at least 0, got {seed!r}")
+    return int(seed)
+
+
+def rollout_of(options: Any) -> int | None:
     """Return the rollout that `reset` was asked for, or None if it was asked for none.
 
     Raises:
         ValueError: for another option, or if the rollout is no int of at least 0.
+        TypeError: for options that are no dictionary.
     """
-    if not options:
+    if options is None:
         return None
-    unknown = sorted((option for option in options if option != "rollout"), key=repr)
+    unknown = sorted((option for option in _dict(options) if option != "rollout"), key=repr)
     if unknown:
         raise ValueError(f"unknown reset options {unknown}; the only one is 'rollout'")
-    rollout = options["rollout"]
-    if isinstance(rollout, bool) or not isinstance(rollout, int) or rollout < 0:
-        raise ValueError(f"the option 'rollout' is an int of at least 0, got {rollout!r}")
-    return rollout
+    return _rollout(options["rollout"]) if options else None
 
 
 def vector_seeds(seed: Any, num_envs: int) -> list[int | None]:
@@ -48,35 +63,33 @@ def vector_seeds(seed: Any, num_envs: int) -> list[int | None]:
 
     Raises:
         ValueError: for a bool, too few or many seeds, or one that `info["index"]` cannot hold.
+        gymnasium.error.Error: for anything else that is no int of at least 0.
     """
-    if isinstance(seed, bool):
-        raise ValueError(f"a seed is an int of at least 0, got {seed}")
-    if seed is None:
-        return [None] * num_envs
-    if isinstance(seed, int | np.integer):
-        seeds: list[int | None] = [int(seed) + i for i in range(num_envs)]
+    several = _members(seed)
+    if several is not None:
+        seeds = [seed_of(each) for each in several]
     else:
-        seeds = _as_list(seed)
+        first = seed_of(seed)
+        seeds = [None if first is None else first + i for i in range(num_envs)]
     if len(seeds) != num_envs:
         raise ValueError(f"{num_envs} environments need as many seeds, got {len(seeds)}")
-    if any(isinstance(each, int) and each >= 1 << 63 for each in seeds):
+    if any(each is not None and each >= 1 << 63 for each in seeds):
         raise ValueError("a vector environment's seeds are below 2**63, as infos hold them")
     return seeds
 
 
-def vector_options(
-    options: dict[str, Any] | None, num_envs: int
-) -> tuple[NDArray[np.bool_], list[dict[str, Any] | None]]:
-    """Return which of several environments are reset, and the options of each.
+def vector_options(options: Any, num_envs: int) -> tuple[NDArray[np.bool_], list[int | None]]:
+    """Return which of several environments are reset, and the rollout of each.
 
     Raises:
-        ValueError: for an unknown option, or too few or many rollouts or entries of the mask.
-        TypeError: for a mask that is no array of bool.
+        ValueError: for an unknown option, too few or many rollouts or entries of the mask, or a
+            rollout that is no int of at least 0.
+        TypeError: for options that are no dictionary, or a mask that is no array of bool.
     """
     mask = np.ones(num_envs, dtype=np.bool_)
-    if not options:
+    if options is None:
         return mask, [None] * num_envs
-    unknown = sorted(options.keys() - {"reset_mask", "rollout"}, key=repr)
+    unknown = sorted(_dict(options).keys() - {"reset_mask", "rollout"}, key=repr)
     if unknown:
         raise ValueError(f"unknown reset options {unknown}; there are 'reset_mask' and 'rollout'")
     mask = options.get("reset_mask", mask)
@@ -88,15 +101,28 @@ def vector_options(
         )
     if "rollout" not in options:
         return mask, [None] * num_envs
-    rollouts = _as_list(options["rollout"], num_envs)
+    several = _members(options["rollout"])
+    rollouts = [options["rollout"]] * num_envs if several is None else several
     if len(rollouts) != num_envs:
         raise ValueError(f"{num_envs} environments need as many rollouts, got {len(rollouts)}")
-    return mask, [{"rollout": rollout} for rollout in rollouts]
+    return mask, [_rollout(each) for each in rollouts]
 
 
-def _as_list(values: Any, count: int = 1) -> list[Any]:
-    """Return the members of a sequence or array; anything else so many times."""
-    if isinstance(values, np.ndarray):
+def _rollout(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
+        raise ValueError(f"the option 'rollout' is an int of at least 0, got {value!r}")
+    return int(value)
+
+
+def _dict(options: Any) -> Mapping[Any, Any]:
+    if not isinstance(options, Mapping):
+        raise TypeError(f"the options of reset are a dictionary, got {options!r}")
+    return options
+
+
+def _members(values: Any) -> list[Any] | None:
+    """Return the members of a sequence or array, None of anything else."""
+    if isinstance(values, np.ndarray) and values.ndim:
         return list(values.tolist())
     several = isinstance(values, Sequence) and not isinstance(values, str)
-    return list(values) if several else [values] * count
+    return list(values) if several else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True)
@@ -16,10 +16,40 @@ class Budget:
         max_actions_per_turn: actions of one answer that are run; further ones are dropped.
         max_actions: actions in an episode.
         penalty: subtracted once for a turn whose form is broken or that names no or an unknown
-            action; in hundredths, as all points are.
+            action; in hundredths, as all points are: 10 is a reward of -0.1.
+
+    Raises:
+        ValueError: if a number is no int, or below 1 (the penalty: below 0).
     """
 
     max_turns: int = 5
     max_actions_per_turn: int = 5
     max_actions: int = 10
     penalty: int = 10
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            least = 0 if field.name == "penalty" else 1
+            number = getattr(self, field.name)
+            if isinstance(number, bool) or not isinstance(number, int) or number < least:
+                unit = ", in hundredths of reward" if field.name == "penalty" else ""
+                raise ValueError(
+                    f"{field.name} is an int of at least {least}{unit}, got {number!r}"
+                )
+
+    def must_allow(self, name: str, moves: int) -> None:
+        """Refuse a variant whose longest instance cannot be won within the budget.
+
+        Args:
+            name: the variant.
+            moves: actions in the longest of the shortest ways to win.
+
+        Raises:
+            ValueError: if they do not fit in.
+        """
+        most = min(self.max_actions, self.max_turns * self.max_actions_per_turn)
+        if moves > most:
+            raise ValueError(
+                f"{name}: instances take up to {moves} actions, and the budget has {most}; "
+                f"give the variant generator=Generator(max_length={most}) or less"
+            )

@@ -123,16 +123,34 @@ class Game(Generic[V, I]):
         return Stream(*labels)
 
     def instance_of(self, seed: int) -> I:
-        """Return the instance of a seed; the environment's own state stays as it is."""
+        """Return the instance of a seed; the environment's own state stays as it is.
+
+        Raises:
+            ValueError: if the split is "val" or "test" and the variant is one of your own.
+        """
         name = self.variant.name
         if self.split == "train":
             return draw(self.candidates, Stream("instance", name, "train", seed), "train")
         held_out = (
             sealed_instances(self.candidates, name, self.variant, self.sealed_key_hash)
             if self.sealed_key_hash
-            else self.shipped(name, self.split)
+            else self._shipped()
         )
         return held_out[seed % HELD_OUT_SIZE]
+
+    def _shipped(self) -> tuple[I, ...]:
+        """Return the held-out instances, which are for the suite's own variants alone.
+
+        Those of a variant that keeps a name and changes the rest may not fit into its budget.
+        """
+        name = self.variant.name
+        suites = self.variants.get(name)
+        if self.variant is not suites and self.variant != suites:
+            raise ValueError(
+                f"the split {self.split!r} is of the suite's own variants; {name!r} of your own "
+                "has the splits 'train' and 'sealed'"
+            )
+        return self.shipped(name, self.split)
 
     @classmethod
     @cache
@@ -140,7 +158,7 @@ class Game(Generic[V, I]):
         """Return the held-out instances of a variant, in the order of their seeds.
 
         Raises:
-            ValueError: if the package ships none, as for a variant of your own.
+            ValueError: if the package ships none.
         """
         path = cls.held_out_files.format(name=name, split=split)
         return load(cls.__module__.rpartition(".")[0], path, cls.read_instance)

@@ -26,6 +26,7 @@ KEY_DIGITS = 64
 
 _HASHED_AS = b"ragen sealed key 1\0"
 _WELL_FORMED = re.compile(rf"[0-9a-f]{{{KEY_DIGITS}}}").fullmatch
+_files: dict[str, str] = {}
 _keys: dict[str, str] = {}
 _sets: dict[tuple[Hashable, str], tuple[Any, ...]] = {}
 
@@ -69,6 +70,9 @@ def read_key_file(path: str | os.PathLike[str]) -> str:
 
 def open_key() -> str:
     """Read the key from the process's environment, keep it in memory, and return its hash.
+
+    A file is read once: if it changes while the process runs, all that is made later still has
+    the instances of the key that was there first, and no run mixes those of two keys.
 
     Raises:
         SealedKeyError: if there is none.
@@ -123,7 +127,10 @@ def _key_of_environment() -> str:
     if key := os.environ.get(KEY_VARIABLE):
         return _checked(key, f"the variable {KEY_VARIABLE}")
     if path := os.environ.get(KEY_FILE_VARIABLE):
-        return read_key_file(path)
+        where = str(Path(path).absolute())
+        if where not in _files:
+            _files[where] = read_key_file(path)
+        return _files[where]
     raise SealedKeyError(
         f"the sealed split needs the host's key: name its file in {KEY_FILE_VARIABLE} "
         f"(or put the key itself into {KEY_VARIABLE}); `ragen-bench sealed new FILE` makes one"

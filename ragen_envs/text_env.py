@@ -14,7 +14,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.seeding import np_random
 
-from ragen_envs.arguments import one_of, rollout_of
+from ragen_envs.arguments import one_of, rollout_of, seed_of
 from ragen_envs.budget import Budget
 from ragen_envs.feedback import LINES
 from ragen_envs.game import Game, I, V
@@ -108,23 +108,27 @@ class TextEnv(Game[V, I], gymnasium.Env[str, str]):
             The first observation (rules, answer format, state) and `info`.
 
         Raises:
-            ValueError: for a seed that is a bool, or an option that is not known.
+            ValueError: for a seed that is a bool, an option that is not known, or a rollout that
+                is no int of at least 0.
+            TypeError: for options that are no dictionary.
             gymnasium.error.Error: for another seed that is no int of at least 0.
+            The episode before goes on then as if nothing had been asked.
         """
-        observation = self._start(seed, options)
+        observation = self._start(seed_of(seed), rollout_of(options))
         return observation, self._reset_info.copy()
 
-    def _start(self, seed: int | None, options: dict[str, Any] | None) -> str:
+    def _start(self, seed: int | None, rollout: int | None) -> str:
         """Start an episode as `reset` does, and return the first observation alone."""
-        self._seed(seed)
-        rollout = rollout_of(options)
-        if seed is None:
+        if seed is not None:
+            # The generator follows when it is first asked for: that takes half of a reset.
+            self._generator, self._np_random_seed = None, seed
+        else:
             bound = 1 << 62 if self.split == "train" else HELD_OUT_SIZE
             seed = int(self.np_random.integers(bound))
             if rollout is None:
                 rollout = int(self.np_random.integers(1 << 62))
-        instance = self._instance = self.instance_of(int(seed))
-        self._index = int(seed) if self.split == "train" else int(seed) % HELD_OUT_SIZE
+        instance = self._instance = self.instance_of(seed)
+        self._index = seed if self.split == "train" else seed % HELD_OUT_SIZE
         self._rollout = rollout or 0
         self._turn = 0
         self._actions_left = self.budget.max_actions
@@ -210,17 +214,9 @@ class TextEnv(Game[V, I], gymnasium.Env[str, str]):
             raise ResetNeeded("call reset() before render()")
         return self._state()
 
-    def _seed(self, seed: int | None) -> None:
-        if isinstance(seed, bool):
-            raise ValueError(f"a seed is an int of at least 0, got {seed}")
-        if type(seed) is int and seed >= 0:
-            self._generator, self._np_random_seed = None, seed
-        else:
-            super().reset(seed=seed)  # which knows all that may be wrong with a seed
-
     @property
     def _np_random(self) -> np.random.Generator | None:
-        """Gymnasium's generator, made when it is first asked for: that takes half of a reset."""
+        """Gymnasium's generator, made when it is first asked for."""
         if self._generator is None and self._np_random_seed is not None:
             self._generator, _ = np_random(self._np_random_seed)
         return self._generator

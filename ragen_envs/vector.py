@@ -105,18 +105,22 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         Raises:
             ClosedEnvironmentError: after `close`.
             ResetNeeded: for a mask that leaves out environments that never began.
-            ValueError: for an unknown option, or too few or many seeds, rollouts or entries.
-            TypeError: for a mask that is no array of bool.
+            ValueError: for an unknown option, too few or many seeds, rollouts or entries, or one
+                that is none.
+            gymnasium.error.Error: for a seed that is no int of at least 0, and no bool.
+            TypeError: for options that are no dictionary, or a mask that is no array of bool.
+            No environment has been reset then.
         """
         self._need_open()
         seeds = vector_seeds(seed, self.num_envs)
-        mask, each = vector_options(options, self.num_envs)
+        mask, rollouts = vector_options(options, self.num_envs)
         if not self._observations and not mask.all():
             raise ResetNeeded("the first reset() is of all environments, without a 'reset_mask'")
         observations = list(self._observations) or [""] * self.num_envs
+        self._observations = ()  # if a game fails to start, step asks for a reset of all
         which = np.flatnonzero(mask).tolist()
         for i in which:
-            observations[i] = self._start(i, seeds[i], each[i])
+            observations[i] = self._start(i, seeds[i], rollouts[i])
         self._observations = tuple(observations)
         self._over = self._over & ~mask
         return self._observations, self._infos.of(which)
@@ -186,8 +190,8 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
             "_final_info": over,
         }
 
-    def _start(self, i: int, seed: int | None = None, options: dict[str, Any] | None = None) -> str:
-        observation = self.envs[i]._start(seed, options)
+    def _start(self, i: int, seed: int | None = None, rollout: int | None = None) -> str:
+        observation = self.envs[i]._start(seed, rollout)
         self._infos.begin(i)
         return observation
 

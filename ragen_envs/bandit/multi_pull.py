@@ -46,13 +46,20 @@ class MultiPullVariant:
 
     Attributes:
         name: the id without its namespace; it also names the streams.
-        arms: number of arms, at most five.
+        arms: number of arms, two to five.
         budget: one pull a turn.
+
+    Raises:
+        ValueError: for another number of arms.
     """
 
     name: str
     arms: int = 5
     budget: Budget = Budget(max_turns=20, max_actions_per_turn=1, max_actions=20)
+
+    def __post_init__(self) -> None:
+        if self.arms not in _READERS:
+            raise ValueError(f"arms is 2 to {len(COLOURS)}, got {self.arms!r}")
 
 
 VARIANTS = {"BanditMultiPull-v0": MultiPullVariant("BanditMultiPull-v0")}

@@ -32,6 +32,9 @@ class FrozenLakeVariant:
         vocabulary: how they read.
         coordinates: whether the places are told below the grid.
         budget: turns and actions of an episode.
+
+    Raises:
+        ValueError: if the longest way to a goal does not fit into the budget.
     """
 
     name: str
@@ -40,6 +43,9 @@ class FrozenLakeVariant:
     vocabulary: Vocabulary = CLASSIC
     coordinates: bool = False
     budget: Budget = Budget()
+
+    def __post_init__(self) -> None:
+        self.budget.must_allow(self.name, self.generator.max_length)
 
 
 VARIANTS = {

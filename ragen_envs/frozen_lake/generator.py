@@ -9,6 +9,8 @@ from ragen_envs.frozen_lake.rules import Lake
 from ragen_envs.instances import Stream
 
 _HOLE_ODDS = 5
+_SHORTEST = 2
+"""Steps from start to goal at least."""
 
 
 @dataclass(frozen=True)
@@ -18,10 +20,17 @@ class Generator:
     Args:
         size: rows and columns.
         max_length: steps from start to goal at most, over ice that does not slip.
+
+    Raises:
+        ValueError: if that is shorter than the shortest way may be.
     """
 
     size: int = 4
     max_length: int = 10
+
+    def __post_init__(self) -> None:
+        if self.max_length < _SHORTEST:
+            raise ValueError(f"max_length is at least {_SHORTEST}, got {self.max_length}")
 
     def __call__(self, stream: Stream) -> Iterator[Lake | None]:
         """Yield lakes, each a pure function of the stream, and None where a try gave none."""
@@ -33,4 +42,4 @@ class Generator:
             rows = ["".join(squares[i : i + size]) for i in range(0, size * size, size)]
             lake = Lake("\n".join(rows))
             steps = lake.shortest_path
-            yield lake if steps is not None and 2 <= steps <= self.max_length else None
+            yield lake if steps is not None and _SHORTEST <= steps <= self.max_length else None

@@ -1,19 +1,19 @@
 """The suite's games for several agents, as PettingZoo environments.
 
-Needs the extra `ragen-bench[pettingzoo]`::
+Needs the extra `pettingzoo`::
 
     from ragen_envs.pettingzoo import aec_env, parallel_env
     env = aec_env("ragen/Sokoban-v0", agents=2, split="test")
 """
+
+from ragen_envs import extras
 
 try:
     import pettingzoo as _pettingzoo  # type: ignore[import-untyped]  # noqa: F401
 except ModuleNotFoundError as missing:
     if missing.name != "pettingzoo":
         raise
-    raise ImportError(
-        "ragen_envs.pettingzoo needs pettingzoo: pip install 'ragen-bench[pettingzoo]'"
-    ) from None
+    raise extras.missing("ragen_envs.pettingzoo", "pettingzoo", "pettingzoo") from None
 
 from ragen_envs.pettingzoo.make import MODES, Mode, aec_env, parallel_env
 

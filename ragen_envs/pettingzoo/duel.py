@@ -104,7 +104,7 @@ class DuelEnv(Seats, ParallelEnv[str, Observation, str]):  # type: ignore[misc]
         Raises:
             ResetNeeded: before the first `reset` and after the end of an episode.
             ValueError: if an agent's answer is missing, or an agent is unknown.
-            TypeError: if an answer is not a str.
+            TypeError: if the answers are no dict, or an answer is not a str.
         """
         playing = [agent for agent in self.agents if agent not in self._ends]
         answers = self._answers(actions, playing)
@@ -122,6 +122,15 @@ class DuelEnv(Seats, ParallelEnv[str, Observation, str]):  # type: ignore[misc]
             {agent: ends[agent][1] for agent in agents},
             {agent: self._infos[agent].copy() for agent in agents},
         )
+
+    def check_answer(self, agent: str, answer: object) -> None:
+        """Refuse an answer that `step` would refuse; that of an agent that waits may be anything.
+
+        Raises:
+            TypeError: if the answer of an agent that plays is not a str.
+        """
+        if agent not in self._ends:
+            self._answers({agent: answer}, [agent])
 
     def render(self) -> str | None:
         """Return the state of every copy as text in mode "ansi", else None.

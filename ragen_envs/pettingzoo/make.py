@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
-from pettingzoo.utils.conversions import parallel_to_aec  # type: ignore[import-untyped]
-from pettingzoo.utils.wrappers import OrderEnforcingWrapper  # type: ignore[import-untyped]
 
 from ragen_envs.instances import Split
 from ragen_envs.pettingzoo.duel import DuelEnv
 from ragen_envs.pettingzoo.seats import Observation, names_of
 from ragen_envs.pettingzoo.shared import SharedParallelEnv, SharedTurnsEnv
+from ragen_envs.pettingzoo.turns import DuelTurnsEnv, InOrder
 from ragen_envs.protocol import ResponseFormat
 from ragen_envs.registration import IDS, NAMESPACE, env_class
 from ragen_envs.text_env import TextEnv
@@ -47,9 +46,9 @@ def aec_env(
         TypeError: if `agents` is neither an int nor a sequence of str.
     """
     env, names = _text_env(id, mode, split, response_format, render_mode), names_of(agents)
-    if mode == "duel":
-        return parallel_to_aec(DuelEnv(env, names))
-    return OrderEnforcingWrapper(SharedTurnsEnv(env, names))
+    return InOrder(
+        DuelTurnsEnv(DuelEnv(env, names)) if mode == "duel" else SharedTurnsEnv(env, names)
+    )
 
 
 def parallel_env(

@@ -48,7 +48,9 @@ def names_of(agents: int | Sequence[str]) -> list[str]:
 
 def without_test_option(options: dict[str, Any] | None) -> dict[str, Any] | None:
     """Return the reset options less the one that PettingZoo's own tests send."""
-    return options and {key: value for key, value in options.items() if key != _SENT_BY_TESTS}
+    if not isinstance(options, Mapping):
+        return options  # which the game refuses, unless it is None
+    return {key: value for key, value in options.items() if key != _SENT_BY_TESTS}
 
 
 class Seats:
@@ -104,6 +106,11 @@ class Seats:
         All is checked before anything is run, so that an error leaves the game as it was.
         """
         self._need_agents()
+        if not isinstance(actions, Mapping):
+            raise TypeError(
+                f"step takes a dict, from each of {self.agents} to its answer, "
+                f"got a {type(actions).__name__}"
+            )
         if missing := [agent for agent in awaited if agent not in actions]:
             raise ValueError(f"no answer of {missing}: each of {self.agents} has to answer")
         if strangers := [agent for agent in actions if agent not in self.agents]:

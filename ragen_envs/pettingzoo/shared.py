@@ -143,7 +143,7 @@ class SharedParallelEnv(_Shared, ParallelEnv[str, Observation, str]):  # type: i
         Raises:
             ResetNeeded: before the first `reset` and after the end of an episode.
             ValueError: if an agent's answer is missing, or an agent is unknown.
-            TypeError: if an answer is not a str.
+            TypeError: if the answers are no dict, or an answer is not a str.
         """
         agents, room = self.agents, self._room
         answers = self._answers(actions, agents)

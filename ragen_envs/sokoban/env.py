@@ -30,6 +30,9 @@ class SokobanVariant:
         vocabulary: how they read.
         coordinates: whether the places are told below the grid.
         budget: turns and actions of an episode.
+
+    Raises:
+        ValueError: if the longest level does not fit into the budget.
     """
 
     name: str
@@ -37,6 +40,9 @@ class SokobanVariant:
     vocabulary: Vocabulary = CLASSIC
     coordinates: bool = False
     budget: Budget = Budget()
+
+    def __post_init__(self) -> None:
+        self.budget.must_allow(self.name, self.generator.max_length)
 
 
 VARIANTS = {
@@ -71,8 +77,11 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
 
     env = gymnasium.make("ragen/Sokoban-v0", split="test")
     observation, info = env.reset(seed=0)
-    answer = "<think>The box is below me.</think><answer>Down || Down</answer>"
-    observation, reward, terminated, truncated, info = env.step(answer)
+    think = "<think>The box has to come down, then left.</think>"
+    for moves in ("Up || Up || Right || Right || Down", "Right || Down || Left"):
+        answer = f"{think}<answer>{moves}</answer>"
+        observation, reward, terminated, truncated, info = env.step(answer)
+    assert info["success"]
     ```
     """  # noqa: E501 (a Markdown table has one row a line)
 

@@ -29,12 +29,19 @@ class Generator:
         width: columns, outer wall included.
         boxes: number of boxes.
         max_length: moves in the longest optimal solution.
+
+    Raises:
+        ValueError: if the longest solution is shorter than the shortest may be.
     """
 
     height: int = 6
     width: int = 6
     boxes: int = 1
     max_length: int = 10
+
+    def __post_init__(self) -> None:
+        if self.max_length < _SHORTEST:
+            raise ValueError(f"max_length is at least {_SHORTEST}, got {self.max_length}")
 
     def __call__(self, stream: Stream) -> Iterator[Level | None]:
         """Yield levels, each a pure function of the stream, and None where a try gave none."""

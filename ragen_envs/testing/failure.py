@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import traceback
 import unittest
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn
-
-from ragen_envs.testing.global_random import stage
-
-if TYPE_CHECKING:
-    from ragen_envs.testing.subject import Subject
+from typing import Literal, NamedTuple, NoReturn
 
 Status = Literal["passed", "failed", "skipped"]
 _KIT = Path(__file__).parent
-_UNEXPECTED = (
-    "that line does not expect the state it was called in here.",
-    "make the call in a console, with the seed and answer shown, and follow it.",
-)
 
 
 class Outcome(NamedTuple):
@@ -61,7 +51,7 @@ class EnvironmentRaised(Exception):  # noqa: N818
         error: what it raised.
     """
 
-    def __init__(self, what: str, error: Exception) -> None:
+    def __init__(self, what: str, error: Exception | SystemExit) -> None:
         super().__init__(f"{what} raised {described(error)}")
         self.what = what
         self.error = error
@@ -105,7 +95,7 @@ def lacks(option: str, why: str) -> NoReturn:
     raise CheckSkipped(f"needs the option {option!r}: {why}")
 
 
-def described(error: Exception) -> str:
+def described(error: Exception | SystemExit) -> str:
     """Return an error's type, first line, and the line of code, outside the kit, that raised it."""
     frames = traceback.extract_tb(error.__traceback__)
     outside = [frame for frame in frames if _KIT not in Path(frame.filename).parents]
@@ -126,22 +116,3 @@ def quoted(text: str, limit: int = 60) -> str:
     """Return the repr of a text, shortened before it is escaped."""
     rest = len(text) - limit
     return repr(text) if rest <= 0 else f"{text[:limit]!r}... (+{rest:,} characters)"
-
-
-def check(function: Callable[[Subject], None]) -> Callable[[Subject], None]:
-    """Decorate a check so that an unexpected error fails it in the form of any other failure."""
-
-    @wraps(function)
-    def reported(subject: Subject) -> None:
-        __tracebackhide__ = True  # keeps the kit's own frames out of pytest's output
-        try:
-            with stage():
-                function(subject)
-        except (CheckFailed, CheckSkipped):
-            raise
-        except EnvironmentRaised as raised:
-            raise failure(str(raised), *_UNEXPECTED) from raised.error
-        except Exception as error:
-            raise failure(described(error), *_UNEXPECTED) from error
-
-    return reported

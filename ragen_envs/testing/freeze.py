@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copyreg
+from collections.abc import Mapping, Sequence, ValuesView
 from collections.abc import Set as AbstractSet
+from inspect import isroutine
 from typing import Any
 
 import numpy as np
@@ -15,15 +17,18 @@ Parts = tuple[Frozen, ...]
 """The frozen observation, reward, terminated, truncated and info of a step."""
 
 _FIELDS = ("observation", "reward", "terminated", "truncated", "info")
-_ATOMS = (str, bytes, bool, int, float, complex, type(None))
+_ATOMS = (str, bytes, bytearray, bool, int, float, complex, type(None))
 _DEEPEST = 12
+_PROTOCOL = 4
+"""Of pickle, the first that asks every object for its slots and its contents."""
 
 
 def freeze(value: Any, depth: int = 0) -> Frozen:
     """Return nested tuples of texts that are equal where two values mean the same.
 
     NaN equals NaN, the order of dictionaries and sets does not count, and an object counts with
-    its type and attributes, never its address. Cycles end at a fixed depth.
+    its type and what pickle would keep of it, never its address. Functions and classes are their
+    names. Cycles end at a fixed depth.
     """
     kind = type(value).__qualname__
     if isinstance(value, _ATOMS):
@@ -34,16 +39,37 @@ def freeze(value: Any, depth: int = 0) -> Frozen:
         return (kind, str(value.dtype), freeze(value.tolist(), depth + 1))
     if isinstance(value, np.generic):
         return (kind, repr(value.item()))
-    if isinstance(value, dict):
+    if isinstance(value, memoryview):
+        return (kind, repr(value.tobytes()))
+    if isinstance(value, Mapping):
         pairs = ((freeze(k, depth + 1), freeze(v, depth + 1)) for k, v in value.items())
         return (kind, tuple(sorted(pairs, key=repr)))
     if isinstance(value, AbstractSet):
         return (kind, tuple(sorted((freeze(item, depth + 1) for item in value), key=repr)))
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, ValuesView)):
         return (kind, tuple(freeze(item, depth + 1) for item in value))
-    if callable(value):
+    if isinstance(value, type) or isroutine(value):
         return (kind, getattr(value, "__qualname__", ""))
-    return (kind, freeze(getattr(value, "__dict__", None), depth + 1))
+    return (kind, *(freeze(part, depth + 1) for part in _kept(value)))
+
+
+def _kept(value: Any) -> tuple[Any, ...]:
+    """Return what pickle would keep of an object, or its attributes where it cannot be pickled."""
+    reduce = copyreg.dispatch_table.get(type(value))
+    try:
+        made = reduce(value) if reduce else value.__reduce_ex__(_PROTOCOL)
+    except Exception:  # noqa: BLE001 (whatever it raises to say that it is not to be pickled)
+        return (getattr(value, "__dict__", None),)
+    if isinstance(made, str):
+        return (made,)
+    filled: tuple[Any, ...] = (*made, None, None, None)
+    _, arguments, state, items, pairs = filled[:5]
+    return (arguments, state, list(items or ()), dict(pairs or ()))
+
+
+def without_info(parts: Sequence[Parts]) -> list[Frozen]:
+    """Return what a player is told of a trajectory: `info` may hold the seed and the rollout."""
+    return [part[:-1] for part in parts]
 
 
 def first_difference(expected: Sequence[Parts], got: Sequence[Parts]) -> str | None:

@@ -2,6 +2,41 @@
 
 from __future__ import annotations
 
+_NUMBERS = {
+    "superscript digit": "\u00b2",  # isdigit() says yes, int() says no
+    "vulgar fraction": "\u00bd",
+    "full-width digit": "\uff11",
+    "5,000 digits": "9" * 5000,  # more than int() takes
+    "nought": "0",
+    "large number": "99",
+    "negative number": "-99",
+    "minus sign": "-",
+    "two minus signs": "--1",
+    "decimal fraction": "1.5",
+    "not a number": "nan",
+    "beyond floats": "1e999",
+    "hexadecimal": "0x10",
+    "underscore": "1_000",
+    "division by nought": "1/0",
+    "half a pair": "1,",
+    "pair of three": "1,2,3",
+}
+_FORMS = {
+    "answer tags": "<answer>{}</answer>",
+    "think and answer tags": "<think>?</think><answer>{}</answer>",
+    "brackets": "[{}]",
+    "a box": "\\boxed{{{}}}",
+}
+"""What authors look for around an answer, and strip before they read it."""
+_INSIDE = (
+    "superscript digit",
+    "5,000 digits",
+    "large number",
+    "two minus signs",
+    "not a number",
+    "beyond floats",
+)
+
 HOSTILE: dict[str, str] = {
     "empty": "",
     "spaces": " \t\r\n\v\f\x1c\x85\u2028\u2029\u3000",
@@ -39,5 +74,12 @@ HOSTILE: dict[str, str] = {
     "100,000 tags": "<answer>" * 100_000,
     "100,000 spaces": " " * 100_000 + "x",
     "1,000,000 characters": "\u20ac" * 1_000_000,
+    **_NUMBERS,
+    **{f"nothing in {where}": form.format("") for where, form in _FORMS.items()},
+    **{
+        f"{name} in {where}": form.format(_NUMBERS[name])
+        for where, form in _FORMS.items()
+        for name in _INSIDE
+    },
 }
 """A name for each text, and the text."""

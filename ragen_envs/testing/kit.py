@@ -7,6 +7,7 @@ from typing import Any
 
 from ragen_envs.testing.checks import CHECKS
 from ragen_envs.testing.failure import CheckFailed, CheckSkipped, Outcome
+from ragen_envs.testing.ids import require_ids
 from ragen_envs.testing.subject import Factory, Subject, subject_of
 
 
@@ -14,10 +15,11 @@ class Run:
     """The outcomes of the checks of one subject, each found once, when it is first asked for.
 
     Raises:
-        ValueError: if the subject leaves out a check that there is not.
+        ValueError: if the subject leaves out a check that there is not, or an id leads nowhere.
     """
 
     def __init__(self, subject: Subject) -> None:
+        require_ids(subject)
         if unknown := sorted(set(subject.skip) - set(CHECKS)):
             raise ValueError(f"skip names unknown checks {unknown}; choose from {list(CHECKS)}")
         self._subject = subject
@@ -55,7 +57,7 @@ def run_checks(
         on_outcome: told of each outcome when it is there, in the order of `CHECKS`.
 
     Raises:
-        ValueError: if the subject leaves out a check that there is not.
+        ValueError: if the subject leaves out a check that there is not, or an id leads nowhere.
     """
     run = Run(subject)
     outcomes = []
@@ -79,8 +81,8 @@ def check_text_env(env: Factory | Subject, **options: Any) -> tuple[Outcome, ...
 
     Raises:
         CheckFailed: if a check failed; the message names each that did, and `outcomes` has all.
-        TypeError: for an option that is not known.
-        ValueError: for an option out of its range.
+        TypeError: for an option that is not known, or of another type than it takes.
+        ValueError: for an option out of its range, or an id that leads nowhere.
     """
     outcomes = run_checks(subject_of(env, **options))
     failed = [outcome for outcome in outcomes if outcome.status == "failed"]

@@ -7,19 +7,25 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any, ClassVar
 
+from ragen_envs import extras
+
 try:
     from hypothesis import strategies as st
     from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 except ImportError:
-    raise ImportError(
-        "ragen_envs.testing.machine needs hypothesis: pip install 'ragen-bench[testing]'"
-    ) from None
+    raise extras.missing("ragen_envs.testing.machine", "hypothesis", "testing") from None
 
 from ragen_envs.testing.checks.api import require_in_space
-from ragen_envs.testing.checks.episode import refuse, require_flags, require_reward
+from ragen_envs.testing.checks.episode import (
+    ended_by_limit_alone,
+    refuse,
+    require_flags,
+    require_reward,
+)
 from ragen_envs.testing.checks.robustness import survive
 from ragen_envs.testing.failure import fail
 from ragen_envs.testing.freeze import Parts, first_difference
+from ragen_envs.testing.ids import require_ids
 from ragen_envs.testing.play import replay
 from ragen_envs.testing.player import Player
 from ragen_envs.testing.strategies import hostile_text, seeds
@@ -90,7 +96,8 @@ class TextEnvMachine(RuleBasedStateMachine):
     @rule(text=hostile_text(max_size=100))
     def step_after_the_end(self, text: str) -> None:
         """A step after the end is refused, with an error that speaks of reset."""
-        refuse(self.player, text, f"seed {self.player.seed}: after the end")
+        if not ended_by_limit_alone(self.subject, self.player.trajectory):
+            refuse(self.player, text, f"seed {self.player.seed}: after the end")
 
     @invariant()
     def observation_in_space(self) -> None:
@@ -129,7 +136,9 @@ def text_env_machine(env: Factory | Subject, **options: Any) -> type[TextEnvMach
         **options: the attributes of `Subject`.
 
     Raises:
-        TypeError: for an option that is not known.
-        ValueError: for an option out of its range.
+        TypeError: for an option that is not known, or of another type than it takes.
+        ValueError: for an option out of its range, or an id that leads nowhere.
     """
-    return type("TextEnvMachine", (TextEnvMachine,), {"subject": subject_of(env, **options)})
+    subject = subject_of(env, **options)
+    require_ids(subject)
+    return type("TextEnvMachine", (TextEnvMachine,), {"subject": subject})

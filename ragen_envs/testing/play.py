@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -39,6 +40,18 @@ def record(
     with Player(factory or subject.make_env) as player:
         player.reset(seed, options)
         return finish(subject, player, choose)
+
+
+def oracles(subject: Subject) -> tuple[Callable[[Player], str], ...]:
+    """Return the subject's oracle as what chooses answers, if there is one."""
+    oracle = subject.oracle
+    if oracle is None:
+        return ()
+    return (
+        lambda player: player.call(
+            f"{player.at}: the option 'oracle'", partial(oracle, player.env)
+        ),
+    )
 
 
 def finish(

@@ -21,6 +21,8 @@ from ragen_envs.testing.global_random import on_stage, seeded
 from ragen_envs.testing.subject import AnyEnv, Factory, Subject, make
 
 T = TypeVar("T")
+MAKING = "make_env()"
+"""How the call is named that makes the environment."""
 
 
 class Step(NamedTuple):
@@ -93,7 +95,7 @@ class Player:
         self.info: dict[str, Any] = {}
         self.seed = 0
         self.options: dict[str, Any] | None = None
-        self.env: AnyEnv = self.call("make_env()", lambda: make(factory))
+        self.env: AnyEnv = self.call(MAKING, lambda: make(factory))
         if not isinstance(self.env, gymnasium.Env):
             fail(
                 f"make_env() gave a {type(self.env).__name__}",
@@ -135,7 +137,7 @@ class Player:
             EnvironmentRaised: if the environment does.
             CheckFailed: if it returns anything but five values, a str first and a dict last.
         """
-        what = f"seed {self.seed}, turn {self.turn + 1}: step({quoted(answer)})"
+        what = f"{self.at}: step({quoted(answer)})"
         result = self.call(what, lambda: self.env.step(answer))
         self.answers.append(answer)
         return self._noted(*_in_form(what, result, 5))
@@ -146,13 +148,18 @@ class Player:
 
     def choose(self, subject: Subject, rng: Random) -> str:
         """Return a well-formed answer to the present turn."""
-        what = f"seed {self.seed}, turn {self.turn + 1}: the option 'answers'"
+        what = f"{self.at}: the option 'answers'"
         return self.call(what, lambda: subject.answer(self.env, self.info, rng))
 
     @property
     def turn(self) -> int:
         """How many answers were given since the last reset."""
         return len(self.answers)
+
+    @property
+    def at(self) -> str:
+        """The turn that is to be answered, for a message."""
+        return f"seed {self.seed}, turn {self.turn + 1}"
 
     @property
     def ended(self) -> bool:
@@ -177,7 +184,7 @@ class Player:
         """Return what a function returns under the environment's own global generators.
 
         Raises:
-            EnvironmentRaised: if the function raises an Exception.
+            EnvironmentRaised: if the function raises an Exception, or ends the process.
         """
         if not self._isolated:
             return _called(what, function)
@@ -205,7 +212,7 @@ def _called(what: str, function: Callable[[], T]) -> T:
         return function()
     except (CheckFailed, CheckSkipped):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise EnvironmentRaised(what, error) from error
 
 

@@ -15,6 +15,7 @@ import cloudpickle  # type: ignore[import-untyped]
 
 from ragen_envs.testing.failure import CheckSkipped, described, fail
 from ragen_envs.testing.freeze import Parts
+from ragen_envs.testing.modules import sent_along
 from ragen_envs.testing.player import Trajectory
 from ragen_envs.testing.subject import Subject, portable
 
@@ -42,7 +43,8 @@ def played_elsewhere(
     """
     seeds_and_answers = [(e.seed, e.options, e.answers) for e in episodes]
     try:
-        payload = cloudpickle.dumps((portable(subject.make_env), seeds_and_answers))
+        with sent_along():
+            payload = cloudpickle.dumps((portable(subject.make_env), seeds_and_answers))
     except Exception as error:
         raise CheckSkipped(
             f"make_env cannot be sent to another process ({described(error)}): pass a function "

@@ -24,8 +24,8 @@ def text_env_tests(env: Factory | Subject, **options: Any) -> Callable[[str], No
 
     Raises:
         ImportError: without pytest.
-        TypeError: for an option that is not known.
-        ValueError: for an option out of its range.
+        TypeError: for an option that is not known, or of another type than it takes.
+        ValueError: for an option out of its range, or an id that leads nowhere.
     """
     try:
         import pytest

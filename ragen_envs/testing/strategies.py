@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ragen_envs import extras
+
 try:
     from hypothesis import strategies as st
 except ImportError:
-    raise ImportError(
-        "ragen_envs.testing.strategies needs hypothesis: pip install 'ragen-bench[testing]'"
-    ) from None
+    raise extras.missing("ragen_envs.testing.strategies", "hypothesis", "testing") from None
 
 from ragen_envs.testing.hostile import HOSTILE
 from ragen_envs.testing.player import Player
@@ -32,6 +32,9 @@ _PIECES = (
     "{0}",
     "%s",
     "up",
+    "\u00b2",
+    "-",
+    "9",
     " ",
 )
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 
 from ragen_envs.testing.failure import fail, lacks
+from ragen_envs.testing.options import require
 
 if TYPE_CHECKING:
     from ragen_envs.testing.player import Trajectory
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 AnyEnv = gymnasium.Env[Any, Any]
 Factory = str | Callable[[], AnyEnv]
 Info = Mapping[str, Any]
+LEGAL_ACTIONS = "legal_actions"
+"""The key of `info` that is looked up where nothing is said of answers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +37,7 @@ class Subject:
             that makes a new environment when called without arguments.
         answers: how to answer in form: a key of `info` with a sequence of answers, the answers
             themselves, or a function of the environment and a `random.Random`. Where `info` lacks
-            the key or the sequence is empty, the action space is sampled.
+            "legal_actions" or a sequence is empty, the action space is sampled.
         splits: name of a split -> what makes an environment of it, as for `make_env`.
         canonical: the instance after a reset, in a form that is equal for instances that are the
             same: a key of `info`, or a function of the environment that returns a hashable.
@@ -55,12 +58,12 @@ class Subject:
         skip: names of checks to leave out.
 
     Raises:
-        TypeError: if `make_env` or a split is neither an id nor callable.
-        ValueError: for no seeds, or numbers below 1.
+        TypeError: for an option of another type than it takes.
+        ValueError: for one that is out of its range, and a held-out split that is no split.
     """
 
     make_env: Factory
-    answers: str | Sequence[str] | Callable[[AnyEnv, Random], str] = "legal_actions"
+    answers: str | Sequence[str] | Callable[[AnyEnv, Random], str] = LEGAL_ACTIONS
     splits: Mapping[str, Factory] = field(default_factory=dict)
     canonical: str | Callable[[AnyEnv], Hashable] = "instance"
     held_out: Mapping[str, int] = field(default_factory=dict)
@@ -78,17 +81,8 @@ class Subject:
     skip: Collection[str] = ()
 
     def __post_init__(self) -> None:
-        for factory in (self.make_env, *self.splits.values()):
-            if isinstance(factory, gymnasium.Env):
-                raise TypeError("pass a function that makes the environment: lambda: MyEnv()")
-            if not isinstance(factory, str) and not callable(factory):
-                raise TypeError(f"an id or a callable makes environments, got {factory!r}")
-        if not self.seeds:
-            raise ValueError("seeds is empty: give at least one")
-        for name in ("split_seeds", "oracle_episodes", "max_turns"):
-            number = getattr(self, name)
-            if number is not None and number < 1:
-                raise ValueError(f"{name} is at least 1, got {number}")
+        for option in dataclasses.fields(self):
+            require(option.name, getattr(self, option.name))
         if unknown := [name for name in self.held_out if name not in self.splits]:
             raise ValueError(f"held_out names {unknown}, which splits does not")
 
@@ -113,6 +107,12 @@ class Subject:
             return self.answers(env, rng)
         if not isinstance(self.answers, str):
             return rng.choice(list(self.answers))
+        if self.answers not in info and self.answers != LEGAL_ACTIONS:
+            fail(
+                f"info has no key {self.answers!r}, which the option 'answers' names",
+                "an answer was given in the place of the key of info that has the answers.",
+                f"answers=[{self.answers!r}] if that is an answer, else a key of every info.",
+            )
         legal = info.get(self.answers, ())
         if isinstance(legal, str) or not isinstance(legal, Sequence):
             fail(
@@ -121,6 +121,10 @@ class Subject:
                 "report a tuple of answers, or set the option 'answers'.",
             )
         return rng.choice(legal) if legal else sampled(env, rng)
+
+    def tells_answers(self, info: Info) -> bool:
+        """Whether the options or an `info` say how to answer, so that no samples are needed."""
+        return not isinstance(self.answers, str) or bool(info.get(self.answers))
 
     def instance(self, env: AnyEnv, info: Info) -> Hashable:
         """Return the canonical form of the instance that was just reset.
@@ -162,13 +166,14 @@ def subject_of(env: Factory | Subject, **options: Any) -> Subject:
     """Return the subject of what `check_text_env` was given.
 
     Raises:
-        TypeError: for an option that is not known.
+        TypeError: for an option that is not known, or of another type than it takes.
+        ValueError: for an option out of its range.
     """
     known = [f.name for f in dataclasses.fields(Subject)]
     if unknown := sorted(set(options) - set(known)):
         raise TypeError(f"unknown options {unknown}; choose from {known[1:]}")
     if isinstance(env, Subject):
-        return dataclasses.replace(env, **options)
+        return dataclasses.replace(env, **options) if options else env
     return Subject(make_env=env, **options)
 
 

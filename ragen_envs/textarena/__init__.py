@@ -1,6 +1,6 @@
 """A bridge to TextArena, in both directions.
 
-Needs the extra `ragen-bench[textarena]`. Importing it
+Needs the extra `textarena`. Importing it
 
 - enters this suite's ids into TextArena's registry: `textarena.make("ragen/Sokoban-v0")`;
 - enters TextArena's single-player ids into Gymnasium's:
@@ -9,14 +9,14 @@ Needs the extra `ragen-bench[textarena]`. Importing it
 Games for several players are PettingZoo environments: `pettingzoo_env("TicTacToe-v0", 2)`.
 """
 
+from ragen_envs import extras
+
 try:
     import textarena as _textarena  # type: ignore[import-untyped]  # noqa: F401
 except ModuleNotFoundError as missing:
     if missing.name != "textarena":
         raise
-    raise ImportError(
-        "ragen_envs.textarena needs textarena: pip install 'ragen-bench[textarena]'"
-    ) from None
+    raise extras.missing("ragen_envs.textarena", "textarena", "textarena") from None
 
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +49,5 @@ def pettingzoo_env(env_id: str, num_players: int = 2, **options: Any) -> "TextAr
     except ModuleNotFoundError as missing:
         if missing.name != "pettingzoo":
             raise
-        raise ImportError(
-            "pettingzoo_env needs pettingzoo: pip install 'ragen-bench[textarena]'"
-        ) from None
+        raise extras.missing("pettingzoo_env", "pettingzoo", "textarena") from None
     return TextArenaAEC(env_id, num_players, **options)

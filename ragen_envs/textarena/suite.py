@@ -28,7 +28,7 @@ class SuiteGame(textarena.Env):  # type: ignore[misc]
 
     Args:
         game: an id of this suite.
-        split: "train", "val" or "test".
+        split: "train", "val", "test" or "sealed".
         response_format: "think", "answer" or "plain": what is an answer's form here, too.
 
     Raises:

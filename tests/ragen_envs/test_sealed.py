@@ -24,6 +24,7 @@ KEY, OTHER = "0123456789abcdef" * 4, "fedcba9876543210" * 4
 def key(monkeypatch):
     monkeypatch.setenv("RAGEN_SEALED_KEY", KEY)
     monkeypatch.delenv("RAGEN_SEALED_KEY_FILE", raising=False)
+    monkeypatch.setattr(sealed, "_files", {})
     monkeypatch.setattr(sealed, "_keys", {})
     monkeypatch.setattr(sealed, "_sets", {})
 
@@ -157,6 +158,29 @@ def test_the_file_is_read_where_the_variable_is_not_set(monkeypatch, tmp_path):
     assert make("Bandit-v0", split="sealed").sealed_key_hash == key_hash(OTHER)
     monkeypatch.delenv("RAGEN_SEALED_KEY")
     assert make("Bandit-v0", split="sealed").sealed_key_hash == key_hash(OTHER)
+
+
+def test_a_file_that_changes_in_mid_process_mixes_no_keys(monkeypatch, tmp_path):
+    for name, key in (("key.txt", KEY), ("other.txt", OTHER)):
+        (tmp_path / name).write_text(key)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RAGEN_SEALED_KEY")
+    monkeypatch.setenv("RAGEN_SEALED_KEY_FILE", "key.txt")
+    first = make("Sokoban-v0", split="sealed")
+    (tmp_path / "key.txt").write_text(OTHER)
+    later = make("Sokoban-v0", split="sealed")
+    assert later.sealed_key_hash == first.sealed_key_hash == key_hash(KEY)
+    assert all_of(later) == all_of(first)
+    (tmp_path / "key.txt").unlink()
+    assert make("FrozenLake-v0", split="sealed").sealed_key_hash == key_hash(KEY)
+    # It is the file that counts, not its name: another folder, another file, is read.
+    monkeypatch.setenv("RAGEN_SEALED_KEY_FILE", str(tmp_path / "other.txt"))
+    assert make("Sokoban-v0", split="sealed").sealed_key_hash == key_hash(OTHER)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/key.txt").write_text(OTHER)
+    monkeypatch.chdir(tmp_path / "sub")
+    monkeypatch.setenv("RAGEN_SEALED_KEY_FILE", "key.txt")
+    assert make("Sokoban-v0", split="sealed").sealed_key_hash == key_hash(OTHER)
 
 
 def test_every_way_to_have_no_key_is_named(monkeypatch, tmp_path):

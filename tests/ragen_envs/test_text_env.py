@@ -5,6 +5,7 @@ success and Lose ends it without; each action is worth a point of its own.
 """
 
 import copy
+import dataclasses
 import gc
 import pickle
 import tracemalloc
@@ -19,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_envs.budget import Budget
+from ragen_envs.instances import SHIPPED_SPLITS
 from ragen_envs.protocol import RESPONSE_FORMATS, ActionReader, format_answer
 from ragen_envs.sokoban.env import SokobanEnv
 from ragen_envs.text_env import TextEnv
@@ -387,9 +389,21 @@ def test_without_a_seed_the_next_instance_comes_from_np_random():
 
 
 def test_held_out_instances_of_a_variant_of_your_own_are_refused_plainly():
-    env = CountEnv(CountVariant("Mine-v0"), split="val")
-    with pytest.raises(ValueError, match=r"ships no held-out instances in 'Mine-v0-val\.txt'"):
-        env.reset(seed=0)
+    for split in SHIPPED_SPLITS:
+        env = CountEnv(CountVariant("Mine-v0"), split=split)
+        message = f"the split '{split}' is of the suite's own variants; 'Mine-v0' of your own has"
+        with pytest.raises(ValueError, match=message):
+            env.reset(seed=0)
+
+
+def test_a_variant_that_keeps_a_name_and_changes_the_rest_is_one_of_your_own():
+    shipped = SokobanEnv.variants["Sokoban-v0"]
+    tight = dataclasses.replace(shipped, budget=Budget(max_turns=2))
+    with pytest.raises(ValueError, match="'Sokoban-v0' of your own has the splits 'train' and"):
+        SokobanEnv(tight, split="test").reset(seed=0)
+    assert SokobanEnv(tight).reset(seed=0)[1]["optimal_length"] <= 10
+    twin = SokobanEnv(dataclasses.replace(shipped), split="test")
+    assert twin.reset(seed=3) == SokobanEnv("Sokoban-v0", split="test").reset(seed=3)
 
 
 @pytest.mark.parametrize("split", ["val", "test"])
@@ -499,7 +513,33 @@ def test_closing_twice_is_fine():
     env.close()
 
 
-@pytest.mark.parametrize("seed", [True, False])
-def test_a_bool_is_no_seed(seed):
-    with pytest.raises(ValueError, match="a seed is an int"):
-        count().reset(seed=seed)
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"seed": True}, ValueError, "a seed is an int of at least 0, got True"),
+        ({"seed": False}, ValueError, "a seed is an int of at least 0, got False"),
+        ({"seed": -1}, gymnasium.error.Error, "a seed is an int of at least 0, got -1"),
+        ({"seed": 1.0}, gymnasium.error.Error, "a seed is an int of at least 0, got 1.0"),
+        ({"seed": "3"}, gymnasium.error.Error, "a seed is an int of at least 0, got '3'"),
+        ({"seed": 3, "options": {"rollout": -1}}, ValueError, "int of at least 0, got -1"),
+        ({"seed": 3, "options": {"rollout": True}}, ValueError, "int of at least 0, got True"),
+        ({"seed": 3, "options": "rollout"}, TypeError, "are a dictionary, got 'rollout'"),
+        ({"seed": 3, "options": []}, TypeError, r"are a dictionary, got \[\]"),
+    ],
+)
+def test_a_refused_reset_changes_nothing(arguments, error, message):
+    env, twin = count(), count()
+    env.reset(seed=1)
+    twin.reset(seed=1)
+    with pytest.raises(error, match=message):
+        env.reset(**arguments)
+    assert env.step("Up") == twin.step("Up")
+    assert env.reset() == twin.reset()
+
+
+def test_numpys_ints_will_do():
+    for number in (np.int64(5), np.uint8(5)):
+        given = count().reset(seed=number, options={"rollout": number})
+        assert given == count().reset(seed=5, options={"rollout": 5})
+        assert type(given[1]["index"]) is int
+    assert count().reset(seed=5, options={}) == count().reset(seed=5)

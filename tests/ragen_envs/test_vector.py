@@ -293,24 +293,55 @@ def test_the_answer_of_an_environment_that_is_reset_may_be_anything():
         ({"seed": True}, ValueError, "a seed is an int of at least 0, got True"),
         ({"seed": [1, 2, True]}, ValueError, "a seed is an int of at least 0, got True"),
         ({"seed": 1 << 63}, ValueError, r"seeds are below 2\*\*63"),
-        ({"seed": -9}, gymnasium.error.Error, "greater or equal to zero|non-negative|-9"),
+        ({"seed": -9}, gymnasium.error.Error, "a seed is an int of at least 0, got -9"),
+        ({"seed": [5, 6, -1]}, gymnasium.error.Error, "a seed is an int of at least 0, got -1"),
+        ({"seed": "abc"}, gymnasium.error.Error, "a seed is an int of at least 0, got 'abc'"),
+        ({"seed": np.array(5.0)}, gymnasium.error.Error, "a seed is an int of at least 0"),
+        ({"options": "abc"}, TypeError, "the options of reset are a dictionary, got 'abc'"),
+        ({"options": []}, TypeError, r"the options of reset are a dictionary, got \[\]"),
         ({"options": {"level": 1}}, ValueError, r"unknown reset options \['level'\]; there are"),
         ({"options": {"rollout": -1}}, ValueError, "'rollout' is an int of at least 0, got -1"),
+        ({"seed": 5, "options": {"rollout": [1, 2, "3"]}}, ValueError, "at least 0, got '3'"),
         ({"options": {"rollout": [1, 2]}}, ValueError, "need as many rollouts, got 2"),
+        ({"options": {"rollout": []}}, ValueError, "need as many rollouts, got 0"),
         ({"options": {"reset_mask": [True] * 3}}, TypeError, "'reset_mask' is an array of bool"),
         ({"options": {"reset_mask": np.ones(3)}}, TypeError, "'reset_mask' is an array of bool"),
         ({"options": {"reset_mask": np.ones(2, bool)}}, ValueError, r"has shape \(3,\)"),
         ({"options": {"reset_mask": np.zeros(3, bool)}}, ValueError, "at least one True"),
     ],
 )
-def test_bad_resets_say_what_is_possible(kwargs, error, message):
-    env = vector()
+def test_bad_resets_say_what_is_possible_and_reset_nothing(kwargs, error, message):
+    env, twin = (vector(response_format="plain") for _ in range(2))
     env.reset(seed=0)
+    twin.reset(seed=0)
     with pytest.raises(error, match=message):
         env.reset(**kwargs)
+    assert_same(env.step(["Up", "Down", "Left"]), twin.step(["Up", "Down", "Left"]))
+    assert_same(env.reset(), twin.reset())
 
 
-@pytest.mark.parametrize("seed", [np.int64(4), (4, 5, 6), np.array([4, 5, 6]), range(4, 7)])
+def test_after_a_reset_that_failed_midway_nothing_is_played(monkeypatch):
+    env = vector(response_format="plain")
+    env.reset(seed=0)
+    monkeypatch.setattr(env.envs[1], "instance_of", lambda seed: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        env.reset(seed=7)
+    monkeypatch.undo()
+    with pytest.raises(ResetNeeded, match=r"call reset\(\) before step\(\)"):
+        env.step(["Up"] * 3)
+    assert_same(env.reset(seed=7), vector(response_format="plain").reset(seed=7))
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        np.int64(4),
+        (4, 5, 6),
+        np.array([4, 5, 6]),
+        range(4, 7),
+        [np.uint8(4), 5, np.int64(6)],
+    ],
+)
 def test_seeds_of_numpy_and_of_sequences(seed):
     env = vector()
     assert_same(env.reset(seed=seed), env.reset(seed=4))
@@ -318,7 +349,10 @@ def test_seeds_of_numpy_and_of_sequences(seed):
 
 def test_seeds_and_rollouts_of_one_environment_each():
     env = vector("ragen/FrozenLake-v0", 4, split="val", response_format="plain")
+    rollouts = [np.int64(0), 1, 0, np.uint8(0)]
+    expected = env.reset(seed=[3, 3, 9, 3], options={"rollout": rollouts})
     _, infos = env.reset(seed=[3, 3, 9, 3], options={"rollout": np.array([0, 1, 0, 0])})
+    assert_same(infos, expected[1])
     assert infos["index"].tolist() == [3, 3, 9, 3]
     assert len(set(infos["instance"].tolist())) == 2
     assert infos["_index"].all()

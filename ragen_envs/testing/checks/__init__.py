@@ -40,7 +40,7 @@ CHECKS: dict[str, Check] = {
     "rewards": Check(episode.check_rewards),
     "flags": Check(episode.check_flags),
     "success": Check(episode.check_success),
-    "episode_ends": Check(episode.check_episode_ends),
+    "episode_ends": Check(episode.check_episode_ends, (*_PLAYS, "flags")),
     "step_before_reset": Check(episode.check_step_before_reset),
     "step_after_end": Check(episode.check_step_after_end),
     "close_twice": Check(api.check_close_twice),
@@ -48,9 +48,12 @@ CHECKS: dict[str, Check] = {
     "same_seed_same_episode": Check(determinism.check_same_seed_same_episode),
     "reset_forgets": Check(determinism.check_reset_forgets, _SAME),
     "same_seed_in_other_processes": Check(determinism.check_same_seed_in_other_processes, _SAME),
-    "seeds_matter": Check(determinism.check_seeds_matter),
-    "global_random_not_written": Check(isolation.check_global_random_not_written),
     "global_random_not_read": Check(isolation.check_global_random_not_read, _SAME),
+    # What is drawn from a global generator changes it, and is the same in the kit's episodes.
+    "global_random_not_written": Check(
+        isolation.check_global_random_not_written, (*_PLAYS, "global_random_not_read")
+    ),
+    "seeds_matter": Check(determinism.check_seeds_matter, (*_PLAYS, "global_random_not_read")),
     "two_in_turns": Check(isolation.check_two_in_turns, _SAME),
     "two_in_threads": Check(
         isolation.check_two_in_threads,
@@ -62,7 +65,6 @@ CHECKS: dict[str, Check] = {
     "splits_disjoint": Check(splits.check_splits_disjoint, (*_PLAYS, "seeds_matter")),
     "held_out_unique": Check(splits.check_held_out_unique, (*_PLAYS, "seeds_matter")),
     "rollouts_share_first_observation": Check(splits.check_rollouts_share_first_observation, _SAME),
-    # Noise of a global generator is the same in each of the kit's episodes.
     "rollouts_differ_in_noise": Check(
         splits.check_rollouts_differ_in_noise, (*_SAME, "global_random_not_read")
     ),
@@ -75,6 +77,7 @@ CHECKS: dict[str, Check] = {
             *_SAME,
             "observation_space",
             "action_space",
+            "hostile_text",
             "rewards",
             "flags",
             "reset_forgets",

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Callable
 from random import Random
+from typing import Any
 
 import gymnasium
+import numpy as np
 from gymnasium.utils.env_checker import check_env
 
+from ragen_envs.testing.checking import check
 from ragen_envs.testing.failure import (
     EnvironmentRaised,
-    check,
     described,
     fail,
     failure,
@@ -20,7 +23,7 @@ from ragen_envs.testing.failure import (
 )
 from ragen_envs.testing.global_random import borrowed, seeded
 from ragen_envs.testing.hostile import HOSTILE
-from ragen_envs.testing.play import finish, record
+from ragen_envs.testing.play import finish, oracles, record
 from ragen_envs.testing.player import Player, Step
 from ragen_envs.testing.subject import AnyEnv, Subject, make, sampled
 
@@ -29,9 +32,13 @@ _ESCAPES = re.compile(r"\x1b\[\d*m")
 
 @check
 def check_reset_and_step(subject: Subject) -> None:
-    """Make, reset, play to the end and close, with values of the right kinds throughout."""
+    """Make, reset, play to the end and close, with values of the right kinds throughout.
+
+    The oracle plays too, if there is one.
+    """
     for seed in subject.seeds:
-        record(subject, seed)
+        for choose in (None, *oracles(subject)):
+            record(subject, seed, choose=choose)
 
 
 @check
@@ -74,7 +81,7 @@ def require_in_space(player: Player, step: Step, after: str) -> None:
 
 @check
 def check_action_space(subject: Subject) -> None:
-    """Samples of `action_space` are str that `step` takes, and well-formed answers lie in it."""
+    """Samples of `action_space` are str, and well-formed answers lie in it."""
     with Player(subject.make_env) as player:
         for seed in subject.seeds:
             player.reset(seed)
@@ -87,7 +94,6 @@ def check_action_space(subject: Subject) -> None:
             elif well_formed not in player.env.action_space:
                 seen += f"action_space does not contain the answer {quoted(well_formed)}"
             else:
-                player.step(sample)
                 continue
             fail(
                 seen,
@@ -119,13 +125,15 @@ def check_close_twice(subject: Subject) -> None:
 def check_gymnasium_checker(subject: Subject) -> None:
     """Gymnasium's own `check_env` passes, and has nothing to warn of."""
     with borrowed(seeded(0)), warnings.catch_warnings():
+        # Gymnasium warns of an id that is out of date, which says nothing of the environment.
+        env = _without_gymnasiums_wrappers(make(subject.make_env))
         warnings.simplefilter("error")
         # An adapter that is a wrapper is the environment under test.
         warnings.filterwarnings("ignore", ".*is different from the unwrapped version")
-        env = _without_gymnasiums_wrappers(make(subject.make_env))
+        env.step = _with_plain_flags(env.step)  # type: ignore[method-assign, assignment]
         try:
             check_env(env, skip_render_check=True, skip_close_check=True)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             text = _ESCAPES.sub("", str(error))
             raise failure(
                 f"gymnasium.utils.env_checker.check_env: {text or described(error)}",
@@ -135,6 +143,18 @@ def check_gymnasium_checker(subject: Subject) -> None:
             ) from error
         finally:
             env.close()
+
+
+def _with_plain_flags(step: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a step whose flags are Python's bools: the checker asks for `truncated is False`."""
+
+    def stepped(action: Any) -> Any:
+        result = step(action)
+        if not isinstance(result, tuple):
+            return result
+        return tuple(bool(each) if isinstance(each, np.bool_) else each for each in result)
+
+    return stepped
 
 
 def _without_gymnasiums_wrappers(env: AnyEnv) -> AnyEnv:

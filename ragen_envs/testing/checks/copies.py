@@ -6,7 +6,8 @@ import copy
 import pickle
 from collections.abc import Callable
 
-from ragen_envs.testing.failure import EnvironmentRaised, check, fail
+from ragen_envs.testing.checking import check
+from ragen_envs.testing.failure import EnvironmentRaised, fail
 from ragen_envs.testing.freeze import first_difference
 from ragen_envs.testing.play import follow, record
 from ragen_envs.testing.player import Player, Trajectory

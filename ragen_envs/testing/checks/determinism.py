@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from ragen_envs.testing.failure import CheckSkipped, blaming, check, fail
-from ragen_envs.testing.freeze import Parts, first_difference
-from ragen_envs.testing.play import instance_of, record, replay
+from ragen_envs.testing.checking import check
+from ragen_envs.testing.failure import CheckSkipped, blaming, fail, lacks
+from ragen_envs.testing.freeze import first_difference, without_info
+from ragen_envs.testing.play import instance_of, oracles, record, replay
 from ragen_envs.testing.player import Player, Trajectory
 from ragen_envs.testing.processes import HASH_SEEDS, played_elsewhere
 from ragen_envs.testing.subject import Subject
+
+_ONE_INSTANCE = (
+    "reset does not use its seed, as when the level is drawn in __init__; or there is one instance "
+    "only.",
+    "draw the instance in reset from self.np_random. Where one instance is meant, leave this check "
+    "out: skip=('seeds_matter',).",
+)
 
 
 def _with_rollouts(subject: Subject) -> list[Trajectory]:
@@ -80,15 +88,21 @@ def check_seeds_matter(subject: Subject) -> None:
     if len(set(subject.seeds)) < 2:
         raise CheckSkipped("needs the option 'seeds': at least two different ones")
     known = _instances(subject)
-    if known is None:
-        known = {_answered_alike(subject, seed) for seed in subject.seeds}
-    if len(known) == 1:
+    if known is not None and len(known) == 1:
+        fail(f"the seeds {list(subject.seeds)} all give the same instance", *_ONE_INSTANCE)
+    if known is None and not _differ_in_play(subject):
+        if not subject.oracle and not _answers_in_form(subject):
+            lacks(
+                "answers",
+                "the seeds look alike to samples of the action space, which the game may not have "
+                "read. Answers in form may tell instances apart; so does the option 'canonical'",
+            )
+        mistake, remedy = _ONE_INSTANCE
         fail(
-            f"the seeds {list(subject.seeds)} all give the same instance",
-            "reset does not use its seed, as when the level is drawn in __init__; or there is one "
-            "instance only.",
-            "draw the instance in reset from self.np_random. Where one instance is meant, leave "
-            "this check out: skip=('seeds_matter',).",
+            f"the seeds {list(subject.seeds)} all give the same episode for the same answers",
+            f"{mistake} Or the instances differ in what these answers do not bring to light.",
+            f"{remedy} Where the seeds do differ, say in what: the option 'canonical', as "
+            "lambda env: env.unwrapped.secret.",
         )
 
 
@@ -101,8 +115,19 @@ def _instances(subject: Subject) -> set[Hashable] | None:
         return None
 
 
-def _answered_alike(subject: Subject, seed: int) -> tuple[Parts, ...]:
-    """Return what a seed gives for the answers to the first one."""
-    first = record(subject, subject.seeds[0])
+def _differ_in_play(subject: Subject) -> bool:
+    """Whether the answers to the first seed, or the oracle's, fare otherwise with another one."""
+    for choose in (None, *oracles(subject)):
+        first = record(subject, subject.seeds[0], choose=choose)
+        for seed in subject.seeds[1:]:
+            with Player(subject.make_env) as player:
+                again = replay(player, first._replace(seed=seed))
+            if without_info(again.parts) != without_info(first.parts):
+                return True
+    return False
+
+
+def _answers_in_form(subject: Subject) -> bool:
     with Player(subject.make_env) as player:
-        return replay(player, first._replace(seed=seed)).parts
+        player.reset(subject.seeds[0])
+        return subject.tells_answers(player.info)

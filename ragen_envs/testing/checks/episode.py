@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from numbers import Real
 from random import Random
 
+import gymnasium
 import numpy as np
+from gymnasium.wrappers import TimeLimit
 
-from ragen_envs.testing.failure import CheckSkipped, EnvironmentRaised, check, fail, lacks, quoted
-from ragen_envs.testing.play import LONGEST, finish, record, turns_of
+from ragen_envs.testing.checking import check
+from ragen_envs.testing.failure import CheckSkipped, EnvironmentRaised, fail, lacks, quoted
+from ragen_envs.testing.play import LONGEST, finish, oracles, record, replay, turns_of
 from ragen_envs.testing.player import Player, Step, Trajectory
-from ragen_envs.testing.subject import Subject
+from ragen_envs.testing.subject import AnyEnv, Subject, make
 from ragen_envs.testing.survivor import outlast
 
-_ACCIDENTS = (AttributeError, TypeError, NameError, LookupError)
-"""Errors that come from state that is not there, whatever their text says."""
+_ACCIDENTS = (AttributeError, TypeError, NameError, LookupError, SystemExit)
+"""Errors that come from state that is not there, or end the process, whatever their text says."""
 
 
 def _episodes(subject: Subject) -> Iterator[Trajectory]:
     """Play well-formed answers, the oracle's if there is one, and nonsense."""
-    choices: list[Callable[[Player], str] | None] = [None]
-    if oracle := subject.oracle:
-        choices.append(lambda player: player.call("the oracle", lambda: oracle(player.env)))
     for seed in subject.seeds:
-        for choose in choices:
+        for choose in (None, *oracles(subject)):
             yield record(subject, seed, choose=choose)
     for text in ("", "?"):
         try:
@@ -143,20 +143,45 @@ def check_step_before_reset(subject: Subject) -> None:
 @check
 def check_step_after_end(subject: Subject) -> None:
     """A step after the end is refused, with an error that speaks of reset, which then helps."""
-    ended = 0
+    ended = limited = 0
     for seed in subject.seeds[:4]:
         with Player(subject.make_env) as player:
             player.reset(seed)
             episode = finish(subject, player)
             if not player.ended:
                 continue
+            if ended_by_limit_alone(subject, episode):
+                limited += 1
+                continue
             ended += 1
             for _ in range(2):
                 refuse(player, episode.answers[-1], f"seed {seed}: after the end")
             player.reset(seed)
             finish(subject, player)
+    if not ended and limited:
+        raise CheckSkipped(
+            "Gymnasium's TimeLimit alone ended the episodes, and it refuses no step after that: "
+            "an environment that counts its turns itself can"
+        )
     if not ended:
         raise CheckSkipped(f"no episode ended within {LONGEST} turns: set the option 'max_turns'")
+
+
+def ended_by_limit_alone(subject: Subject, episode: Trajectory) -> bool:
+    """Whether an episode that has ended goes on where Gymnasium's TimeLimit is taken away."""
+    if episode.steps[-1].terminated:
+        return False
+    with Player(lambda: _without_limit(make(subject.make_env))) as player:
+        replay(player, episode)
+        return not player.ended
+
+
+def _without_limit(env: AnyEnv) -> AnyEnv:
+    if isinstance(env, TimeLimit):
+        return _without_limit(env.env)
+    if isinstance(env, gymnasium.Wrapper):
+        env.env = _without_limit(env.env)
+    return env
 
 
 def refuse(player: Player, answer: str, when: str) -> None:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Barrier
 from typing import Any
 
-from ragen_envs.testing.failure import blaming, check, fail
+import numpy as np
+from numpy.typing import NDArray
+
+from ragen_envs.testing.checking import check
+from ragen_envs.testing.failure import blaming, fail
 from ragen_envs.testing.freeze import first_difference, freeze
 from ragen_envs.testing.global_random import borrowed, seeded
 from ragen_envs.testing.play import finish, record, replay
@@ -186,18 +191,37 @@ def _shared(seen: str) -> None:
 
 
 def _spoil(value: Any) -> None:
-    """Change everything in a value that can be changed."""
+    """Change all containers in a value, and then what they held: in a ring this ends, too."""
+    held: list[Any] = []
     if isinstance(value, dict):
-        for inner in list(value.values()):
-            _spoil(inner)
+        held = list(value.values())
         value.clear()
         value["spoiled"] = True
-    elif isinstance(value, list):
-        for inner in value:
-            _spoil(inner)
+    elif isinstance(value, (list, deque)):
+        held = list(value)
+        value.clear()
         value.append("spoiled")
     elif isinstance(value, tuple):
-        for inner in value:
-            _spoil(inner)
+        held = list(value)
     elif isinstance(value, set):
+        value.clear()
         value.add("spoiled")
+    elif isinstance(value, bytearray):
+        value[:] = b"spoiled"
+    elif isinstance(value, np.ndarray) and value.flags.writeable:
+        held = _spoil_array(value)
+    for inner in held:
+        _spoil(inner)
+
+
+def _spoil_array(array: NDArray[Any]) -> list[Any]:
+    """Change every entry of an array, and return the objects that it held."""
+    if array.dtype.names:
+        return [array[name] for name in array.dtype.names]
+    if array.dtype == object:
+        held = array.ravel().tolist()
+        array.fill("spoiled")
+        return list(held)
+    for_blank, else_ = ("?", "") if array.dtype.kind in "SU" else (1, 0)
+    array[...] = np.where(array == np.zeros((), array.dtype), for_blank, else_)
+    return []

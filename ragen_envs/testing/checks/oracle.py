@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from ragen_envs.testing.failure import EnvironmentRaised, check, fail, lacks
-from ragen_envs.testing.play import finish
+from ragen_envs.testing.checking import check
+from ragen_envs.testing.failure import EnvironmentRaised, fail, lacks
+from ragen_envs.testing.play import LONGEST, finish, oracles, turns_of
 from ragen_envs.testing.player import Player
 from ragen_envs.testing.subject import Subject
 
@@ -78,8 +79,7 @@ def _noisy_episodes(subject: Subject) -> Iterator[tuple[int, dict[str, Any] | No
 
 def _played(subject: Subject, seed: int, options: dict[str, Any] | None) -> tuple[float, float]:
     """Return what the oracle scored in an episode, and what its ceiling was."""
-    oracle = subject.oracle
-    assert oracle is not None
+    (choose,) = oracles(subject)
     with Player(subject.make_env) as player:
         player.reset(seed, options)
         ceiling = player.call(
@@ -87,13 +87,11 @@ def _played(subject: Subject, seed: int, options: dict[str, Any] | None) -> tupl
             lambda: subject.expected_score(player.env, player.info),
         )
         try:
-            episode = finish(
-                subject,
-                player,
-                lambda p: p.call("the option 'oracle'", lambda: oracle(p.env)),
-            )
+            episode = finish(subject, player, choose)
         except EnvironmentRaised as raised:
-            _missed(f"seed {seed}, turn {player.turn + 1}: {raised}", "")
+            _missed(str(raised), "")
+        if not player.ended and turns_of(subject, player.env) is None:
+            lacks("max_turns", f"the oracle's episode of seed {seed} goes on after {LONGEST} turns")
         return subject.score_of(episode), ceiling
 
 

@@ -1,6 +1,7 @@
 """What the checks decide at their edges."""
 
 import math
+import warnings
 from math import comb
 from random import Random
 
@@ -16,12 +17,12 @@ from ragen_envs.testing import (
     check_oracle_reaches_ceiling,
     check_reset_forgets,
     check_rewards,
+    check_rollouts_differ_in_noise,
     check_seeds_matter,
     check_step_after_end,
     check_success,
 )
 from ragen_envs.testing.checks.oracle import tail
-from ragen_envs.testing.freeze import first_difference, freeze
 from tests.ragen_envs.testing.broken.determinism import HasOneLevel
 from tests.ragen_envs.testing.lamps import CEILING, LampEnv, subject_of
 
@@ -82,10 +83,16 @@ class OneLevelOneNoise(HasOneLevel):
         return Random(0)
 
 
+class OneLevelAndItsSeed(OneLevelOneNoise):
+    def info(self):
+        return {**super().info(), "seed": self.np_random_seed}
+
+
 def test_seeds_matter_where_only_play_shows_it():
     check_seeds_matter(subject_of(Hides, canonical="instance"))
-    with pytest.raises(CheckFailed, match="all give the same instance"):
-        check_seeds_matter(subject_of(OneLevelOneNoise, canonical="instance"))
+    for cls in (OneLevelOneNoise, OneLevelAndItsSeed):
+        with pytest.raises(CheckFailed, match="all give the same episode for the same answers"):
+            check_seeds_matter(subject_of(cls, canonical="instance"))
 
 
 @pytest.mark.parametrize(
@@ -143,6 +150,20 @@ def test_flags_may_be_numpys():
             return observation, reward, *map(np.bool_, flags), info
 
     check_flags(subject_of(Flags))
+    check_gymnasium_checker(subject_of(Flags))
+
+
+def test_a_rollout_that_only_info_tells_of_is_no_noise():
+    class TellsItsRollout(LampEnv):
+        def noise_of(self, seed, rollout):
+            self.rollout = rollout
+            return super().noise_of(seed, 0)
+
+        def info(self):
+            return {**super().info(), "rollout": self.rollout}
+
+    with pytest.raises(CheckFailed, match="always gave the same observations, rewards and flags"):
+        check_rollouts_differ_in_noise(subject_of(TellsItsRollout))
 
 
 @pytest.mark.parametrize(
@@ -201,53 +222,11 @@ def test_a_warning_of_gymnasiums_checker_is_a_failure():
         check_gymnasium_checker(subject_of(SeedIsNought))
 
 
-class Thing:
-    def __init__(self, value):
-        self.value = value
+def test_a_warning_of_the_construction_is_no_failure():
+    class Warns(LampEnv):
+        def __init__(self, split="train"):
+            warnings.warn("an old library", DeprecationWarning, stacklevel=2)
+            super().__init__(split)
 
-
-plain = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=5),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=3), inner),
-    max_leaves=8,
-)
-
-
-@given(plain)
-def test_what_is_built_alike_freezes_alike(value):
-    again = eval(repr(value), {"nan": math.nan, "inf": math.inf})
-    assert freeze(value) == freeze(again)
-    assert freeze(Thing(value)) == freeze(Thing(again))
-    assert freeze([value]) != freeze(value)
-    assert freeze([value, 1]) != freeze([value, True])
-
-
-def test_order_counts_in_lists_alone():
-    assert freeze({"a": 1, "b": 2}) == freeze({"b": 2, "a": 1})
-    assert freeze({"x", 1, None}) == freeze({None, "x", 1})
-    assert freeze([1, 2]) != freeze([2, 1])
-    assert freeze(np.array([1, 2])) != freeze(np.array([2, 1]))
-    assert freeze(Thing(1)) != freeze(Thing(2))
-
-
-def test_a_cycle_ends():
-    ring = []
-    ring.append(ring)
-    assert freeze(ring) == freeze(ring)
-
-
-def parts(observation, **info):
-    return tuple(map(freeze, (observation, 0.0, False, False, info)))
-
-
-def test_the_first_difference_is_told_at_its_place():
-    same = parts("x" * 50 + "a" * 100)
-    assert first_difference([same], [same]) is None
-    told = first_difference([same, same], [same, parts("x" * 50 + "b" * 100)])
-    assert told.startswith(f"turn 1: observation ...{'x' * 20}{'a' * 40}... (+")
-    assert f"against ...{'x' * 20}{'b' * 40}... (+" in told
-    assert first_difference([parts("", n=1)], [parts("", n=2)]) == "turn 0: info['n'] 1 against 2"
-    assert first_difference([parts("", n=1)], [parts("", n=1.0)]) == (
-        "turn 0: info['n'] 1 against 1.0 (types int and float)"
-    )
-    assert first_difference([same, same], [same]) == "one episode has 1 turns, the other 0"
+    with pytest.warns(DeprecationWarning, match="an old library"):
+        check_gymnasium_checker(subject_of(Warns))

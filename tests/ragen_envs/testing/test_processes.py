@@ -1,14 +1,17 @@
 """What new processes are given, and what they may run into."""
 
+import importlib.util
 import os
 import sys
 import threading
 import types
 
+import cloudpickle
 import gymnasium
 import pytest
 
 from ragen_envs.testing import CheckFailed, CheckSkipped, check_same_seed_in_other_processes
+from ragen_envs.testing.modules import unimportable
 from tests.ragen_envs.testing.lamps import LampEnv, subject_of
 
 QUICK = {"seeds": (0, 1)}
@@ -61,6 +64,41 @@ def test_processes_have_hash_seeds_of_their_own(monkeypatch):
     monkeypatch.setenv("PYTHONHASHSEED", "0")
     with pytest.raises(CheckFailed, match="turn 0: observation '0' against '1'"):
         check_same_seed_in_other_processes(subject_of(Shows, **QUICK))
+
+
+BY_PATH = """
+from tests.ragen_envs.testing.lamps import LampEnv
+
+def feedback():
+    return "lamps by path."
+
+class Lamps(LampEnv):
+    def text(self, told):
+        return super().text(feedback() if self.turn == 0 else told)
+"""
+
+
+@pytest.mark.parametrize("name", ["lost", "lost.lamps", "ragen_envs.lost", "tabnanny"])
+def test_what_was_imported_by_its_path_is_sent_along(name, tmp_path, monkeypatch):
+    """As pytest imports test files with --import-mode=importlib; tabnanny is another module."""
+    file = tmp_path / "lost.py"
+    file.write_text(BY_PATH)
+    spec = importlib.util.spec_from_file_location(name, file)
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, name, module)
+    spec.loader.exec_module(module)
+    assert unimportable() == [module]
+    check_same_seed_in_other_processes(subject_of(module.Lamps, **QUICK))
+    check_same_seed_in_other_processes(subject_of(lambda: module.Lamps(), **QUICK))
+    assert cloudpickle.list_registry_pickle_by_value() == set()
+    cloudpickle.register_pickle_by_value(module)
+    check_same_seed_in_other_processes(subject_of(module.Lamps, **QUICK))
+    assert cloudpickle.list_registry_pickle_by_value() == {name}
+    cloudpickle.unregister_pickle_by_value(module)
+
+
+def test_all_else_is_imported_by_its_name():
+    assert unimportable() == []
 
 
 def test_a_module_that_is_no_file_is_named(monkeypatch):

@@ -1,9 +1,14 @@
 """What the strategies give."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
+from ragen_envs import testing
 from ragen_envs.testing import (
     HOSTILE,
     Subject,
@@ -15,6 +20,7 @@ from ragen_envs.testing import (
 )
 from tests.ragen_envs.testing.lamps import SIDES, LampEnv
 
+ROOT = Path(__file__).parents[3]
 SUBJECT = Subject(make_env=LampEnv, seeds=(3, 5))
 
 
@@ -82,3 +88,19 @@ def test_hostile_text_may_be_long():
 
 def test_the_longest_hostile_text_has_a_million_characters():
     assert max(map(len, HOSTILE.values())) == 1_000_000
+
+
+def test_a_star_takes_all_that_needs_no_hypothesis():
+    code = (
+        "import sys; sys.modules['hypothesis'] = None\n"
+        "from ragen_envs.testing import *\n"
+        "print(*sorted(name for name in globals() if not name.startswith('__')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    named = set(done.stdout.split()) - {"sys"}
+    assert {f"check_{name}" for name in testing.CHECKS} | {"check_text_env", "Subject"} < named
+    for name in ("seeds", "instances", "action_sequences", "TextEnvMachine"):
+        assert name not in named
+        assert getattr(testing, name).__module__.startswith("ragen_envs.testing.")

@@ -89,7 +89,10 @@ def test_word_games_say_which_data_they_need(tmp_path):
 def test_a_missing_package_is_named_in_one_line(missing, code, said):
     block = f"import sys; sys.modules[{missing!r}] = None; import ragen_envs.textarena as t{code}"
     last = run(block).stderr.splitlines()[-1]
-    assert last == f"ImportError: {said}: pip install 'ragen-bench[textarena]'"
+    assert last == (
+        f"ImportError: {said}: pip install 'ragen-bench[textarena]' "
+        "(in a checkout: pip install '.[textarena]')"
+    )
 
 
 def test_the_core_does_not_import_textarena():

@@ -1,0 +1,17 @@
+"""What to install where an optional package is missing."""
+
+from __future__ import annotations
+
+
+def missing(what: str, package: str, extra: str) -> ImportError:
+    """Return the error that says which extra brings a package.
+
+    Args:
+        what: the module or function that needs it.
+        package: what could not be imported.
+        extra: the extra of this distribution that has it.
+    """
+    return ImportError(
+        f"{what} needs {package}: pip install 'ragen-bench[{extra}]' "
+        f"(in a checkout: pip install '.[{extra}]')"
+    )

@@ -1,0 +1,139 @@
+"""What each option of a `Subject` takes, and how a wrong one is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from numbers import Real
+from typing import Any, NamedTuple
+
+import gymnasium
+
+from ragen_envs.testing.failure import shortened
+
+
+class Option(NamedTuple):
+    """What an option takes.
+
+    Attributes:
+        takes: in words.
+        is_of_kind: whether a value is of the right type.
+        is_sound: whether a value of the right type is a possible one.
+    """
+
+    takes: str
+    is_of_kind: Callable[[Any], bool]
+    is_sound: Callable[[Any], bool] = lambda value: True
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _is_factory(value: Any) -> bool:
+    return isinstance(value, str) or (callable(value) and not isinstance(value, gymnasium.Env))
+
+
+def _is_key_or_function(value: Any) -> bool:
+    return isinstance(value, str) or callable(value)
+
+
+def _is_function_or_none(value: Any) -> bool:
+    return value is None or callable(value)
+
+
+def _is_str(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _all_in(kind: Any, is_one: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """Return whether a value is a collection of that kind, and no str, and all in it are right."""
+    return lambda value: (
+        isinstance(value, kind)
+        and not isinstance(value, str)
+        and all(is_one(each) for each in value)
+    )
+
+
+def _all_under_names(is_one: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: (
+        isinstance(value, Mapping)
+        and all(_is_str(name) and is_one(each) for name, each in value.items())
+    )
+
+
+_AT_LEAST_1 = Option("an int of at least 1", _is_int, lambda value: value >= 1)
+
+OPTIONS = {
+    "make_env": Option(
+        "an id such as 'my_pkg:my/Env-v0', or a callable that makes the environment, as "
+        "lambda: MyEnv()",
+        _is_factory,
+    ),
+    "answers": Option(
+        "a key of info, a sequence of one or more str, or a function of env and a random.Random",
+        lambda value: _is_key_or_function(value) or _all_in(Sequence, _is_str)(value),
+        lambda value: callable(value) or len(value) > 0,
+    ),
+    "splits": Option(
+        "a mapping from names to ids or callables, as {'test': make_test}",
+        _all_under_names(_is_factory),
+    ),
+    "canonical": Option("a key of info, or a function of env", _is_key_or_function),
+    "held_out": Option(
+        "a mapping from names of splits to numbers of instances, as {'test': 256}",
+        _all_under_names(_is_int),
+        lambda value: all(number >= 1 for number in value.values()),
+    ),
+    "split_seeds": _AT_LEAST_1,
+    "rollout": Option(
+        "a function from an int to the options of reset, as lambda j: {'rollout': j}",
+        _is_function_or_none,
+    ),
+    "stochastic": Option("True or False", lambda value: isinstance(value, bool)),
+    "oracle": Option("a function from env to an answer", _is_function_or_none),
+    "ceiling": Option(
+        "a number, a key of info, or a function of env",
+        lambda value: _is_number(value) or _is_key_or_function(value),
+    ),
+    "score": Option("a key of info, or a function of the Trajectory", _is_key_or_function),
+    "score_range": Option(
+        "two numbers, the least and the greatest score",
+        lambda value: _all_in(Sequence, _is_number)(value) and len(value) == 2,
+        lambda value: value[0] < value[1],
+    ),
+    "oracle_episodes": _AT_LEAST_1,
+    "success": Option("a key of info", _is_str),
+    "seeds": Option(
+        "a sequence of one or more ints of at least 0, as range(16)",
+        _all_in(Sequence, _is_int),
+        lambda value: len(value) > 0 and min(value) >= 0,
+    ),
+    "max_turns": Option(
+        "an int of at least 1, or None",
+        lambda value: value is None or _is_int(value),
+        lambda value: value is None or value >= 1,
+    ),
+    "skip": Option(
+        "a collection of names of checks, as ['seeds_matter']", _all_in(Collection, _is_str)
+    ),
+}
+"""Each option by its name."""
+
+
+def require(name: str, value: Any) -> None:
+    """Refuse a value that the option does not take.
+
+    Raises:
+        TypeError: if it is of another type.
+        ValueError: if it is of the right type and yet not possible.
+    """
+    option = OPTIONS[name]
+    refused = f"{name} takes {option.takes}, got {shortened(repr(value), 200)}"
+    if not option.is_of_kind(value):
+        raise TypeError(refused)
+    if not option.is_sound(value):
+        raise ValueError(refused)
