@@ -69,5 +69,5 @@ def test_few_chunks_are_held(visit, report):
     session = page.context.new_cdp_session(page)
     session.send("HeapProfiler.collectGarbage")
     used = session.send("Runtime.getHeapUsage")["usedSize"]
-    # Twelve chunks of 2^18 characters, the rows of the index, and the page's own text.
-    assert used < 40e6
+    # Measured: 7 MB with twelve chunks, 21 MB with all of them.
+    assert used < 12e6

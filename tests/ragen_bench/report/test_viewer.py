@@ -200,6 +200,11 @@ def test_search_opens_and_marks_what_it_finds(page):
     counts(page, "4 of 12 episodes")
     page.locator("#filter-text").fill("nowhere")
     counts(page, "0 of 12 episodes")
+    page.locator("#filter-text").fill("done: 3")  # in an observation
+    counts(page, "12 episodes")
+    page.locator("#list").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#turns [aria-current]")).to_have_text("3")
     page.locator("#filter-text").fill("at last")
     counts(page, "12 episodes")
     page.keyboard.press("Enter")
