@@ -1,0 +1,143 @@
+"""Runs that are not packed: one line says why and what to do, and nothing is left behind."""
+
+import shutil
+
+import pytest
+
+from ragen_bench.errors import UserError
+from ragen_bench.leaderboard import About, entry_name, pack
+from ragen_bench.leaderboard.files import _DIRECTORY_NAME
+from tests.ragen_bench.leaderboard.entries import ABOUT, evaluation, run_of
+
+TINY = {"ragen/Sokoban-v0": 4, "ragen/FrozenLake-v0": 4}
+
+
+@pytest.fixture
+def run(honest, tmp_path):
+    shutil.copytree(honest.parent / "run", tmp_path / "run")
+    return tmp_path / "run"
+
+
+def refusal_of(run, about=ABOUT):
+    out = run.parent / "entry"
+    with pytest.raises(UserError) as caught:
+        pack(run, out, about)
+    assert [file.name for file in run.parent.iterdir()] == [run.name]
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"split": "val"}, "the run is of the val split; evaluate with --split test or sealed"),
+        ({"split": "train"}, "the run is of the train split; evaluate with --split test or"),
+        (
+            {"instances": {**TINY, "ragen/Sokoban-v0": 2}},
+            "the run has 2 of the 4 instances of ragen/Sokoban-v0; evaluate without --limit",
+        ),
+        ({"seed": 3}, "the run has the seed 3, so that it could be the best of many; evaluate w"),
+        ({"samples": 17}, "the run has samples: 17; evaluate with --samples 16 at most"),
+    ],
+)
+def test_other_runs(tmp_path, changes, says):
+    run = run_of(tmp_path / "run", evaluation("random", **changes))
+    assert refusal_of(run.path).startswith(f"{run.path}: {says}")
+
+
+def test_chosen_environments(tmp_path, monkeypatch):
+    from ragen_bench.evaluation import Evaluation
+
+    what = Evaluation("random", "", TINY, "test", "think", 1, 0, 0.5, 40)
+    run = run_of(tmp_path / "run", what)
+    assert (
+        "the run is of chosen environments; an entry is of a named suite: evaluate with --suite"
+    ) in refusal_of(run.path)
+
+
+def test_fewer_samples_than_the_suite_demands(tmp_path):
+    run = run_of(tmp_path / "run", evaluation("random", "twice"))
+    assert refusal_of(run.path).endswith(
+        "the run has samples: 1, and the suite demands 2; evaluate with --samples 2"
+    )
+
+
+def test_an_incomplete_run(run):
+    lines = (run / "episodes.jsonl").read_text().splitlines(keepends=True)
+    (run / "episodes.jsonl").write_text("".join(lines[:-1]) + lines[-1][:20])
+    assert refusal_of(run) == (
+        f"{run}: 7 of 8 episodes are there; the command of the run goes on from there"
+    )
+    fault = '{"env":"ragen/FrozenLake-v0","split":"test","index":3,"sample":0,"reason":"asleep"}\n'
+    (run / "faults.jsonl").write_text(fault)
+    assert refusal_of(run) == (
+        f"{run}: 1 episodes were left unfinished by the server, faults.jsonl says why; the command "
+        "of the run plays them anew"
+    )
+    (run / "episodes.jsonl").write_text("".join(lines))
+    assert pack(run, run.parent / "entry", ABOUT)["summary"]["infra_faults"] == 0
+
+
+def test_edited_runs(run):
+    text = (run / "episodes.jsonl").read_text()
+    (run / "episodes.jsonl").write_text(text.replace('"score":1.0', '"score":0.5', 1))
+    assert refusal_of(run) == (
+        f"{run}: line 1 (ragen/Sokoban-v0/test/0/0) score: recorded 0.5, recomputed 1.0; `verify` "
+        "would refuse it"
+    )
+
+
+def test_runs_of_another_version(run):
+    text = (run / "run.json").read_text()
+    (run / "run.json").write_text(text.replace('"spec_hash": "', '"spec_hash": "0', 1))
+    assert refusal_of(run).startswith(
+        f"{run}: the run is of another version of ragen-bench (envs[0].spec_hash: recorded"
+    )
+
+
+@pytest.mark.parametrize(
+    ("about", "says"),
+    [
+        (About("", "x"), 'name: "" is too short'),
+        (About("x", "a\nb"), 'submitter: "a\\nb" holds characters that are not shown'),
+        (About("x", "x", link="ftp://x"), 'link: "ftp://x" is neither null nor what else'),
+        (About("x", "x", date="yesterday"), 'date: "yesterday" is neither null nor what else'),
+        (About("x", "x", date="2026-02-29"), 'date: "2026-02-29" is no day'),
+        (About("x", "x", parameters=0), "parameters: 0 is neither null nor what else"),
+    ],
+)
+def test_what_the_submitter_says_may_be_wrong(run, about, says):
+    assert refusal_of(run, about).startswith(says)
+
+
+def test_nothing_is_overwritten(run):
+    out = run.parent / "entry"
+    out.mkdir()
+    (out / "mine").touch()
+    with pytest.raises(UserError, match="is there already; choose another --out"):
+        pack(run, out, ABOUT)
+    assert [file.name for file in out.iterdir()] == ["mine"]
+
+
+def test_an_absurdly_long_answer_cannot_be_packed(run):
+    from ragen_bench.leaderboard.errors import EntryError
+    from ragen_bench.leaderboard.packed import write_packed
+
+    with pytest.raises(EntryError, match=r"line 1 is longer than the 4,194,304 bytes"):
+        write_packed(run / "x", [{"x": "y" * (4 << 20)}])
+    with pytest.raises(EntryError, match="more than 500 times its size"):
+        write_packed(run / "x", [{"x": "y" * (2 << 20)}] * 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "directory"),
+    [
+        ("SmolLM2-135M-Instruct", "smollm2-135m-instruct_core_test"),
+        ("../../etc/passwd", "etc-passwd_core_test"),
+        ("日本語", "model_core_test"),
+        ("A (b) " + "x" * 200, "a-b-" + "x" * 56 + "_core_test"),
+    ],
+)
+def test_directories_are_named_for_models(name, directory):
+    assert entry_name(name, "core", "test") == directory
+    assert _DIRECTORY_NAME(directory)
