@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 @contextmanager
 def episodes_bar(console: Console, doing: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar while episodes are replayed, and a spinner's clock while what follows is computed.
+    """Show a bar while episodes are replayed, and a clock while the figures are computed.
 
     Args:
         console: where it is shown; it goes when the block ends.
@@ -27,6 +27,7 @@ def episodes_bar(console: Console, doing: str) -> Iterator[Callable[[int, int], 
         TimeElapsedColumn(),
         console=console,
         transient=True,
+        disable=not console.is_terminal,
     )
     with bar:
         task = bar.add_task(doing, total=None)

@@ -9,7 +9,7 @@ from ragen_bench.episode import Episode, Task
 from ragen_bench.leaderboard.packed import write_packed
 from ragen_bench.models import Completion
 from ragen_bench.suites import make_env
-from tests.ragen_bench.leaderboard.entries import edit_entry, entry_json
+from tests.ragen_bench.leaderboard.entries import edit_entry, entry_json, entry_of, evaluation
 
 LIMITED = """
 import resource, sys
@@ -44,20 +44,14 @@ def talkative(index, sample, thought):
 
 
 @pytest.fixture(scope="module")
-def large(honest, tmp_path_factory):
-    """An entry of 64 episodes with 1.5 MB each, and 64 more that are missing."""
-    path = tmp_path_factory.mktemp("large") / "entry"
-    path.mkdir()
-    (path / "entry.json").write_bytes((honest / "entry.json").read_bytes())
+def large(tmp_path_factory):
+    """An entry of 64 episodes with 1.4 MB each, and 64 more that are missing."""
+    what = evaluation(max_tokens=40_000, samples=16)
+    path = entry_of(tmp_path_factory.mktemp("large"), what)
     thought = "".join(f"{number:x}," for number in range(250_000))
     found = (talkative(i, s, thought) for i in range(4) for s in range(16))
     digest, length = write_packed(path / "episodes.jsonl.gz", found)
-
-    def edit(entry):
-        entry.update(episodes_sha256=digest, episodes_bytes=length)
-        entry["run"].update(samples=16)
-
-    edit_entry(path, edit)
+    edit_entry(path, lambda e: e.update(episodes_sha256=digest, episodes_bytes=length))
     return path
 
 

@@ -78,7 +78,7 @@ def nearby(old):
     return old + "." if isinstance(old, str) else None
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=90, deadline=None)
 @given(data=st.data())
 def test_a_changed_field_of_an_episode(honest, copied, data):
     found = records(honest)
@@ -93,7 +93,7 @@ def test_a_changed_field_of_an_episode(honest, copied, data):
         assert path[-1] == "answer"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_a_changed_byte_of_an_episode(honest, copied, data):
     lines = [line_of(record) for record in records(honest)]
@@ -110,7 +110,7 @@ def test_a_changed_byte_of_an_episode(honest, copied, data):
             assert turn == {name: other[name] for name in turn}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_a_changed_byte_of_the_packed_file(honest, copied, data):
     write_entry(copied, entry_json(honest))
@@ -124,7 +124,7 @@ def test_a_changed_byte_of_the_packed_file(honest, copied, data):
     assert verify(copied).verified == (place in (8, 9))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=90, deadline=None)
 @given(data=st.data())
 def test_a_changed_field_of_the_entry(honest, copied, data):
     entry = entry_json(honest)
