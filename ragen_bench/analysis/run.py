@@ -32,10 +32,11 @@ def analyse(run: RunDirectory, progress: Callable[[], None] = lambda: None) -> R
         progress: called after each episode.
 
     Returns:
-        `{"schema", "envs": [...]}` with a row for each environment that has episodes: `env`,
+        `{"schema", "envs": [...], "labels": {...}}` with a row for each environment that has episodes: `env`,
         `episodes`, `failed`, `not_replayed`, `failures` and `reasoning`. A row of `failures` has
         `label`, `about` (one sentence), `episodes`, `share` (of the failed ones) and the first
-        `examples`, each `[index, sample, turn]` with turns from 1.
+        `examples`, each `[index, sample, turn]` with turns from 1. `labels` holds the label of each
+        failed episode by "ENV/INDEX/SAMPLE".
 
     Raises:
         UserError: if a line of the run is no episode of it.
@@ -46,7 +47,12 @@ def analyse(run: RunDirectory, progress: Callable[[], None] = lambda: None) -> R
     for record in run.episodes():
         rows[record["env"]].add(replayer, record)
         progress()
-    return {"schema": SCHEMA, "envs": [row.result() for row in rows.values() if row.found]}
+    found = [row for row in rows.values() if row.found]
+    return {
+        "schema": SCHEMA,
+        "envs": [row.result() for row in found],
+        "labels": {name: label for row in found for name, label in row.labels.items()},
+    }
 
 
 class _Row:
@@ -55,6 +61,7 @@ class _Row:
     def __init__(self, env: str) -> None:
         self.env = env
         self.found = 0
+        self.labels: dict[str, str] = {}
         self._game: Reading = reading_of(env)
         self._episodes = self._failed = 0
         self._examples: dict[str, list[list[int]]] = defaultdict(list)
@@ -90,6 +97,7 @@ class _Row:
 
     def _keep(self, record: Record, failure: Failure) -> None:
         self._counts[failure.label] += 1
+        self.labels[f"{self.env}/{record['index']}/{record['sample']}"] = failure.label
         examples = self._examples[failure.label]
         if len(examples) < _EXAMPLES:
             examples.append([record["index"], record["sample"], failure.turn])

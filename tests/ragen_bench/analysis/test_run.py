@@ -48,6 +48,10 @@ def test_counts_and_examples(run):
     (worse,) = bandit["failures"]
     assert (bandit["episodes"], bandit["failed"], worse["episodes"]) == (3, 2, 2)
     assert (worse["share"], worse["examples"]) == (1, [[2, 0, 1], [2, 2, 1]])
+    assert analysis["labels"] == {
+        **{f"ragen/Bandit-v0/2/{sample}": worse["label"] for sample in (0, 2)},
+        **{f"ragen/Sokoban-v0/{index}/0": "cut_off" for index in range(8)},
+    }
 
 
 def test_reasoning_is_measured(run):
