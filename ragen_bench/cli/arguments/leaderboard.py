@@ -1,11 +1,11 @@
-"""The arguments of the leaderboard's commands: `submit`, `verify`, `reproduce`."""
+"""The arguments of the leaderboard's commands: `submit`, `verify`, `reproduce`, `leaderboard`."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from ragen_bench.cli.arguments.base import Commands, add_prices, lazily
+from ragen_bench.cli.arguments.base import Commands, Parser, add_prices, lazily
 
 
 def add(commands: Commands) -> None:
@@ -13,6 +13,7 @@ def add(commands: Commands) -> None:
     _add_submit(commands)
     _add_verify(commands)
     _add_reproduce(commands)
+    _add_leaderboard(commands)
 
 
 def _add_submit(commands: Commands) -> None:
@@ -76,3 +77,60 @@ def _add_reproduce(commands: Commands) -> None:
     add("--retries", type=int, metavar="N", help="of a request that failed (default: 7)")
     add_prices(parser)
     parser.set_defaults(run=lazily("reproduce", lambda module, given: module.run_reproduce(given)))
+
+
+def _add_leaderboard(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "leaderboard",
+        help="build the leaderboard's site, or serve it here",
+        description="Verifies every entry of a leaderboard and makes a static site of them.",
+    )
+    actions = parser.add_subparsers(metavar="ACTION", required=True, parser_class=Parser)
+    build = actions.add_parser(
+        "build",
+        help="write the site",
+        description="Writes a site that opens from disk. Ends with exit code 1, and without a "
+        "site, if an entry is refused.",
+    )
+    _add_site(build, "the site; an older one there is replaced (default: site)")
+    build.set_defaults(
+        run=lazily(
+            "leaderboard",
+            lambda module, given: module.run_build(
+                given.leaderboard, given.out or Path("site"), not given.unverified
+            ),
+        )
+    )
+    serve = actions.add_parser(
+        "serve", help="build the site and serve it on this machine alone, until Ctrl-C"
+    )
+    _add_site(serve, "keep the site in this directory")
+    serve.add_argument(
+        "--port", type=int, default=8000, metavar="N", help="0 for a free one (default: 8000)"
+    )
+    serve.set_defaults(
+        run=lazily(
+            "leaderboard",
+            lambda module, given: module.run_serve(
+                given.leaderboard, given.out, given.port, not given.unverified
+            ),
+        )
+    )
+
+
+def _add_site(parser: Parser, out: str) -> None:
+    add = parser.add_argument
+    add(
+        "leaderboard",
+        type=Path,
+        nargs="?",
+        default=Path("leaderboard"),
+        metavar="LEADERBOARD",
+        help="a directory with entries/ (default: leaderboard)",
+    )
+    add("--out", type=Path, metavar="DIR", help=out)
+    add(
+        "--unverified",
+        action="store_true",
+        help="replay nothing: entries are marked, and their trajectories left out",
+    )

@@ -57,7 +57,7 @@ class Listed:
     @property
     def reproduced(self) -> bool | None:
         """Whether a rerun at another seed agrees; None if there was none."""
-        return self.reproduction and self.reproduction["reproduced"]
+        return None if self.reproduction is None else bool(self.reproduction["reproduced"])
 
     @property
     def scripted(self) -> Literal["floor", "ceiling"] | None:

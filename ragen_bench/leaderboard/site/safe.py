@@ -21,9 +21,7 @@ def shown(text: str) -> str:
 
     Those that cannot, or that turn around what is near them, are shown by name: `⟨U+202E⟩`.
     """
-    return "".join(
-        f"⟨U+{ord(c):04X}⟩" if unicodedata.category(c) in _UNSEEN else c for c in text
-    )
+    return "".join(f"⟨U+{ord(c):04X}⟩" if unicodedata.category(c) in _UNSEEN else c for c in text)
 
 
 def csv_cell(value: str | float | None) -> str | float | None:

@@ -1,0 +1,66 @@
+"""`leaderboard build` and `leaderboard serve`."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from ragen_bench.errors import UserError
+
+try:
+    from ragen_bench.cli.progress import episodes_bar
+    from ragen_bench.cli.results import plain_console
+    from ragen_bench.leaderboard.site import SiteServer, build_site
+except ImportError as missing:
+    raise UserError(
+        f"ragen-bench needs {missing.name}: pip install 'ragen-bench[bench]'"
+    ) from missing
+
+
+def run_build(leaderboard: Path, out: Path, verified: bool) -> int:
+    """Build the site, and return 1 if an entry is refused.
+
+    Raises:
+        UserError: if the leaderboard or `out` is not what it should be.
+    """
+    console = plain_console()
+
+    def say(name: str, problems: list[str]) -> None:
+        status = "FAIL" if problems else "ok"
+        console.print(f"{status:<5} {name}", soft_wrap=True)
+
+    with episodes_bar(console, "Verifying") as progress:
+        built = build_site(leaderboard, out, verified, progress, say)
+    for name, problems in built.refused.items():
+        for problem in problems:
+            console.print(f"{name}: {problem}", soft_wrap=True)
+    if built.refused:
+        console.print(f"No site was written. Refused: {', '.join(built.refused)}", soft_wrap=True)
+        return 1
+    console.print(f"Entries  {len(built.entries)}{'' if verified else ', not verified'}")
+    console.print(f"Site     {out / 'index.html'}", soft_wrap=True)
+    return 0
+
+
+def run_serve(leaderboard: Path, out: Path | None, port: int, verified: bool) -> int:
+    """Build the site and serve it until Ctrl-C; return 1 if an entry is refused.
+
+    Args:
+        leaderboard: its directory.
+        out: where the site goes, None for a directory that goes in the end.
+        port: on the loopback address, 0 for a free one.
+        verified: whether to verify the entries.
+
+    Raises:
+        UserError: if the leaderboard or `out` is not what it should be, or the port is taken.
+    """
+    with tempfile.TemporaryDirectory(prefix="ragen-site-") as folder:
+        site = out or Path(folder) / "site"
+        # First the port: building takes longer than finding out that it is taken.
+        with SiteServer(site, port) as server:
+            code = run_build(leaderboard, site, verified)
+            if code:
+                return code
+            plain_console().print(f"Serving  {server.url} (Ctrl-C ends it)", soft_wrap=True)
+            server.serve_forever()
+    return 0
