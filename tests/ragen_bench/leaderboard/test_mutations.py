@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -136,3 +137,10 @@ def test_a_changed_field_of_the_entry(honest, copied, data):
     if verify(copied).verified and different:
         name = ".".join(key for key in path if isinstance(key, str))
         assert any(name == one or name.startswith(f"{one}.") for one in BELIEVED), name
+
+
+def test_the_docs_name_what_is_believed():
+    text = (Path(__file__).parents[3] / "docs/submit.md").read_text(encoding="utf-8")
+    section = text.partition("## What it cannot catch")[2].partition("## Reproduce")[0]
+    for name in BELIEVED:
+        assert f"`{name.rpartition('.')[2]}`" in section, name
