@@ -3,6 +3,9 @@
 INTERRUPTED = 130
 """The exit code of a process that Ctrl-C ended."""
 
+INCOMPLETE = 1
+"""The exit code of a run in which a server left episodes unfinished."""
+
 
 class UserError(Exception):
     """Something that the user can mend; its message is one line that says how.

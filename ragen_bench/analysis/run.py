@@ -34,9 +34,9 @@ def analyse(run: RunDirectory, progress: Callable[[], None] = lambda: None) -> R
     Returns:
         `{"schema", "envs": [...], "labels": {...}}` with a row for each environment that has
         episodes: `env`, `episodes`, `failed`, `not_replayed`, `failures` and `reasoning`. A row of
-        `failures` has `label`, `about` (one sentence), `episodes`, `share` (of the failed ones) and the first
-        `examples`, each `[index, sample, turn]` with turns from 1. `labels` holds the label of each
-        failed episode by "ENV/INDEX/SAMPLE".
+        `failures` has `label`, `about` (one sentence), `episodes`, `share` (of the failed ones)
+        and the first `examples`, each `[index, sample, turn]` with turns from 1. `labels` holds the
+        label of each failed episode by "ENV/INDEX/SAMPLE".
 
     Raises:
         UserError: if a line of the run is no episode of it.

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from ragen_bench.cost import load_prices
-from ragen_bench.errors import INTERRUPTED, UserError
+from ragen_bench.errors import INCOMPLETE, INTERRUPTED, UserError
 from ragen_bench.evaluation import Evaluation, evaluate
 from ragen_bench.models import ServerOptions, resolve
 from ragen_bench.prompt import History
@@ -38,6 +38,8 @@ _DEFAULT_MAX_TOKENS = 200
 
 def run_evaluate(arguments: argparse.Namespace) -> int:
     """Evaluate a model, print the table, and say where everything is.
+
+    The exit code is 1 if a server left episodes unfinished.
 
     Raises:
         UserError: for anything in the command that cannot be.
@@ -70,7 +72,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
             bar.live.transient = True  # the one line of the error says it all
             raise
     try:
-        show_results(console, run, prices)
+        summary = show_results(console, run, prices)
     except KeyboardInterrupt:
         sys.stderr.write(
             f"\nragen-bench: interrupted; all episodes are kept in {path}, and the same command "
@@ -79,7 +81,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
         return INTERRUPTED
     finally:
         run.unlock()
-    return 0
+    return INCOMPLETE if summary["infra_faults"] else 0
 
 
 def evaluation_of(arguments: argparse.Namespace) -> Evaluation:

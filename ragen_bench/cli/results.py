@@ -44,8 +44,12 @@ def plain_console() -> Console:
     return Console(markup=False, highlight=False, emoji=False)
 
 
-def show_results(console: Console, run: RunDirectory, prices: Prices) -> None:
-    """Summarise and analyse a run, write what follows from it, and print the table."""
+def show_results(console: Console, run: RunDirectory, prices: Prices) -> Record:
+    """Summarise and analyse a run, write what follows from it, print the table.
+
+    Returns:
+        The summary.
+    """
     with console.status(Text("Playing the random and the oracle row ...")):
         summary = summarise(run, prices)
     run.write_summary(summary)
@@ -59,6 +63,7 @@ def show_results(console: Console, run: RunDirectory, prices: Prices) -> None:
         console.print(_incomplete(summary), soft_wrap=True)
     console.print(f"Run     {run.path}", soft_wrap=True)
     console.print(f"Report  {report}", soft_wrap=True)
+    return summary
 
 
 def _incomplete(summary: Record) -> str:

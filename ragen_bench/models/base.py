@@ -148,6 +148,23 @@ class Model(Protocol):
         ...
 
 
+def refuse_constraint(sampling: Sampling, name: str) -> None:
+    """Raise if answers are to be constrained to their form and the model cannot do it.
+
+    Args:
+        sampling: what is asked for.
+        name: the model's.
+
+    Raises:
+        UserError: if it is more than the model can.
+    """
+    if sampling.constrain:
+        raise UserError(
+            f"{name} cannot hold answers to a grammar; leave --constrain out, or use vllm/, gguf/, "
+            "or openai/ with vLLM, SGLang or llama.cpp"
+        )
+
+
 class CallEngine:
     """The engine of models that answer by a call: all that waits when it is collected.
 

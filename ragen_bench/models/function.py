@@ -11,7 +11,14 @@ from types import ModuleType
 from typing import Any
 
 from ragen_bench.errors import UserError, described
-from ragen_bench.models.base import CallEngine, Completion, Engine, Message, Sampling
+from ragen_bench.models.base import (
+    CallEngine,
+    Completion,
+    Engine,
+    Message,
+    Sampling,
+    refuse_constraint,
+)
 
 _SHAPE = "it takes a list of messages ({'role', 'content'}) and returns the answer as a str"
 
@@ -52,8 +59,7 @@ class FunctionModel:
         Raises:
             UserError: if the answers are to be constrained.
         """
-        if sampling.constrain:
-            raise UserError(f"{self._name} is a function: --constrain needs an engine")
+        refuse_constraint(sampling, self._name)
         return CallEngine(lambda requests: [Completion(self._ask([*r.messages])) for r in requests])
 
     def _ask(self, messages: list[Message]) -> str:

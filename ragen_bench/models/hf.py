@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ragen_bench.errors import UserError
-from ragen_bench.models.base import CallEngine, Engine, Sampling
+from ragen_bench.models.base import CallEngine, Engine, Sampling, refuse_constraint
 
 try:
     from ragen_bench.models.hf_engine import SlotEngine
@@ -59,11 +59,7 @@ class HFModel:
         Raises:
             UserError: if answers are to be constrained.
         """
-        if sampling.constrain:
-            raise UserError(
-                "hf/ cannot constrain answers; --constrain needs vllm/, gguf/, or openai/ on a "
-                "server of vLLM or llama.cpp"
-            )
+        refuse_constraint(sampling, "hf/NAME")
         if self._loaded.waves:
             return CallEngine(lambda requests: complete(self._loaded, sampling, requests))
         return SlotEngine(self._loaded, sampling, self.slots)

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ragen_bench.models.base import CallEngine, Completion, Engine, Request, Sampling
+from ragen_bench.models.base import (
+    CallEngine,
+    Completion,
+    Engine,
+    Request,
+    Sampling,
+    refuse_constraint,
+)
 from ragen_envs.instances import Stream
 from ragen_envs.policies import oracle_answer, random_answer
 
@@ -30,6 +37,7 @@ class RandomModel(_Scripted):
 
     def engine(self, sampling: Sampling) -> Engine:
         """Return an engine whose answers are a pure function of seed and key."""
+        refuse_constraint(sampling, "random")
 
         def answer(requests: Sequence[Request]) -> list[Completion]:
             streams = (Stream("random", sampling.seed, request.key) for request in requests)
@@ -44,4 +52,5 @@ class OracleModel(_Scripted):
 
     def engine(self, sampling: Sampling) -> Engine:
         """Return an engine that gives the oracle's answers."""
+        refuse_constraint(sampling, "oracle")
         return CallEngine(lambda requests: [Completion(oracle_answer(r.env)) for r in requests])

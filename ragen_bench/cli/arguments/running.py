@@ -47,7 +47,7 @@ def _add_evaluation(parser: Parser) -> None:
     add(
         "model",
         metavar="MODEL",
-        help="random, oracle, smollm2-135m, hf/..., openai/..., python:...",
+        help="random, oracle, smollm2-135m, hf/..., vllm/..., gguf/..., openai/..., python:...",
     )
     add("--suite", metavar="NAME", help="a named set of environments (default: core)")
     add("--env", metavar="ID", action="append", help="an environment; may be repeated")
@@ -72,6 +72,6 @@ def _add_evaluation(parser: Parser) -> None:
         help="let only answers in form pass, where the engine can do it; the run is marked",
     )
     add("--base-url", metavar="URL", help="of openai/NAME's server (default: OPENAI_BASE_URL)")
-    add("--concurrency", type=int, metavar="N", help="requests in flight there (default: 8)")
+    add("--concurrency", type=int, metavar="N", help="requests in flight, openai/ and vllm/")
     add("--timeout", type=float, metavar="S", help="seconds for an answer (default: 600)")
     add("--retries", type=int, metavar="N", help="of a request that failed (default: 7)")

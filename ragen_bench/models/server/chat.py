@@ -12,7 +12,13 @@ from ragen_bench.errors import UserError
 from ragen_bench.models.base import Completion, Fault, Message, Request, Sampling
 from ragen_bench.models.grammar import answer_regex
 from ragen_bench.models.server.dialects import Dialect
-from ragen_bench.models.server.faults import ContextError, PassingError, openai, raise_fault
+from ragen_bench.models.server.faults import (
+    ContextError,
+    PassingError,
+    openai,
+    raise_fault,
+    without_key,
+)
 from ragen_bench.models.server.options import ServerOptions
 from ragen_bench.models.server.patience import patiently
 from ragen_bench.models.server.reply import completion_of
@@ -130,7 +136,7 @@ class Chat:
         try:
             reply = await place.client.chat.completions.with_raw_response.create(
                 model=place.model,
-                messages=cast(Any, list(messages)),
+                messages=cast(Any, [_sendable(message) for message in messages]),
                 temperature=sampling.temperature,
                 top_p=1.0,
                 max_tokens=sampling.max_tokens,
@@ -141,4 +147,12 @@ class Chat:
         except openai.APIError as error:
             raise_fault(error, place.url, place.key)
         cut_below = sampling.max_tokens if place.dialect.fills_context else 0
-        return completion_of(reply.content, sampling.stop, cut_below)
+        # A server that repeats the key must not bring it into a record.
+        body = without_key(reply.content.decode("utf-8", "replace"), place.key)
+        return completion_of(body, sampling.stop, cut_below)
+
+
+def _sendable(message: Message) -> Message:
+    """Return a message without lone surrogates, which answers may hold and UTF-8 does not."""
+    content = message["content"].encode("utf-8", "replace").decode()
+    return {"role": message["role"], "content": content}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import email.utils
 import re
 import time
+from itertools import takewhile
 from typing import NoReturn
 
 from ragen_bench.errors import UserError, described
@@ -16,12 +17,14 @@ except ImportError as missing:
         f"models on a server need more ({missing}): pip install 'ragen-bench[openai]'"
     ) from missing
 
-__all__ = ["ContextError", "PassingError", "openai", "raise_fault"]
+__all__ = ["ContextError", "PassingError", "openai", "raise_fault", "without_key"]
 
 _PASSING = {408, 409, 425, 429}
 """Besides all that begin with 5."""
 _LONGEST_ASKED_WAIT = 120
 _SHOWN = 200
+_TELLING = 12
+"""So many first characters of a key are replaced too; fewer may be all keys' common beginning."""
 _OVERFLOWS = {"context_length_exceeded", "exceed_context_size_error"}
 """OpenAI's code and llama.cpp's type of error."""
 _OVERFLOW = re.compile(
@@ -90,13 +93,29 @@ def raise_fault(error: openai.APIError, url: str, key: str) -> NoReturn:
     raise UserError(f"{url} refused a request: {words}", exit_code=1) from error
 
 
+def without_key(text: str, key: str) -> str:
+    """Return a text in which "..." stands for the key, and for a longer beginning of it."""
+    if not key:
+        return text
+    known, rest = key[:_TELLING], key[_TELLING:]
+    before, *pieces = text.split(known)
+    # What of the rest of the key follows goes too.
+    after = (piece[len(_common(piece, rest)) :] for piece in pieces)
+    return "...".join([before, *after])
+
+
+def _common(a: str, b: str) -> str:
+    """Return the longest beginning that two texts share."""
+    return "".join(
+        x for x, _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False))
+    )
+
+
 def _words(error: openai.APIStatusError, key: str) -> str:
     """Return the status and the server's own words, in one line."""
     body = error.body
     said = body.get("message") or body.get("detail") if isinstance(body, dict) else body
-    line = " ".join(str(said or "").split())
-    if key:
-        line = line.replace(key, "...")
+    line = without_key(" ".join(str(said or "").split()), key)
     line = line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."
     return f"HTTP {error.status_code} {line}".strip()
 
@@ -117,5 +136,5 @@ def _asked_wait(error: openai.APIStatusError) -> float:
         pass
     try:
         return max(0.0, email.utils.parsedate_to_datetime(asked).timestamp() - time.time())
-    except ValueError:
+    except (ValueError, OverflowError):  # no date, or one with an absurd time zone
         return 0.0

@@ -12,8 +12,8 @@ from ragen_bench.models.server.background import BackgroundLoop
 from ragen_bench.models.server.chat import Chat, Place
 from ragen_bench.models.server.dialects import context_of, dialect_of
 from ragen_bench.models.server.engine import ServerEngine
-from ragen_bench.models.server.faults import PassingError, openai, raise_fault
-from ragen_bench.models.server.options import ServerOptions, checked_url, key_of_environment
+from ragen_bench.models.server.faults import PassingError, openai, raise_fault, without_key
+from ragen_bench.models.server.options import ServerOptions, checked_url, key_of_environment, no_url
 from ragen_bench.models.server.patience import patiently
 from ragen_bench.models.server.reply import models_of
 
@@ -44,12 +44,15 @@ class OpenAIModel:
         self._key = key_of_environment() if key is None else key
         self._loop = BackgroundLoop()
         self._entry: Mapping[str, Any] | None = None
-        self._client = openai.AsyncOpenAI(
-            base_url=self._url,
-            api_key=self._key or "none",
-            max_retries=0,
-            timeout=openai.Timeout(None, connect=_CONNECT_SECONDS),
-        )
+        try:
+            self._client = openai.AsyncOpenAI(
+                base_url=self._url,
+                api_key=self._key or "none",
+                max_retries=0,
+                timeout=openai.Timeout(None, connect=_CONNECT_SECONDS),
+            )
+        except Exception as error:  # of the HTTP library below it, which knows more of URLs
+            raise no_url(self._url) from error
 
     @property
     def slots(self) -> int:
@@ -130,4 +133,4 @@ class OpenAIModel:
             reply = await self._client.models.with_raw_response.list()
         except openai.APIError as error:
             raise_fault(error, self._url, self._key)
-        return models_of(reply.content)
+        return models_of(without_key(reply.content.decode("utf-8", "replace"), self._key))

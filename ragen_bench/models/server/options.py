@@ -39,6 +39,7 @@ def checked_url(url: str | None) -> str:
         UserError: if there is none, or it is none, or it carries a secret: the URL goes into
             messages and, with the command, into the record.
     """
+    url = (url or "").strip()
     if not url:
         raise UserError(f"openai/NAME needs --base-url (or OPENAI_BASE_URL), {_EXAMPLE}")
     if any(mark in url for mark in "@?#"):  # looked for first: a broken URL may hold a secret too
@@ -48,12 +49,24 @@ def checked_url(url: str | None) -> str:
         )
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        usable = (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and parts.port != 0
+            and url.isascii()
+            and url.isprintable()
+            and " " not in url
+        )
     except ValueError:
         usable = False
     if not usable:
-        raise UserError(f"{url!r} is not the base URL of a server, {_EXAMPLE}")
+        raise no_url(url)
     return url.rstrip("/")
+
+
+def no_url(url: str) -> UserError:
+    """Return what to raise for a base URL that is none."""
+    return UserError(f"{url!r} is not the base URL of a server, {_EXAMPLE}")
 
 
 def key_of_environment() -> str:

@@ -13,7 +13,7 @@ _SHOWN = 60
 _PARTS = ("prompt", "completion")
 
 
-def models_of(body: bytes) -> dict[str, Mapping[str, Any]]:
+def models_of(body: str) -> dict[str, Mapping[str, Any]]:
     """Return the entries of a list of models by their ids.
 
     Raises:
@@ -26,7 +26,7 @@ def models_of(body: bytes) -> dict[str, Mapping[str, Any]]:
     return {entry["id"]: entry for entry in entries if isinstance(entry.get("id"), str)}
 
 
-def completion_of(body: bytes, stop: str, cut_below: int = 0) -> Completion:
+def completion_of(body: str, stop: str, cut_below: int = 0) -> Completion:
     """Return the answer of a reply, up to and with the stop text.
 
     A reply without text is an empty answer if the server counted tokens for it: a refusal, or
@@ -66,7 +66,7 @@ def _reasoning(message: Mapping[str, Any]) -> str:
     return named if isinstance(named, str) else ""
 
 
-def _tokens(body: bytes, usage: Any) -> tuple[int, int]:
+def _tokens(body: str, usage: Any) -> tuple[int, int]:
     """Return the tokens that were read and sampled; 0 if the server counts none."""
     if usage is None:
         return 0, 0
@@ -77,7 +77,7 @@ def _tokens(body: bytes, usage: Any) -> tuple[int, int]:
     return read, sampled
 
 
-def _object(body: bytes) -> dict[str, Any]:
+def _object(body: str) -> dict[str, Any]:
     try:
         reply = json.loads(body)
     except (ValueError, RecursionError):
@@ -87,6 +87,5 @@ def _object(body: bytes) -> dict[str, Any]:
     return reply
 
 
-def _nonsense(body: bytes, what: str) -> PassingError:
-    shown = body[:_SHOWN].decode(errors="replace")
-    return PassingError(f"the server sent {what}: {shown!r}", answered=True)
+def _nonsense(body: str, what: str) -> PassingError:
+    return PassingError(f"the server sent {what}: {body[:_SHOWN]!r}", answered=True)

@@ -7,7 +7,8 @@ import pytest
 
 from ragen_bench.errors import UserError
 from ragen_bench.evaluation import Evaluation, evaluate
-from ragen_bench.models.base import Request, Sampling
+from ragen_bench.models import resolve
+from ragen_bench.models.base import Request, Sampling, ask_all
 from ragen_bench.models.function import FunctionModel
 from ragen_bench.records import read_run
 
@@ -96,7 +97,7 @@ def test_a_name_that_is_no_module(agent, module):
 def test_a_callable_that_raises(agent, body, says):
     model = agent(f"import sys\ndef answer(messages):\n    {body}\n")
     with pytest.raises(UserError) as caught:
-        model.complete([Request([], "", None)], SAMPLING)
+        ask_all(model, [Request([], "", None)], SAMPLING)
     assert str(caught.value) == f"python:own_agent:answer {says}"
     assert caught.value.exit_code == 1
 
@@ -114,3 +115,10 @@ def test_finished_episodes_are_kept_when_a_later_one_fails(agent, tmp_path):
     with pytest.raises(UserError, match="no more paper"):
         evaluate(run_of(), agent(source), tmp_path / "run")
     assert [episode["index"] for episode in read_run(tmp_path / "run").episodes()] == [0, 1]
+
+
+def test_a_function_cannot_be_held_to_a_grammar(agent):
+    constrained = Sampling(0.5, 8, "", 0, constrain=True)
+    for model in (agent(ANSWERS), resolve("random"), resolve("oracle")):
+        with pytest.raises(UserError, match="cannot hold answers to a grammar; leave --constrain"):
+            model.engine(constrained)

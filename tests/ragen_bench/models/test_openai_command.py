@@ -45,6 +45,7 @@ def test_requests_that_fail_are_counted_and_played_by_the_same_command(
     between.then = proxy.says({"error": {"message": "out of memory"}}, 500)
     options = [*EVALUATE, "--retries", "1"]
     broken = run(*options, "--base-url", between.url, cwd=tmp_path)
+    assert broken.returncode == 1
     assert "Incomplete: 6 of 8 episodes; 2 could not be played" in flat(broken.stdout)
     episodes = tmp_path / "run" / "episodes.jsonl"
     assert len(lines(episodes)) == 6

@@ -4,6 +4,12 @@ import threading
 from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragen_bench.errors import UserError
+from ragen_bench.models import Request
+from ragen_bench.models.server.faults import without_key
 
 from .server import proxy
 from .server.client import KEY, REQUESTS, model_at, refusal, texts
@@ -14,6 +20,7 @@ PASSING = {
     "rate limit": proxy.says({"error": {"message": "slow down"}}, 429, Retry_After=0),
     "rate limit without a wait": proxy.says(b"", 429),
     "a wait that is none": proxy.says(b"", 429, Retry_After="soon"),
+    "an absurd date": proxy.says(b"", 503, Retry_After="Mon, 01 Jan 2024 00:00:00 +99999999999"),
     "a date that is over": proxy.says(b"", 503, Retry_After="Wed, 21 Oct 2015 07:28:00 GMT"),
     "internal error": proxy.says({"error": "out of memory"}, 500),
     "bad gateway": proxy.says(b"<html>", 502),
@@ -166,3 +173,39 @@ def test_a_request_that_fails_for_good_ends_the_others(between):
     between.then = proxy.held(release)
     assert "HTTP 422" in str(refusal(model_at(between.url, concurrency=4), REQUESTS))
     release.set()
+
+
+REPEATS = (KEY, KEY[:-3], f"{KEY}{KEY}")
+
+
+@pytest.mark.parametrize("said", REPEATS)
+def test_a_key_that_the_server_repeats_is_in_no_message(between, said):
+    between.then = proxy.says(f"<html>{said}".encode())
+    with pytest.raises(UserError) as caught:
+        texts(model_at(between.url), REQUESTS[:1])
+    assert KEY[:12] not in str(caught.value)
+    assert "..." in str(caught.value)
+
+
+@pytest.mark.parametrize("said", REPEATS)
+def test_a_key_that_the_server_repeats_is_in_no_answer(between, said):
+    between.then = proxy.says({"choices": [{"message": {"content": f"It is {said}!"}}]})
+    [answer] = texts(model_at(between.url), REQUESTS[:1])
+    assert answer.startswith("It is ...")
+    assert answer.endswith("...!")
+    assert KEY[:12] not in answer
+
+
+def test_a_lone_surrogate_in_a_conversation_is_sent_as_a_question_mark(between):
+    talk = [{"role": "user", "content": "Say \ud800."}]
+    texts(model_at(between.url), [Request(talk, "surrogate", None)])
+    assert between.bodies[0]["messages"][0]["content"] == "Say ?."
+
+
+@given(st.text("sk-0123456789-secret. x", max_size=60), st.integers(0, 20))
+def test_only_the_key_is_replaced(text, kept):
+    cut = text + KEY[:kept] + text
+    clean = without_key(cut, KEY)
+    assert KEY[:12] not in clean
+    if KEY[:12] not in cut:
+        assert clean == cut

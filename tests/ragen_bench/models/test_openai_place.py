@@ -101,12 +101,26 @@ def test_a_base_url_that_lacks_its_end(server):
 def test_the_environments_base_url(between, monkeypatch):
     with pytest.raises(UserError, match="openai/NAME needs --base-url"):
         OpenAIModel(llama.NAME)
-    monkeypatch.setenv("OPENAI_BASE_URL", f"{between.url}/")
+    monkeypatch.setenv("OPENAI_BASE_URL", f" {between.url}/\n")  # as a file's content may be
     assert OpenAIModel(llama.NAME).probe().startswith(f"{between.url} serves")
 
 
 @pytest.mark.parametrize(
-    "url", ["localhost:8000", "8000", "ftp://a/v1", "http://", "http://a:x/v1", "http://[a/v1"]
+    "url",
+    [
+        "localhost:8000",
+        "8000",
+        "ftp://a/v1",
+        "http://",
+        "http://a:x/v1",
+        "http://[a/v1",
+        "http://[v1.x]/v1",
+        "http://☃.net/v1",
+        "http://a b/v1",
+        "http://999.1.1.1/v1",
+        "http://a/\x07",
+        "http://a/\ud800",
+    ],
 )
 def test_what_is_no_base_url(url):
     with pytest.raises(UserError, match="is not the base URL of a server") as caught:
