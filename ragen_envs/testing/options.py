@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
@@ -101,9 +102,9 @@ OPTIONS = {
     ),
     "score": Option("a key of info, or a function of the Trajectory", _is_key_or_function),
     "score_range": Option(
-        "two numbers, the least and the greatest score",
+        "two numbers, the least and the greatest score, both finite",
         lambda value: _all_in(Sequence, _is_number)(value) and len(value) == 2,
-        lambda value: value[0] < value[1],
+        lambda value: -math.inf < value[0] < value[1] < math.inf,
     ),
     "oracle_episodes": _AT_LEAST_1,
     "success": Option("a key of info", _is_str),

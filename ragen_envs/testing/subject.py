@@ -59,7 +59,8 @@ class Subject:
 
     Raises:
         TypeError: for an option of another type than it takes.
-        ValueError: for one that is out of its range, and a held-out split that is no split.
+        ValueError: for one that is out of its range, a held-out split that is no split, or a name
+            to skip that is no check's.
     """
 
     make_env: Factory
@@ -85,6 +86,10 @@ class Subject:
             require(option.name, getattr(self, option.name))
         if unknown := [name for name in self.held_out if name not in self.splits]:
             raise ValueError(f"held_out names {unknown}, which splits does not")
+        from ragen_envs.testing.checks import CHECKS  # which are functions of subjects
+
+        if unknown := sorted(set(self.skip) - set(CHECKS)):
+            raise ValueError(f"skip names unknown checks {unknown}; choose from {list(CHECKS)}")
 
     def answer(self, env: AnyEnv, info: Info, rng: Random) -> str:
         """Return a well-formed answer to the present turn, as the numbers of `rng` decide.
@@ -131,12 +136,13 @@ class Subject:
 
         Raises:
             CheckSkipped: if neither the options nor `info` give one.
+            CheckFailed: if what they give cannot be hashed.
         """
         if callable(self.canonical):
-            return self.canonical(env)
+            return _hashable(self.canonical(env), "the option 'canonical' gave")
         if self.canonical not in info:
             lacks("canonical", f"info has no key {self.canonical!r} that tells instances apart")
-        return info[self.canonical]  # type: ignore[no-any-return]
+        return _hashable(info[self.canonical], f"info[{self.canonical!r}] is")
 
     def expected_score(self, env: AnyEnv, info: Info) -> float:
         """Return the oracle's stated expected score on the instance that was just reset.
@@ -160,6 +166,19 @@ class Subject:
         if self.score in last:
             return float(last[self.score])
         return float(sum(step.reward for step in trajectory.steps[1:]))
+
+
+def _hashable(instance: Any, seen: str) -> Hashable:
+    try:
+        hash(instance)
+    except TypeError as error:
+        fail(
+            f"{seen} a {type(instance).__name__}: {error}",
+            "a list, an array or a dict, which compares by what it holds and cannot be looked up.",
+            "a str, or tuples of what is in it: the option 'canonical', as "
+            "lambda env: tuple(env.unwrapped.level).",
+        )
+    return instance  # type: ignore[no-any-return]
 
 
 def subject_of(env: Factory | Subject, **options: Any) -> Subject:

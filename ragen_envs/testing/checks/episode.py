@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import product
 from numbers import Real
 from random import Random
 
@@ -144,10 +145,11 @@ def check_step_before_reset(subject: Subject) -> None:
 def check_step_after_end(subject: Subject) -> None:
     """A step after the end is refused, with an error that speaks of reset, which then helps."""
     ended = limited = 0
-    for seed in subject.seeds[:4]:
+    players = product(subject.seeds[:4], (None, *oracles(subject)))
+    for seed, choose in players:
         with Player(subject.make_env) as player:
             player.reset(seed)
-            episode = finish(subject, player)
+            episode = finish(subject, player, choose)
             if not player.ended:
                 continue
             if ended_by_limit_alone(subject, episode):

@@ -45,7 +45,7 @@ FAILS: dict[str, dict[str, str]] = {
         **_STEPS_ON,
     },
     "Gymnasium Taxi-v4": {**_STEPS_ON, **_shared(29, 29)},
-    "Gymnasium CliffWalking-v1": {**_ONE_MAP},
+    "Gymnasium CliffWalking-v1": {**_ONE_MAP, **_STEPS_ON},
     "Gymnasium Blackjack-v1": {**_STEPS_ON},
     "TextArena Sokoban-v0": {
         **_TEXTARENA,
@@ -73,9 +73,7 @@ SKIPPED: dict[str, set[str]] = {
         _UNTOLD | _WORDS | _NO_SPLITS | _ON_SAME_EPISODE | {"oracle_reaches_ceiling"}
     ),
     "Gymnasium Taxi-v4": _UNTOLD | _WORDS,
-    "Gymnasium CliffWalking-v1": (
-        _UNTOLD | _WORDS | _NO_SPLITS | {"episode_ends", "step_after_end"}
-    ),
+    "Gymnasium CliffWalking-v1": _UNTOLD | _WORDS | _NO_SPLITS | {"episode_ends"},
     "Gymnasium Blackjack-v1": (
         _UNTOLD | _WORDS | _NO_SPLITS | {"episode_ends", "oracle_reaches_ceiling"}
     ),

@@ -1,5 +1,6 @@
 """Episodes without an end, with an end that only a wrapper sets, and ends of the process."""
 
+import dataclasses
 import sys
 from itertools import count
 
@@ -53,7 +54,7 @@ class GoesOn(LampEnv):
             super().demand_running()
 
     def play(self, answer):
-        return "no." if self.turn >= TURNS else super().play(answer)
+        return super().play(answer) if self.running else "it is over."
 
 
 def limited(cls, limit):
@@ -73,11 +74,23 @@ def test_an_end_of_gymnasiums_time_limit_alone_is_none_to_be_refused(wrap):
     run_state_machine_as_test(text_env_machine(subject), settings=QUICK)
 
 
+def test_the_oracles_end_is_looked_at_where_the_others_are_the_limits():
+    subject = subject_of(
+        limited(GoesOn, TURNS - 1), oracle=lambda env: env.unwrapped.path[env.unwrapped.door]
+    )
+    with pytest.raises(
+        (CheckFailed, CheckSkipped), match=r"after the end, step\(.*\) was accepted"
+    ):
+        check_step_after_end(subject)
+    with pytest.raises(CheckSkipped, match="TimeLimit alone"):
+        check_step_after_end(dataclasses.replace(subject, oracle=None))
+
+
 @pytest.mark.parametrize("limit", [TURNS, TURNS + 1])
 def test_an_end_of_the_environment_is_looked_at_within_a_time_limit(limit):
-    check_step_after_end(subject_of(limited(LampEnv, limit)))
+    check_step_after_end(subject_of(limited(LampEnv, limit), oracle=None))
     with pytest.raises(CheckFailed, match=r"after the end, step\(.*\) was accepted"):
-        check_step_after_end(subject_of(wrapped(GoesOn, limit)))
+        check_step_after_end(subject_of(wrapped(GoesOn, limit), oracle=None))
 
 
 def test_without_a_stated_limit_the_oracle_is_not_blamed_for_long_episodes():

@@ -107,6 +107,19 @@ class Unpicklable(Point):
         raise ValueError("keep me here")
 
 
+class Table:
+    """No mapping, and pickled as one."""
+
+    def __init__(self, **entries):
+        self.entries = entries
+
+    def __setitem__(self, key, value):
+        self.entries[key] = value
+
+    def __reduce__(self):
+        return Table, (), None, None, iter(self.entries.items())
+
+
 class Tail(deque):
     pass
 
@@ -151,6 +164,7 @@ PAIRS = [
     (partial(max, 1), partial(min, 1)),
     (Locked(1), Locked(2)),
     (Unpicklable(1), Unpicklable(2)),
+    (Table(a=1), Table(a=2)),
     (Side.LEFT, Side.RIGHT),
     (random.Random(1), random.Random(2)),
     (np.random.default_rng(1), np.random.default_rng(2)),

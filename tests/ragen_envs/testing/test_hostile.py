@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from gymnasium.spaces import Text
 
 from ragen_envs.testing import HOSTILE, CheckFailed, check_hostile_text
 from tests.ragen_envs.testing.lamps import SIDES, LampEnv, subject_of
@@ -41,7 +42,8 @@ def if_matched(text):
 
 
 def if_digits_after_minus(text):
-    return int(text) if text.lstrip("-").isascii() and text.lstrip("-").isdigit() else None
+    digits = text.lstrip("-")
+    return int(text) if digits.isascii() and digits.isdigit() and len(text) < 20 else None
 
 
 def by_number(text):
@@ -132,6 +134,24 @@ def test_a_slip_is_found_in_bare_answers(read):
         return False
 
     assert any(raised(text) for text in SHORT)
+
+
+class Letters(LampEnv):
+    """Raises at what its own action space samples, and at nothing else."""
+
+    def __init__(self):
+        super().__init__()
+        self.action_space = Text(9, min_length=9, charset="xyz")
+
+    def play(self, answer):
+        if len(answer) == 9 and set(answer) <= {*"xyz"}:
+            raise KeyError(answer)
+        return super().play(answer)
+
+
+def test_what_the_action_space_samples_is_answered_too():
+    with pytest.raises(CheckFailed, match="the answer 'a sample of action_space': seed 0, turn 1"):
+        check_hostile_text(subject_of(Letters))
 
 
 def test_the_check_finds_the_slip_of_a_number_game():

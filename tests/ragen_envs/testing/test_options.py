@@ -1,9 +1,11 @@
 """What the kit is told wrongly is refused in one line, and is no mistake of the environment."""
 
 import dataclasses
+import math
 import sys
 
 import gymnasium
+import numpy as np
 import pytest
 
 from ragen_envs.testing import (
@@ -54,6 +56,14 @@ def test_each_option_says_what_it_takes():
         (LampEnv, {"score_range": 3}, TypeError, "score_range takes two numbers"),
         (LampEnv, {"score_range": (0, 1, 2)}, TypeError, "score_range takes two numbers"),
         (LampEnv, {"score_range": (1, 0)}, ValueError, "score_range takes two numbers"),
+        (LampEnv, {"score_range": (1, 1)}, ValueError, "score_range takes two numbers"),
+        (LampEnv, {"score_range": (0, math.inf)}, ValueError, r"both finite, got \(0, inf"),
+        (LampEnv, {"score_range": (-math.inf, 1)}, ValueError, "both finite"),
+        (LampEnv, {"score_range": (math.nan, 1)}, ValueError, "both finite"),
+        (LampEnv, {"max_turns": 2.5}, TypeError, "max_turns takes an int of at least 1, or None"),
+        (LampEnv, {"seeds": np.arange(3)}, TypeError, "seeds takes .* got array"),
+        (LampEnv, {"seeds": {1, 2}}, TypeError, "seeds takes a sequence"),
+        (LampEnv, {"seeds": (i for i in (1, 2))}, TypeError, "seeds takes a sequence"),
         (LampEnv, {"oracle_episodes": 0}, ValueError, "oracle_episodes takes an int of at least"),
         (LampEnv, {"success": 3}, TypeError, "success takes a key of info, got 3"),
         (LampEnv, {"seeds": 3}, TypeError, r"seeds takes .*, as range\(16\), got 3"),
@@ -148,3 +158,24 @@ def test_a_check_takes_what_the_kit_takes(name):
     CHECKS[name].function(Guess, max_turns=TURNS, answers=NUMBERS, seeds=(0, 1))
     with pytest.raises(TypeError, match="unknown options"):
         CHECKS[name].function(Guess, turns=3)
+
+
+def test_a_check_that_there_is_not_is_refused_when_the_subject_is_made():
+    with pytest.raises(ValueError, match=r"skip names unknown checks \['nope'\]; choose from"):
+        Subject(make_env=LampEnv, skip=["nope", "flags"])
+    assert Subject(make_env=LampEnv, skip={"flags", "pickle"}).skip == {"flags", "pickle"}
+
+
+def test_an_instance_that_cannot_be_hashed_is_named():
+    class Listed(LampEnv):
+        def info(self):
+            return {**super().info(), "instance": list(self.path)}
+
+    with pytest.raises(
+        CheckFailed, match=r"info\['instance'\] is a list: unhashable .*\n.*\n.*'canonical', as"
+    ):
+        check_seeds_matter(subject_of(Listed, canonical="instance"))
+    with pytest.raises(CheckFailed, match="the option 'canonical' gave a ndarray: unhashable"):
+        check_seeds_matter(subject_of(canonical=lambda env: np.zeros(3)))
+    with pytest.raises(CheckFailed, match="the option 'canonical' gave a tuple: unhashable"):
+        check_seeds_matter(subject_of(canonical=lambda env: ([1],)))
