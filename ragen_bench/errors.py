@@ -20,6 +20,21 @@ class UserError(Exception):
         self.exit_code = exit_code
 
 
+def missing_extra(missing: ImportError, extra: str) -> UserError:
+    """Return what to raise where an optional package is missing.
+
+    Args:
+        missing: what the import raised.
+        extra: the extra of this distribution that has the package.
+    """
+    # The name is that of the package; without one, as of a broken installation, the message tells.
+    package = (missing.name or str(missing)).partition(".")[0]
+    return UserError(
+        f"this needs {package}: pip install 'ragen-bench[{extra}]' "
+        f"(in a checkout: pip install '.[{extra}]')"
+    )
+
+
 def described(error: BaseException) -> str:
     """Return the type and the first line of an exception that is not our own."""
     lines = str(error).strip().splitlines()

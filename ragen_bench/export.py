@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ragen_bench.episode import Record
-from ragen_bench.errors import UserError
+from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.scripted import OracleModel
 from ragen_bench.prompt import conversation
@@ -24,10 +24,7 @@ try:
     import pyarrow
     import pyarrow.parquet
 except ImportError as missing:
-    raise UserError(
-        f"ragen-bench export needs {missing.name}: pip install 'ragen-bench[datasets]' "
-        "(in a checkout: pip install '.[datasets]')"
-    ) from missing
+    raise missing_extra(missing, "datasets") from missing
 
 _TEXT, _INT, _REAL, _BOOL = (
     pyarrow.string(),

@@ -14,15 +14,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ragen_bench.errors import UserError
+from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.fields import episode_problem, fault_problem, run_problem, timing_problem
 
 try:
     from filelock import FileLock, Timeout
 except ImportError as missing:
-    raise UserError(
-        f"ragen-bench needs {missing.name}: pip install 'ragen-bench[bench]'"
-    ) from missing
+    raise missing_extra(missing, "bench") from missing
 
 SCHEMA = 1
 Record = dict[str, Any]

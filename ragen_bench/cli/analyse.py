@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ragen_bench.analysis import analyse
-from ragen_bench.errors import UserError
+from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.records import Record, RunDirectory, read_run
 
 try:
@@ -16,9 +16,7 @@ try:
     from rich.progress import Progress
     from rich.table import Table
 except ImportError as missing:
-    raise UserError(
-        f"ragen-bench needs {missing.name}: pip install 'ragen-bench[bench]'"
-    ) from missing
+    raise missing_extra(missing, "bench") from missing
 
 
 def run_analyse(path: Path) -> int:

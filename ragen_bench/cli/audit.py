@@ -11,7 +11,7 @@ from pathlib import Path
 import gymnasium
 
 from ragen_bench.audit import Audit, audit_environment, steps_of, third_party_subject
-from ragen_bench.errors import UserError
+from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.suites import env_id
 from ragen_envs.registration import IDS, TABLE
 from ragen_envs.sealed import open_key
@@ -23,9 +23,7 @@ try:
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
     from rich.table import Table
 except ImportError as missing:
-    raise UserError(
-        f"ragen-bench needs {missing.name}: pip install 'ragen-bench[bench]'"
-    ) from missing
+    raise missing_extra(missing, "bench") from missing
 
 _BROKEN = 1
 """The exit code when a guarantee does not hold."""

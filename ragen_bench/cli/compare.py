@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from ragen_bench.compare import compare
-from ragen_bench.errors import UserError
+from ragen_bench.errors import missing_extra
 from ragen_bench.records import Record, read_run
 
 try:
@@ -15,9 +15,7 @@ try:
     from rich.table import Table
     from rich.text import Text
 except ImportError as missing:
-    raise UserError(
-        f"ragen-bench needs {missing.name}: pip install 'ragen-bench[bench]'"
-    ) from missing
+    raise missing_extra(missing, "bench") from missing
 
 _EXPLAINED = (
     "Success in per cent; norm.: 0 is the random player, 1 the best one. n: instances that both "

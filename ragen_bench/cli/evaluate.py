@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from ragen_bench.cost import load_prices
-from ragen_bench.errors import INCOMPLETE, INTERRUPTED, UserError
+from ragen_bench.errors import INCOMPLETE, INTERRUPTED, UserError, missing_extra
 from ragen_bench.evaluation import Evaluation, evaluate
 from ragen_bench.models import ServerOptions, resolve
 from ragen_bench.prompt import History
@@ -29,9 +29,7 @@ try:
 
     from ragen_bench.cli.results import plain_console, show_results
 except ImportError as missing:
-    raise UserError(
-        f"ragen-bench needs {missing.name}: pip install 'ragen-bench[bench]'"
-    ) from missing
+    raise missing_extra(missing, "bench") from missing
 
 _DEFAULT_MAX_TOKENS = 200
 

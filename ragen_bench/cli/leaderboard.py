@@ -5,16 +5,14 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from ragen_bench.errors import UserError
+from ragen_bench.errors import missing_extra
 
 try:
     from ragen_bench.cli.progress import episodes_bar
     from ragen_bench.cli.results import plain_console
     from ragen_bench.leaderboard.site import SiteServer, build_site
 except ImportError as missing:
-    raise UserError(
-        f"ragen-bench needs {missing.name}: pip install 'ragen-bench[bench]'"
-    ) from missing
+    raise missing_extra(missing, "bench") from missing
 
 
 def run_build(leaderboard: Path, out: Path, verified: bool) -> int:

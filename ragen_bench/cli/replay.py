@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ragen_bench.config_check import config_differences
-from ragen_bench.errors import UserError
+from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.records import Key, read_run
 from ragen_bench.replay import replay
 
@@ -13,9 +13,7 @@ try:
     from rich.console import Console
     from rich.progress import track
 except ImportError as missing:
-    raise UserError(
-        f"ragen-bench needs {missing.name}: pip install 'ragen-bench[bench]'"
-    ) from missing
+    raise missing_extra(missing, "bench") from missing
 
 
 def run_replay(path: Path) -> int:

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from ragen_bench.cli.evaluate import run_evaluate
-from ragen_bench.errors import UserError
+from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.leaderboard import EntryError, read_entry, reproduction
 from ragen_bench.records import Record
 
@@ -16,9 +16,7 @@ try:
 
     from ragen_bench.cli.results import plain_console
 except ImportError as missing:
-    raise UserError(
-        f"ragen-bench needs {missing.name}: pip install 'ragen-bench[bench]'"
-    ) from missing
+    raise missing_extra(missing, "bench") from missing
 
 
 def run_reproduce(arguments: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ragen_bench.analysis import analyse
 from ragen_bench.cost import Prices, load_prices
-from ragen_bench.errors import UserError
+from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.records import Record, RunDirectory, read_run
 from ragen_bench.summary import summarise
 
@@ -17,9 +17,7 @@ try:
     from ragen_bench.cli.table import table
     from ragen_bench.report import write_report
 except ImportError as missing:
-    raise UserError(
-        f"ragen-bench needs {missing.name}: pip install 'ragen-bench[bench]'"
-    ) from missing
+    raise missing_extra(missing, "bench") from missing
 
 
 def report_run(path: Path, prices: Path | None) -> int:

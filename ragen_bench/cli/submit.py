@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from ragen_bench.cost import load_prices
-from ragen_bench.errors import UserError
+from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.leaderboard import About, apart, entry_name, pack
 from ragen_bench.leaderboard.files import EPISODES
 from ragen_bench.records import read_run
@@ -16,9 +16,7 @@ try:
     from ragen_bench.cli.progress import episodes_bar
     from ragen_bench.cli.results import plain_console
 except ImportError as missing:
-    raise UserError(
-        f"ragen-bench needs {missing.name}: pip install 'ragen-bench[bench]'"
-    ) from missing
+    raise missing_extra(missing, "bench") from missing
 
 _SIZE = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,6}))?([KMBT]?)", re.IGNORECASE).fullmatch
 _ZEROS = {"": 0, "K": 3, "M": 6, "B": 9, "T": 12}

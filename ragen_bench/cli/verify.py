@@ -6,16 +6,14 @@ import json
 import time
 from pathlib import Path
 
-from ragen_bench.errors import UserError
+from ragen_bench.errors import missing_extra
 from ragen_bench.leaderboard import verify
 
 try:
     from ragen_bench.cli.progress import episodes_bar
     from ragen_bench.cli.results import plain_console
 except ImportError as missing:
-    raise UserError(
-        f"ragen-bench needs {missing.name}: pip install 'ragen-bench[bench]'"
-    ) from missing
+    raise missing_extra(missing, "bench") from missing
 
 
 def run_verify(path: Path, out: Path | None) -> int:

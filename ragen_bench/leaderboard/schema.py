@@ -10,14 +10,12 @@ from importlib.resources import files
 from typing import Any
 
 from ragen_bench.differences import brief
-from ragen_bench.errors import UserError
+from ragen_bench.errors import missing_extra
 
 try:
     from jsonschema import Draft202012Validator, ValidationError
 except ImportError as missing:
-    raise UserError(
-        f"ragen-bench needs {missing.name}: pip install 'ragen-bench[bench]'"
-    ) from missing
+    raise missing_extra(missing, "bench") from missing
 
 SCHEMA = 1
 _SAID = {

@@ -13,7 +13,7 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from ragen_bench.errors import UserError
+from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.models.base import Engine, Sampling
 from ragen_bench.models.server.model import OpenAIModel
 from ragen_bench.models.server.options import ServerOptions
@@ -21,9 +21,7 @@ from ragen_bench.models.server.options import ServerOptions
 try:
     import xllamacpp
 except ImportError as missing:
-    raise UserError(
-        f"GGUF files need more ({missing}): pip install 'ragen-bench[gguf]'"
-    ) from missing
+    raise missing_extra(missing, "gguf") from missing
 
 CONTEXT = 16384
 """Tokens, or as many as the model was trained on if these are fewer."""

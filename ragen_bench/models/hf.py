@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragen_bench.errors import UserError
+from ragen_bench.errors import missing_extra
 from ragen_bench.models.base import CallEngine, Engine, Sampling, refuse_constraint
 
 try:
@@ -12,9 +12,7 @@ try:
     from ragen_bench.models.hf_loading import identity_of, load
     from ragen_bench.models.hf_waves import complete
 except ImportError as missing:
-    raise UserError(
-        f"models in process need more ({missing}): pip install 'ragen-bench[hf]'"
-    ) from missing
+    raise missing_extra(missing, "hf") from missing
 
 _GROUP = 4
 """A group has so many episodes a slot: at its end, slots run empty."""

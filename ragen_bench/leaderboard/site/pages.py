@@ -72,7 +72,7 @@ def size(parameters: int | None) -> str:
     if parameters is None:
         return formats.NONE
     for unit, ones in (("T", 10**12), ("B", 10**9), ("M", 10**6), ("K", 10**3)):
-        if parameters >= ones:
+        if parameters >= 0.9995 * ones:  # what rounds to one of the next unit is one
             return f"{parameters / ones:.3g}{unit}"
     return str(parameters)
 

@@ -8,14 +8,12 @@ import time
 from itertools import takewhile
 from typing import NoReturn
 
-from ragen_bench.errors import UserError, described
+from ragen_bench.errors import UserError, described, missing_extra
 
 try:
     import openai
 except ImportError as missing:
-    raise UserError(
-        f"models on a server need more ({missing}): pip install 'ragen-bench[openai]'"
-    ) from missing
+    raise missing_extra(missing, "openai") from missing
 
 __all__ = ["ContextError", "PassingError", "openai", "raise_fault", "without_key"]
 
