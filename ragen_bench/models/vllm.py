@@ -78,7 +78,17 @@ class VLLMModel:
         return f"in this process, by vLLM {vllm.__version__} on {current_platform.device_type}"
 
     def engine(self, sampling: Sampling) -> Engine:
-        """Return an engine that works on `slots` requests at once."""
+        """Return an engine that works on `slots` requests at once.
+
+        Raises:
+            UserError: if the context is shorter than the longest answer.
+        """
+        context = self._llm.model_config.max_model_len
+        if sampling.max_tokens >= context:
+            raise UserError(
+                f"{self._name!r} has a context of {context} tokens, which leaves no room for a "
+                f"question: lower --max-tokens, which is {sampling.max_tokens}"
+            )
         return _StepEngine(self._llm, self._chat, sampling)
 
 

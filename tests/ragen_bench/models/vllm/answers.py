@@ -8,6 +8,7 @@ import json
 import sys
 from pathlib import Path
 
+from ragen_bench.errors import UserError
 from ragen_bench.models.base import ask_all
 from ragen_bench.models.vllm import VLLMModel
 
@@ -50,6 +51,15 @@ def at_the_brim(model):
     return asked(model, asked_first, sampling)
 
 
+def refusal(model, max_tokens):
+    """Return what is said if answers may have so many tokens."""
+    try:
+        model.engine(dataclasses.replace(GREEDY, max_tokens=max_tokens)).close()
+    except UserError as error:
+        return str(error)
+    return ""
+
+
 def closed_in_the_middle(model):
     """Let go of an engine that has requests in flight, and ask another one."""
     engine = model.engine(GREEDY)
@@ -87,6 +97,7 @@ def main(folder, file):
         "first_tokens": asked(model, many_times(FIRST_TOKENS), FIRST_TOKEN),
         "forced": asked(model, first_turns(2), FORCED),
         "brim": at_the_brim(model),
+        "refusals": [refusal(model, tokens) for tokens in (CONTEXT - 1, CONTEXT)],
         "closed": closed_in_the_middle(model),
         "sampled_again": asked(model, short_questions(), SAMPLED),
     }

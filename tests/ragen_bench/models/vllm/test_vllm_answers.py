@@ -98,6 +98,12 @@ def test_a_conversation_without_room_is_answered_so_and_harms_no_other(answers):
     assert (other["finish"], other["completion_tokens"]) == ("length", limit)
 
 
+def test_a_limit_that_leaves_no_room_for_any_question_is_refused(answers):
+    fits, refused = answers["refusals"]
+    assert fits == ""
+    assert refused.endswith(f"lower --max-tokens, which is {CONTEXT}")
+
+
 def test_a_closed_engine_has_dropped_its_requests(answers):
     closed = answers["closed"]
     assert 1 <= len(closed["early"]) < 4
