@@ -1,6 +1,7 @@
 """What a stranger may put in the place of an entry: refused with a reason, and never read whole."""
 
 import gzip
+import io
 import json
 import os
 import random
@@ -13,7 +14,8 @@ import pytest
 from ragen_bench.errors import UserError
 from ragen_bench.leaderboard import verify
 from ragen_bench.leaderboard.episodes import EpisodeCheck
-from ragen_bench.leaderboard.packed import line_of
+from ragen_bench.leaderboard.errors import EntryError
+from ragen_bench.leaderboard.packed import PackedEpisodes, line_of
 from tests.ragen_bench.leaderboard.entries import (
     edit_entry,
     entry_json,
@@ -173,6 +175,15 @@ def test_behind_many_chunks_a_tail_is_seen(entry):
     assert problems_of(entry) == ["episodes: episodes.jsonl.gz holds more bytes behind its end"]
     packed(entry).write_bytes(data + bytes(1 << 20))
     assert problems_of(entry) == ["episodes: episodes.jsonl.gz holds more bytes behind its end"]
+
+
+def test_a_tail_behind_a_whole_chunk_is_seen():
+    line = random.Random(0).randbytes(1 << 16).replace(b"\n", b"") + b"\n"
+    archives = (gzip.compress(line[-length:], 0, mtime=0) for length in range(len(line), 0, -1))
+    whole = next(archive for archive in archives if len(archive) == 1 << 16)
+    assert len(list(PackedEpisodes(io.BytesIO(whole), 1 << 16).lines())) == 1
+    with pytest.raises(EntryError, match="holds more bytes behind its end"):
+        list(PackedEpisodes(io.BytesIO(whole + b"x"), 1 << 16).lines())
 
 
 def test_the_last_line_has_an_end(entry):
