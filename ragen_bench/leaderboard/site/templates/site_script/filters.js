@@ -7,7 +7,7 @@ function handleFilters() {
   form.hidden = false;
   form.addEventListener("input", applyFilters);
   form.addEventListener("submit", (event) => event.preventDefault());
-  byId("reset").addEventListener("click", () => {
+  byId("show-all").addEventListener("click", () => {
     form.reset();
     applyFilters();
     byId("filter-size").focus();
@@ -19,7 +19,7 @@ function applyFilters() {
   const rows = [...document.querySelectorAll("table.ranking tbody tr")];
   for (const row of rows) row.hidden = !FILTERS.every((name) => fits(row, name));
   for (const board of document.querySelectorAll(".board")) {
-    board.hidden = !board.querySelector("tbody tr:not([hidden])");
+    board.hidden = !board.querySelector(".ranking tbody tr:not([hidden])");
   }
   const left = rows.filter((row) => !row.hidden).length;
   byId("count").textContent = `${left} of ${rows.length} entries`;
