@@ -36,6 +36,7 @@ _INSIDE = (
     "not a number",
     "beyond floats",
 )
+"""The numbers that stand in each of these forms, too."""
 
 HOSTILE: dict[str, str] = {
     "empty": "",

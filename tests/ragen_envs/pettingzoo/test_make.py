@@ -195,8 +195,8 @@ def test_a_missing_package_is_named_in_one_line():
     assert done.returncode == 1
     assert "During handling" not in done.stderr
     assert done.stderr.splitlines()[-1] == (
-        "ImportError: ragen_envs.pettingzoo needs pettingzoo: pip install 'ragen-bench[pettingzoo]' "
-        "(in a checkout: pip install '.[pettingzoo]')"
+        "ImportError: ragen_envs.pettingzoo needs pettingzoo: "
+        "pip install 'ragen-bench[pettingzoo]' (in a checkout: pip install '.[pettingzoo]')"
     )
 
 
