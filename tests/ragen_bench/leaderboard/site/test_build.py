@@ -11,9 +11,10 @@ from playwright.sync_api import expect
 
 from ragen_bench.cli import main
 from ragen_bench.errors import UserError
-from ragen_bench.leaderboard import reproduction
+from ragen_bench.leaderboard import EntryError, reproduction
 from ragen_bench.leaderboard.site import SiteServer, build_site
 from ragen_bench.leaderboard.site.reference import read_reference
+from ragen_bench.leaderboard.site.trajectories import EntryRun
 from tests.ragen_bench.leaderboard.entries import (
     edit_entry,
     edit_records,
@@ -96,6 +97,15 @@ def test_a_site_of_verified_entries(site, originals):
     assert [row["success"] for row in found["mixed"]["rows"]] == [
         row["success"] for row in summary["envs"]
     ]
+
+
+def test_episodes_that_change_after_their_verification(originals, tmp_path):
+    path = originals / "entries/mixed"
+    entry = entry_json(path)
+    assert len(list(EntryRun(path, entry, tmp_path).episodes())) == 8
+    changed = EntryRun(path, {**entry, "episodes_sha256": "0" * 64}, tmp_path)
+    with pytest.raises(EntryError, match="has changed"):
+        list(changed.episodes())
 
 
 def test_the_same_bytes_again(site, originals, tmp_path):
