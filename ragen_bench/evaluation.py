@@ -19,7 +19,7 @@ from ragen_envs.instances import Split
 from ragen_envs.protocol import STOP, ResponseFormat
 from ragen_envs.sealed import open_key
 
-_PACKAGES = ("ragen-bench", "gymnasium", "numpy", "torch", "transformers", "tokenizers")
+_PACKAGES = ("ragen-bench", "gymnasium", "numpy", "torch", "transformers", "tokenizers", "vllm")
 
 
 @dataclass(frozen=True)
