@@ -88,10 +88,15 @@ def env_id(name: str) -> str:
     full = name if "/" in name else f"{NAMESPACE}/{name}"
     if full in IDS:
         return full
-    lowered = {known.lower(): known for known in IDS}
-    near = [lowered[found] for found in get_close_matches(full.lower(), lowered, n=1)]
+    # Without what all ids share, which would make any two of them alike.
+    lowered = {_bare(known): known for known in IDS}
+    near = [lowered[found] for found in get_close_matches(_bare(full), lowered, n=1)]
     meant = f"did you mean {near[0]}? " if near else ""
     raise UserError(f"unknown environment {name!r}; {meant}choose one of: {', '.join(IDS)}")
+
+
+def _bare(name: str) -> str:
+    return name.lower().removeprefix(f"{NAMESPACE}/").removesuffix("-v0")
 
 
 def split_name(name: str) -> Split:

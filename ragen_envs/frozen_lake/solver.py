@@ -10,6 +10,7 @@ where P(u) is the product of the actions' transition matrices and K the actions 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -67,15 +68,20 @@ class Solver:
     def _best_then(self, turns: int, actions: int, k: int) -> Rates:
         """Return the rates of the best k actions that leave so many turns and actions."""
         key = (0, 0) if turns <= 0 or actions <= 0 else (turns, actions)
-        best = self._best.setdefault(key, [])
-        if not best:
-            states = len(self._over)
-            rates = self._value(*key)[:, None]
-            for _ in range(self._budget.max_actions_per_turn):
-                rates = (self._moves.reshape(-1, states) @ rates).reshape(4, states, -1)
-                best.append(rates.max(axis=(0, 2)))
-                rates = rates.transpose(1, 0, 2).reshape(states, -1)
+        best = self._best.get(key)
+        if best is None:
+            # Kept when it is whole: solvers are shared, and another thread may look meanwhile.
+            best = self._best[key] = list(self._best_of_each_length(self._value(*key)))
         return best[k - 1]
+
+    def _best_of_each_length(self, after: Rates) -> Iterator[Rates]:
+        """Yield the rates of the best 1, 2, ... actions before a given rate of each state."""
+        states = len(self._over)
+        rates = after[:, None]
+        for _ in range(self._budget.max_actions_per_turn):
+            rates = (self._moves.reshape(-1, states) @ rates).reshape(4, states, -1)
+            yield rates.max(axis=(0, 2))
+            rates = rates.transpose(1, 0, 2).reshape(states, -1)
 
     def _transitions(self, lake: Lake, slip: Slip) -> Rates:
         moves = np.zeros((len(ACTIONS), len(self._index), len(self._index)))
