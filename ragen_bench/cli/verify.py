@@ -7,13 +7,21 @@ import time
 from pathlib import Path
 
 from ragen_bench.errors import missing_extra
-from ragen_bench.leaderboard import verify
+from ragen_bench.leaderboard import Check, verify
 
 try:
+    from rich.console import Console
+
     from ragen_bench.cli.progress import episodes_bar
     from ragen_bench.cli.results import plain_console
 except ImportError as missing:
     raise missing_extra(missing, "bench") from missing
+
+
+def print_check(console: Console, check: Check) -> None:
+    """Print one line about one check."""
+    status = "ok" if check.passed else "FAIL"
+    console.print(f"{status:<5} {check.name:<10} {check.said}", soft_wrap=True)
 
 
 def run_verify(path: Path, out: Path | None) -> int:
@@ -31,8 +39,7 @@ def run_verify(path: Path, out: Path | None) -> int:
     with episodes_bar(console, "Replaying") as progress:
         verdict = verify(path, progress)
     for check in verdict.checks:
-        status = "ok" if check.passed else "FAIL"
-        console.print(f"{status:<5} {check.name:<10} {check.said}", soft_wrap=True)
+        print_check(console, check)
     if out:
         out.write_text(
             json.dumps(verdict.as_json(), indent=2) + "\n", encoding="utf-8", newline="\n"

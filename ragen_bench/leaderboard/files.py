@@ -18,7 +18,8 @@ from ragen_bench.leaderboard.limits import ENTRY_JSON_BYTES, PACKED_BYTES
 
 ENTRY_JSON = "entry.json"
 EPISODES = "episodes.jsonl.gz"
-_MOST_BYTES = {ENTRY_JSON: ENTRY_JSON_BYTES, EPISODES: PACKED_BYTES}
+MOST_BYTES = {ENTRY_JSON: ENTRY_JSON_BYTES, EPISODES: PACKED_BYTES}
+"""Of each file of an entry."""
 _DIRECTORY_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}").fullmatch
 
 
@@ -47,11 +48,7 @@ def opened(path: Path) -> Iterator[EntryFiles]:
         raise UserError(f"{path} is not there; give the directory of an entry")
     if not stat.S_ISDIR(os.lstat(path).st_mode):
         raise EntryError("is not a directory")
-    if not _DIRECTORY_NAME(name):
-        raise EntryError(
-            f"is called {brief(name)}; an entry's directory has up to 100 of a-z 0-9 . _ -, a "
-            "letter or digit first"
-        )
+    check_directory_name(name)
     with ExitStack() as stack:
         directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         stack.callback(os.close, directory)
@@ -61,10 +58,23 @@ def opened(path: Path) -> Iterator[EntryFiles]:
         yield EntryFiles(entry, entry_bytes, episodes, episodes_bytes)
 
 
+def check_directory_name(name: str) -> None:
+    """Refuse what would be awkward in a path, an address or a terminal.
+
+    Raises:
+        EntryError: if an entry's directory may not be called so.
+    """
+    if not _DIRECTORY_NAME(name):
+        raise EntryError(
+            f"is called {brief(name)}; an entry's directory has up to 100 of a-z 0-9 . _ -, a "
+            "letter or digit first"
+        )
+
+
 def _refuse_others(directory: int) -> None:
     with os.scandir(directory) as found:  # not listdir: there may be millions
         for item in found:
-            if item.name not in _MOST_BYTES:
+            if item.name not in MOST_BYTES:
                 raise EntryError(
                     f"holds {brief(item.name)}; an entry is {ENTRY_JSON} and {EPISODES} alone"
                 )
@@ -86,8 +96,8 @@ def _check(name: str, status: os.stat_result) -> int:
     if not stat.S_ISREG(status.st_mode):
         kind = "a link" if stat.S_ISLNK(status.st_mode) else "no plain file"
         raise EntryError(f"{name} is {kind}")
-    if status.st_size > _MOST_BYTES[name]:
+    if status.st_size > MOST_BYTES[name]:
         raise EntryError(
-            f"{name} has {status.st_size:,} bytes; at most {_MOST_BYTES[name]:,} are read"
+            f"{name} has {status.st_size:,} bytes; at most {MOST_BYTES[name]:,} are read"
         )
     return status.st_size

@@ -82,10 +82,11 @@ def _add_reproduce(commands: Commands) -> None:
 def _add_leaderboard(commands: Commands) -> None:
     parser = commands.add_parser(
         "leaderboard",
-        help="build the leaderboard's site, or serve it here",
-        description="Verifies every entry of a leaderboard and makes a static site of them.",
+        help="build the leaderboard's site, serve it here, or check a branch with an entry",
+        description="Verifies entries of a leaderboard, and makes a static site of them.",
     )
     actions = parser.add_subparsers(metavar="ACTION", required=True, parser_class=Parser)
+    _add_check(actions)
     build = actions.add_parser(
         "build",
         help="write the site",
@@ -115,6 +116,23 @@ def _add_leaderboard(commands: Commands) -> None:
                 given.leaderboard, given.out, given.port, not given.unverified
             ),
         )
+    )
+
+
+def _add_check(actions: Commands) -> None:
+    check = actions.add_parser(
+        "check",
+        help="verify the entry that a branch adds, as is done with a pull request",
+        description="Verifies the one entry that a branch adds or changes, taken out of git: "
+        "nothing of the branch is run. Ends with exit code 1 if it is refused, or if the branch "
+        "changes anything else.",
+    )
+    check.add_argument("base", metavar="BASE", help="a commit of the branch it goes into")
+    check.add_argument(
+        "head", nargs="?", default="HEAD", metavar="HEAD", help="its last commit (default: HEAD)"
+    )
+    check.set_defaults(
+        run=lazily("check", lambda module, given: module.run_check(given.base, given.head))
     )
 
 
