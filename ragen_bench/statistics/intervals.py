@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 Interval = tuple[float, float]
 _Z = 1.959963984540054
@@ -13,6 +14,8 @@ _Z = 1.959963984540054
 _RESAMPLES = 2000
 _ROUNDING = 1e-9
 """Means that are closer than this are equal."""
+_FEW = 10
+"""Instances; bootstraps of fewer that stand apart cover too little, see docs/statistics.md."""
 
 
 def wilson(successes: int, trials: int) -> Interval:
@@ -25,14 +28,29 @@ def wilson(successes: int, trials: int) -> Interval:
     """
     if not 0 <= successes <= trials or trials == 0:
         raise ValueError(f"no proportion: {successes} of {trials}")
-    p = successes / trials
-    scale = 1 + _Z**2 / trials
-    centre = (p + _Z**2 / (2 * trials)) / scale
-    half = _Z / scale * sqrt(p * (1 - p) / trials + _Z**2 / (4 * trials**2))
+    low, high = _score_interval(successes / trials, trials)
     # Exactly 0 and 1 at the ends, where rounding would leave 1e-17.
-    low = 0.0 if successes == 0 else centre - half
-    high = 1.0 if successes == trials else centre + half
-    return low, high
+    return 0.0 if successes == 0 else low, 1.0 if successes == trials else high
+
+
+def clustered_wilson(clusters: Sequence[Sequence[float]]) -> Interval:
+    """Return Wilson's interval for as many independent trials as the clusters are worth.
+
+    That many have the variance that the mean shows between clusters: p * (1 - p) over it.
+
+    Source: Dean and Pagano 2015, Evaluating confidence interval methods for binomial proportions
+    in clustered surveys (Journal of Survey Statistics and Methodology 3).
+
+    Args:
+        clusters: the values of each instance, between 0 and 1; not all means may be equal.
+    """
+    sums, sizes = _sums_and_sizes(clusters)
+    p = float(sums.sum() / sizes.sum())
+    count = len(clusters)
+    # Of a ratio, as clusters may differ in size.
+    spread = float(((sums - p * sizes) ** 2).sum())
+    variance = spread * count / (count - 1) / float(sizes.sum()) ** 2
+    return _score_interval(p, p * (1 - p) / variance)
 
 
 def clustered_bootstrap(clusters: Sequence[Sequence[float]], seed: int = 0) -> Interval:
@@ -50,8 +68,7 @@ def clustered_bootstrap(clusters: Sequence[Sequence[float]], seed: int = 0) -> I
     """
     if not clusters or not all(clusters):
         raise ValueError("every cluster needs at least one value")
-    sums = np.array([sum(cluster) for cluster in clusters], dtype=np.float64)
-    sizes = np.array([len(cluster) for cluster in clusters], dtype=np.float64)
+    sums, sizes = _sums_and_sizes(clusters)
     generator = np.random.Generator(np.random.PCG64(seed))
     picks = generator.integers(len(clusters), size=(_RESAMPLES, len(clusters)))
     means = sums[picks].sum(axis=1) / sizes[picks].sum(axis=1)
@@ -104,7 +121,9 @@ def resampled_interval(
 def mean_interval(clusters: Sequence[Sequence[float]]) -> Interval:
     """Return the 95 % interval of the mean of values between 0 and 1.
 
-    Wilson's for one 0/1 value an instance, else `resampled_interval`.
+    Wilson's for one 0/1 value an instance, else `resampled_interval`. Where only a few instances
+    differ from 0, or only a few from 1, resampling misses how many there might have been: its
+    interval is then widened to hold `clustered_wilson` too.
 
     Args:
         clusters: the values of each instance: successes or scores.
@@ -115,7 +134,27 @@ def mean_interval(clusters: Sequence[Sequence[float]]) -> Interval:
     _check(clusters, 0.0, 1.0)
     if all(len(cluster) == 1 and cluster[0] in (0, 1) for cluster in clusters):
         return wilson(sum(cluster[0] == 1 for cluster in clusters), len(clusters))
-    return resampled_interval(clusters, 0.0, 1.0)
+    low, high = resampled_interval(clusters, 0.0, 1.0)
+    means = [sum(cluster) / len(cluster) for cluster in clusters]
+    apart = min(sum(mean != end for mean in means) for end in (0.0, 1.0))
+    if apart >= _FEW or max(means) - min(means) < _ROUNDING:
+        return low, high
+    wider = clustered_wilson(clusters)
+    return min(low, wider[0]), max(high, wider[1])
+
+
+def _score_interval(p: float, trials: float) -> Interval:
+    scale = 1 + _Z**2 / trials
+    centre = (p + _Z**2 / (2 * trials)) / scale
+    half = _Z / scale * sqrt(p * (1 - p) / trials + _Z**2 / (4 * trials**2))
+    return centre - half, centre + half
+
+
+def _sums_and_sizes(
+    clusters: Sequence[Sequence[float]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    sums = np.array([sum(cluster) for cluster in clusters], dtype=np.float64)
+    return sums, np.array([len(cluster) for cluster in clusters], dtype=np.float64)
 
 
 def _check(clusters: Sequence[Sequence[float]], lowest: float, highest: float) -> None:
