@@ -152,7 +152,11 @@ def _anchors(
     specs = {each["id"]: each["spec_hash"] for each in config["envs"]}
     if spec_hash(env, split, response_format) != specs[env]:
         return None, f"{env}: norm. is left out, the runs are of another version of it"
-    return floor_and_ceiling(env, split, common), ""
+    floor, ceiling = floor_and_ceiling(env, split, common)
+    if ceiling <= floor:
+        said = "on these instances the random player does as well as the best one"
+        return None, f"{env}: norm. is left out, {said}"
+    return (floor, ceiling), ""
 
 
 def _held_key() -> str | None:
@@ -195,7 +199,7 @@ def _row(env: str, a: _Chosen, b: _Chosen, anchors: tuple[float, float] | None) 
         "success": _figures(success.a, success.b, success.difference),
         "a_ahead": success.a_ahead,
         "b_ahead": success.b_ahead,
-        "normalised": None if anchors is None else _normalised(score, *anchors),
+        "normalised": anchors and _normalised(score, *anchors),
     }
 
 

@@ -77,7 +77,7 @@ def summary_of(
         "episodes": sum(row["episodes"] for row in rows),
         "planned": sum(env["instances"] for env in config["envs"]) * config["samples"],
         "infra_faults": len(faults - played),
-        **_suite(rows),
+        **_suite(rows, len(config["envs"])),
         "cost": _cost(config["model"], rows, prices),
         "envs": rows,
     }
@@ -94,10 +94,13 @@ def _row(env: str, episodes: list[Record], split: Split, instances: int) -> Reco
     return row
 
 
-def _suite(rows: list[Record]) -> Record:
-    """Return the mean of the normalised scores, in which every environment counts the same."""
+def _suite(rows: list[Record], planned: int) -> Record:
+    """Return the mean of the normalised scores, in which every environment counts the same.
+
+    Without one of the planned environments it would be the score of another suite: it is None.
+    """
     scaled = [estimate_of(row, "normalised") for row in rows if row["normalised"] is not None]
-    mean = mean_of(scaled) if scaled else None
+    mean = mean_of(scaled) if len(scaled) == planned else None
     return {
         "suite_score": mean and rounded(mean.value),
         "suite_score_interval": mean and rounded_interval(mean.interval),

@@ -26,9 +26,9 @@ class Estimate(NamedTuple):
         Floor and ceiling are taken as known numbers.
 
         Returns:
-            The estimate, or None where floor and ceiling are equal.
+            The estimate, or None where the ceiling is not above the floor, see `normalised`.
         """
-        if ceiling == floor:
+        if ceiling <= floor:
             return None
         return self.scaled(1 / (ceiling - floor), -floor / (ceiling - floor))
 

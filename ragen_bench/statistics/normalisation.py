@@ -9,8 +9,10 @@ def normalised(score: float, floor: float, ceiling: float) -> float | None:
     Not clipped: a model can do worse than random.
 
     Returns:
-        The normalised score, or None where floor and ceiling are equal.
+        The normalised score, or None where the ceiling is not above the floor: on a few hard
+        instances a random player's luck can reach the best one's expectation, and the scale would
+        have no length, or be turned round.
     """
-    if ceiling == floor:
+    if ceiling <= floor:
         return None
     return (score - floor) / (ceiling - floor)

@@ -265,6 +265,18 @@ def test_a_run_of_another_version_has_no_normalised_score(changed):
     assert found["suite"]["normalised"]["a"] == pytest.approx(fmean(scored), abs=1e-6)
 
 
+def test_no_scale_no_normalised_score(tmp_path):
+    run = played(tmp_path / "lake", instances={LAKE: 98}, split="val", samples=1)
+    last = run.episodes_file.read_text().splitlines(keepends=True)[-1]
+    run.episodes_file.write_text(last)  # a hard lake on which the random player was lucky
+    floor, ceiling = floor_and_ceiling(LAKE, "val", [97])
+    assert floor > ceiling > 0
+    found = compare(run, run)
+    said = "norm. is left out, on these instances the random player does as well as the best one"
+    assert found["notes"][-1] == f"{LAKE}: {said}"
+    assert found["envs"][0]["normalised"] is found["suite"]["normalised"] is None
+
+
 def test_sealed_runs_need_their_key_for_normalised_scores(tmp_path, monkeypatch):
     monkeypatch.setenv("RAGEN_SEALED_KEY", new_key())
     run = played(tmp_path / "sealed", instances={SOKOBAN: 2}, split="sealed")

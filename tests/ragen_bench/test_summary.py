@@ -6,7 +6,7 @@ from ragen_bench.cost import Price, Prices
 from ragen_bench.evaluation import evaluate
 from ragen_bench.figures import figures
 from ragen_bench.statistics import wilson
-from ragen_bench.summary import baseline, summarise
+from ragen_bench.summary import baseline, summarise, summary_of
 from ragen_envs.frozen_lake.env import FrozenLakeEnv
 
 
@@ -89,6 +89,16 @@ def test_the_random_player_scores_near_0_and_the_oracle_1(small, random_model, t
     # Three environments together are known better than each of them.
     assert high - low < sum(width(row["normalised_interval"]) for row in summary["envs"]) / 3
     assert summary["cost"] is None
+
+
+def test_without_one_of_its_environments_a_suite_has_no_score(small, random_model, tmp_path):
+    run = evaluate(small, random_model, tmp_path / "run")
+    episodes = list(run.episodes())
+    last = run.config["envs"][-1]["id"]
+    assert summary_of(run.config, episodes, {})["suite_score"] is not None
+    part = summary_of(run.config, [each for each in episodes if each["env"] != last], {})
+    assert len(part["envs"]) == 2
+    assert part["suite_score"] is part["suite_score_interval"] is None
 
 
 def width(interval):

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_bench.statistics import (
+    Estimate,
     alike_interval,
     clustered_bootstrap,
     mean_interval,
@@ -86,7 +87,9 @@ def test_normalised_score():
     assert normalised(0.2, 0.2, 0.6) == 0.0
     assert normalised(0.6, 0.2, 0.6) == 1.0
     assert normalised(0.1, 0.2, 0.6) == pytest.approx(-0.25)
-    assert normalised(0.3, 0.5, 0.5) is None
+    for ceiling in (0.5, 0.4):  # a scale turned round would rank who does better below
+        assert normalised(0.3, 0.5, ceiling) is None
+        assert Estimate(0.3, (0.2, 0.4)).normalised(0.5, ceiling) is None
 
 
 def test_mean_interval_of_one_outcome_an_instance_is_wilsons():
