@@ -70,7 +70,8 @@ def compare(a: RunDirectory, b: RunDirectory) -> Record:
         `a` and `b`, the runs; `notes`, lines that a reader of the figures must know; `envs`, for
         each environment the number of common `instances`, the difference of `success` and of the
         `normalised` score with its interval (None where it is unknown), and on how many instances
-        which run was ahead; `suite`, their means over environments.
+        which run was ahead (None where they differ in their numbers of samples); `suite`, their
+        means over environments.
 
     Raises:
         UserError: if the runs may not stand side by side, or have no finished instance in common.

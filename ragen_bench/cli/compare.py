@@ -20,7 +20,7 @@ except ImportError as missing:
 _EXPLAINED = (
     "Success in per cent; norm.: 0 is the random player, 1 the best one. n: instances that both "
     "played. A - B with its 95 % interval, of pairs on the same instance. A>B: instances that "
-    "only A solved; of several samples, that A solved more often."
+    "only A solved; of several samples, that A solved more often; - if one run has more samples."
 )
 
 
@@ -66,7 +66,7 @@ def table(found: Record) -> Table:
     for column in ("n", "A", "B", "A - B", "95 %", "A>B", "B>A"):
         made.add_column(column, justify="right", no_wrap=True)
     for row in found["envs"]:
-        ahead = str(row["a_ahead"]), str(row["b_ahead"])
+        ahead = ["-" if row[name] is None else str(row[name]) for name in ("a_ahead", "b_ahead")]
         env = Text(row["env"].partition("/")[2])
         made.add_row(env, str(row["instances"]), *_percents(row["success"]), *ahead, style="bold")
         made.add_row("  norm.", "", *_scores(row["normalised"]))

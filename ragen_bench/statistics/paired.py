@@ -17,15 +17,16 @@ class Paired(NamedTuple):
         b: the second run's.
         difference: a - b, with its interval.
         a_ahead: instances on which the first run did better; with one 0/1 value an instance, those
-            that only it solved.
-        b_ahead: instances on which the second run did better.
+            that only it solved. None where an instance has more values in one run than in the
+            other: a mean of many is oftener above 0 than one value, whoever is better.
+        b_ahead: instances on which the second run did better, or None.
     """
 
     a: float
     b: float
     difference: Estimate
-    a_ahead: int
-    b_ahead: int
+    a_ahead: int | None
+    b_ahead: int | None
 
 
 def paired(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> Paired:
@@ -50,12 +51,13 @@ def paired(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> Paired
     means = [(_mean(x), _mean(y)) for x, y in zip(a, b, strict=True)]
     differences = [x - y for x, y in means]
     interval = resampled_interval([[difference] for difference in differences], -1.0, 1.0)
+    fair = all(len(x) == len(y) for x, y in zip(a, b, strict=True))
     return Paired(
         a=_mean([x for x, _ in means]),
         b=_mean([y for _, y in means]),
         difference=Estimate(_mean(differences), interval),
-        a_ahead=sum(x > y for x, y in means),
-        b_ahead=sum(y > x for x, y in means),
+        a_ahead=sum(x > y for x, y in means) if fair else None,
+        b_ahead=sum(y > x for x, y in means) if fair else None,
     )
 
 

@@ -52,6 +52,11 @@ def oracle_run(folder):
     return played(folder / "oracle", model="oracle", samples=3)
 
 
+@pytest.fixture(scope="module")
+def other_seed(folder):
+    return played(folder / "seed", seed=1)
+
+
 @pytest.fixture
 def changed(random_run, tmp_path):
     """Copy the random run with another run.json."""
@@ -82,7 +87,7 @@ def means(run, figure):
     return {key: fmean(map(float, each)) for key, each in values.items()}
 
 
-def test_the_figures_by_hand(oracle_run, random_run):
+def test_the_figures_by_hand(oracle_run, random_run, other_seed):
     found = compare(oracle_run, random_run)
     a, b = means(oracle_run, "success"), means(random_run, "success")
     assert [row["env"] for row in found["envs"]] == [BANDIT, SOKOBAN, LAKE]
@@ -95,8 +100,14 @@ def test_the_figures_by_hand(oracle_run, random_run):
         assert success["b"] == pytest.approx(of_b, abs=1e-6)
         assert success["difference"] == pytest.approx(of_a - of_b, abs=1e-6)
         assert success["interval"][0] <= success["difference"] <= success["interval"][1]
+        assert row["a_ahead"] is row["b_ahead"] is None  # of three samples and of two
+    again = compare(random_run, other_seed)
+    a, b = b, means(other_seed, "success")
+    for row in again["envs"]:
+        keys = [key for key in a if key[0] == row["env"]]
         assert row["a_ahead"] == sum(a[key] > b[key] for key in keys)
         assert row["b_ahead"] == sum(a[key] < b[key] for key in keys)
+    assert sum(row["a_ahead"] + row["b_ahead"] for row in again["envs"]) > 0
 
 
 def test_normalised_scores_are_those_of_the_summaries(oracle_run, random_run):
@@ -130,8 +141,8 @@ def test_the_suite_is_the_mean_of_independent_environments(oracle_run, random_ru
             assert reach == pytest.approx(sum(squares) ** 0.5 / 3, abs=1e-5)
 
 
-def test_turned_round_the_signs_change(oracle_run, random_run):
-    one, other = compare(oracle_run, random_run), compare(random_run, oracle_run)
+def test_turned_round_the_signs_change(random_run, other_seed):
+    one, other = compare(random_run, other_seed), compare(other_seed, random_run)
     assert (one["a"], one["b"]) == (other["b"], other["a"])
     rows, others = [*one["envs"], one["suite"]], [*other["envs"], other["suite"]]
     for row, turned in zip(rows, others, strict=True):

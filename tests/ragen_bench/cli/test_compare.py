@@ -121,11 +121,12 @@ def test_no_difference_has_no_minus_and_no_norm_is_a_dash():
         "env": "ragen/Bandit-v0",
         "instances": 3,
         "success": figures(0.5, 0.5, -0.0001, 0.0001),
-        "a_ahead": 0,
-        "b_ahead": 0,
+        "a_ahead": None,
+        "b_ahead": None,
         "normalised": None,
     }
     text = shown([row])
+    assert text.splitlines()[4].split()[-2:] == ["-", "-"]
     assert "+0.0 to +0.0" in text
     assert "-0.0" not in text
     assert text.splitlines()[5].split() == ["norm.", "-", "-", "-", "-"]

@@ -25,10 +25,25 @@ def test_means_differences_and_counts(pairs):
     assert found.a == pytest.approx(fmean(map(fmean, a)))
     assert found.b == pytest.approx(fmean(map(fmean, b)))
     assert found.difference.value == pytest.approx(found.a - found.b, abs=1e-12)
-    assert found.a_ahead == sum(fmean(x) > fmean(y) for x, y in pairs)
-    assert found.b_ahead == sum(fmean(x) < fmean(y) for x, y in pairs)
+    fair = all(len(x) == len(y) for x, y in pairs)
+    assert found.a_ahead == (sum(fmean(x) > fmean(y) for x, y in pairs) if fair else None)
+    assert found.b_ahead == (sum(fmean(x) < fmean(y) for x, y in pairs) if fair else None)
     low, high = found.difference.interval
     assert -1 <= low <= high <= 1
+
+
+def test_a_run_of_more_samples_is_not_said_to_be_ahead_oftener():
+    generator = np.random.default_rng(2)
+    four, one = ((generator.random((200, k)) < 0.2).astype(float).tolist() for k in (4, 1))
+    found = paired(four, one)
+    low, high = found.difference.interval
+    assert low < 0 < high
+    # Of two equal players the one with more samples would be ahead on twice as many instances.
+    means = [fmean(values) for values in four]
+    ahead = [sum(x > y[0] for x, y in zip(means, one, strict=True))]
+    ahead += [sum(x < y[0] for x, y in zip(means, one, strict=True))]
+    assert ahead[0] > 2 * ahead[1]
+    assert found.a_ahead is found.b_ahead is None
 
 
 @given(PAIRS)
