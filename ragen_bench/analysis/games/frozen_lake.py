@@ -29,10 +29,10 @@ class FrozenLakeReading(Reading):
         "better chance of success.",
         "fell_unlucky": "The player fell into a hole in this turn, whose plan was a best one: the "
         "slips did it.",
-        "budget_unlucky": "The budget ran out though every turn's plan was a best one: the slips "
-        "did it.",
-        "out_of_budget": "The budget ran out; this was the first turn whose plan was not a best "
-        "one.",
+        "budget_unlucky": "The goal got out of the budget's reach though every turn's plan was a "
+        "best one: the slips did it.",
+        "out_of_budget": "The goal got out of the budget's reach; this was the first turn whose "
+        "plan was not a best one.",
     }
 
     def state(self, env: Any) -> Hashable:
@@ -41,10 +41,14 @@ class FrozenLakeReading(Reading):
         return position
 
     def decisive(self, episode: Trajectory) -> Failure | None:
-        """Return the turn that ended in a hole, or that nothing but slips used up the budget."""
+        """Return the turn that ended in a hole, or that nothing but slips used up the budget.
+
+        A fall decides nothing where the budget could not reach the goal any more: every plan is a
+        best one then.
+        """
         best = self.excused(episode)
         last = episode.steps[-1]
-        if episode.instance.map[last.after] == "H":
+        if episode.instance.map[last.after] == "H" and _best_chance(episode, last) > _TIE:
             lucky = "fell_unlucky" if last.number in best else "fell_bad_choice"
             return Failure(lucky, last.number)
         if len(best) == len(episode.steps):
@@ -85,10 +89,14 @@ def _is_best(episode: Trajectory, step: Step) -> bool:
     Of a turn that ended the game only what was run is judged: what else the plan held, or lacked,
     did no harm.
     """
+    return bool(step.actions) and chance_of(episode, step) >= _best_chance(episode, step) - _TIE
+
+
+def _best_chance(episode: Trajectory, step: Step) -> float:
+    """Return the chance of success that a turn began with."""
     env = episode.env
     best = solver(episode.instance, env.variant.slip, env.budget)
-    chance = best.success_rate(step.before, step.turns_left, step.actions_left)
-    return bool(step.actions) and chance_of(episode, step) >= chance - _TIE
+    return best.success_rate(step.before, step.turns_left, step.actions_left)
 
 
 def chance_of(episode: Trajectory, step: Step) -> float:

@@ -62,7 +62,7 @@ FROZEN_LAKE = [
     (0, 2, "best", ("fell_unlucky", 5)),
     (1, 0, "best", ("fell_unlucky", 5)),
     (2, 0, "best", ("fell_unlucky", 3)),
-    (2, 1, "best", ("fell_unlucky", 5)),
+    (2, 1, "best", ("budget_unlucky", 5)),  # it fell when the goal was out of reach already
     (1, 1, "DDDDD", WIN),
     (0, 0, "DDLLL", ("fell_bad_choice", 1)),
     (0, 1, "DDLLL", ("fell_bad_choice", 1)),
@@ -82,6 +82,9 @@ FROZEN_LAKE = [
     # Lake 3 (FFHH FFFH GFFH FSFF): turns 3 and 4 change nothing, but in turn 3 the goal was below,
     # and down the best plan.
     (3, 4, "LLL L D U U", ("out_of_budget", 4)),
+    # A random player's: turn 1 wasted five of ten actions, six are needed, and then it fell.
+    (2, 3, "RDRDL DUULU", ("out_of_budget", 1)),
+    (7, 2, "DLRLR DRUDL", ("out_of_budget", 1)),  # G__O ____ O___ __OP
     (2, 1, "R R RR U .", ("out_of_budget", 5)),  # no chance was left, yet an answer was due
 ]
 MILD = [
