@@ -84,7 +84,7 @@ FROZEN_LAKE = [
     (3, 4, "LLL L D U U", ("out_of_budget", 4)),
     # A random player's: turn 1 wasted five of ten actions, six are needed, and then it fell.
     (2, 3, "RDRDL DUULU", ("out_of_budget", 1)),
-    (7, 2, "DLRLR DRUDL", ("out_of_budget", 1)),  # G__O ____ O___ __OP
+    (7, 2, "DLRLR DRUDL", ("revisited_states", 1)),  # G__O ____ O___ __OP: back at once
     (2, 1, "R R RR U .", ("out_of_budget", 5)),  # no chance was left, yet an answer was due
 ]
 MILD = [
