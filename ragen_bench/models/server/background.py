@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import weakref
 from collections.abc import Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
@@ -14,12 +15,15 @@ _T = TypeVar("_T")
 class BackgroundLoop:
     """Runs coroutines in a thread of its own, so that it works where a loop runs already.
 
-    The thread is a daemon: it ends with the process, and what is in flight with it.
+    The thread ends when nobody has this object any more. It is a daemon: it ends with the process
+    too, and what is in flight with it.
     """
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        threading.Thread(target=self._loop.run_forever, daemon=True).start()
+        threading.Thread(target=_serve, args=(self._loop,), daemon=True).start()
+        stop = weakref.finalize(self, self._loop.call_soon_threadsafe, self._loop.stop)
+        stop.atexit = False
 
     def start(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
         """Begin a coroutine, and return its future at once; cancelling that cancels the work."""
@@ -33,3 +37,9 @@ class BackgroundLoop:
         except BaseException:
             future.cancel()
             raise
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    """Run a loop until it is stopped, and close what it holds."""
+    loop.run_forever()
+    loop.close()

@@ -86,7 +86,7 @@ def raise_fault(error: openai.APIError, url: str, key: str) -> NoReturn:
         words += f", and asks to wait {wait:.0f} s"
     if status in (404, 405):
         words += "; does the base URL lack its /v1?"
-    elif _OVERFLOWS & {error.code, error.type} or _OVERFLOW.search(words):
+    elif _names(error) & _OVERFLOWS or _OVERFLOW.search(words):
         raise ContextError(words) from error
     raise UserError(f"{url} refused a request: {words}", exit_code=1) from error
 
@@ -116,6 +116,11 @@ def _words(error: openai.APIStatusError, key: str) -> str:
     line = without_key(" ".join(str(said or "").split()), key)
     line = line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."
     return f"HTTP {error.status_code} {line}".strip()
+
+
+def _names(error: openai.APIError) -> set[str]:
+    """Return what the server calls its error: texts, unless it talks nonsense."""
+    return {name for name in (error.code, error.type) if isinstance(name, str)}
 
 
 def _root(error: BaseException) -> str:

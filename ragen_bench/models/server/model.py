@@ -13,7 +13,13 @@ from ragen_bench.models.server.chat import Chat, Place
 from ragen_bench.models.server.dialects import context_of, dialect_of
 from ragen_bench.models.server.engine import ServerEngine
 from ragen_bench.models.server.faults import PassingError, openai, raise_fault, without_key
-from ragen_bench.models.server.options import ServerOptions, checked_url, key_of_environment, no_url
+from ragen_bench.models.server.options import (
+    ServerOptions,
+    checked_url,
+    is_here,
+    key_of_environment,
+    no_url,
+)
 from ragen_bench.models.server.patience import patiently
 from ragen_bench.models.server.reply import models_of
 
@@ -50,6 +56,8 @@ class OpenAIModel:
                 api_key=self._key or "none",
                 max_retries=0,
                 timeout=openai.Timeout(None, connect=_CONNECT_SECONDS),
+                # A proxy of the environment cannot reach this machine's own addresses.
+                http_client=openai.DefaultAsyncHttpxClient(trust_env=not is_here(self._url)),
             )
         except Exception as error:  # of the HTTP library below it, which knows more of URLs
             raise no_url(self._url) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -62,6 +63,15 @@ def checked_url(url: str | None) -> str:
     if not usable:
         raise no_url(url)
     return url.rstrip("/")
+
+
+def is_here(url: str) -> bool:
+    """Return whether a base URL names this machine by a loopback address."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def no_url(url: str) -> UserError:

@@ -10,6 +10,8 @@ from ragen_bench.models.server.faults import PassingError
 from ragen_bench.models.server.options import ServerOptions
 
 _T = TypeVar("_T")
+_MOST_DOUBLINGS = 64
+"""More would leave the range of a float after a thousand tries."""
 
 
 async def patiently(
@@ -38,7 +40,8 @@ async def patiently(
             error.tries = tries
             if tries > options.retries or not may_pass(error):
                 raise
-            wait = min(options.longest_wait, options.first_wait * 2 ** (tries - 1))
+            doublings = min(tries - 1, _MOST_DOUBLINGS)
+            wait = min(options.longest_wait, options.first_wait * 2**doublings)
             await asyncio.sleep(max(error.wait, wait * (1 + spread) / 2))
 
 

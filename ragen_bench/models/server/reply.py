@@ -11,6 +11,8 @@ from ragen_bench.models.server.faults import PassingError
 
 _SHOWN = 60
 _PARTS = ("prompt", "completion")
+_MOST_TOKENS = 10**12
+"""Far beyond every context; a record of more could not be read again."""
 
 
 def models_of(body: str) -> dict[str, Mapping[str, Any]]:
@@ -71,7 +73,7 @@ def _tokens(body: str, usage: Any) -> tuple[int, int]:
     if usage is None:
         return 0, 0
     counts = [usage.get(f"{part}_tokens") if isinstance(usage, dict) else None for part in _PARTS]
-    read, sampled = [count if type(count) is int and count >= 0 else None for count in counts]
+    read, sampled = [count if type(count) is int and 0 <= count < _MOST_TOKENS else None for count in counts]
     if read is None or sampled is None:
         raise _nonsense(body, "an answer whose tokens are miscounted")
     return read, sampled

@@ -1,5 +1,6 @@
 """`openai/NAME` when requests fail: what is tried again, and what ends the run."""
 
+import asyncio
 import threading
 from itertools import pairwise
 
@@ -8,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_bench.errors import UserError
-from ragen_bench.models import Request
-from ragen_bench.models.server.faults import without_key
+from ragen_bench.models import Request, ServerOptions
+from ragen_bench.models.server.faults import PassingError, without_key
+from ragen_bench.models.server.patience import patiently
 
 from .server import proxy
 from .server.client import KEY, REQUESTS, model_at, refusal, texts
@@ -47,6 +49,10 @@ PASSING = {
     "tokens below 0": proxy.says(
         {**ANSWER, "usage": {"prompt_tokens": 7, "completion_tokens": -1}}
     ),
+    "tokens beyond all contexts": proxy.says(
+        {**ANSWER, "usage": {"prompt_tokens": 7, "completion_tokens": 10**18}}
+    ),
+    "names that are no texts": proxy.says({"error": {"code": {"a": 1}, "type": ["b"]}}, 500),
     "half a token": proxy.says({**ANSWER, "usage": {"prompt_tokens": 7, "completion_tokens": 0.5}}),
 }
 
@@ -144,6 +150,20 @@ def test_waits_grow_up_to_the_longest(between):
     assert all(wait >= least for wait, least in zip(waits, (0.05, 0.1, 0.15, 0.15), strict=True))
 
 
+def test_retries_without_end_go_on():
+    tries = 0
+
+    async def send():
+        nonlocal tries
+        tries += 1
+        if tries <= 1100:  # a float ends at 2 ** 1024
+            raise PassingError("still away")
+        return "back"
+
+    options = ServerOptions(retries=5000, first_wait=1e-9, longest_wait=1e-9)
+    assert asyncio.run(patiently(send, options)) == "back"
+
+
 @pytest.mark.parametrize(
     ("fault", "says"),
     [
@@ -155,6 +175,10 @@ def test_waits_grow_up_to_the_longest(between):
         ),
         (proxy.says({"detail": "no such field"}, 422), "HTTP 422 no such field"),
         (proxy.says({"error": {"message": "not found"}}, 404), "does the base URL lack its /v1?"),
+        (
+            proxy.says({"error": {"message": {"a": 1}, "code": {"b": 1}, "type": ["c"]}}, 400),
+            "HTTP 400 {'a': 1}",
+        ),
         (proxy.echoes_the_key, "HTTP 400 no Bearer ... here"),
     ],
 )

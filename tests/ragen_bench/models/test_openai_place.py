@@ -1,9 +1,15 @@
 """`openai/NAME`: where the server is, whether it lets us in, and what it says of itself."""
 
+import gc
+import threading
+import time
+from pathlib import Path
+
 import pytest
 
 from ragen_bench.errors import UserError
 from ragen_bench.models.server.model import OpenAIModel
+from ragen_bench.models.server.options import is_here
 
 from .server import llama, proxy
 from .server.client import KEY, REQUESTS, model_at, refusal, texts
@@ -28,6 +34,34 @@ def test_a_server_with_a_key(monkeypatch):
 def test_a_server_without_a_key(server, monkeypatch, faultless):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert texts(model_at(server), REQUESTS[:1]) == faultless[:1]
+
+
+def test_a_proxy_of_the_environment_is_not_asked_for_this_machines_addresses(
+    server, monkeypatch, faultless
+):
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for url in (server, server.replace("127.0.0.1", "localhost")):
+        assert texts(model_at(url), REQUESTS[:1]) == faultless[:1]
+    assert is_here("http://[::1]:8000/v1")
+    assert not is_here("http://10.0.0.1/v1")
+    assert not is_here("https://localhost.example/v1")
+
+
+def test_models_that_are_let_go_leave_no_thread_and_no_file(server):
+    def held():
+        return threading.active_count(), len(list(Path("/dev/fd").iterdir()))
+
+    model_at(server).probe()
+    gc.collect()
+    before = held()
+    for _ in range(5):
+        model_at(server).probe()
+    deadline = time.monotonic() + 20
+    while held() > before and time.monotonic() < deadline:
+        gc.collect()
+        time.sleep(0.05)
+    assert held() <= before
 
 
 def test_the_identity_is_the_models_and_not_the_places(server, between):
