@@ -73,7 +73,9 @@ def _tokens(body: str, usage: Any) -> tuple[int, int]:
     if usage is None:
         return 0, 0
     counts = [usage.get(f"{part}_tokens") if isinstance(usage, dict) else None for part in _PARTS]
-    read, sampled = [count if type(count) is int and 0 <= count < _MOST_TOKENS else None for count in counts]
+    read, sampled = [
+        count if type(count) is int and 0 <= count < _MOST_TOKENS else None for count in counts
+    ]
     if read is None or sampled is None:
         raise _nonsense(body, "an answer whose tokens are miscounted")
     return read, sampled
