@@ -2,7 +2,7 @@
 
 from ragen_bench.annotation.agreement import krippendorff_alpha
 from ragen_bench.annotation.ratings import QUESTIONS, SCALE, Rating, append_rating, ratings_of
-from ragen_bench.annotation.session import Session, Trace
+from ragen_bench.annotation.session import Session, Trace, distinct
 
 __all__ = [
     "QUESTIONS",
@@ -11,6 +11,7 @@ __all__ = [
     "Session",
     "Trace",
     "append_rating",
+    "distinct",
     "krippendorff_alpha",
     "ratings_of",
 ]

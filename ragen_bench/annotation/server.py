@@ -7,8 +7,9 @@ import secrets
 from collections.abc import Callable
 from dataclasses import asdict
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
+from threading import Lock
 from typing import Any
 
 from ragen_bench.annotation.ratings import QUESTIONS, SCALE
@@ -17,10 +18,11 @@ from ragen_bench.annotation.session import Session
 _LONGEST_REQUEST = 100_000
 
 
-class AnnotationServer(HTTPServer):
+class AnnotationServer(ThreadingHTTPServer):
     """Serves one rater on a free port of the loopback address.
 
-    The address holds a random word: another page in the same browser cannot guess it.
+    The address holds a random word: another page in the same browser cannot guess it. Every
+    connection has its thread, as browsers open some on which they ask nothing.
 
     Args:
         session: the rater's.
@@ -29,6 +31,7 @@ class AnnotationServer(HTTPServer):
     def __init__(self, session: Session) -> None:
         self.session = session
         self.word = secrets.token_urlsafe(16)
+        self.rating = Lock()
         super().__init__(("127.0.0.1", 0), _Handler)
 
     @property
@@ -66,6 +69,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.NOT_FOUND, "there is nothing here")
             return
         said = self._body()
+        with self.server.rating:
+            self._rate(said)
+
+    def _rate(self, said: dict[str, Any] | None) -> None:
         waiting = self.server.session.waiting()
         if said is None or not waiting:
             self._refuse(HTTPStatus.BAD_REQUEST, "that is no rating")

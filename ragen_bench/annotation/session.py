@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,13 +32,13 @@ class Session:
     the same episodes, and a rater who comes back goes on where they left.
 
     Args:
-        runs: run directories.
+        runs: run directories, in any order.
         rater: the rater's name.
         count: episodes in all.
         seed: decides which.
 
     Raises:
-        UserError: if a directory holds no run, or there is no episode.
+        UserError: if a directory holds no run or is named twice, or there is no episode.
     """
 
     def __init__(self, runs: Sequence[Path], rater: str, count: int, seed: int) -> None:
@@ -47,9 +47,7 @@ class Session:
         if count < 1:
             raise UserError(f"--count is at least 1, got {count}")
         self.rater = rater.strip()
-        self._runs = [run.resolve() for run in runs]
-        if len(set(self._runs)) < len(self._runs):
-            raise UserError("a run is named twice")
+        self._runs = distinct(runs)
         self.chosen = _choice(self._runs, count, seed)
 
     def waiting(self) -> list[tuple[Path, Key]]:
@@ -74,6 +72,18 @@ class Session:
         append_rating(
             run, Rating(self.rater, env, split, index, sample, **ratings, comment=comment)
         )
+
+
+def distinct(runs: Iterable[Path]) -> list[Path]:
+    """Return the full paths of run directories, in an order that does not depend on how they came.
+
+    Raises:
+        UserError: if one is named twice, whose ratings would count twice.
+    """
+    found = sorted(run.resolve() for run in runs)
+    if len(set(found)) < len(found):
+        raise UserError("a run is named twice")
+    return found
 
 
 def _said(turn: Record) -> str:
@@ -101,7 +111,8 @@ def _groups(runs: Sequence[Path]) -> Iterator[list[tuple[Path, Key]]]:
         found: dict[str, list[tuple[Path, Key]]] = {}
         for record in read_run(run).episodes():
             found.setdefault(record["env"], []).append((run, key_of(record)))
-        yield from found.values()
+        # Sorted, as a run that is completed puts its episodes into another order.
+        yield from (sorted(found[env]) for env in sorted(found))
 
 
 def _shuffle(items: list[tuple[Path, Key]], stream: Stream) -> None:

@@ -13,6 +13,7 @@ from ragen_bench.annotation import (
     Rating,
     Session,
     Trace,
+    distinct,
     krippendorff_alpha,
     ratings_of,
 )
@@ -51,9 +52,12 @@ def agreement(runs: Iterable[Path]) -> str:
 
     Args:
         runs: run directories.
+
+    Raises:
+        UserError: if one is named twice, or a line of its ratings is none.
     """
     units: dict[tuple[Path, Key], list[Rating]] = {}
-    for run in runs:
+    for run in distinct(runs):
         for rating in ratings_of(run):
             units.setdefault((run, rating.key), []).append(rating)
     found = [rating for unit in units.values() for rating in unit]

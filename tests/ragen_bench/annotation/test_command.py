@@ -1,12 +1,17 @@
 """Rating as its user does it, in a terminal and in a browser."""
 
+import json
 import os
+import socket
 import sys
+from threading import Thread
+from urllib.request import urlopen
 
 import pexpect
 import pytest
 
 from ragen_bench.annotation import Session, ratings_of
+from ragen_bench.annotation.server import AnnotationServer
 from tests.ragen_bench.cli.command import run as command
 
 
@@ -61,6 +66,7 @@ def test_leaving_keeps_what_is_rated(runs, tmp_path):
         (["nowhere", "--rater", "ada"], "nowhere holds no run"),
         (["random", "--rater", ""], "--rater is empty"),
         (["random", "--rater", "ada", "--count", "0"], "--count is at least 1"),
+        (["random", "./random", "--agreement"], "a run is named twice"),
         ([], "the following arguments are required: RUN"),
     ],
 )
@@ -82,6 +88,30 @@ def test_control_characters_of_an_answer_do_not_reach_the_terminal(runs, tmp_pat
     done = command("annotate", "random", "--rater", "ada", cwd=tmp_path, stdin="q\n")
     assert "\\x1b[2J\\u202e" in done.stdout
     assert "\x1b" not in done.stdout
+
+
+def test_a_silent_connection_keeps_nobody_waiting(runs):
+    server = AnnotationServer(Session(runs, "ada", 3, 0))
+    Thread(target=server.serve_forever, daemon=True).start()
+    with server, socket.create_connection(server.server_address[:2]):
+        with urlopen(f"{server.url}next", timeout=20) as reply:
+            assert json.loads(reply.read())["of"] == 3
+        server.shutdown()
+
+
+def test_the_arrow_keys_answer_a_question_and_keep_the_focus(runs, page):
+    server = AnnotationServer(Session(runs, "ada", 3, 0))
+    Thread(target=server.serve_forever, daemon=True).start()
+    with server:
+        page.goto(server.url)
+        page.get_by_role("radio", name="no").first.focus()
+        page.keyboard.press("Space")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowDown")
+        chosen = "input:checked"
+        assert page.locator(chosen).evaluate_all("all => all.map((one) => one.value)") == ["2"]
+        assert page.locator(chosen).evaluate("one => one === document.activeElement")
+        server.shutdown()
 
 
 def test_rating_in_a_browser(runs, tmp_path, page):

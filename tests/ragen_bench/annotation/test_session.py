@@ -22,6 +22,14 @@ def test_the_same_seed_shows_the_same_episodes_of_all_runs(runs):
     assert len(set(one.chosen)) == 8
 
 
+def test_neither_the_order_of_runs_nor_that_of_their_lines_matters(runs):
+    before = Session(runs, "ada", 8, 0).chosen
+    assert Session(runs[::-1], "ada", 8, 0).chosen == before
+    lines = (runs[0] / "episodes.jsonl").read_text().splitlines(keepends=True)
+    (runs[0] / "episodes.jsonl").write_text("".join(lines[::-1]))
+    assert Session(runs, "ada", 8, 0).chosen == before
+
+
 def test_no_more_than_there_are(runs):
     assert len(Session(runs, "ada", 99, 0).chosen) == 16
 
