@@ -32,6 +32,8 @@ except ImportError as missing:
     raise missing_extra(missing, "bench") from missing
 
 _DEFAULT_MAX_TOKENS = 200
+_IN_PROCESS = ("hf", "vllm", "smollm2-135m")
+"""What works on so many conversations at once as --concurrency says, besides servers."""
 
 
 def run_evaluate(arguments: argparse.Namespace) -> int:
@@ -121,13 +123,13 @@ def _server(arguments: argparse.Namespace) -> ServerOptions | None:
     names = ("base_url", "concurrency", "timeout", "retries")
     given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
     provider = arguments.model.partition("/")[0]
-    taken = {"openai": names, "vllm": ("concurrency",)}.get(provider, ())
+    taken = names if provider == "openai" else ("concurrency",) if provider in _IN_PROCESS else ()
     refused = [name for name in given if name not in taken]
     if refused:
         options = ", ".join("--" + name.replace("_", "-") for name in refused)
         where = "openai/NAME"
         if refused == ["concurrency"]:
-            where += " and vllm/NAME-OR-DIR"
+            where = f"openai, {', '.join(_IN_PROCESS)}"
         raise UserError(f"{options}: for {where} only, not for {arguments.model!r}")
     return ServerOptions(**given) if given or provider == "openai" else None
 

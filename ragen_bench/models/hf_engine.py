@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 import torch
 
-from ragen_bench.errors import UserError
 from ragen_bench.models.base import Completion, Fault, Request, Sampling
 from ragen_bench.models.hf_cache import RowCache, logits_of, step_of
 from ragen_bench.models.hf_loading import Loaded
+from ragen_bench.models.hf_memory import enough_memory
 from ragen_bench.models.hf_prefixes import assign, nothing, ready, shared
 from ragen_bench.models.hf_sampling import Ending, choose, stream_of
 from ragen_envs.instances import Stream
@@ -62,15 +62,9 @@ class SlotEngine:
             UserError: if the device has too little memory.
         """
         ended, self._refused = self._refused, []
-        try:
+        with enough_memory(self._loaded.model.device, len(self._rows)):
             while not ended:
                 ended = self._step()
-        except torch.OutOfMemoryError:
-            raise UserError(
-                f"{self._loaded.model.device} has too little memory for {len(self._rows)} "
-                "conversations at once; finished episodes are kept",
-                exit_code=1,
-            ) from None
         return ended
 
     def close(self) -> None:

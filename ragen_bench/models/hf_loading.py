@@ -40,11 +40,16 @@ class Loaded:
         """The tokenizer of its chat."""
         return self.chat.tokenizer
 
+    @property
+    def context(self) -> int | None:
+        """Tokens of the model's context, if its configuration names them."""
+        config = self.model.config.get_text_config(decoder=True)
+        tokens: int | None = getattr(config, "max_position_embeddings", None)
+        return tokens
+
     def has_room(self, ids: Sequence[int], max_tokens: int) -> bool:
         """Return whether the model's context holds a conversation and the longest answer to it."""
-        config = self.model.config.get_text_config(decoder=True)
-        context = getattr(config, "max_position_embeddings", None)
-        return context is None or len(ids) + max_tokens <= context
+        return self.context is None or len(ids) + max_tokens <= self.context
 
 
 def load(name: str) -> Loaded:

@@ -9,6 +9,7 @@ import torch
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
+from ragen_bench.errors import UserError, described
 from ragen_bench.models.hf_cache import ATTENTION, RowCache, logits_of, step_of
 
 _CHANGING_ROPES = {"dynamic", "longrope"}
@@ -35,12 +36,20 @@ def enable_rows(model: Any, ids: list[int]) -> str:
 
     Returns:
         Why it cannot, in a few words, or "". If it cannot, the model is as it was.
+
+    Raises:
+        UserError: if the model cannot be run at all.
     """
     reason = _obstacle(model)
     if reason:
         return reason
     before = model.config._attn_implementation
-    plain = _plain(model, ids)
+    try:
+        plain = _plain(model, ids)
+    except _FAILURES as failure:
+        raise UserError(
+            f"the model cannot be run on {model.device}: {described(failure)}", exit_code=1
+        ) from failure
     model.set_attn_implementation(ATTENTION)
     try:
         by_rows = _by_rows(model, ids)

@@ -10,6 +10,7 @@ import transformers
 
 from ragen_bench.models.base import Completion, Request, Sampling
 from ragen_bench.models.hf_loading import Loaded
+from ragen_bench.models.hf_memory import enough_memory
 from ragen_bench.models.hf_sampling import Ending, choose, stream_of
 from ragen_envs.instances import Stream
 
@@ -19,6 +20,9 @@ def complete(loaded: Loaded, sampling: Sampling, requests: Sequence[Request]) ->
 
     Rows are padded on the left. The choice of tokens and the end of answers are those of the
     continuous engine.
+
+    Raises:
+        UserError: if the device has too little memory.
     """
     prompts = [loaded.chat.read(request.messages) for request in requests]
     answers = [Completion("", len(ids), 0, finish="context") for ids in prompts]
@@ -29,7 +33,7 @@ def complete(loaded: Loaded, sampling: Sampling, requests: Sequence[Request]) ->
     streams = [stream_of(requests[i], sampling) for i in fitting]
     ending = Ending(loaded, sampling)
     ends = _Ends(ending, ids.shape[1])
-    with torch.inference_mode():
+    with enough_memory(loaded.model.device, len(fitting)), torch.inference_mode():
         generated = loaded.model.generate(
             input_ids=ids,
             attention_mask=mask,

@@ -25,13 +25,14 @@ def resolve(name: str, server: ServerOptions | None = None) -> Model:
 
     Args:
         name: one of the forms of `PROVIDERS`.
-        server: how the server of `openai/NAME` is reached; `vllm/NAME-OR-DIR` has as many requests
-            in flight.
+        server: how the server of `openai/NAME` is reached; what generates in process, many at
+            once, works on as many requests.
 
     Raises:
         UserError: if the name has none of the known forms, or the model cannot be loaded, or its
             server does not serve it.
     """
+    slots = {"slots": server.concurrency} if server else {}
     if name == "random":
         return RandomModel()
     if name == "oracle":
@@ -39,16 +40,16 @@ def resolve(name: str, server: ServerOptions | None = None) -> Model:
     if name == "smollm2-135m":
         from ragen_bench.models.bundled import bundled_model  # needs the extra [hf]
 
-        return bundled_model()
+        return bundled_model(**slots)
     provider, _, rest = name.partition("/")
     if provider == "hf" and rest:
         from ragen_bench.models.hf import HFModel  # needs the extra [hf]
 
-        return HFModel(rest)
+        return HFModel(rest, **slots)
     if provider == "vllm" and rest:
         from ragen_bench.models.vllm import VLLMModel  # needs the extra [vllm]
 
-        return VLLMModel(rest, server.concurrency) if server else VLLMModel(rest)
+        return VLLMModel(rest, **slots)
     if provider == "gguf" and rest:
         from ragen_bench.models.gguf import GGUFModel  # needs the extra [gguf]
 

@@ -8,7 +8,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from ragen_bench.errors import UserError
-from ragen_bench.models.base import Completion, Engine, Fault, Finish, Request, Sampling
+from ragen_bench.models.base import (
+    Completion,
+    Engine,
+    Fault,
+    Finish,
+    Request,
+    Sampling,
+    refuse_limit,
+)
 from ragen_bench.models.grammar import answer_regex
 from ragen_envs.instances import Stream
 
@@ -83,12 +91,7 @@ class VLLMModel:
         Raises:
             UserError: if the context is shorter than the longest answer.
         """
-        context = self._llm.model_config.max_model_len
-        if sampling.max_tokens >= context:
-            raise UserError(
-                f"{self._name!r} has a context of {context} tokens, which leaves no room for a "
-                f"question: lower --max-tokens, which is {sampling.max_tokens}"
-            )
+        refuse_limit(sampling, self._name, self._llm.model_config.max_model_len)
         return _StepEngine(self._llm, self._chat, sampling)
 
 

@@ -72,6 +72,6 @@ def _add_evaluation(parser: Parser) -> None:
         help="let only answers in form pass, where the engine can do it; the run is marked",
     )
     add("--base-url", metavar="URL", help="of openai/NAME's server (default: OPENAI_BASE_URL)")
-    add("--concurrency", type=int, metavar="N", help="requests in flight, openai/ and vllm/")
+    add("--concurrency", type=int, metavar="N", help="requests in flight: openai/, vllm/, hf/")
     add("--timeout", type=float, metavar="S", help="seconds for an answer (default: 600)")
     add("--retries", type=int, metavar="N", help="of a request that failed (default: 7)")

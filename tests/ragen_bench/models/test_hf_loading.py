@@ -1,11 +1,13 @@
 """Folders that are loaded or refused, on a small random model."""
 
+import dataclasses
 import json
 
 import pytest
+import torch
 
 from ragen_bench.errors import UserError
-from ragen_bench.models import Sampling
+from ragen_bench.models import Sampling, ServerOptions, resolve
 from ragen_bench.models.base import ask_all
 from ragen_bench.models.hf import HFModel
 
@@ -54,6 +56,45 @@ def test_a_template_that_refuses_everything_is_named(tiny):
     (tiny / "chat_template.jinja").write_text("{{ raise_exception('not today') }}")
     with pytest.raises(UserError, match="refuses a conversation: not today"):
         HFModel(str(tiny))
+
+
+def test_so_many_conversations_as_the_command_says(tiny):
+    assert resolve(f"hf/{tiny}").slots == 16
+    model = resolve(f"hf/{tiny}", ServerOptions(concurrency=3))
+    assert (model.slots, model.group_size) == (3, 12)
+
+
+def test_a_limit_that_fills_the_context_is_refused(tiny):
+    model = HFModel(str(tiny))
+    with pytest.raises(UserError) as caught:
+        model.engine(Sampling(0, 512, "</answer>", 0))
+    assert str(caught.value) == (
+        f"{str(tiny)!r} has a context of 512 tokens, which leaves no room for a question: lower "
+        "--max-tokens, which is 512"
+    )
+    model.engine(Sampling(0, 511, "</answer>", 0)).close()
+
+
+def test_a_tokenizer_with_more_tokens_than_the_model_is_one_line(tmp_path):
+    with pytest.raises(UserError, match=r"the model cannot be run on \w+: IndexError"):
+        HFModel(str(save_tiny(tmp_path, vocab_size=100, num_hidden_layers=1)))
+
+
+@pytest.mark.parametrize("engine", ["continuous", "waves"])
+def test_too_little_memory_is_one_line(tiny, engine):
+    model = HFModel(str(tiny), slots=2)
+    if engine == "waves":
+        model._loaded.model.set_attn_implementation("sdpa")
+        model._loaded = dataclasses.replace(model._loaded, waves="for the test")
+
+    def use_up(module, inputs):
+        torch.empty(1 << 60)
+
+    model._loaded.model.get_output_embeddings().register_forward_pre_hook(use_up)
+    with pytest.raises(UserError) as caught:
+        ask_all(model, [request("key", "Wet.")], Sampling(0, 4, "</answer>", 0))
+    assert "has too little memory for" in str(caught.value)
+    assert "lower --concurrency, with another --out" in str(caught.value)
 
 
 def test_truncated_weights_are_one_line(tiny):
