@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Model
 from ragen_bench.models.scripted import OracleModel, RandomModel
@@ -32,7 +34,7 @@ def resolve(name: str, server: ServerOptions | None = None) -> Model:
         UserError: if the name has none of the known forms, or the model cannot be loaded, or its
             server does not serve it.
     """
-    slots = {"slots": server.concurrency} if server else {}
+    slots: dict[str, Any] = {"slots": server.concurrency} if server else {}
     if name == "random":
         return RandomModel()
     if name == "oracle":
