@@ -18,7 +18,8 @@ Record = dict[str, Any]
 Outcome = Literal["success", "failure", "truncated", "invalid_format", "context_overflow"]
 """How an episode ended: solved, by the rules, by the budget, by the budget without one answer in
 form, or because the conversation outgrew the model's context. All five count in every figure."""
-_SAMPLES_A_SEED = 1 << 20
+SAMPLES_A_SEED = 1 << 20
+"""The rollouts of a seed; more samples would repeat those of the next seed."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Task:
 
 def rollout_of(seed: int, sample: int) -> int:
     """Return the rollout, which decides the noise, of a sample in a run of a seed."""
-    return seed * _SAMPLES_A_SEED + sample
+    return seed * SAMPLES_A_SEED + sample
 
 
 class Episode:

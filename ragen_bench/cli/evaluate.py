@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from ragen_bench.cost import load_prices
+from ragen_bench.episode import SAMPLES_A_SEED
 from ragen_bench.errors import INCOMPLETE, INTERRUPTED, UserError, missing_extra
 from ragen_bench.evaluation import Evaluation, evaluate
 from ragen_bench.models import ServerOptions, resolve
@@ -32,6 +33,9 @@ except ImportError as missing:
     raise missing_extra(missing, "bench") from missing
 
 _DEFAULT_MAX_TOKENS = 200
+_MOST = 10**9
+"""Of what has no limit of its own: what is far beyond could be recorded, but not read again."""
+_HOTTEST = 100
 _IN_PROCESS = ("hf", "vllm", "smollm2-135m")
 """What works on so many conversations at once as --concurrency says, besides servers."""
 
@@ -135,17 +139,22 @@ def _server(arguments: argparse.Namespace) -> ServerOptions | None:
 
 
 def _check_numbers(arguments: argparse.Namespace) -> None:
-    for option, value, least in (
-        ("--samples", arguments.samples, 1),
-        ("--seed", arguments.seed, 0),
-        ("--max-tokens", arguments.max_tokens, 1),
-        ("--concurrency", arguments.concurrency, 1),
-        ("--retries", arguments.retries, 0),
+    for option, value, least, most in (
+        ("--samples", arguments.samples, 1, SAMPLES_A_SEED),
+        ("--seed", arguments.seed, 0, _MOST),
+        ("--max-tokens", arguments.max_tokens, 1, _MOST),
+        ("--concurrency", arguments.concurrency, 1, _MOST),
+        ("--retries", arguments.retries, 0, _MOST),
     ):
         if value is not None and value < least:
             raise UserError(f"{option} is at least {least}, got {value}")
-    if not 0 <= arguments.temperature < float("inf"):
-        raise UserError(f"--temperature is a number of at least 0, got {arguments.temperature}")
+        if value is not None and value > most:
+            raise UserError(f"{option} is at most {most}, got {value}")
+    if not 0 <= arguments.temperature <= _HOTTEST:
+        raise UserError(
+            f"--temperature is a number of at least 0 and at most {_HOTTEST}, "
+            f"got {arguments.temperature}"
+        )
     if arguments.timeout is not None and not 0 < arguments.timeout < float("inf"):
         raise UserError(f"--timeout is a number of seconds above 0, got {arguments.timeout}")
 
@@ -155,7 +164,8 @@ def _history(given: str) -> History:
         return None
     if given == "none":
         return 0
-    if given.isascii() and given.isdecimal():
+    # Longer digits are no number of turns, and Python reads no int of thousands.
+    if given.isascii() and given.isdecimal() and len(given) < len(str(_MOST)):
         return int(given)
     raise UserError(f"--history is full, none or a number of turns, got {given!r}")
 
