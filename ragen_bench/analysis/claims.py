@@ -3,7 +3,8 @@
 Read are plain statements about the present: "the box is to the left of me", "there is a hole below
 me", "above me is the box", "the box is two squares right of the target", "I am next to the box",
 "the box is on the target", "the goal is in the top left corner" and, where the game tells
-coordinates, "the box is at (2, 3)". Statements that are denied, conditional or about later are not
+coordinates, "the box is at (2, 3)". "The box is not above me" and "there is no hole below me" are
+read as what they deny. Statements that are denied otherwise, conditional or about later are not
 read; those with something like a place in them are counted as unread.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from ragen_bench.analysis.scene import Relation, Scene
 from ragen_bench.analysis.words import NUMBER, UNIT, number, sentences
@@ -21,20 +23,21 @@ _I = re.IGNORECASE
 
 def _thing(group: str) -> str:
     return (
-        r"(?:(?:the|a|an|one|this|that) )?"
+        r"(?:(?:the|a|an|one|this|that|no|any) )?"
         rf"(?P<{group}>boxes|box|crate|targets?|goal|holes?|walls?|player|myself|me|i|you)\b"
         r"(?: ?\([^()\d]{1,3}\)| (?-i:[A-HJ-Z√])(?!\w))?"
     )
 
 
 _BE = (
-    r"(?:'s|'m|'re| is| are| am| stands?| lies| sits)"
+    r"(?:'s|'m|'re| is| are| am| stands?| lies| sits)(?:n't| not)?"
     r"(?: (?:located|positioned|currently|now|also))*"
 )
 _SUBJECT = re.compile(rf"\b{_thing('thing')}{_BE}", _I)
-_THERE = re.compile(rf"\bthere(?: is| are|'s) {_thing('thing')}", _I)
+_THERE = re.compile(rf"\bthere(?: is| are|'s)(?:n't| not)? {_thing('thing')}", _I)
+_NOT = re.compile(r"\b(?:not|no)\b|n't\b", _I)
 _RELATION = re.compile(
-    r" ?(?P<near>directly |immediately |just |right )?"
+    r" ?(?:far )?(?P<near>directly |immediately |just |right )?"
     rf"(?:(?P<count>{NUMBER}) {UNIT} )?"
     r"(?P<lead>to the |on the |to my |on my |to your |on your )?"
     r"(?P<way>left|right|above|below|underneath|under|beneath|up|down)\b(?: side)?"
@@ -49,7 +52,8 @@ _SPOT = (
     r" ?[(\[] ?(?P<row>\d{1,3}) ?, ?(?P<column>\d{1,3}) ?[)\]]"
     r"|(?: at| in| on) row (?P<row2>\d{1,3})(?:,| and|, and)? col(?:umn)? (?P<column2>\d{1,3}))"
 )
-_AT = re.compile(rf"\b{_thing('thing')}(?:{_BE}|:)?{_SPOT}", _I)
+_CALLED = r"(?: the player)?(?: (?-i:[A-HJ-Z√])(?!\w))?"
+_AT = re.compile(rf"\b{_thing('thing')}(?:{_BE}{_CALLED}|:)?{_SPOT}", _I)
 _CORNER = re.compile(
     r" (?:in|at) the (?P<row>top|upper|bottom|lower)[ -](?P<column>left|right)(?:-hand)? corner", _I
 )
@@ -148,13 +152,27 @@ def _statements(sentence: str, scene: Scene) -> Iterator[_Found]:
 
 def _related(sentence: str, scene: Scene) -> Iterator[_Found]:
     """Yield "the box is above me" and "there is a hole on my left"."""
-    for pattern in (_SUBJECT, _THERE):
-        for subject in pattern.finditer(sentence):
-            thing = _kind(subject["thing"], scene)
-            relations, other, end = _relations(sentence, subject.end(), scene)
-            if thing and relations and other and thing != other:
-                true = scene.relates(thing, relations, other)
-                yield (subject.start(), end), thing, other, true
+    for subject in _subjects(sentence):
+        thing = _kind(subject["thing"], scene)
+        relations, other, end = _relations(sentence, subject.end(), scene)
+        if thing and relations and other and thing != other:
+            true = scene.relates(thing, relations, other)
+            if len(relations) > 1 and _NOT.search(subject[0]):
+                true = None  # neither of the two, or not both
+            yield (subject.start(), end), thing, other, _said(true, subject[0])
+
+
+def _subjects(sentence: str) -> Iterator[re.Match[str]]:
+    """Yield "the box is" and "there is no hole"."""
+    return chain(_SUBJECT.finditer(sentence), _THERE.finditer(sentence))
+
+
+def _said(true: bool | None, subject: str) -> bool | None:
+    """Return whether a statement is so whose beginning may deny it; twice is not understood."""
+    denials = len(_NOT.findall(subject))
+    if true is None or denials > 1:
+        return None
+    return true != bool(denials)
 
 
 def _relations(
@@ -197,7 +215,7 @@ def _inverted(sentence: str, scene: Scene) -> Iterator[_Found]:
             other = "me" if of_me else _kind(found["other"], scene)
             if thing and other and thing != other:
                 true = scene.relates(thing, (_relation(found),), other)
-                yield (found.start(), subject.end()), thing, other, true
+                yield (found.start(), subject.end()), thing, other, _said(true, subject[0])
 
 
 def _at(sentence: str, scene: Scene) -> Iterator[_Found]:
@@ -207,19 +225,19 @@ def _at(sentence: str, scene: Scene) -> Iterator[_Found]:
         place = int(found["row"] or found["row2"]), int(found["column"] or found["column2"])
         if thing:
             true = scene.stands_at(thing, place) if scene.coordinates else None
-            yield found.span(), thing, "@", true
-    for subject in _SUBJECT.finditer(sentence):
+            yield found.span(), thing, "@", _said(true, found[0])
+    for subject in _subjects(sentence):
         corner = _CORNER.match(sentence, subject.end())
         thing = _kind(subject["thing"], scene)
         if corner and thing:
             bottom = corner["row"].lower() in ("bottom", "lower")
             true = scene.in_corner(thing, bottom, corner["column"].lower() == "right")
-            yield (subject.start(), corner.end()), thing, "@", true
+            yield (subject.start(), corner.end()), thing, "@", _said(true, subject[0])
 
 
 def _touching(sentence: str, scene: Scene) -> Iterator[_Found]:
     """Yield "the box is on the target" and "I am next to the box"."""
-    for subject in _SUBJECT.finditer(sentence):
+    for subject in _subjects(sentence):
         found = _TOUCHES.match(sentence, subject.end())
         if found is None:
             continue
@@ -227,7 +245,7 @@ def _touching(sentence: str, scene: Scene) -> Iterator[_Found]:
         if thing and other and thing != other:
             wanted = 0 if found["how"].lower().startswith("on") else 1
             true = scene.distance(thing, other) == wanted
-            yield (subject.start(), found.end()), thing, other, true
+            yield (subject.start(), found.end()), thing, other, _said(true, subject[0])
 
 
 def _kind(word: str, scene: Scene) -> str | None:

@@ -1,8 +1,9 @@
 """The moves that a thought settles on.
 
-Read are, in this order: the last list of actions ("Up || Left", "Plan: up, then left", "so Down"),
-else the actions after verbs of moving or choosing ("I go up twice and push the box left"). What is
-denied, conditional or left open ("not", "if", "can", "or") is no plan.
+Read are, in this order: the last list of actions ("Up || Left", "Plan: up, then left", "so Down",
+"1. Up 2. Left", "Path: U, L"), else the actions after verbs of moving or choosing ("I go up twice
+and push the box left"). What is denied, conditional or left open ("not", "if", "can", "or") is no
+plan.
 """
 
 from __future__ import annotations
@@ -11,23 +12,28 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from ragen_bench.analysis.words import NUMBER, UNIT, number, sentences
+from ragen_bench.analysis.words import LONGEST_THOUGHT, NUMBER, UNIT, number, sentences
 
 _VERB = (
-    r"\b(?:move|go|push|step|walk|head|slide|pull|choose|pick|select|take|try|press)\b"
+    r"\b(?:try (?:going|moving|pushing|stepping|walking)|move|go|push|step|walk|head|slide|pull|"
+    r"choose|pick|select|take|try|press)\b"
     r"(?: (?:the|a|box|boxes|crate|player|it|me|myself|again|further|back|straight))*"
 )
 _SEPARATOR = r"(?: ?(?:,|\|\||->|\bthen\b|\band\b|\bnext\b|\bfinally\b) ?)+"
 _STRONG = re.compile(r"\|\||->")
 _NAMED = (
-    r"(?:answer|actions?|choice|moves?|option|plan|sequence|order)(?: (?:is|are|will be):?|:) ?"
+    r"(?:answer|actions?|best|choice|moves?|option|plan|sequence|order|path|route)"
+    r"(?: (?:is|are|will be):?|:) ?"
 )
 _DENIED = re.compile(
     r"\b(?:not|never|can|cannot|avoid|avoids|without|instead of|rather than|would|could|might|may|"
-    r"or|either|except)\b|n't\b",
+    r"or|either|except|available|legal|allowed|possible (?:moves|actions|options))\b|n't\b",
     re.IGNORECASE,
 )
 _CONDITION = re.compile(r"\b(?:if|unless|when|suppose)\b", re.IGNORECASE)
+_MARK = re.compile(r"(?:^|(?<=[\s:]))(\d{1,2})[.)] ?")
+_LONGEST_LIST = 20
+"""Numbered actions after the first; a bound on what reading costs."""
 _BOUNDARY = re.compile(r",|:|\b(?:but|so|because|since|therefore|thus)\b", re.IGNORECASE)
 _MEANT_TO = re.compile(
     r"\b(?:need|needs|have|has|want|wants|going|is|decide|decided|plan|ought|try|like) to $",
@@ -50,8 +56,8 @@ def plan_of(thought: str, actions: Sequence[str], most: int) -> tuple[str, ...]:
     reader = _reader(tuple(actions))
     listed: tuple[str, ...] = ()
     spoken: tuple[str, ...] = ()
-    for sentence in sentences(thought):
-        listed = reader.listed(sentence) or listed
+    for sentence in sentences(reader.unnumbered(thought)):
+        listed = reader.listed(sentence) or reader.initials(sentence) or listed
         spoken += reader.spoken(sentence)
     found = listed or spoken
     return found[-1:] if most == 1 else found
@@ -90,6 +96,9 @@ class _Reader:
                 rf"(?P<list>{item}(?: ?(?:\|\||->) ?{item})+)",
             )
         ]
+        self._numbered = _numbered(item)
+        self._initials = {name[0].upper(): name for name in actions}
+        self._short = _short("".join(map(re.escape, self._initials)))
         self._spoken = re.compile(
             rf"{_VERB} (?P<list>{item}(?:{_SEPARATOR}{item})*)", re.IGNORECASE
         )
@@ -103,6 +112,27 @@ class _Reader:
                 return () if self._is_the_menu(moves) else moves
         return ()
 
+    def unnumbered(self, thought: str) -> str:
+        """Write numbered lists of nothing but actions, "1. Up 2. Left", as "Up || Left"."""
+        return self._numbered.sub(self._unnumbered, thought[:LONGEST_THOUGHT])
+
+    def _unnumbered(self, found: re.Match[str]) -> str:
+        _, *pieces = _MARK.split(found[0])
+        if [int(mark) for mark in pieces[::2]] != list(range(1, len(pieces) // 2 + 1)):
+            return found[0]
+        return " || ".join(" || ".join(self._moves(step)) for step in pieces[1::2])
+
+    def initials(self, sentence: str) -> tuple[str, ...]:
+        """Return a list that names actions by their first letters, where these tell them apart."""
+        found = self._short.search(sentence)
+        if (
+            not found
+            or len(self._initials) < len(self._names)
+            or self._is_doubtful(sentence[: found.start("list")])
+        ):
+            return ()
+        return tuple(self._initials[letter] for letter in re.findall(r"\b[A-Z]\b", found["list"]))
+
     def spoken(self, sentence: str) -> tuple[str, ...]:
         """Return what the verbs of a sentence move, all together."""
         moves: list[str] = []
@@ -115,7 +145,8 @@ class _Reader:
         return tuple(moves)
 
     def _is_doubtful(self, before: str) -> bool:
-        clause = _BOUNDARY.split(before)[-1]
+        # A heading, "Legal moves:", is of what it heads.
+        clause = _BOUNDARY.split(before.rstrip(": "))[-1]
         return bool(_CONDITION.search(before) or _DENIED.search(clause))
 
     def _is_the_menu(self, moves: tuple[str, ...]) -> bool:
@@ -127,6 +158,19 @@ class _Reader:
             times = found["before"] or found["by"] or found["after"] or "one"
             count = 2 if (found["word"] or "").lower() == "twice" else number(times)
             yield from [self._names[found["name"].lower()]] * count
+
+
+def _numbered(item: str) -> re.Pattern[str]:
+    """Return what finds a numbered list of actions and nothing else."""
+    step = rf"(?:{_VERB} )?(?:{item})"
+    further = rf"(?:[.,;]?\s+\d{{1,2}}[.)] ?{step}){{1,{_LONGEST_LIST}}}"
+    return re.compile(rf"(?:^|(?<=[\s:]))1[.)] ?{step}{further}(?=\s*(?:[.;!\n]|$))", re.IGNORECASE)
+
+
+def _short(letters: str) -> re.Pattern[str]:
+    """Return what finds a list of first letters."""
+    initials = rf"(?-i:[{letters}](?:(?:{_SEPARATOR}| )[{letters}])*)"
+    return re.compile(rf"(?:{_NAMED}|\bso,? )(?P<list>{initials})$", re.IGNORECASE)
 
 
 @lru_cache(maxsize=256)

@@ -9,9 +9,10 @@ _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nin
 NUMBER = rf"(?:10|[1-9]|{'|'.join(_NUMBERS)})"
 """A regular expression for the numbers that `number` takes."""
 UNIT = r"(?:squares?|steps?|cells?|tiles?|spaces?|places?|moves?|rows?|columns?)"
-_LONGEST_THOUGHT = 20_000
+LONGEST_THOUGHT = 20_000
 _LONGEST_SENTENCE = 400
 """Beyond these nothing is read: a sentence's cost may grow with its square."""
+_HEADING = re.compile(r":[ \t]*\n\s*")
 _END = re.compile(r"[.!?;\n]+(?:\s|$)|\n")
 
 
@@ -21,9 +22,12 @@ def number(word: str) -> int:
 
 
 def sentences(thought: str) -> Iterator[str]:
-    """Yield the sentences of a thought, without those too long to be any."""
-    text = thought[:_LONGEST_THOUGHT].replace("\u2019", "'").replace("\u2192", "->")
-    for part in _END.split(text):
+    """Yield the sentences of a thought, without those too long to be any.
+
+    A line that ends with a colon goes on in the next one.
+    """
+    text = thought[:LONGEST_THOUGHT].replace("\u2019", "'").replace("\u2192", "->")
+    for part in _END.split(_HEADING.sub(": ", text)):
         sentence = " ".join(part.split())
         if 0 < len(sentence) <= _LONGEST_SENTENCE:
             yield sentence

@@ -14,6 +14,7 @@ from ragen_envs.sokoban.rules import ACTIONS
 from tests.ragen_bench.analysis.thoughts import (
     ARMS,
     BANDIT,
+    FRESH,
     FROZEN_LAKE,
     LAKE,
     LATER,
@@ -47,6 +48,7 @@ LABELLED = (
     + [(one, ARMS, 1, None) for one in BANDIT]
 )
 HELD_OUT = [(one, ACTIONS, 5, IN_ROOM) for one in LATER]
+UNSEEN = [(one, ACTIONS, 5, IN_ROOM) for one in FRESH]
 
 
 def plans(labelled):
@@ -84,13 +86,15 @@ def test_there_is_enough_to_judge_by():
 
 def test_what_is_read_is_right_and_most_of_it_is_read():
     assert plans(LABELLED) == (34, 0, 34)
-    assert claims(LABELLED) == (39, 0, 45)
+    assert claims(LABELLED) == (41, 0, 45)
 
 
 def test_thoughts_in_another_manner():
     # Right, wrong and there: what the documentation says of both.
-    assert plans(HELD_OUT) == (6, 1, 11)
-    assert claims(HELD_OUT) == (15, 0, 21)
+    assert plans(HELD_OUT) == (9, 1, 11)
+    assert claims(HELD_OUT) == (17, 0, 21)
+    assert plans(UNSEEN) == (12, 0, 14)
+    assert claims(UNSEEN) == (13, 0, 14)
 
 
 @pytest.mark.parametrize(
@@ -139,6 +143,73 @@ def test_a_claim_is_true_where_the_squares_say_so(squares, kinds, word, count):
     assert claim.true is (away == count if count else away > 0)
 
 
+DENIALS = {
+    "The box is {}.": "The box is not {}.",
+    "A box lies {}.": "A box isn't {}.",
+    "There is a box {}.": "There is no box {}.",
+    "A box stands {}.": "No box is {}.",
+}
+
+
+@given(
+    st.lists(SQUARES, min_size=2, max_size=2, unique=True),
+    st.sampled_from(
+        (
+            "above me",
+            "directly above me",
+            "two squares to the left of the player",
+            "next to me",
+            "at (2, 3)",
+            "in the top left corner",
+        )
+    ),
+    st.sampled_from(sorted(DENIALS.items())),
+)
+def test_a_denial_is_true_where_what_it_denies_is_not(squares, where, forms):
+    me, box = squares
+    scene = Scene({"me": frozenset({me}), "box": frozenset({box})}, (1, 6, 1, 6), True)
+    said, denied = (claims_of(form.format(where), scene) for form in forms)
+    assert [claim.true for claim in denied.read] == [not claim.true for claim in said.read]
+    assert len(denied.read) + denied.unread == 1
+
+
+@pytest.mark.parametrize(
+    "thought",
+    [
+        "No box is not above me.",
+        "The box is not above and to the left of me.",
+        "I do not see that the box is above me.",
+        "If the box is not above me, I go up.",
+        "The box is no longer above me.",
+    ],
+)
+def test_denials_that_may_mean_something_else_are_not_read(thought):
+    assert claims_of(thought, IN_ROOM).read == ()
+
+
+@pytest.mark.parametrize(
+    "thought",
+    [
+        "The possible moves: Left, Right.",
+        "Available actions: 1. Up 2. Down",
+        "Available actions:\n1. Up\n2. Down",
+        "Legal moves:\n\nUp, Down",
+        "1. Up is blocked. 2. Down is free.",
+        "1. Up 3. Down",
+        "I cannot go: 1. Up 2. Down",
+        "Plan: LR",
+        "The sequence is not U, L",
+    ],
+)
+def test_lists_that_are_no_plan(thought):
+    assert plan_of(thought, ACTIONS, 5) == ()
+
+
+def test_first_letters_are_read_only_where_they_tell_actions_apart():
+    assert plan_of("Answer: D", ARMS, 1) == ("Dragon",)
+    assert plan_of("Answer: D", ("Dragon", "Dentist"), 1) == ()
+
+
 @given(st.lists(SQUARES, min_size=2, max_size=2, unique=True), SQUARES, st.booleans())
 def test_places_are_read_only_where_they_are_told(squares, place, told):
     me, box = squares
@@ -174,7 +245,8 @@ def test_any_thought_is_read_without_an_error(thought):
 
 
 @pytest.mark.parametrize(
-    "part", ["the box is ", "up, ", "go up and ", "is to the left ", "  ", "("]
+    "part",
+    ["the box is ", "up, ", "go up and ", "is to the left ", "  ", "(", "1. up ", "1. up\n2) go "],
 )
 def test_long_thoughts_take_no_time_to_speak_of(part):
     # Quadratic reading of the whole would take minutes; the sentences' bound keeps it short.

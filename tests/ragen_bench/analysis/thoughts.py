@@ -127,7 +127,8 @@ BANDIT = [
     Labelled("Since I cannot know, let's try Teacher.", "Teacher"),
 ]
 
-# Written when the code was done, in the manner of larger models; nothing was changed for them.
+# Written when the code was done, in the manner of larger models. What was missed in them led to
+# numbered lists, initials and denied claims being read.
 LATER = [
     Labelled(
         "Let me look at the grid. I'm P at (3, 2). The box X is at (2, 2), so it is directly above "
@@ -189,4 +190,41 @@ LATER = [
     Labelled("The box is stuck against the top wall.", "", "box-wall-"),
     Labelled("Box at (2,2). Me at (3,2). Target at (4,4).", "", "box@+ me@+ target@+"),
     Labelled("I go up, up, and up again.", "Up Up Up"),
+]
+
+# Written and labelled before these were read, with more of them and with what resembles them.
+FRESH = [
+    Labelled("Steps:\n1. Go left\n2. Go up\n3. Push right", "Left Up Right"),
+    Labelled("1. Right\n2. Up", "Right Up"),
+    Labelled("Three things to note: 1. Up is blocked 2. Down is free 3. Left is free"),
+    Labelled("Path: R R D", "Right Right Down"),
+    Labelled("Moves: U,U", "Up Up"),
+    Labelled("The box isn't on the target yet.", "", "box-target+"),
+    Labelled("There is no wall to the left of me.", "", "wall-me+"),
+    Labelled("The box is not above me.", "", "box-me-"),
+    Labelled("I am not in the top left corner.", "", "me@+"),
+    Labelled("Not up, not down: right.", "Right"),
+    Labelled("Let's try moving down and then left.", "Down Left"),
+    Labelled("I considered going up. I'd rather go left.", "Left"),
+    Labelled("The target is far to the right of me.", "", "target-me+"),
+    Labelled("I'm the player P at (3, 2), box X at (2, 2).", "", "me@+ box@+"),
+    Labelled("The options are Up, Down, Left, Right; the best is Up.", "Up"),
+    Labelled("Since no wall is below the box, pushing it down works.", "", "wall-box+"),
+    Labelled("If I go L, U then R, the box moves."),
+    Labelled("The box is never going to be below me."),
+    Labelled("There isn't a wall next to the box.", "", "wall-box+"),
+    Labelled("I will do: first up, second right, third right.", "Up Right Right"),
+    Labelled("A wall is not above me, the box is.", "", "wall-me+ box-me+"),
+    Labelled("Answer: D", "Down"),
+    Labelled("The best first step is to go down.", "Down"),
+    Labelled("Moving up pushes the box up, and moving left changes nothing."),
+    Labelled("It is not clear that the box is above me; 1 box, 1 target, 4 turns."),
+    Labelled("No box is on the target, so I cannot be done.", "", "box-target+"),
+    Labelled(
+        "1. The box is above me. 2. The target is not below me. 3. Go right.",
+        "Right",
+        "box-me+ target-me-",
+    ),
+    Labelled("1) Up 2) Up 3) Left", "Up Up Left"),
+    Labelled("So L then U.", "Left Up"),
 ]
