@@ -1,5 +1,7 @@
 """Figures of hand-made episodes, and the floor and the ceiling."""
 
+from time import process_time
+
 import pytest
 
 from ragen_bench.cost import Price, Prices
@@ -8,6 +10,7 @@ from ragen_bench.figures import figures
 from ragen_bench.statistics import wilson
 from ragen_bench.summary import baseline, summarise, summary_of
 from ragen_envs.frozen_lake.env import FrozenLakeEnv
+from ragen_envs.sealed import new_key
 
 
 def turn(form, action, read, generated):
@@ -75,6 +78,23 @@ def test_floor_and_ceiling():
     assert baseline("random", "ragen/Bandit-v0", "val", 8) == baseline(
         "random", "ragen/Bandit-v0", "val", 8
     )
+
+
+def test_floor_and_ceiling_are_played_once_and_for_each_sealed_key(monkeypatch):
+    asked = "random", "ragen/FrozenLake-v0", "sealed", 8
+    keys = new_key(), new_key()
+    found = []
+    for key in (*keys, *keys):
+        monkeypatch.setenv("RAGEN_SEALED_KEY", key)
+        found.append(baseline(*asked))
+        found[-1]["score"] = "changed by who asked"
+    monkeypatch.setenv("RAGEN_SEALED_KEY", keys[0])
+    begun = process_time()
+    again = [baseline(*asked) for _ in range(1000)]
+    assert process_time() - begun < 1  # one alone takes a hundredth of a second or more
+    assert isinstance(again[0]["score"], float)
+    assert found[0]["ceiling"] == found[2]["ceiling"] == again[0]["ceiling"]
+    assert found[1]["ceiling"] == found[3]["ceiling"] != found[0]["ceiling"]
 
 
 def test_the_random_player_scores_near_0_and_the_oracle_1(small, random_model, tmp_path):
