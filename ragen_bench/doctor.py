@@ -74,13 +74,13 @@ def _model_findings(model: Model, evaluation: Evaluation, questions: int) -> Ite
     yield Finding("is there", "ok", model.probe())
     requests = _requests(evaluation, questions)
     start = time.perf_counter()
-    completions = ask_all(model, requests, evaluation.sampling)
+    completions = _asked(model, requests, evaluation)
     seconds = time.perf_counter() - start
     yield _answers(completions)
     yield _form(requests, completions, evaluation)
     yield _stops(completions, evaluation.sampling)
     yield _limit(model, requests, completions, evaluation.sampling)
-    yield _repeats(model, requests, completions, evaluation.sampling)
+    yield _repeats(model, requests, completions, evaluation)
     yield _pace(evaluation, completions, seconds)
 
 
@@ -113,11 +113,24 @@ def _requests(evaluation: Evaluation, questions: int) -> list[Request]:
     return requests
 
 
+def _asked(model: Model, requests: Sequence[Request], evaluation: Evaluation) -> list[Completion]:
+    """Return the answers as an environment gets them."""
+    answers = ask_all(model, requests, evaluation.sampling)
+    return [without_reasoning(answer, evaluation.response_format) for answer in answers]
+
+
 def _answers(completions: Sequence[Completion]) -> Finding:
     if any(completion.finish == "context" for completion in completions):
         return Finding("answers", "FAIL", "a first question does not fit into its context")
     empty = sum(not completion.text.strip() for completion in completions)
     said = f"{len(completions) - empty} of {len(completions)} questions"
+    if empty == len(completions) and any(completion.reasoning for completion in completions):
+        return Finding(
+            "answers",
+            "FAIL",
+            f"{said}: it reasons by itself and comes to no answer; add --format answer and raise "
+            "--max-tokens",
+        )
     if empty == len(completions):
         return Finding("answers", "FAIL", f"{said}: it says nothing; has it a chat template?")
     return Finding("answers", "warn" if empty else "ok", said)
@@ -149,8 +162,7 @@ def _form(
 
 def _read(request: Request, completion: Completion, evaluation: Evaluation) -> Parsed:
     reader = ActionReader(request.env.legal_actions, "")
-    answer, _ = without_reasoning(completion, evaluation.response_format)
-    return reader.read(answer, evaluation.response_format)
+    return reader.read(completion.text, evaluation.response_format)
 
 
 def _stops(completions: Sequence[Completion], sampling: Sampling) -> Finding:
@@ -184,9 +196,9 @@ def _repeats(
     model: Model,
     requests: Sequence[Request],
     completions: Sequence[Completion],
-    sampling: Sampling,
+    evaluation: Evaluation,
 ) -> Finding:
-    again = ask_all(model, requests, sampling)
+    again = _asked(model, requests, evaluation)
     differ = sum(a.text != b.text for a, b in zip(completions, again, strict=True))
     if not differ:
         return Finding("repeats", "ok", "asked again, it answers the same")

@@ -99,7 +99,8 @@ class Episode:
                 "the model reasons by itself, and its server reports the thoughts apart from the "
                 "answers: add --format answer",
             )
-        answer, reasoning = without_reasoning(completion, self._format)
+        completion = without_reasoning(completion, self._format)
+        answer = completion.text
         reader = ActionReader(self.env.legal_actions, "")
         named = reader.read(answer, self._format).actions
         observation, reward, terminated, truncated, info = self.env.step(answer)
@@ -107,7 +108,7 @@ class Episode:
             {
                 "observation": self._observations[-1],
                 "answer": answer,
-                "reasoning": reasoning,
+                "reasoning": completion.reasoning,
                 "actions": [reader.actions[i] for i in named],
                 "reward": reward,
                 "terminated": terminated,

@@ -11,12 +11,13 @@ from pathlib import Path
 from ragen_bench.episode import Task
 from ragen_bench.models import Model, Sampling, ServerOptions
 from ragen_bench.prompt import History, prompt_hash
+from ragen_bench.reasoning import stop_text
 from ragen_bench.records import SCHEMA, Key, Record, RunDirectory, key_of, open_run
 from ragen_bench.runner import Played, chunks, play, tasks_of
 from ragen_bench.specification import spec_hash, suite_hash
 from ragen_bench.suites import SUITES
 from ragen_envs.instances import Split
-from ragen_envs.protocol import STOP, ResponseFormat
+from ragen_envs.protocol import ResponseFormat
 from ragen_envs.sealed import open_key
 
 _PACKAGES = ("ragen-bench", "gymnasium", "numpy", "torch", "transformers", "tokenizers", "vllm")
@@ -59,7 +60,8 @@ class Evaluation:
     @property
     def sampling(self) -> Sampling:
         """How answers are sampled."""
-        return Sampling(self.temperature, self.max_tokens, STOP, self.seed, self.constrain)
+        stop = stop_text(self.response_format, self.constrain)
+        return Sampling(self.temperature, self.max_tokens, stop, self.seed, self.constrain)
 
     def config(self, model: Model) -> Record:
         """Return the content of run.json; of a sealed split's key it holds the hash alone.

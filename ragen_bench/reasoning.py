@@ -2,27 +2,74 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from ragen_bench.models.base import Completion
-from ragen_envs.protocol import ResponseFormat
+from ragen_envs.protocol import STOP, ResponseFormat
 
-_END = "</think>"
-_BEGIN = "<think>"
+_BEGIN, _END = "<think>", "</think>"
+_MARKS = re.compile(f"{_BEGIN}|{_END}|{STOP}")
 
 
-def without_reasoning(completion: Completion, response_format: ResponseFormat) -> tuple[str, str]:
-    """Return the answer that the environment gets, and the thoughts before it.
+def stop_text(response_format: ResponseFormat, constrain: bool) -> str:
+    """Return the text after which engines stop generating, or "" for none.
+
+    In the form "answer" they are not stopped: a model that reasons by itself repeats the demanded
+    form in its thoughts, and would be cut off in the middle of them. What it says after its answer
+    is dropped by `without_reasoning`.
+
+    Args:
+        response_format: the form of the answers.
+        constrain: whether a grammar ends the answers.
+    """
+    return "" if response_format == "answer" and not constrain else STOP
+
+
+def without_reasoning(completion: Completion, response_format: ResponseFormat) -> Completion:
+    """Return the answer that the environment gets, with the thoughts in it as its reasoning.
 
     In the form "think" the thoughts are a part of the answer. In the others, thoughts in the tags
-    that reasoning models use themselves are taken out: the tags never reach the environment or the
-    next turn. A chat template may have written the opening tag already, so that the answer only
-    closes it. Thoughts that were never closed leave an empty answer.
+    that reasoning models use themselves are taken out, and what follows the first end of an answer
+    outside them is dropped: neither tags nor thoughts reach the environment or the next turn. A
+    chat template may have written the first tag already, so that the answer only closes it.
+    Thoughts that were never closed leave what was said before them.
+
+    What this returns, it returns unchanged.
     """
-    text, reasoning = completion.text, completion.reasoning
     if response_format == "think":
-        return text, reasoning
-    thought, closed, answer = text.partition(_END)
-    if not closed:
-        opened = text.lstrip().startswith(_BEGIN)
-        thought, answer = (text, "") if opened else ("", text)
-    thought = thought.strip().removeprefix(_BEGIN).strip()
-    return answer.lstrip() if closed else answer, "\n".join(filter(None, (reasoning, thought)))
+        return completion
+    said, thoughts = _parted(completion.text)
+    answer, stopped, _ = said.partition(STOP)
+    return replace(
+        completion,
+        text=answer + stopped,
+        finish="stop" if stopped else completion.finish,
+        reasoning="\n".join(filter(None, (completion.reasoning, *thoughts))),
+    )
+
+
+def _parted(text: str) -> tuple[str, list[str]]:
+    """Return what was said, up to the end of an answer at least, and what was thought before it."""
+    said: list[str] = []
+    thoughts: list[str] = []
+    start, thinking = 0, False
+    for mark in _MARKS.finditer(text):
+        if mark[0] == STOP:
+            # Before the first tag it may be in a thought that the template opened.
+            if thoughts and not thinking:
+                said.append(text[start : mark.end()])
+                return "".join(said).lstrip(), thoughts
+        elif mark[0] == _END:
+            thoughts.append(text[start : mark.start()].replace(_BEGIN, "").strip())
+            start, thinking = mark.end(), False
+        elif not thinking:
+            said.append(text[start : mark.start()])
+            if STOP in said[-1]:
+                return "".join(said), thoughts
+            start, thinking = mark.end(), True
+    if thinking:
+        thoughts.append(text[start:].replace(_BEGIN, "").strip())
+    else:
+        said.append(text[start:])
+    return "".join(said).lstrip() if thoughts else "".join(said), thoughts

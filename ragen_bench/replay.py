@@ -95,7 +95,7 @@ class Replayer:
         return Task(env, self._split, index, sample)
 
     def _take(self, episode: Episode, turn: Any, path: str) -> None:
-        completion = _completion(turn, path, self._format)
+        completion = _completion(turn, path)
         try:
             episode.take(completion)
         except UserError as error:
@@ -155,7 +155,7 @@ def _turns(record: Record) -> list[Any]:
     return turns
 
 
-def _completion(turn: Any, path: str, response_format: ResponseFormat) -> Completion:
+def _completion(turn: Any, path: str) -> Completion:
     """Return what the model must have answered for a turn to be recorded like this."""
     if not isinstance(turn, dict):
         raise UnplayableError(f"{path}: recorded {brief(turn)}, which is not an object")
@@ -165,16 +165,8 @@ def _completion(turn: Any, path: str, response_format: ResponseFormat) -> Comple
         _check_count(turn, name, f"{path}.{name}")
     if turn.get("finish") not in _FINISHES:
         raise UnplayableError(f"{path}.finish: recorded {brief(turn.get('finish'))}")
-    answer = turn["answer"]
-    if response_format != "think" and _would_be_split(answer):
-        answer = f"</think>{answer}"
     tokens = turn["prompt_tokens"], turn["completion_tokens"]
-    return Completion(answer, *tokens, turn["finish"], turn["reasoning"])
-
-
-def _would_be_split(answer: str) -> bool:
-    """Tell whether tags in an answer, which its thoughts have left already, would count again."""
-    return "</think>" in answer or answer.lstrip().startswith("<think>")
+    return Completion(turn["answer"], *tokens, turn["finish"], turn["reasoning"])
 
 
 def _check_text(record: Record, name: str, path: str) -> None:

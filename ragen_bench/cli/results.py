@@ -16,6 +16,7 @@ try:
 
     from ragen_bench.cli.table import table
     from ragen_bench.report import write_report
+    from ragen_bench.report.formats import figure
 except ImportError as missing:
     raise missing_extra(missing, "bench") from missing
 
@@ -56,7 +57,8 @@ def show_results(console: Console, run: RunDirectory, prices: Prices) -> Record:
         report = write_report(run, summary, analysis)
     console.print(table(summary, run.config["constrained"]))
     if summary["cost"] and summary["cost"]["amount"]:
-        console.print(f"Cost    {summary['cost']['amount']:,.2f} {summary['cost']['currency']}")
+        cost = summary["cost"]
+        console.print(f"Cost    {figure(cost['amount'])} {cost['currency']}", soft_wrap=True)
     if summary["episodes"] < summary["planned"]:
         console.print(_incomplete(summary), soft_wrap=True)
     console.print(f"Run     {run.path}", soft_wrap=True)

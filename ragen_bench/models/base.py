@@ -29,7 +29,7 @@ class Sampling:
     Attributes:
         temperature: 0 for the likeliest token always.
         max_tokens: tokens in one answer at most.
-        stop: generation ends after this text, which stays part of the answer.
+        stop: generation ends after this text, which stays part of the answer; "" for none.
         seed: with the request's key it decides every random choice.
         constrain: whether the engine lets only answers pass that have the form and name actions of
             the environment.

@@ -54,7 +54,7 @@ class Ending:
     def stopped(self, sampled: Sequence[int]) -> bool:
         """Return whether the last token ends the turn, or completes the stop text."""
         tail = sampled[-_TAIL_TOKENS:]
-        return tail[-1] in self._ends or self._stop in self._tokenizer.decode(tail)
+        return tail[-1] in self._ends or self._reached(self._tokenizer.decode(tail))
 
     def over(self, sampled: Sequence[int]) -> bool:
         """Return whether an answer has stopped or reached its limit."""
@@ -71,6 +71,10 @@ class Ending:
             sampled, skip_special_tokens=True, clean_up_tokenization_spaces=False
         )
         # The token that completes the stop text may run on; servers cut there too.
-        answer, found, _ = text.partition(self._stop)
+        if self._reached(text):
+            text = text[: text.index(self._stop)] + self._stop
         finish: Finish = "stop" if self.stopped(sampled) else "length"
-        return Completion(answer + found, read, len(sampled), finish)
+        return Completion(text, read, len(sampled), finish)
+
+    def _reached(self, text: str) -> bool:
+        return self._stop != "" and self._stop in text

@@ -155,7 +155,7 @@ def _parameters(request: Request, sampling: Sampling) -> Any:
     return vllm.SamplingParams(
         temperature=sampling.temperature,
         max_tokens=sampling.max_tokens,
-        stop=[sampling.stop],
+        stop=[sampling.stop] if sampling.stop else None,
         include_stop_str_in_output=True,
         seed=Stream("sampling", sampling.seed, request.key).word() >> 33,  # as servers are sent
         structured_outputs=form,

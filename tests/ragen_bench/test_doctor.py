@@ -147,6 +147,16 @@ def test_a_model_that_reasons_by_itself_is_told_its_form(evaluation):
     assert findings(Reasoner(text=text), fitting)["form"].status == "ok"
 
 
+def test_a_model_that_comes_to_no_answer_is_told_so(evaluation):
+    for response_format in ("think", "answer"):
+        asked = dataclasses.replace(evaluation, response_format=response_format)
+        found = findings(Reasoner(text="", reasoning="So", finish="length"), asked)
+        assert found["answers"].status == "FAIL"
+        assert "add --format answer and raise --max-tokens" in found["answers"].detail
+    mute = findings(Reasoner(text=""), evaluation)
+    assert "it says nothing; has it a chat template?" in mute["answers"].detail
+
+
 def test_a_context_without_room(evaluation):
     found = findings(Reasoner(text="", finish="context"), evaluation)
     assert found["answers"].status == "FAIL"

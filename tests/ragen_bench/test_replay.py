@@ -13,8 +13,7 @@ from ragen_bench.episode import Episode, Task
 from ragen_bench.errors import UserError
 from ragen_bench.evaluation import Evaluation
 from ragen_bench.models import Completion, resolve
-from ragen_bench.reasoning import without_reasoning
-from ragen_bench.replay import Replayer, _completion, replay
+from ragen_bench.replay import Replayer, replay
 from ragen_bench.suites import make_env
 from ragen_envs.instances import Stream
 from ragen_envs.policies import oracle_answer, random_answer
@@ -285,19 +284,6 @@ def test_an_overflow_must_not_have_ended_by_itself(configs, turns):
 TAGS = st.sampled_from(
     ["<think>", "</think>", "<answer>Up</answer>", " ", "\n", "hm", "Up || Left"]
 )
-
-
-@settings(max_examples=200)
-@given(
-    st.lists(TAGS, max_size=6).map("".join),
-    st.sampled_from(["", "thought", "a</think>b"]),
-    st.sampled_from(["answer", "plain"]),
-)
-def test_thoughts_that_were_taken_out_stay_out(text, reasoning, form):
-    answer, thought = without_reasoning(Completion(text, reasoning=reasoning), form)
-    turn = {"answer": answer, "reasoning": thought, "finish": "stop"}
-    again = _completion({**turn, "prompt_tokens": 1, "completion_tokens": 2}, "", form)
-    assert without_reasoning(again, form) == (answer, thought)
 
 
 @settings(max_examples=40)

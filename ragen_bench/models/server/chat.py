@@ -141,7 +141,7 @@ class Chat:
                 top_p=1.0,
                 max_tokens=sampling.max_tokens,
                 seed=seed,
-                stop=[sampling.stop] if place.dialect.keeps_stop else openai.omit,
+                stop=[sampling.stop] if sampling.stop and place.dialect.keeps_stop else openai.omit,
                 extra_body=dict(fields),
             )
         except openai.APIError as error:

@@ -36,7 +36,7 @@ def completion_of(body: str, stop: str, cut_below: int = 0) -> Completion:
 
     Args:
         body: the reply.
-        stop: what ends an answer.
+        stop: what ends an answer; "" for nothing.
         cut_below: an answer that was cut with fewer tokens than these ran out of context.
 
     Raises:
@@ -54,7 +54,7 @@ def completion_of(body: str, stop: str, cut_below: int = 0) -> Completion:
         text = ""
     if not isinstance(text, str):
         raise _nonsense(body, "an answer without text")
-    answer, found, _ = text.partition(stop)
+    answer, found, _ = text.partition(stop) if stop else (text, "", "")
     if found or choice.get("finish_reason") != "length":
         return Completion(answer + found, read, sampled, "stop", _reasoning(message))
     if 0 < sampled < cut_below:

@@ -4,9 +4,13 @@ from collections import Counter
 
 import pytest
 import torch
+from transformers import AutoTokenizer
 
 from ragen_bench.models import Request, Sampling
-from ragen_bench.models.hf_sampling import choose, stream_of
+from ragen_bench.models.bundled import converted_folder
+from ragen_bench.models.chat import Chat
+from ragen_bench.models.hf_loading import Loaded
+from ragen_bench.models.hf_sampling import Ending, choose, stream_of
 from ragen_bench.suites import make_env
 
 
@@ -52,3 +56,17 @@ def test_the_smallest_and_the_largest_number_choose_possible_tokens(word, chosen
 
     logits = torch.tensor([[float("-inf"), 0.0, 0.0, 0.0]])
     assert choose(logits, [Constant()], 1.0).tolist() == [chosen]
+
+
+def test_without_a_stop_text_an_answer_ends_by_its_tokens():
+    tokenizer = AutoTokenizer.from_pretrained(converted_folder())
+    loaded = Loaded(Chat(tokenizer, False), None, frozenset({2}), 0, "")
+    text = "as <answer>Up</answer> so"
+    ids = tokenizer(text)["input_ids"]
+    free, stopped = (Ending(loaded, Sampling(0, 99, stop, 0)) for stop in ("", "</answer>"))
+    assert not any(free.over(ids[:n]) for n in range(1, len(ids) + 1))
+    assert free.over([*ids, 2])
+    assert (free.completion(5, [*ids, 2]).text, free.completion(5, ids).finish) == (text, "length")
+    end = next(n for n in range(1, len(ids) + 1) if stopped.over(ids[:n]))
+    assert stopped.completion(5, ids[:end]).text == "as <answer>Up</answer>"
+    assert end < len(ids)

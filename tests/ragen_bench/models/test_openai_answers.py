@@ -62,6 +62,16 @@ def test_why_it_ended_and_what_was_thought(model, between, reply, completion):
     assert the_answer(model) == completion
 
 
+def test_without_a_stop_text_nothing_is_cut_or_sent(model, between):
+    between.listing = proxy.changed(lambda reply: reply["data"][0].update(owned_by="vllm"))
+    text = "<think>as <answer>Up</answer></think><answer>Up</answer> so"
+    between.then = ended(text, "stop")
+    assert the_answer(model, sampling=dataclasses.replace(GREEDY, stop="")).text == text
+    assert "stop" not in between.bodies[0]
+    assert the_answer(model).text == "<think>as <answer>Up</answer>"
+    assert between.bodies[1]["stop"] == ["</answer>"]
+
+
 def test_a_conversation_beyond_the_context(model, between):
     longer = Request([{"role": "user", "content": "word " * 2001}], "longer", None)
     assert ask_all(model, [LONG, longer], GREEDY) == [Completion("", finish="context")] * 2
