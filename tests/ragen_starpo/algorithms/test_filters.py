@@ -1,0 +1,113 @@
+"""Which groups are kept, against sorting by hand."""
+
+import math
+import statistics
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragen_starpo.algorithms.filters import STRATEGIES, GroupFilter
+from tests.ragen_starpo.algorithms.batches import scored_groups
+
+amounts = st.floats(0.01, 1)
+
+
+def deviations_of(scores, groups):
+    of_group = {}
+    for score, group in zip(scores.tolist(), groups.tolist(), strict=True):
+        of_group.setdefault(group, []).append(score)
+    return {
+        group: statistics.stdev(found) if len(found) > 1 else 0.0
+        for group, found in of_group.items()
+    }
+
+
+def kept_groups(chosen, scores, groups):
+    kept = chosen.kept(scores, groups)
+    found = set(groups[kept].tolist())
+    assert not found & set(groups[~kept].tolist())  # groups are kept as a whole
+    return found
+
+
+@given(scored_groups(), st.sampled_from(STRATEGIES), amounts, st.sampled_from([0.0, 0.01, 0.5]))
+def test_properties_of_all(scored, strategy, amount, eps):
+    scores, groups = scored
+    deviations = deviations_of(scores, groups)
+    kept = kept_groups(GroupFilter(strategy, amount, eps), scores, groups)
+    if strategy == "all":
+        assert kept == set(deviations)
+        return
+    assert all(deviations[group] > eps - 1e-9 for group in kept)
+    worst = min((deviations[group] for group in kept), default=math.inf)
+    lost = [deviations[group] for group in deviations if group not in kept]
+    assert all(deviation <= worst + 1e-6 for deviation in lost)
+    if max(deviations.values()) > eps + 1e-6:
+        assert kept
+
+
+@given(scored_groups(ties=False), amounts)
+def test_top_k(scored, amount):
+    scores, groups = scored
+    deviations = deviations_of(scores, groups)
+    kept = kept_groups(GroupFilter("top-k", amount), scores, groups)
+    positive = sum(deviation > 1e-6 for deviation in deviations.values())
+    assert len(kept) == min(positive, math.ceil(amount * len(deviations) - 1e-9))
+
+
+def five(*deviations):
+    """Groups of two whose returns have these deviations."""
+    scores = [score for d in deviations for score in (0.0, d * math.sqrt(2))]
+    groups = [group for group in range(len(deviations)) for _ in range(2)]
+    return torch.tensor(scores, dtype=torch.float64), torch.tensor(groups)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "amount", "eps", "kept"),
+    [
+        ("top-k", 0.25, 0.0, {0, 3}),
+        ("top-k", 0.2, 0.0, {3}),
+        ("top-k", 1.0, 0.0, {0, 1, 3, 4}),
+        # Variances 1, 0.25, 0, 4, 0.75: of the sum 6, 4 is 0.667, 5 is 0.833, 5.75 is 0.958.
+        ("top-p", 0.66, 0.0, {3}),
+        ("top-p", 0.7, 0.0, {0, 3}),
+        ("top-p", 0.9, 0.0, {0, 3, 4}),
+        ("top-p", 1.0, 0.0, {0, 1, 3, 4}),
+        ("top-p", 1.0, 0.6, {0, 3, 4}),
+        # Of the exponentials e^4, e^1, e^.75, e^.25: 0.898, 0.943, 0.979, 1.
+        ("top-p-softmax", 0.89, 0.0, {3}),
+        ("top-p-softmax", 0.9, 0.0, {0, 3}),
+        ("top-p-softmax", 0.95, 0.0, {0, 3, 4}),
+        ("min-p", 0.25, 0.0, {0, 3}),
+        ("min-p", 0.26, 0.0, {3}),
+        ("min-p", 0.06, 0.0, {0, 1, 3, 4}),
+        ("all", 0.1, 9.0, {0, 1, 2, 3, 4}),
+    ],
+)
+def test_by_hand(strategy, amount, eps, kept):
+    scores, groups = five(1.0, 0.5, 0.0, 2.0, math.sqrt(0.75))
+    assert kept_groups(GroupFilter(strategy, amount, eps), scores, groups) == kept
+
+
+def test_rounding_is_no_deviation():
+    third = torch.tensor([0.1] * 3, dtype=torch.float64)
+    groups = torch.zeros(3, dtype=torch.int64)
+    assert not GroupFilter("top-k", 1.0).kept(third, groups).any()
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES[1:])
+def test_nothing_left(strategy):
+    scores, groups = five(0.0, 0.0)
+    assert not GroupFilter(strategy, 1.0).kept(scores, groups).any()
+
+
+def test_ties_go_to_the_first():
+    scores, groups = five(1.0, 1.0, 1.0, 1.0)
+    assert kept_groups(GroupFilter("top-k", 0.5), scores, groups) == {0, 1}
+
+
+@pytest.mark.parametrize("bad", [{"strategy": "top"}, {"amount": 0}, {"amount": 1.1}, {"eps": -1}])
+def test_bad_filters(bad):
+    with pytest.raises(ValueError, match=r"unknown strategy|filter\.amount"):
+        GroupFilter(**bad)

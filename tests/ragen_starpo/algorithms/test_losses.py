@@ -1,0 +1,172 @@
+"""Losses against verl's own, and against the formulas."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from verl.trainer.ppo import core_algos
+from verl.workers.config import ActorConfig
+
+from ragen_starpo.algorithms.losses import (
+    AGGREGATIONS,
+    KL_ESTIMATORS,
+    Clip,
+    aggregate,
+    entropy,
+    kl_penalty,
+    policy_loss,
+    value_loss,
+)
+from tests.ragen_starpo.algorithms.batches import batches
+
+seeds = st.integers(0, 2**31)
+
+
+def normal(shape, seed, scale=1.0):
+    noise = torch.Generator().manual_seed(seed)
+    return torch.randn(shape, generator=noise, dtype=torch.float64) * scale
+
+
+def close(found, wanted):
+    torch.testing.assert_close(found, wanted, rtol=1e-7, atol=1e-9)
+
+
+@given(batches(), seeds, st.floats(0.05, 0.3), st.floats(0.05, 0.4), st.floats(1.1, 4))
+def test_policy_loss_is_verls(batch, seed, low, high, dual):
+    mask, _, _, values = batch
+    old = normal(mask.shape, seed) - 2
+    new = old + normal(mask.shape, seed + 1, 0.4)
+    advantages = values * mask
+    config = ActorConfig(
+        strategy="fsdp",
+        rollout_n=1,
+        ppo_micro_batch_size_per_gpu=1,
+        clip_ratio=low,
+        clip_ratio_low=low,
+        clip_ratio_high=high,
+        clip_ratio_c=dual,
+    )
+    theirs, metrics = core_algos.compute_policy_loss_vanilla(
+        old, new, advantages, mask, "token-mean", config
+    )
+    found = policy_loss(new, old, advantages, mask, Clip(low, high, dual))
+    close(aggregate(found.losses, mask, "token-mean"), theirs)
+    assert float(found.clip_fraction) == pytest.approx(metrics["actor/pg_clipfrac"], abs=1e-6)
+    assert float(found.dual_clip_fraction) == pytest.approx(
+        metrics["actor/pg_clipfrac_lower"], abs=1e-6
+    )
+    assert float(found.kl) == pytest.approx(metrics["actor/ppo_kl"], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "advantage", "loss", "gradient"),
+    [
+        (1.0, 2.0, -2.0, -2.0),
+        (1.27, 1.0, -1.27, -1.27),
+        (1.5, 1.0, -1.28, 0.0),
+        (0.5, 1.0, -0.5, -0.5),
+        (0.5, -1.0, 0.8, 0.0),
+        (0.85, -1.0, 0.85, 0.85),
+        (2.0, -1.0, 2.0, 2.0),
+        (5.0, -1.0, 3.0, 0.0),
+    ],
+)
+def test_where_the_gradient_ends(ratio, advantage, loss, gradient):
+    """d loss / d log-probability is the loss itself, or nothing where a bound holds."""
+    log_probs = torch.tensor([[math.log(ratio)]], dtype=torch.float64, requires_grad=True)
+    one = torch.ones(1, 1)
+    found = policy_loss(log_probs, torch.zeros(1, 1), torch.tensor([[advantage]]), one, Clip())
+    found.losses.sum().backward()
+    assert found.losses.item() == pytest.approx(loss)
+    assert log_probs.grad.item() == pytest.approx(gradient)
+
+
+def test_no_dual_clip():
+    one = torch.ones(1, 1)
+    old, new = torch.zeros(1, 1), torch.full((1, 1), math.log(5.0))
+    found = policy_loss(new, old, -one, one, Clip(dual=None))
+    assert found.losses.item() == pytest.approx(5.0)
+    assert found.dual_clip_fraction.item() == 0
+
+
+def test_observations_are_out_even_where_nothing_is_finite():
+    mask = torch.tensor([[1, 0]])
+    log_probs = torch.tensor([[-1.0, -math.inf]], requires_grad=True)
+    old = torch.tensor([[-1.0, -math.inf]])
+    found = policy_loss(log_probs, old, torch.tensor([[2.0, 0.0]]), mask, Clip())
+    loss = aggregate(found.losses, mask, "token-mean")
+    loss.backward()
+    assert loss.item() == -2.0
+    assert log_probs.grad.tolist() == [[-2.0, 0.0]]
+
+
+@given(batches(), seeds, st.floats(0.01, 1))
+def test_value_loss_is_verls(batch, seed, clip):
+    mask, _, _, values = batch
+    old, returns = normal(mask.shape, seed), normal(mask.shape, seed + 1)
+    theirs, bounded = core_algos.compute_value_loss(values, returns, old, mask, clip)
+    losses, share = value_loss(values, old, returns, mask, clip)
+    close(aggregate(losses, mask, "token-mean"), theirs)
+    assert float(share) == pytest.approx(float(bounded), abs=1e-6)
+
+
+@pytest.mark.parametrize("how", AGGREGATIONS)
+@given(batches(), seeds)
+def test_aggregations_are_verls(how, batch, seed):
+    mask, _, _, _ = batch
+    losses = normal(mask.shape, seed)
+    close(aggregate(losses, mask, how), core_algos.agg_loss(losses, mask, how))
+
+
+def test_aggregations_by_hand():
+    losses = torch.tensor([[1.0, 2.0, 9.0, 3.0], [4.0, 9.0, 9.0, 9.0], [9.0] * 4])
+    mask = torch.tensor([[1, 1, 0, 1], [1, 0, 0, 0], [0] * 4])
+    found = {how: aggregate(losses, mask, how).item() for how in AGGREGATIONS}
+    assert found == {
+        "token-mean": 2.5,
+        "seq-mean-token-sum": 5.0,
+        "seq-mean-token-mean": 3.0,
+        "seq-mean-token-sum-norm": pytest.approx(10 / 12),
+    }
+    assert aggregate(losses, mask, "seq-mean-token-sum-norm", 100).item() == pytest.approx(1 / 30)
+    with pytest.raises(ValueError, match="unknown aggregation 'mean'; choose one of: token-mean"):
+        aggregate(losses, mask, "mean")
+
+
+@pytest.mark.parametrize("estimator", KL_ESTIMATORS)
+@given(seeds)
+def test_kl_is_verls(estimator, seed):
+    log_probs, reference = normal((3, 4), seed), normal((3, 4), seed + 1)
+    theirs = core_algos.kl_penalty_forward(log_probs, reference, estimator)
+    found = kl_penalty(log_probs, reference, estimator)
+    # verl holds its k3 within 10.
+    close(found.clamp(-10, 10) if estimator == "k3" else found, theirs)
+
+
+@pytest.mark.parametrize("estimator", ["k1", "k3"])
+def test_k1_and_k3_have_no_bias(estimator):
+    """Their expectation over the policy's tokens is the divergence, by enumeration."""
+    policy = torch.tensor([0.5, 0.3, 0.2], dtype=torch.float64)
+    reference = torch.tensor([0.2, 0.2, 0.6], dtype=torch.float64)
+    wanted = (policy * (policy / reference).log()).sum()
+    close((policy * kl_penalty(policy.log(), reference.log(), estimator)).sum(), wanted)
+
+
+def test_k3_stays_finite():
+    found = kl_penalty(torch.tensor([-500.0]), torch.tensor([0.0]), "k3")
+    assert torch.isfinite(found).all()
+    with pytest.raises(ValueError, match="unknown estimator 'k4'; choose one of: k1, k2, k3"):
+        kl_penalty(found, found, "k4")
+
+
+def test_entropy():
+    logits = torch.tensor([[0.0, 0.0, 0.0, 0.0], [5.0, -math.inf, -math.inf, -math.inf]])
+    assert entropy(logits).tolist() == pytest.approx([math.log(4), 0.0])
+
+
+@pytest.mark.parametrize("bad", [{"low": 1.0}, {"low": -0.1}, {"high": -0.1}, {"dual": 1.0}])
+def test_bad_clips(bad):
+    with pytest.raises(ValueError, match=r"^clip\."):
+        Clip(**bad)

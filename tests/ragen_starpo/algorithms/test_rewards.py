@@ -1,0 +1,52 @@
+"""Where rewards are put, against a loop over the tokens."""
+
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragen_starpo.algorithms.rewards import on_last_token, on_turn_ends, turn_ends
+from tests.ragen_starpo.algorithms.batches import batches
+
+
+@given(batches())
+def test_turn_ends(batch):
+    mask, turns, _, _ = batch
+    ends = turn_ends(turns, mask)
+    wanted = set()
+    for row in range(len(mask)):
+        last = {
+            int(turns[row, token]): (row, token)
+            for token in range(mask.shape[1])
+            if mask[row, token]
+        }
+        wanted |= set(last.values())
+    assert {tuple(place) for place in ends.nonzero().tolist()} == wanted
+
+
+@given(batches(), st.integers(0, 100))
+def test_rewards_are_kept_whole(batch, seed):
+    mask, turns, _, _ = batch
+    played = int(turns.max()) + 1
+    rewards = torch.randn(len(mask), played, generator=torch.Generator().manual_seed(seed))
+    placed = on_turn_ends(rewards, turns, mask)
+    for row in range(len(mask)):
+        of_row = sorted(turns[row][mask[row] == 1].unique().tolist())
+        assert placed[row][turn_ends(turns, mask)[row]].tolist() == rewards[row, of_row].tolist()
+    assert not placed[~turn_ends(turns, mask)].any()
+
+
+@given(batches())
+def test_the_return_is_on_the_last_token(batch):
+    mask, _, _, _ = batch
+    scores = torch.arange(1.0, len(mask) + 1)
+    placed = on_last_token(scores, mask)
+    for row in range(len(mask)):
+        last = int(mask[row].nonzero().max())
+        assert placed[row].nonzero().flatten().tolist() == [last]
+        assert placed[row, last] == scores[row]
+
+
+def test_nothing_sampled():
+    nothing = torch.zeros(2, 3, dtype=torch.int64)
+    assert not on_last_token(torch.ones(2), nothing).any()
+    assert not turn_ends(nothing, nothing).any()

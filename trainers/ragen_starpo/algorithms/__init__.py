@@ -1,0 +1,1 @@
+"""Advantages, filters and losses, in PyTorch alone."""

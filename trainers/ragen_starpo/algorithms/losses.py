@@ -1,0 +1,170 @@
+"""The policy's, the critic's and the regularising losses, and how losses of tokens become one.
+
+Shapes: (trajectories, tokens) unless said otherwise; `mask` is 1 on sampled tokens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+import torch
+from torch import Tensor
+
+from ragen_starpo.algorithms.masked import masked_mean
+
+Aggregation: TypeAlias = Literal[
+    "token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm"
+]
+AGGREGATIONS: tuple[Aggregation, ...] = get_args(Aggregation)
+KLEstimator: TypeAlias = Literal["k1", "k2", "k3"]
+KL_ESTIMATORS: tuple[KLEstimator, ...] = get_args(KLEstimator)
+_LARGEST_LOG_RATIO = 20.0
+"""Beyond it a ratio says nothing any more, and its exponential would overflow."""
+
+
+@dataclass(frozen=True)
+class Clip:
+    """How far a token's probability may move before its gradient ends.
+
+    Attributes:
+        low: below 1; PPO (arXiv 1707.06347) has the same above.
+        high: above 1; larger in clip-higher (DAPO, arXiv 2503.14476, section 3.1).
+        dual: the bound of the loss at negative advantages, in multiples of the advantage (dual-clip
+            PPO, arXiv 1912.09729, eq. 5), or None for no bound. Greater than 1.
+    """
+
+    low: float = 0.2
+    high: float = 0.28
+    dual: float | None = 3.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.low < 1 or self.high < 0:
+            raise ValueError(f"clip.low is in [0, 1) and clip.high at least 0, got {self}")
+        if self.dual is not None and self.dual <= 1:
+            raise ValueError(f"clip.dual is greater than 1 or None, got {self.dual}")
+
+
+@dataclass(frozen=True)
+class PolicyLoss:
+    """Losses of tokens, and what is watched of them.
+
+    Attributes:
+        losses: to be aggregated and minimised.
+        clip_fraction: share of sampled tokens whose gradient one of the first two bounds ended.
+        dual_clip_fraction: share of them whose gradient the dual bound ended.
+        kl: mean of old less new log-probability: how far the policy is from that of the rollouts.
+    """
+
+    losses: Tensor
+    clip_fraction: Tensor
+    dual_clip_fraction: Tensor
+    kl: Tensor
+
+
+def policy_loss(
+    log_probs: Tensor, old_log_probs: Tensor, advantages: Tensor, mask: Tensor, clip: Clip
+) -> PolicyLoss:
+    """Return the clipped surrogate loss of each token (PPO, arXiv 1707.06347, eq. 7).
+
+    Args:
+        log_probs: of the sampled tokens under the policy that is trained.
+        old_log_probs: under the policy that sampled them.
+        advantages: of the tokens.
+        mask: 1 on sampled tokens.
+        clip: the bounds.
+    """
+    bound = _LARGEST_LOG_RATIO
+    log_ratio = torch.where(mask.bool(), log_probs - old_log_probs, 0.0).clamp(-bound, bound)
+    ratio = torch.exp(log_ratio)
+    free = -advantages * ratio
+    held = -advantages * ratio.clamp(1 - clip.low, 1 + clip.high)
+    losses = torch.maximum(free, held)
+    clipped = masked_mean((held > free).to(losses.dtype), mask)
+    dual = torch.zeros_like(clipped)
+    if clip.dual is not None:
+        most = -advantages * clip.dual
+        bounded = (advantages < 0) & (losses > most)
+        dual = masked_mean(bounded.to(losses.dtype), mask)
+        losses = torch.where(bounded, most, losses)
+    return PolicyLoss(losses, clipped, dual, masked_mean(-log_ratio, mask))
+
+
+def value_loss(
+    values: Tensor, old_values: Tensor, returns: Tensor, mask: Tensor, clip: float
+) -> tuple[Tensor, Tensor]:
+    """Return half the squared error of the critic, held near its old values as PPO's policy is.
+
+    Args:
+        values: of the critic that is trained.
+        old_values: of the critic when the advantages were made.
+        returns: that it learns.
+        mask: 1 on sampled tokens.
+        clip: how far a value may move.
+
+    Returns:
+        Losses of tokens, and the share of sampled tokens that the bound held.
+    """
+    held = torch.clamp(values, old_values - clip, old_values + clip)
+    free_error, held_error = (values - returns).square(), (held - returns).square()
+    bounded = masked_mean((held_error > free_error).to(values.dtype), mask)
+    return 0.5 * torch.maximum(free_error, held_error), bounded
+
+
+def kl_penalty(log_probs: Tensor, reference: Tensor, estimator: KLEstimator) -> Tensor:
+    """Return an estimate of the divergence from a reference at each token.
+
+    With r = reference - log_probs: k1 is -r, k2 is r^2 / 2, k3 is exp(r) - 1 - r
+    (Schulman 2020, "Approximating KL divergence"). k1 and k3 have no bias; k3 is never negative.
+
+    Args:
+        log_probs: of the sampled tokens under the policy.
+        reference: under the reference.
+        estimator: which.
+    """
+    ratio = reference - log_probs
+    if estimator == "k1":
+        return -ratio
+    if estimator == "k2":
+        return ratio.square() / 2
+    if estimator == "k3":
+        held = ratio.clamp(-_LARGEST_LOG_RATIO, _LARGEST_LOG_RATIO)
+        return torch.expm1(held) - held
+    raise ValueError(f"unknown estimator {estimator!r}; choose one of: {', '.join(KL_ESTIMATORS)}")
+
+
+def entropy(logits: Tensor) -> Tensor:
+    """Return the entropy in nats of each token's distribution.
+
+    Args:
+        logits: (..., vocabulary).
+    """
+    log_probs = torch.log_softmax(logits, dim=-1)
+    return -(log_probs.exp() * log_probs.clamp(min=torch.finfo(logits.dtype).min)).sum(-1)
+
+
+def aggregate(losses: Tensor, mask: Tensor, how: Aggregation, horizon: int | None = None) -> Tensor:
+    """Return one loss.
+
+    Args:
+        losses: of tokens.
+        mask: 1 on sampled tokens.
+        how: `token-mean`, every token alike (DAPO); `seq-mean-token-mean`, every trajectory alike
+            (GRPO); `seq-mean-token-sum`, trajectories by their lengths; `seq-mean-token-sum-norm`,
+            the same over a constant length (Dr.GRPO).
+        horizon: that length, in tokens; the width of the batch if None.
+
+    Trajectories without a sampled token count in no mean.
+    """
+    if how == "token-mean":
+        return masked_mean(losses, mask)
+    admitted = torch.where(mask.bool(), losses, 0.0)
+    lengths = mask.to(losses.dtype).sum(1)
+    sums = admitted.sum(1)
+    if how == "seq-mean-token-mean":
+        sums = sums / lengths.clamp(min=1.0)
+    elif how == "seq-mean-token-sum-norm":
+        return sums.sum() / (len(losses) * (horizon or losses.shape[1]))
+    elif how != "seq-mean-token-sum":
+        raise ValueError(f"unknown aggregation {how!r}; choose one of: {', '.join(AGGREGATIONS)}")
+    return sums.sum() / (lengths > 0).sum().clamp(min=1)
