@@ -76,7 +76,7 @@ def _baseline_cells(row: Record, player: str) -> list[str]:
 
 def _caption(summary: Record) -> str:
     score = summary["suite_score"]
-    suite = ""
+    suite = "No suite score: not every environment has a norm. "
     if score is not None:
         low, high = summary["suite_score_interval"]
         suite = f"Suite score {score:.3f} [{low:.3f}, {high:.3f}], the mean of norm. "

@@ -1,4 +1,4 @@
-"""`report` as its user types it: what the tokens cost."""
+"""`report` as its user types it: what the tokens cost, and when there is no suite score."""
 
 import json
 
@@ -35,3 +35,17 @@ def test_a_cost_below_a_cent_is_not_called_nothing(tmp_path, tokens, says):
         assert "Cost" not in done.stdout
     else:
         assert says in done.stdout
+
+
+def test_without_one_of_its_environments_a_run_has_no_suite_score(tmp_path):
+    envs = ["--env", "Bandit-v0", "--env", "Sokoban-v0"]
+    played = run("evaluate", "random", *envs, "--limit", "2", "--out", "run", cwd=tmp_path)
+    assert "Suite score" in played.stdout
+    file = tmp_path / "run" / "episodes.jsonl"
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[:2]))
+    done = run("report", "run", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stdout.split())
+    assert "No suite score: not every environment has a norm. Success, form" in said
+    assert "Incomplete: 2 of 4 episodes." in said
+    assert "No suite score" in (tmp_path / "run" / "report.html").read_text()
