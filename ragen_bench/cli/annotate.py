@@ -17,6 +17,7 @@ from ragen_bench.annotation import (
     krippendorff_alpha,
     ratings_of,
 )
+from ragen_bench.cli.visible import visible
 from ragen_bench.errors import UserError
 from ragen_bench.records import Key, read_run
 
@@ -103,15 +104,10 @@ def _rate_in_the_terminal(session: Session) -> int:
 
 def _text(trace: Trace) -> str:
     turns = "".join(
-        f"\n--- Turn {number}\n{_visible(observation)}\n\n>>> {_visible(answer)}\n"
+        f"\n--- Turn {number}\n{visible(observation)}\n\n>>> {visible(answer)}\n"
         for number, (observation, answer) in enumerate(trace.turns, start=1)
     )
-    return f"{turns}\n--- End\n{_visible(trace.ending)}\n{_RULE}\n"
-
-
-def _visible(text: str) -> str:
-    """Show control characters, with which an answer could repaint the terminal, as escapes."""
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+    return f"{turns}\n--- End\n{visible(trace.ending)}\n{_RULE}\n"
 
 
 def _asked(questions: Iterable[tuple[str, str]]) -> dict[str, int] | None:

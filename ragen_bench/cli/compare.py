@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from ragen_bench.cli.visible import visible
 from ragen_bench.compare import compare
 from ragen_bench.errors import missing_extra
 from ragen_bench.records import Record, read_run
@@ -40,10 +41,10 @@ def run_compare(a: Path, b: Path, out: Path | None) -> int:
     with console.status("Playing the random player on the common instances ..."):
         found = compare(*runs)
     for letter, side in (("A", found["a"]), ("B", found["b"])):
-        console.print(f"{letter}  {side['model']}, {side['run']}", soft_wrap=True)
+        console.print(f"{letter}  {visible(side['model'])}, {side['run']}", soft_wrap=True)
     console.print(table(found))
     for note in found["notes"]:
-        console.print(f"Note: {note}", soft_wrap=True)
+        console.print(f"Note: {visible(note)}", soft_wrap=True)
     if out:
         out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8", newline="\n")
         console.print(f"JSON  {out}", soft_wrap=True)

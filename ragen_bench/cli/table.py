@@ -6,6 +6,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from ragen_bench.cli.visible import visible
 from ragen_bench.records import Record
 
 
@@ -36,11 +37,12 @@ def table(summary: Record, constrained: bool = False) -> Table:
 
 
 def _title(summary: Record, constrained: bool) -> Text:
-    what = summary["suite"] or "chosen environments"
+    what = visible(summary["suite"]) or "chosen environments"
     free = ", constrained to the form" if constrained else ""
     # A str would be read as markup, and a model's name may hold brackets.
     return Text(
-        f"{summary['model']} on {what}, {summary['split']} split{free}", style="table.title"
+        f"{visible(summary['model'])} on {what}, {summary['split']} split{free}",
+        style="table.title",
     )
 
 
