@@ -1,0 +1,66 @@
+"""How a conversation becomes tokens of which none is ever decoded and encoded again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragen_bench.errors import UserError
+from ragen_bench.models.base import Message
+from ragen_bench.models.chat import Chat
+
+_ANSWER = "An answer that stands for another."
+
+
+@dataclass(frozen=True)
+class ChatTokens:
+    """A chat template on tokens.
+
+    The first prompt is encoded as the template renders it. After that, what the model sampled stays
+    as it is, and only the text between its answer and its next one is encoded and appended: the
+    end of its turn, the observation and what opens an answer.
+
+    Attributes:
+        chat: the tokenizer and its template.
+
+    Raises:
+        UserError: if the template shows an earlier answer otherwise than it opens a new one, so that
+            what the model sampled cannot stand in the conversation.
+    """
+
+    chat: Chat
+
+    def __post_init__(self) -> None:
+        self._between("-")
+
+    def prompt(self, messages: Sequence[Message]) -> list[int]:
+        """Return a conversation that the model has not answered in, up to where it does."""
+        return self.chat.read(messages)
+
+    def observation(self, text: str, sampled: Sequence[int]) -> list[int]:
+        """Return what follows an answer.
+
+        Args:
+            text: of the observation.
+            sampled: the answer. If it ended itself, the template's own end of turn, which would be
+                there twice, is left out.
+        """
+        between = self._between(text)
+        ids: list[int] = self.chat.tokenizer(between, add_special_tokens=False)["input_ids"]
+        return ids[1:] if sampled and sampled[-1] == ids[0] else ids
+
+    def _between(self, text: str) -> str:
+        """Return what the template puts between an answer and the next, around an observation."""
+        messages: list[Message] = [
+            {"role": "system", "content": "-"},
+            {"role": "user", "content": "-"},
+            {"role": "assistant", "content": _ANSWER},
+            {"role": "user", "content": text},
+        ]
+        before, found, after = self.chat.prompt(messages).partition(_ANSWER)
+        if not found or before != self.chat.prompt(messages[:2]):
+            raise UserError(
+                "the model's chat template shows an earlier answer otherwise than it opens a new "
+                "one, so the tokens that were sampled cannot stay; train with another template"
+            )
+        return after
