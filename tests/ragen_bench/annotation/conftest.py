@@ -40,5 +40,4 @@ def page():
         opened.on("console", lambda message: wrong.append(message.text))
         yield opened
         chromium.close()
-    # A browser asks every server for an icon.
-    assert [said for said in wrong if "404" not in said] == []
+    assert wrong == []

@@ -103,7 +103,15 @@ def test_the_arrow_keys_answer_a_question_and_keep_the_focus(runs, page):
     server = AnnotationServer(Session(runs, "ada", 3, 0))
     Thread(target=server.serve_forever, daemon=True).start()
     with server:
+        page.set_viewport_size({"width": 400, "height": 800})
         page.goto(server.url)
+        page.get_by_text("0 of 3 rated").wait_for()
+        page.keyboard.press("y")  # the next question is set in bold
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
+        for legend in page.locator("legend").all():
+            box = legend.bounding_box()
+            assert box["x"] + box["width"] <= 400 - 16
+        page.keyboard.press("Backspace")
         page.get_by_role("radio", name="no").first.focus()
         page.keyboard.press("Space")
         page.keyboard.press("ArrowDown")
