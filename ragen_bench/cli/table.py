@@ -62,7 +62,7 @@ def _model_cells(row: Record) -> list[str]:
         str(row["episodes"]),
         percent(row["success"]),
         interval(row["success_interval"]),
-        "-" if normalised is None else f"{normalised:.2f}",
+        "-" if normalised is None else _fixed(normalised, 2),
         "-" if row["format_valid"] is None else percent(row["format_valid"]),
         "-" if row["action_valid"] is None else percent(row["action_valid"]),
         f"{row['completion_tokens']:,}",
@@ -76,12 +76,17 @@ def _baseline_cells(row: Record, player: str) -> list[str]:
     return [str(row["episodes"]), success, bounds, normalised]
 
 
+def _fixed(value: float, digits: int) -> str:
+    # Adding 0 turns -0.0, which would be shown with its sign, into 0.0.
+    return f"{round(value, digits) + 0.0:.{digits}f}"
+
+
 def _caption(summary: Record) -> str:
     score = summary["suite_score"]
     suite = "No suite score: not every environment has a norm. "
     if score is not None:
-        low, high = summary["suite_score_interval"]
-        suite = f"Suite score {score:.3f} [{low:.3f}, {high:.3f}], the mean of norm. "
+        low, high = (_fixed(bound, 3) for bound in summary["suite_score_interval"])
+        suite = f"Suite score {_fixed(score, 3)} [{low}, {high}], the mean of norm. "
     return (
         f"{suite}Success, form and action in per cent; norm.: 0 is the random player, 1 the "
         "best one; form, action: turns whose answer had the form, whose actions were all known; "

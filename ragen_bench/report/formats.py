@@ -34,7 +34,10 @@ def _fraction(value: float) -> str:
 
 def fixed(value: float | None, digits: int = 2) -> str:
     """Return a number with so many digits behind the point."""
-    return NONE if value is None else f"{value:.{digits}f}".replace("-", _MINUS)
+    if value is None:
+        return NONE
+    # Adding 0 turns -0.0, which would be shown with its sign, into 0.0.
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", _MINUS)
 
 
 def short(env: str) -> str:

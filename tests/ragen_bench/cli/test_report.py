@@ -3,7 +3,9 @@
 import json
 
 import pytest
+from rich.console import Console
 
+from ragen_bench.cli.table import table
 from tests.ragen_bench.cli.command import run
 
 PRICES = """\
@@ -49,3 +51,18 @@ def test_without_one_of_its_environments_a_run_has_no_suite_score(tmp_path):
     assert "No suite score: not every environment has a norm. Success, form" in said
     assert "Incomplete: 2 of 4 episodes." in said
     assert "No suite score" in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_a_score_of_almost_nothing_has_no_minus(tmp_path):
+    played = run("evaluate", "random", "--env", "Sokoban-v0", "--limit", "2", cwd=tmp_path)
+    assert played.returncode == 0
+    [file] = (tmp_path / "runs").glob("*/summary.json")
+    summary = json.loads(file.read_text())
+    summary |= {"suite_score": -0.0004, "suite_score_interval": [-0.0001, 0.5]}
+    summary["envs"][0]["normalised"] = -0.004
+    console = Console(width=80)
+    with console.capture() as captured:
+        console.print(table(summary))
+    said = " ".join(captured.get().split())
+    assert "Suite score 0.000 [0.000, 0.500]" in said
+    assert "-0.00" not in said

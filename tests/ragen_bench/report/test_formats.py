@@ -40,6 +40,7 @@ def test_rates_and_names():
     assert percent(0.46875) == "46.9"
     assert percent(None) == fixed(None) == "–"  # noqa: RUF001
     assert fixed(-0.0444, 3) == "−0.044"  # noqa: RUF001
+    assert fixed(-0.0004, 3) == "0.000"
     assert short("ragen/Bandit-v0") == "Bandit-v0"
     assert short("Bandit-v0") == "Bandit-v0"
     assert words("invalid_format") == "invalid format"
