@@ -25,7 +25,7 @@ def first_difference(recorded: Any, computed: Any, path: str = "") -> str | None
         return None
     start = 0
     if isinstance(recorded, str) and isinstance(computed, str):
-        start = max(0, _common(recorded, computed) - _BEFORE)
+        start = max(0, common(recorded, computed) - _BEFORE)
     return f"{path}: recorded {brief(recorded, start)}, recomputed {brief(computed, start)}"
 
 
@@ -52,6 +52,12 @@ def brief(value: Any, start: int = 0) -> str:
     return f"a {type(value).__name__}"
 
 
+def common(recorded: str, computed: str) -> int:
+    """Return how many characters two texts share at their beginning."""
+    pairs = enumerate(zip(recorded, computed, strict=False))
+    return next((i for i, (a, b) in pairs if a != b), min(len(recorded), len(computed)))
+
+
 def _in_objects(recorded: dict[str, Any], computed: dict[str, Any], path: str) -> str | None:
     for name, value in computed.items():
         inside = f"{path}.{name}" if path else name
@@ -69,12 +75,6 @@ def _in_lists(recorded: list[Any], computed: list[Any], path: str) -> str | None
     if len(recorded) != len(computed):
         return f"{path}: recorded {brief(recorded)}, recomputed {brief(computed)}"
     return None
-
-
-def _common(recorded: str, computed: str) -> int:
-    """Return how many characters two texts share at their beginning."""
-    pairs = enumerate(zip(recorded, computed, strict=False))
-    return next((i for i, (a, b) in pairs if a != b), min(len(recorded), len(computed)))
 
 
 def _equal(recorded: Any, computed: Any) -> bool:

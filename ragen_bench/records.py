@@ -16,6 +16,17 @@ from typing import Any
 
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.fields import episode_problem, fault_problem, run_problem, timing_problem
+from ragen_bench.jsonl import (
+    append,
+    bad_line,
+    cut_torn_line,
+    numbered,
+    parsed,
+    sync,
+    write_whole,
+    writing,
+)
+from ragen_bench.same_run import differences
 
 try:
     from filelock import FileLock, Timeout
@@ -25,8 +36,6 @@ except ImportError as missing:
 SCHEMA = 1
 Record = dict[str, Any]
 Key = tuple[str, str, int, int]
-_NOT_COMPARED = ("versions", "command", "suite_hash")
-"""What may differ, and what follows from the rest."""
 _LEFTOVERS = {".lock", "run.draft"}
 """What a process leaves that was killed before it had written run.json."""
 
@@ -76,7 +85,7 @@ class RunDirectory:
     def repair(self) -> bool:
         """Cut off a last line that was torn by a kill; return whether there was one."""
         files = self.episodes_file, self.timings_file, self.faults_file
-        return sum(map(_cut_torn_line, files)) > 0  # all of them, not only up to the first
+        return sum(map(cut_torn_line, files)) > 0  # all of them, not only up to the first
 
     def append(self, record: Record) -> None:
         """Add a finished episode.
@@ -84,18 +93,18 @@ class RunDirectory:
         It is handed to the system at once, which keeps it if this process is killed; `finish`
         brings it to the disk.
         """
-        _append(self.episodes_file, record)
+        append(self.episodes_file, record)
 
     def append_timing(self, env: str, seconds: float, elapsed: float) -> None:
         """Add what an episode took: its share of the run's time, and the time to its end."""
         timing = {"env": env, "seconds": round(seconds, 6), "elapsed": round(elapsed, 6)}
-        _append(self.timings_file, timing)
+        append(self.timings_file, timing)
 
     def append_fault(self, key: Key, reason: str) -> None:
         """Add an episode that could not be played to its end."""
         env, split, index, sample = key
         names = {"env": env, "split": split, "index": index, "sample": sample}
-        _append(self.faults_file, {**names, "reason": reason})
+        append(self.faults_file, {**names, "reason": reason})
 
     def finish(self, order: Iterable[Key]) -> None:
         """Bring everything to the disk; if every episode is there, in the given order.
@@ -104,7 +113,7 @@ class RunDirectory:
         its episodes ended.
         """
         for file in (self.episodes_file, self.timings_file, self.faults_file):
-            _sync(file)
+            sync(file)
         wanted = list(order)
         places = {key_of(record): place for place, record in self._placed()}
         if list(places) != wanted and places.keys() == set(wanted):
@@ -113,14 +122,18 @@ class RunDirectory:
     def _placed(self) -> Iterator[tuple[tuple[int, int], Record]]:
         """Yield the recorded episodes with the start and the end of their lines in the file."""
         start = 0
-        for line, record in _parsed_lines(self.episodes_file):
+        for line, record in parsed(self.episodes_file):
             yield (start, start + len(line)), record
             start += len(line)
 
     def _rewrite(self, places: Sequence[tuple[int, int]]) -> None:
         """Replace the file by its lines in another order, all at once."""
         draft = self.episodes_file.with_suffix(".draft")
-        with self.episodes_file.open("rb") as lines, draft.open("wb") as ordered:
+        with (
+            writing(self.episodes_file),
+            self.episodes_file.open("rb") as lines,
+            draft.open("wb") as ordered,
+        ):
             for start, end in places:
                 lines.seek(start)
                 ordered.write(lines.read(end - start))
@@ -136,10 +149,10 @@ class RunDirectory:
         Raises:
             UserError: if a line of the file holds none, with its number.
         """
-        for number, fault in _lines(self.faults_file):
+        for number, fault in numbered(self.faults_file):
             problem = fault_problem(fault)
             if problem:
-                raise _bad_line(self.faults_file, number, problem)
+                raise bad_line(self.faults_file, number, problem)
             yield key_of(fault), fault["reason"]
 
     def episodes(self) -> Iterator[Record]:
@@ -151,13 +164,13 @@ class RunDirectory:
         """
         seen: dict[Key, int] = {}
         envs = {env["id"]: env["instances"] for env in self.config["envs"]}
-        for number, record in _lines(self.episodes_file):
+        for number, record in numbered(self.episodes_file):
             problem = episode_problem(record) or self._misplaced(record, envs)
             if problem:
-                raise _bad_line(self.episodes_file, number, problem)
+                raise bad_line(self.episodes_file, number, problem)
             first = seen.setdefault(key_of(record), number)
             if first != number:
-                raise _bad_line(self.episodes_file, number, f"repeats the episode of line {first}")
+                raise bad_line(self.episodes_file, number, f"repeats the episode of line {first}")
             yield record
 
     def seconds(self) -> dict[str, float]:
@@ -167,16 +180,16 @@ class RunDirectory:
             UserError: if a line of the file holds no timing, with its number.
         """
         total: dict[str, float] = {}
-        for number, timing in _lines(self.timings_file):
+        for number, timing in numbered(self.timings_file):
             problem = timing_problem(timing)
             if problem:
-                raise _bad_line(self.timings_file, number, problem)
+                raise bad_line(self.timings_file, number, problem)
             total[timing["env"]] = total.get(timing["env"], 0.0) + timing["seconds"]
         return total
 
     def write_summary(self, summary: Record) -> None:
         """Write summary.json."""
-        _write_whole(self.path / "summary.json", summary)
+        write_whole(self.path / "summary.json", summary)
 
     def _misplaced(self, record: Record, envs: dict[str, int]) -> str | None:
         if record["split"] != self.config["split"] or record["env"] not in envs:
@@ -208,7 +221,7 @@ def open_run(path: Path, config: Record) -> RunDirectory:
         if file.is_file():
             run.config = _same_config(path, _read_config(file), config)
         else:
-            _write_whole(file, config)
+            write_whole(file, config)
     except BaseException:
         run.unlock()
         raise
@@ -239,16 +252,6 @@ def _refuse_foreign(path: Path) -> None:
         raise UserError(f"{path} is not empty and holds no run; choose another --out")
 
 
-def _same_config(path: Path, found: Record, wanted: Record) -> Record:
-    differing = _differences(found, wanted)
-    if differing:
-        raise UserError(
-            f"{path} holds a run of another configuration ({'; '.join(differing)}); "
-            "choose another --out"
-        )
-    return found
-
-
 def _read_config(file: Path) -> Record:
     try:
         config = json.loads(file.read_text(encoding="utf-8"))
@@ -262,99 +265,11 @@ def _read_config(file: Path) -> Record:
     return config
 
 
-def _differences(found: Record, wanted: Record) -> list[str]:
-    names = [name for name in {**wanted, **found} if name not in _NOT_COMPARED]
-    said = []
-    for name in names:
-        there, here = found.get(name), wanted.get(name)
-        if name == "envs":
-            said += _differing_envs(there or [], here or [])
-        elif there != here:
-            said.append(f"{name}: {json.dumps(there)} there, {json.dumps(here)} here")
-    return said
-
-
-def _differing_envs(found: list[Record], wanted: list[Record]) -> list[str]:
-    there = {env["id"]: env for env in found}
-    here = {env["id"]: env for env in wanted}
-    said = []
-    for name in {**here, **there}:
-        counts = [envs[name]["instances"] if name in envs else 0 for envs in (there, here)]
-        if counts[0] != counts[1]:
-            said.append(f"{name}: {counts[0]} instances there, {counts[1]} here")
-        elif there[name]["spec_hash"] != here[name]["spec_hash"]:
-            said.append(f"{name}: another specification there")
-    # A changed order changes that of the record.
-    return said if said or list(there) == list(here) else ["the environments' order"]
-
-
-def _lines(file: Path) -> Iterator[tuple[int, Record]]:
-    """Yield the numbered objects of a file; a last line without its end is not there yet."""
-    for number, (_, record) in enumerate(_parsed_lines(file), start=1):
-        yield number, record
-
-
-def _parsed_lines(file: Path) -> Iterator[tuple[bytes, Record]]:
-    if not file.is_file():
-        return
-    with file.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.endswith(b"\n"):
-                return
-            try:
-                record = json.loads(line.decode())
-            except (ValueError, RecursionError):
-                record = None
-            if not isinstance(record, dict):
-                raise _bad_line(file, number, "is not a JSON object")
-            yield line, record
-
-
-def _bad_line(file: Path, number: int, problem: str) -> UserError:
-    # Not "remove the line": the episodes after it would then be in another order.
-    return UserError(
-        f"{file} line {number} {problem}; cut the file from that line on and resume, "
-        "or choose another --out",
-        exit_code=1,
-    )
-
-
-def _append(file: Path, record: Record) -> None:
-    line = _encodable_json(record, separators=(",", ":")) + "\n"
-    with file.open("ab") as lines:
-        lines.write(line.encode())
-
-
-def _sync(file: Path) -> None:
-    if file.is_file():
-        with file.open("rb") as written:
-            os.fsync(written.fileno())
-
-
-def _encodable_json(record: Record, **style: Any) -> str:
-    text = json.dumps(record, ensure_ascii=False, **style)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        # Lone surrogates are legal in answers and paths but not in UTF-8: they go out escaped.
-        return json.dumps(record, **style)
-    return text
-
-
-def _cut_torn_line(file: Path) -> bool:
-    if not file.is_file():
-        return False
-    data = file.read_bytes()
-    end = data.rfind(b"\n") + 1
-    if end == len(data):
-        return False
-    os.truncate(file, end)
-    return True
-
-
-def _write_whole(file: Path, content: Record) -> None:
-    """Write a file so that a reader sees the old or the new one, never a part."""
-    draft = file.with_suffix(".draft")
-    text = _encodable_json(content, indent=2) + "\n"
-    draft.write_text(text, encoding="utf-8", newline="\n")
-    draft.replace(file)
+def _same_config(path: Path, found: Record, wanted: Record) -> Record:
+    differing = differences(found, wanted)
+    if differing:
+        raise UserError(
+            f"{path} holds a run of another configuration ({'; '.join(differing)}); "
+            "choose another --out"
+        )
+    return found
