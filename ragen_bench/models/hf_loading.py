@@ -59,8 +59,9 @@ def load(name: str) -> Loaded:
         UserError: if there is no chat model at that place.
     """
     check_place(name)
-    # Advice on tokenizer settings, and bars beside ours.
-    logging.getLogger("transformers").setLevel(logging.ERROR)
+    # Advice on tokenizer settings, each retry at a hub that is not there, and bars beside ours.
+    for library in ("transformers", "huggingface_hub"):
+        logging.getLogger(library).setLevel(logging.ERROR)
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         tokenizer = AutoTokenizer.from_pretrained(name, padding_side="left")

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import logging
 
 import pytest
 import torch
@@ -62,6 +63,12 @@ def test_so_many_conversations_as_the_command_says(tiny):
     assert resolve(f"hf/{tiny}").slots == 16
     model = resolve(f"hf/{tiny}", ServerOptions(concurrency=3))
     assert (model.slots, model.group_size) == (3, 12)
+
+
+def test_the_retries_at_a_hub_that_is_not_there_are_not_told(tiny):
+    logging.getLogger("huggingface_hub").setLevel(logging.WARNING)
+    HFModel(str(tiny))
+    assert not logging.getLogger("huggingface_hub.utils._http").isEnabledFor(logging.WARNING)
 
 
 def test_a_limit_that_fills_the_context_is_refused(tiny):
