@@ -117,7 +117,8 @@ def _figure(value: Any, form: str) -> str:
 
 def _analysed(run: RunDirectory, console: Console) -> Record:
     planned = sum(env["instances"] for env in run.config["envs"]) * run.config["samples"]
-    with Progress(console=console, transient=True) as bar:
+    # Into a file a bar would leave an empty line.
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("Replaying", total=planned)
         return analyse(run, lambda: bar.advance(task))
 

@@ -31,7 +31,9 @@ def run_replay(path: Path) -> int:
         console.print(f"run.json  {one}", soft_wrap=True)
     replayed = unequal = 0
     results = replay(run.config, run.episodes())
-    for key, problem in track(results, "Replaying", planned, console=console, transient=True):
+    if console.is_terminal:  # into a file a bar would leave an empty line
+        results = iter(track(results, "Replaying", planned, console=console, transient=True))
+    for key, problem in results:
         replayed += 1
         if problem:
             unequal += 1
