@@ -38,8 +38,9 @@ def clustered_wilson(clusters: Sequence[Sequence[float]]) -> Interval:
 
     That many have the variance that the mean shows between clusters: p * (1 - p) over it.
 
-    Source: Dean and Pagano 2015, Evaluating confidence interval methods for binomial proportions
-    in clustered surveys (Journal of Survey Statistics and Methodology 3).
+    Source: Franco, Little, Louis and Slud 2019, Comparative study of confidence intervals for
+    proportions in complex sample surveys (Journal of Survey Statistics and Methodology 7), which
+    recommends Wilson's with the effective sample size.
 
     Args:
         clusters: the values of each instance, between 0 and 1; not all means may be equal.
