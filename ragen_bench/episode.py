@@ -85,6 +85,16 @@ class Episode:
         messages = conversation(self._observations, self._answers, self._format, self._history)
         return Request(messages, f"{self.task.key}/{len(self._turns)}", self.env)
 
+    @property
+    def observation(self) -> str:
+        """The latest observation."""
+        return self._observations[-1]
+
+    @property
+    def last_turn(self) -> Record:
+        """The latest turn, as the record holds it."""
+        return self._turns[-1]
+
     def take(self, completion: Completion) -> None:
         """Step the environment with an answer; without room for one, the episode is over.
 
@@ -106,7 +116,7 @@ class Episode:
         observation, reward, terminated, truncated, info = self.env.step(answer)
         self._turns.append(
             {
-                "observation": self._observations[-1],
+                "observation": self.observation,
                 "answer": answer,
                 "reasoning": completion.reasoning,
                 "actions": [reader.actions[i] for i in named],
@@ -144,7 +154,7 @@ class Episode:
             "score": 0.0 if self._overflowed else info["score"],
             "return": round(sum(turn["reward"] for turn in self._turns), 6),
             "turns": self._turns,
-            "final_observation": self._observations[-1],
+            "final_observation": self.observation,
         }
 
     @property

@@ -41,7 +41,7 @@ class SlotEngine:
     def __init__(self, loaded: Loaded, sampling: Sampling, slots: int, reuse: bool = True) -> None:
         self._loaded, self._sampling = loaded, sampling
         self._common = shared if reuse else nothing
-        self._ending = Ending(loaded, sampling)
+        self._ending = Ending(loaded.tokenizer, loaded.ends, sampling)
         self._waiting: deque[_Job] = deque()
         self._refused: list[Answer] = []
         self._rows = [_Row() for _ in range(slots)]

@@ -8,7 +8,6 @@ from typing import Any
 import torch
 
 from ragen_bench.models.base import Completion, Finish, Request, Sampling
-from ragen_bench.models.hf_loading import Loaded
 from ragen_envs.instances import Stream
 
 _TAIL_TOKENS = 16
@@ -41,15 +40,19 @@ class Ending:
     """Tells when an answer is over.
 
     Args:
-        loaded: whose tokens they are.
+        tokenizer: of the model.
+        ends: ids of the tokens that end a turn.
         sampling: with the stop text and the limit.
+
+    Attributes:
+        limit: the most tokens of an answer.
     """
 
-    def __init__(self, loaded: Loaded, sampling: Sampling) -> None:
-        self._tokenizer: Any = loaded.tokenizer
-        self._ends = loaded.ends
+    def __init__(self, tokenizer: Any, ends: frozenset[int], sampling: Sampling) -> None:
+        self._tokenizer = tokenizer
+        self._ends = ends
         self._stop = sampling.stop
-        self._limit = sampling.max_tokens
+        self.limit = sampling.max_tokens
 
     def stopped(self, sampled: Sequence[int]) -> bool:
         """Return whether the last token ends the turn, or completes the stop text."""
@@ -58,7 +61,7 @@ class Ending:
 
     def over(self, sampled: Sequence[int]) -> bool:
         """Return whether an answer has stopped or reached its limit."""
-        return len(sampled) >= self._limit or self.stopped(sampled)
+        return len(sampled) >= self.limit or self.stopped(sampled)
 
     def completion(self, read: int, sampled: Sequence[int]) -> Completion:
         """Return the answer of sampled tokens.

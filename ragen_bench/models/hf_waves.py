@@ -31,7 +31,7 @@ def complete(loaded: Loaded, sampling: Sampling, requests: Sequence[Request]) ->
         return answers
     ids, mask = _padded([prompts[i] for i in fitting], loaded)
     streams = [stream_of(requests[i], sampling) for i in fitting]
-    ending = Ending(loaded, sampling)
+    ending = Ending(loaded.tokenizer, loaded.ends, sampling)
     ends = _Ends(ending, ids.shape[1])
     with enough_memory(loaded.model.device, len(fitting)), torch.inference_mode():
         generated = loaded.model.generate(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Message
-from ragen_bench.models.chat import Chat
+from ragen_bench.models.chat import Chat, sample_conversation
 
 _ANSWER = "An answer that stands for another."
 
@@ -24,8 +24,8 @@ class ChatTokens:
         chat: the tokenizer and its template.
 
     Raises:
-        UserError: if the template shows an earlier answer otherwise than it opens a new one, so that
-            what the model sampled cannot stand in the conversation.
+        UserError: if the template shows an earlier answer otherwise than it opens a new one: what
+            the model sampled could not stand in the conversation.
     """
 
     chat: Chat
@@ -51,14 +51,12 @@ class ChatTokens:
 
     def _between(self, text: str) -> str:
         """Return what the template puts between an answer and the next, around an observation."""
-        messages: list[Message] = [
-            {"role": "system", "content": "-"},
-            {"role": "user", "content": "-"},
-            {"role": "assistant", "content": _ANSWER},
-            {"role": "user", "content": text},
-        ]
-        before, found, after = self.chat.prompt(messages).partition(_ANSWER)
-        if not found or before != self.chat.prompt(messages[:2]):
+        asked = sample_conversation()
+        answered: Message = {"role": "assistant", "content": _ANSWER}
+        observed: Message = {"role": "user", "content": text}
+        conversation = self.chat.prompt([*asked, answered, observed])
+        before, found, after = conversation.partition(_ANSWER)
+        if not found or before != self.chat.prompt(asked):
             raise UserError(
                 "the model's chat template shows an earlier answer otherwise than it opens a new "
                 "one, so the tokens that were sampled cannot stay; train with another template"

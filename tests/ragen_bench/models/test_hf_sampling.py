@@ -63,7 +63,10 @@ def test_without_a_stop_text_an_answer_ends_by_its_tokens():
     loaded = Loaded(Chat(tokenizer, False), None, frozenset({2}), 0, "")
     text = "as <answer>Up</answer> so"
     ids = tokenizer(text)["input_ids"]
-    free, stopped = (Ending(loaded, Sampling(0, 99, stop, 0)) for stop in ("", "</answer>"))
+    free, stopped = (
+        Ending(loaded.tokenizer, loaded.ends, Sampling(0, 99, stop, 0))
+        for stop in ("", "</answer>")
+    )
     assert not any(free.over(ids[:n]) for n in range(1, len(ids) + 1))
     assert free.over([*ids, 2])
     assert (free.completion(5, [*ids, 2]).text, free.completion(5, ids).finish) == (text, "length")

@@ -1,0 +1,44 @@
+"""A tiny model of random weights with a real tokenizer."""
+
+import pytest
+import torch
+from transformers import Qwen2Config, Qwen2ForCausalLM
+
+from ragen_bench.models.base import Sampling
+from ragen_bench.models.hf_sampling import Ending
+from ragen_starpo.chat_tokens import ChatTokens
+from tests.ragen_starpo.chats import made
+
+
+@pytest.fixture(scope="session")
+def chatml():
+    """A chat, and the id that ends a turn in it."""
+    return made("chatml")
+
+
+@pytest.fixture(scope="session")
+def chat(chatml):
+    return ChatTokens(chatml[0])
+
+
+@pytest.fixture(scope="session")
+def ending(chatml):
+    chat, end = chatml
+    return Ending(chat.tokenizer, frozenset([end]), Sampling(1.0, 12, "</answer>", 0))
+
+
+@pytest.fixture(scope="session")
+def random_model(chatml):
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        config = Qwen2Config(
+            vocab_size=len(chatml[0].tokenizer),
+            hidden_size=32,
+            intermediate_size=48,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            num_key_value_heads=1,
+            max_position_embeddings=4096,
+            initializer_range=0.4,
+        )
+        return Qwen2ForCausalLM(config).eval()

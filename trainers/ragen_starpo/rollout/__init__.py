@@ -1,0 +1,1 @@
+"""Rollouts by a Hugging Face model in this process."""
