@@ -12,7 +12,7 @@ from ragen_bench.episode import Task
 from ragen_bench.models import Model, Sampling, ServerOptions
 from ragen_bench.prompt import History, prompt_hash
 from ragen_bench.reasoning import stop_text
-from ragen_bench.records import SCHEMA, Key, Record, RunDirectory, key_of, open_run
+from ragen_bench.records import SCHEMA, Key, Record, RunDirectory, key_of, open_run, refuse_other
 from ragen_bench.runner import Played, chunks, play, tasks_of
 from ragen_bench.specification import spec_hash, suite_hash
 from ragen_bench.suites import SUITES
@@ -64,7 +64,25 @@ class Evaluation:
         return Sampling(self.temperature, self.max_tokens, stop, self.seed, self.constrain)
 
     def config(self, model: Model) -> Record:
-        """Return the content of run.json; of a sealed split's key it holds the hash alone.
+        """Return the content of run.json.
+
+        Raises:
+            SealedKeyError: if the split is sealed and there is no key.
+        """
+        # Where answers do not depend on what else is in flight, a run may go on with more slots.
+        slots = model.slots if model.group_size > 1 else 1
+        settings = self.settings()
+        return {
+            "schema": settings.pop("schema"),
+            "model": settings.pop("model"),
+            "model_identity": model.identity(),
+            "slots": slots,
+            "group_size": model.group_size,
+            **settings,
+        }
+
+    def settings(self) -> Record:
+        """Return what run.json says of all but the model: of a sealed key the hash alone.
 
         Raises:
             SealedKeyError: if the split is sealed and there is no key.
@@ -73,14 +91,9 @@ class Evaluation:
             env: (count, spec_hash(env, self.split, self.response_format))
             for env, count in self.instances.items()
         }
-        # Where answers do not depend on what else is in flight, a run may go on with more slots.
-        slots = model.slots if model.group_size > 1 else 1
         return {
             "schema": SCHEMA,
             "model": self.model,
-            "model_identity": model.identity(),
-            "slots": slots,
-            "group_size": model.group_size,
             "suite": self.suite,
             "suite_version": SUITES[self.suite].version if self.suite else 0,
             "suite_hash": suite_hash(envs, self.max_tokens),
@@ -105,6 +118,17 @@ class Evaluation:
     def tasks(self) -> list[Task]:
         """Return the episodes, in the order of the record."""
         return tasks_of(self.instances, self.split, self.samples)
+
+
+def refuse_early(evaluation: Evaluation, path: Path) -> None:
+    """Refuse what cannot be run, and a directory that holds something else, before a model loads.
+
+    Raises:
+        UserError: if the directory holds something else.
+        SealedKeyError: if the split is sealed and there is no key.
+    """
+    if path.exists() or evaluation.split == "sealed":
+        refuse_other(path, evaluation.settings())
 
 
 def evaluate(

@@ -228,6 +228,23 @@ def open_run(path: Path, config: Record) -> RunDirectory:
     return run
 
 
+def refuse_other(path: Path, settings: Record) -> None:
+    """Refuse a directory that cannot take a run with these settings; it is not touched.
+
+    Args:
+        path: the directory.
+        settings: a part of the content of run.json.
+
+    Raises:
+        UserError: if it holds something else, or a run of another configuration.
+    """
+    _refuse_foreign(path)
+    file = path / "run.json"
+    if file.is_file():
+        found = _read_config(file)
+        _same_config(path, {name: found.get(name) for name in settings}, settings)
+
+
 def read_run(path: Path) -> RunDirectory:
     """Return a run directory for reading.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from ragen_bench.cost import load_prices
 from ragen_bench.episode import SAMPLES_A_SEED
 from ragen_bench.errors import INCOMPLETE, INTERRUPTED, UserError, missing_extra
-from ragen_bench.evaluation import Evaluation, evaluate
+from ragen_bench.evaluation import Evaluation, evaluate, refuse_early
 from ragen_bench.models import ServerOptions, resolve
 from ragen_bench.prompt import History
 from ragen_bench.suites import SUITES, select, split_name
@@ -53,6 +53,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
     prices = load_prices(arguments.prices)
     path = arguments.out or _default_path(evaluation)
     total = len(evaluation.tasks())
+    refuse_early(evaluation, path)
     with console.status(Text(f"Loading {evaluation.model} ...")):
         model = resolve(evaluation.model, evaluation.server)
     with _progress(console) as bar:
@@ -66,26 +67,25 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
             run = evaluate(evaluation, model, path, progress, say=bar.console.print)
         except KeyboardInterrupt:
             bar.stop()
-            done = int(bar.tasks[0].completed)
-            sys.stderr.write(
-                f"\nragen-bench: interrupted; {done} of {total} episodes are kept in {path}, "
-                "and the same command goes on from there\n"
-            )
-            return INTERRUPTED
+            return _interrupted(f"{int(bar.tasks[0].completed)} of {total}", path)
         except Exception:
             bar.live.transient = True  # the one line of the error says it all
             raise
     try:
         summary = show_results(console, run, prices)
     except KeyboardInterrupt:
-        sys.stderr.write(
-            f"\nragen-bench: interrupted; all episodes are kept in {path}, and the same command "
-            "goes on from there\n"
-        )
-        return INTERRUPTED
+        return _interrupted("all", path)
     finally:
         run.unlock()
     return INCOMPLETE if summary["infra_faults"] else 0
+
+
+def _interrupted(episodes: str, path: Path) -> int:
+    sys.stderr.write(
+        f"\nragen-bench: interrupted; {episodes} episodes are kept in {path}, and the same "
+        "command goes on from there\n"
+    )
+    return INTERRUPTED
 
 
 def evaluation_of(arguments: argparse.Namespace) -> Evaluation:

@@ -34,37 +34,46 @@ def resolve(name: str, server: ServerOptions | None = None) -> Model:
         UserError: if the name has none of the known forms, or the model cannot be loaded, or its
             server does not serve it.
     """
-    slots: dict[str, Any] = {"slots": server.concurrency} if server else {}
     if name == "random":
         return RandomModel()
     if name == "oracle":
         return OracleModel()
-    if name == "smollm2-135m":
-        from ragen_bench.models.bundled import bundled_model  # needs the extra [hf]
-
-        return bundled_model(**slots)
     provider, _, rest = name.partition("/")
-    if provider == "hf" and rest:
-        from ragen_bench.models.hf import HFModel  # needs the extra [hf]
-
-        return HFModel(rest, **slots)
-    if provider == "vllm" and rest:
-        from ragen_bench.models.vllm import VLLMModel  # needs the extra [vllm]
-
-        return VLLMModel(rest, **slots)
-    if provider == "gguf" and rest:
-        from ragen_bench.models.gguf import GGUFModel  # needs the extra [gguf]
-
-        return GGUFModel(rest)
-    if provider == "openai" and rest:
-        from ragen_bench.models.server.model import OpenAIModel  # needs the extra [openai]
-
-        model = OpenAIModel(rest, server)
-        model.probe()
-        return model
+    if rest or provider == "smollm2-135m":
+        model = _generating(provider, rest, server)
+        if model:
+            return model
     parts = name.split(":")
     if len(parts) == 3 and parts[0] == "python" and all(parts):
         from ragen_bench.models.function import FunctionModel  # runs the user's module
 
         return FunctionModel(parts[1], parts[2])
     raise UserError(f"unknown model {name!r}; choose one of: {', '.join(PROVIDERS)}")
+
+
+def _generating(provider: str, rest: str, server: ServerOptions | None) -> Model | None:
+    """Return a language model, each with an extra of its own; None for an unknown provider."""
+    slots: dict[str, Any] = {"slots": server.concurrency} if server else {}
+    if provider == "smollm2-135m" and not rest:
+        from ragen_bench.models.bundled import bundled_model  # needs the extra [hf]
+
+        return bundled_model(**slots)
+    if provider == "hf":
+        from ragen_bench.models.hf import HFModel  # needs the extra [hf]
+
+        return HFModel(rest, **slots)
+    if provider == "vllm":
+        from ragen_bench.models.vllm import VLLMModel  # needs the extra [vllm]
+
+        return VLLMModel(rest, **slots)
+    if provider == "gguf":
+        from ragen_bench.models.gguf import GGUFModel  # needs the extra [gguf]
+
+        return GGUFModel(rest)
+    if provider == "openai":
+        from ragen_bench.models.server.model import OpenAIModel  # needs the extra [openai]
+
+        model = OpenAIModel(rest, server)
+        model.probe()
+        return model
+    return None

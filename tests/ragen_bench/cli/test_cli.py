@@ -114,6 +114,23 @@ def test_a_run_of_another_configuration_is_refused(tmp_path):
     assert done.stderr.count("\n") == 1
 
 
+def test_a_directory_that_holds_something_else_is_refused_before_a_model_is_loaded(tmp_path):
+    options = ["--suite", "quick", "--limit", "1", "--out", "here"]
+    assert run("evaluate", "random", *options, cwd=tmp_path).returncode == 0
+    (tmp_path / "file").write_text("")
+    (tmp_path / "loud.py").write_text("raise SystemExit('it was loaded')")
+    for changes, said in (
+        ([], 'model: "random" there, "python:loud:f" here'),
+        (["--temperature", "0.25"], "temperature: 0.5 there, 0.25 here"),
+        (["--out", "file"], "file is not a directory"),
+        (["--out", "."], ". is not empty and holds no run"),
+    ):
+        done = run("evaluate", "python:loud:f", *options, *changes, cwd=tmp_path)
+        assert done.returncode == 2
+        assert said in done.stderr
+        assert "it was loaded" not in done.stderr
+
+
 QUICK = ["evaluate", "random", "--suite", "quick", "--limit", "1"]
 
 
