@@ -29,18 +29,19 @@ def first_difference(recorded: Any, computed: Any, path: str = "") -> str | None
     return f"{path}: recorded {brief(recorded, start)}, recomputed {brief(computed, start)}"
 
 
-def brief(value: Any, start: int = 0) -> str:
+def brief(value: Any, start: int = 0, shown: int = _SHOWN) -> str:
     """Return a value in a few ASCII characters and one line.
 
     Args:
         value: anything.
         start: where to begin showing a text.
+        shown: how many characters of it at most.
     """
     if value is _MISSING:
         return "nothing"
     if isinstance(value, str):
-        shown = json.dumps(value[start : start + _SHOWN])
-        return f"{'...' if start else ''}{shown}{'...' if len(value) > start + _SHOWN else ''}"
+        part = json.dumps(value[start : start + shown])
+        return f"{'...' if start else ''}{part}{'...' if len(value) > start + shown else ''}"
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list):

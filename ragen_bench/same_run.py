@@ -10,6 +10,8 @@ from ragen_bench.jsonl import Object
 
 _NOT_COMPARED = ("versions", "command", "suite_hash", "envs")
 """What may differ, what follows from the rest, and what is compared one by one."""
+_SHOWN = 64
+"""Characters of a value: as many as the longest hash has."""
 _BEFORE = 12
 """Characters of equal text that are shown before the first different one."""
 
@@ -28,7 +30,7 @@ def differences(found: Object, wanted: Object) -> list[str]:
     formed = bool(said.get("response_format"))
     if formed or said.get("history"):
         said["prompt_hash"] = []
-    reworded = formed or bool(said.get("split"))
+    reworded = formed or bool(said.get("split") or said.get("sealed_key_hash"))
     envs = _differing_envs(found.get("envs") or [], wanted.get("envs") or [], reworded)
     return [one for several in said.values() for one in several] + envs
 
@@ -39,9 +41,11 @@ def _differing(name: str, there: Any, here: Any) -> Iterator[str]:
             yield from _differing(f"{name}.{key}", there.get(key), here.get(key))
     elif there != here:
         start = 0
+        # A text that differs late is shown from there on.
         if isinstance(there, str) and isinstance(here, str):
-            start = max(0, common(there, here) - _BEFORE)
-        yield f"{name}: {brief(there, start)} there, {brief(here, start)} here"
+            start = common(there, here) - _BEFORE if common(there, here) > _SHOWN // 2 else 0
+        values = [brief(value, start, _SHOWN) for value in (there, here)]
+        yield f"{name}: {values[0]} there, {values[1]} here"
 
 
 def _differing_envs(found: list[Object], wanted: list[Object], reworded: bool) -> list[str]:
