@@ -15,6 +15,7 @@ from ragen_bench.models.server.dialects import Dialect
 from ragen_bench.models.server.faults import (
     ContextError,
     PassingError,
+    RefusedError,
     openai,
     raise_fault,
     without_key,
@@ -65,14 +66,17 @@ class Chat:
                 "serve the model with vLLM, SGLang or llama.cpp"
             )
         self._place, self._options, self._sampling = place, options, sampling
+        self._answered = False
         self._limit_fits = False
         self._limit_check = asyncio.Lock()
 
     async def answer(self, request: Request) -> Completion | Fault:
         """Return the answer; a Fault if each try failed, while another might have succeeded.
 
+        A request that the server refuses is a Fault too once it has answered another one.
+
         Raises:
-            UserError: if the server refused the request, so that no other try can succeed.
+            UserError: if the server refuses all requests, as far as can be known.
         """
         # A pure function of seed and key, in 31 bits, which every server takes.
         stream = Stream("sampling", self._sampling.seed, request.key)
@@ -87,6 +91,11 @@ class Chat:
         except PassingError as error:
             often = "1 try" if error.tries == 1 else f"{error.tries} tries"
             return Fault(f"{self._place.url} gave no answer in {often}, the last time: {error}")
+        except RefusedError as error:
+            if not self._answered:
+                raise
+            return Fault(str(error))
+        self._answered = True
         self._check_form(request, completion)
         return completion
 

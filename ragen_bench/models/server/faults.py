@@ -15,10 +15,19 @@ try:
 except ImportError as missing:
     raise missing_extra(missing, "openai") from missing
 
-__all__ = ["ContextError", "PassingError", "openai", "raise_fault", "without_key"]
+__all__ = [
+    "ContextError",
+    "PassingError",
+    "RefusedError",
+    "openai",
+    "raise_fault",
+    "without_key",
+]
 
 _PASSING = {408, 409, 425, 429}
 """Besides all that begin with 5."""
+_REFUSALS = {400, 413, 422}
+"""What one conversation may meet and another not: a filter of contents, a limit on their size."""
 _LONGEST_ASKED_WAIT = 120
 _SHOWN = 200
 _TELLING = 12
@@ -58,6 +67,10 @@ class ContextError(Exception):
     """
 
 
+class RefusedError(UserError):
+    """The server refused what was asked; of another conversation it may not."""
+
+
 def raise_fault(error: openai.APIError, url: str, key: str) -> NoReturn:
     """Raise what an error of the protocol's client means.
 
@@ -69,7 +82,8 @@ def raise_fault(error: openai.APIError, url: str, key: str) -> NoReturn:
     Raises:
         PassingError: if another try may succeed.
         ContextError: if the conversation is too long.
-        UserError: if neither, with what to do.
+        RefusedError: if the server will not answer this request.
+        UserError: if none of these, with what to do.
     """
     if not isinstance(error, openai.APIStatusError):
         raise PassingError(_root(error)) from error
@@ -88,7 +102,8 @@ def raise_fault(error: openai.APIError, url: str, key: str) -> NoReturn:
         words += "; does the base URL lack its /v1?"
     elif _names(error) & _OVERFLOWS or _OVERFLOW.search(words):
         raise ContextError(words) from error
-    raise UserError(f"{url} refused a request: {words}", exit_code=1) from error
+    refusal = RefusedError if status in _REFUSALS else UserError
+    raise refusal(f"{url} refused a request: {words}", exit_code=1) from error
 
 
 def without_key(text: str, key: str) -> str:

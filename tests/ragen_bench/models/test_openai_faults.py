@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from contextlib import closing
 from itertools import pairwise
 
 import pytest
@@ -9,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_bench.errors import UserError
-from ragen_bench.models import Request, ServerOptions
+from ragen_bench.models import Fault, Request, ServerOptions
 from ragen_bench.models.server.faults import PassingError, without_key
 from ragen_bench.models.server.patience import patiently
 
 from .server import proxy
-from .server.client import KEY, REQUESTS, model_at, refusal, texts
+from .server.client import KEY, REQUESTS, SAMPLED, model_at, refusal, texts
 
 pytestmark = pytest.mark.xdist_group("language-model")
 ANSWER = {"choices": [{"message": {"content": "Up"}}]}
@@ -189,6 +190,33 @@ def test_what_another_try_would_not_mend_is_not_tried_again(between, fault, says
     assert says in str(error)
     assert (error.exit_code, len(between.bodies)) == (1, 1)
     assert KEY not in str(error)
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_a_conversation_that_is_refused_ends_no_other(between, faultless, status):
+    """As by a filter of contents; the server has answered another one before."""
+    model = model_at(between.url)
+    refused = proxy.says({"error": {"message": "filtered"}}, status)
+    between.plan = [None, refused]
+    with closing(model.engine(SAMPLED)) as engine:
+        for request, text in zip(REQUESTS[:3], (faultless[0], None, faultless[2]), strict=True):
+            engine.submit(request)
+            [(_, answer)] = engine.collect()
+            if text is None:
+                assert answer == Fault(f"{between.url} refused a request: HTTP {status} filtered")
+            else:
+                assert answer.text == text
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_server_that_shuts_the_door_ends_the_run(between, status):
+    between.plan = [None, proxy.says(b"", status)]
+    with closing(model_at(between.url).engine(SAMPLED)) as engine:
+        engine.submit(REQUESTS[0])
+        engine.collect()
+        engine.submit(REQUESTS[1])
+        with pytest.raises(UserError, match=f"HTTP {status}"):
+            engine.collect()
 
 
 def test_a_request_that_fails_for_good_ends_the_others(between):
