@@ -154,6 +154,8 @@ def evaluate(
     Raises:
         UserError: if the directory holds something else, or the model cannot answer.
     """
+    # What the model cannot do is refused before a directory keeps the settings.
+    model.engine(evaluation.sampling).close()
     run = open_run(path, evaluation.config(model))
     try:
         if run.repair():

@@ -27,6 +27,8 @@ def differences(found: Object, wanted: Object) -> list[str]:
     """
     names = [name for name in {**wanted, **found} if name not in _NOT_COMPARED]
     said = {name: list(_differing(name, found.get(name), wanted.get(name))) for name in names}
+    if said.get("slots"):  # as --concurrency sets them
+        said["group_size"] = []
     formed = bool(said.get("response_format"))
     if formed or said.get("history"):
         said["prompt_hash"] = []

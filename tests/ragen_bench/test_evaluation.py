@@ -1,5 +1,10 @@
 """What an evaluation tells while it runs."""
 
+import dataclasses
+
+import pytest
+
+from ragen_bench.errors import UserError
 from ragen_bench.evaluation import evaluate
 
 
@@ -13,3 +18,10 @@ def test_progress_counts_recorded_episodes_and_every_answer(small, random_model,
     assert [episodes for episodes, _, _ in told] == sorted(episodes for episodes, _, _ in told)
     assert {episodes for episodes, _, _ in told} == set(range(161))
     assert [count for _, count, _ in told] == sorted(count for _, count, _ in told)
+
+
+def test_what_a_model_cannot_do_leaves_no_directory(small, random_model, tmp_path):
+    constrained = dataclasses.replace(small, constrain=True)
+    with pytest.raises(UserError, match="cannot hold answers to a grammar"):
+        evaluate(constrained, random_model, tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []

@@ -13,7 +13,6 @@ from ragen_bench.evaluation import evaluate
 from ragen_bench.models import Completion
 from ragen_bench.models.base import CallEngine
 from ragen_bench.records import RunDirectory, open_run, read_run
-from ragen_bench.same_run import differences
 from ragen_bench.summary import summarise
 
 from .players import Player
@@ -331,28 +330,6 @@ def test_what_follows_from_a_difference_is_not_named(whole, tmp_path):
     ):
         other = dataclasses.replace(evaluation, **changes)
         assert said in one_line_error(tmp_path / "run", lambda p, o=other: evaluate(o, model, p))
-
-
-@pytest.mark.parametrize(
-    ("there", "here", "said"),
-    [
-        (
-            {"model_identity": {"a": 1, "b": {"c": 2}}},
-            {"model_identity": {"a": 1, "b": {"c": 3}}},
-            ["model_identity.b.c: 2 there, 3 here"],
-        ),
-        (
-            {"model": "hf/" + "x" * 80 + "/one"},
-            {"model": "hf/" + "x" * 80 + "/two"},
-            ['model: ..."xxxxxxxxxxx/one" there, ..."xxxxxxxxxxx/two" here'],
-        ),
-        ({"prompt_hash": "a"}, {"prompt_hash": "b"}, ['prompt_hash: "a" there, "b" here']),
-        ({"new": 1}, {}, ["new: 1 there, null here"]),
-        ({"command": "a", "versions": {}}, {}, []),
-    ],
-)
-def test_differences_are_named_in_a_few_words(there, here, said):
-    assert differences(there, here) == said
 
 
 def test_the_command_and_the_versions_may_differ(whole, tmp_path):
