@@ -1,0 +1,230 @@
+"""One of verl's TrainingWorkers, made and run in this process.
+
+Call `ragen_starpo.engine.platform.prepare` before this module is imported, see there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from tensordict import TensorDict
+from torch import Tensor
+from verl.trainer.config import CheckpointConfig
+from verl.utils import tensordict_utils
+from verl.workers.config import (
+    FSDPEngineConfig,
+    FSDPOptimizerConfig,
+    HFModelConfig,
+    TrainingWorkerConfig,
+)
+from verl.workers.engine_workers import TrainingWorker
+
+from ragen_bench.errors import UserError, described
+from ragen_starpo.engine import engines
+from ragen_starpo.engine.folders import replaced
+from ragen_starpo.engine.platform import environment
+from ragen_starpo.engine.quiet import libraries_quiet, prints_logged
+from ragen_starpo.engine.settings import Lora, OptimiserSettings
+
+Kind = Literal["language_model", "value_model"]
+_FLOAT32 = {"param_dtype": "fp32", "reduce_dtype": "fp32", "buffer_dtype": "fp32"}
+_CHECKPOINT = "model_world_size_1_rank_0.pt"
+"""The file by which verl's checkpoints of one process are known."""
+
+
+@dataclass(frozen=True)
+class Blueprint:
+    """What a worker is made from.
+
+    Attributes:
+        kind: of model.
+        model_dir: its folder.
+        optimiser: None for a model that is not trained.
+        lora: None to train all weights.
+        gradient_checkpointing: whether layers are computed again for the gradient.
+        seed: of what is drawn anew: adapters, the value head.
+    """
+
+    kind: Kind
+    model_dir: Path
+    optimiser: OptimiserSettings | None
+    lora: Lora | None
+    gradient_checkpointing: bool
+    seed: int
+
+
+class Backend:
+    """A model with its optimiser.
+
+    FSDP2 is used although one process has nothing to shard: of verl's engines it is the one that
+    leaves parameters their names and shapes, which LoRA, checkpoints and saving build on.
+
+    Args:
+        blueprint: what it is made from.
+
+    Raises:
+        UserError: if the model cannot be loaded.
+    """
+
+    def __init__(self, blueprint: Blueprint) -> None:
+        self._blueprint = blueprint
+        devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
+        with torch.random.fork_rng(devices), environment(), libraries_quiet(), prints_logged():
+            torch.manual_seed(blueprint.seed)
+            self.worker = _made(blueprint)
+
+    @property
+    def module(self) -> Any:
+        """The model, of DTensors."""
+        return self.worker.engine.module
+
+    @property
+    def device(self) -> torch.device:
+        """Where it is."""
+        device: torch.device = next(self.module.parameters()).device
+        return device
+
+    def outputs(self, data: TensorDict) -> TensorDict:
+        """Return what the model says, without gradient; jagged, see `ragen_starpo.engine.rows`."""
+        tensordict_utils.assign_non_tensor(data, compute_loss=False)
+        with libraries_quiet():
+            return self.worker.infer_batch(data)
+
+    def step(self, data: TensorDict, loss: Callable[..., Any]) -> dict[str, float]:
+        """Take one step of the optimiser and of its schedule.
+
+        Args:
+            data: the mini-batch.
+            loss: called as verl calls losses, for each micro-batch.
+
+        Returns:
+            `loss`, `grad_norm` before clipping, and `lr`, the rate of this step.
+        """
+        rate = float(self.worker.engine.optimizer.param_groups[0]["lr"])
+        tensordict_utils.assign_non_tensor(data, update_lr_scheduler=True)
+        self.worker.set_loss_fn(loss)
+        with libraries_quiet():
+            output = self.worker.train_batch(data)
+        metrics = tensordict_utils.get(output, "metrics")
+        return {
+            "loss": float(metrics["loss"]),
+            "grad_norm": float(metrics["grad_norm"]),
+            "lr": rate,
+        }
+
+    def state(self) -> dict[str, Tensor]:
+        """Return copies of the weights by the model's own names, adapters merged into them."""
+        whole = {name: _whole(tensor) for name, tensor in self.module.state_dict().items()}
+        if self._blueprint.lora is None:
+            return whole
+        return _merged(whole, self._blueprint.lora)
+
+    def save_checkpoint(self, folder: Path) -> None:
+        """Write weights, optimiser, schedule and random states; whole or not at all."""
+        with replaced(folder) as draft, prints_logged(), libraries_quiet():
+            self.worker.save_checkpoint(str(draft))
+
+    def load_checkpoint(self, folder: Path) -> None:
+        """Go on from a checkpoint, global random states (torch, NumPy, Python) included.
+
+        It is unpickled: load only what you wrote yourself.
+
+        Raises:
+            UserError: if there is none, or of another model.
+        """
+        if not (folder / _CHECKPOINT).is_file():
+            raise UserError(f"no checkpoint in {str(folder)!r}: it has no {_CHECKPOINT}")
+        try:
+            with prints_logged(), libraries_quiet():
+                self.worker.load_checkpoint(str(folder))
+        except (OSError, RuntimeError, ValueError, KeyError) as error:
+            raise UserError(
+                f"the checkpoint in {str(folder)!r} is not of this model and these settings: "
+                f"{described(error)}"
+            ) from error
+
+
+def _made(blueprint: Blueprint) -> Any:
+    try:
+        worker = TrainingWorker(_config(blueprint))
+        worker.reset()
+    except (OSError, ValueError, AssertionError) as error:
+        raise UserError(
+            f"no model can be loaded from {str(blueprint.model_dir)!r}: {described(error)}"
+        ) from error
+    return worker
+
+
+def _config(blueprint: Blueprint) -> TrainingWorkerConfig:
+    return TrainingWorkerConfig(
+        model_type=blueprint.kind,
+        model_config=_model_config(blueprint),
+        engine_config=FSDPEngineConfig(
+            strategy=engines.STRATEGY,
+            forward_only=blueprint.optimiser is None,
+            mixed_precision=_FLOAT32,
+            use_torch_compile=False,
+        ),
+        **_optimiser_config(blueprint.optimiser),
+        checkpoint_config=CheckpointConfig(),
+    )
+
+
+def _model_config(blueprint: Blueprint) -> HFModelConfig:
+    lora = blueprint.lora
+    adapted: dict[str, Any] = {}
+    if lora is not None:
+        names = lora.target_modules
+        adapted = {
+            "lora_rank": lora.rank,
+            "lora_alpha": lora.alpha,
+            "target_modules": names if isinstance(names, str) else list(names),
+        }
+    return HFModelConfig(
+        path=str(blueprint.model_dir),
+        load_tokenizer=False,
+        override_config={"attn_implementation": "sdpa"},
+        # It packs rows into one, which only flash-attention tells apart.
+        use_remove_padding=False,
+        enable_gradient_checkpointing=blueprint.gradient_checkpointing,
+        **adapted,
+    )
+
+
+def _optimiser_config(settings: OptimiserSettings | None) -> dict[str, Any]:
+    if settings is None:
+        return {}
+    config = FSDPOptimizerConfig(
+        lr=settings.learning_rate,
+        betas=settings.betas,
+        weight_decay=settings.weight_decay,
+        clip_grad=settings.clip_grad,
+        lr_warmup_steps=settings.warmup_steps,
+    )
+    return {"optimizer_config": config}
+
+
+def _whole(tensor: Tensor) -> Tensor:
+    full = tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
+    return full.detach().clone()
+
+
+def _merged(state: dict[str, Tensor], lora: Lora) -> dict[str, Tensor]:
+    """Return the base model's weights with W + B A alpha / rank (LoRA, section 4.1).
+
+    verl's own merge leaves out layers outside its FSDP units and hands out bfloat16.
+    """
+    merged = {}
+    for name, weight in state.items():
+        layer, found, kind = name.partition(".base_layer.")
+        if ".lora_" in name:
+            continue
+        if found and kind == "weight":
+            down, up = (state[f"{layer}.lora_{half}.default.weight"] for half in "AB")
+            weight = weight + up @ down * (lora.alpha / lora.rank)
+        merged[name.removeprefix("base_model.model.").replace(".base_layer.", ".")] = weight
+    return merged

@@ -1,0 +1,100 @@
+"""verl's FSDP engines for one process on a CPU or a GPU, with what is amiss in them put right.
+
+Import `ragen_starpo.engine.platform` and call `prepare` first: verl reads the device on import.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from transformers import AutoModelForCausalLM, AutoModelForTokenClassification
+from verl.utils.device import get_device_name, get_vendor
+from verl.workers.engine import EngineRegistry
+from verl.workers.engine.fsdp.transformer_impl import (
+    FSDPEngineWithLMHead,
+    FSDPEngineWithValueHead,
+)
+
+from ragen_starpo.engine.loading import load_weights
+from ragen_starpo.engine.quiet import prints_logged
+
+STRATEGY = "fsdp2"
+
+
+class _Local:
+    """What both engines do differently from verl's.
+
+    Attributes:
+        auto_class: of transformers, that loads the model.
+        new: weights that a folder need not have.
+    """
+
+    auto_class: ClassVar[Any]
+    new: ClassVar[frozenset[str]] = frozenset()
+
+    engine_config: Any
+    model_config: Any
+
+    def _build_module(self) -> Any:
+        """Load the model with the attention that its configuration names.
+
+        Defect of verl 0.9.1: `load_valuehead_model` asks for flash-attention whatever is
+        configured, so no critic loads without that package; and for policies, weights that a folder
+        lacks are random without an error, see `load_weights`.
+        """
+        module = load_weights(
+            self.auto_class, self.model_config.local_path, self.model_config.hf_config, self.new
+        )
+        if self.model_config.enable_gradient_checkpointing:
+            module.gradient_checkpointing_enable(
+                gradient_checkpointing_kwargs={"use_reentrant": False}
+            )
+        return module
+
+    def _build_fsdp_module(self, module: Any) -> Any:
+        """Wrap the model, without offloading it from a CPU to a CPU.
+
+        Defect of verl 0.9.1: a model that is not trained is always given an offload policy with
+        pinned memory, which a host without accelerator does not have.
+        """
+        forward_only = self.engine_config.forward_only
+        self.engine_config.forward_only = forward_only and get_device_name() != "cpu"
+        try:
+            return super()._build_fsdp_module(module)  # type: ignore[misc]
+        finally:
+            self.engine_config.forward_only = forward_only
+
+    def optimizer_step(self) -> float:
+        """Take a step, and log rather than print that a gradient was not finite."""
+        with prints_logged():
+            norm: float = super().optimizer_step()  # type: ignore[misc]
+        return norm
+
+
+class PolicyEngine(_Local, FSDPEngineWithLMHead):
+    """A language model."""
+
+    auto_class = AutoModelForCausalLM
+
+
+class ValueEngine(_Local, FSDPEngineWithValueHead):
+    """A language model with one value at each token in place of its output layer."""
+
+    auto_class = AutoModelForTokenClassification
+    new = frozenset({"score.weight", "score.bias"})
+
+    def _build_module(self) -> Any:
+        """Load the backbone, with a new value head and no dropout beside it."""
+        self.model_config.hf_config.num_labels = 1
+        self.model_config.hf_config.classifier_dropout = 0.0
+        return super()._build_module()
+
+
+def register() -> None:
+    """Tell verl's registry of these engines; with a vendor they come before verl's own."""
+    where = {"backend": STRATEGY, "device": get_device_name(), "vendor": get_vendor()}
+    EngineRegistry.register(model_type="language_model", **where)(PolicyEngine)
+    EngineRegistry.register(model_type="value_model", **where)(ValueEngine)
+
+
+register()

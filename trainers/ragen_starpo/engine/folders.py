@@ -1,0 +1,57 @@
+"""Writes folders whole, and models as folders that transformers reads."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import AutoModelForCausalLM
+
+from ragen_starpo.engine.quiet import libraries_quiet
+
+_WEIGHTS = {".safetensors", ".bin", ".pt", ".pth", ".gguf", ".h5", ".msgpack", ".onnx"}
+
+
+@contextlib.contextmanager
+def replaced(folder: Path) -> Iterator[Path]:
+    """Give an empty folder to write to, which takes its name when all is written.
+
+    An older folder of that name stays until then.
+    """
+    draft = folder.with_name(folder.name + ".draft")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(parents=True)
+    yield draft
+    old = folder.with_name(folder.name + ".old")
+    shutil.rmtree(old, ignore_errors=True)
+    if folder.exists():
+        folder.rename(old)
+    draft.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def write_model(folder: Path, state: Mapping[str, Tensor], config: Any, model_dir: Path) -> None:
+    """Write a language model's folder.
+
+    Args:
+        folder: empty.
+        state: all weights, by the model's own names.
+        config: of the model.
+        model_dir: the folder that it was loaded from, whose tokenizer, chat template and settings
+            of generation are copied byte by byte.
+    """
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
+    model.load_state_dict(state, assign=True)
+    model.tie_weights()
+    with libraries_quiet():
+        model.save_pretrained(folder)
+    for file in model_dir.iterdir():
+        weights = file.suffix in _WEIGHTS or file.name.endswith(".index.json")
+        if file.is_file() and not weights and file.name != "config.json":
+            shutil.copyfile(file, folder / file.name)

@@ -1,0 +1,101 @@
+"""Makes verl run in this process: its platform, a process group of one, its variables.
+
+On a host with CUDA the platform is verl's own; elsewhere it is `ragen_starpo.engine.cpu`.
+What is set is set for the process: verl keeps one platform, torch one process group.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+from collections.abc import Iterator
+
+import torch
+import torch.distributed
+from torch._C._distributed_c10d import HashStore
+
+from ragen_bench.errors import UserError, missing_extra
+from ragen_starpo.engine.contract import check, check_platform
+from ragen_starpo.engine.quiet import import_quietly
+
+# verl reads the place of a rendezvous and writes it back; no one connects, see `prepare`.
+_ONE_PROCESS = {
+    "WORLD_SIZE": "1",
+    "RANK": "0",
+    "LOCAL_WORLD_SIZE": "1",
+    "LOCAL_RANK": "0",
+    "MASTER_ADDR": "localhost",
+    "MASTER_PORT": "0",
+}
+
+
+def prepare() -> None:
+    """Make verl ready for workers in this process; done once, later calls change nothing.
+
+    Raises:
+        UserError: if verl is not installed or another one than this engine is written for, or if
+            the process is one of several.
+    """
+    _import()
+    _join_group()
+
+
+def release() -> None:
+    """Leave the process group; workers made before are of no use afterwards."""
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
+
+
+@contextlib.contextmanager
+def environment() -> Iterator[None]:
+    """Set the variables that verl's workers read while they are made, and take them back."""
+    before = dict(os.environ)
+    os.environ.update(_ONE_PROCESS)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@functools.cache
+def _import() -> None:
+    try:
+        import_quietly("verl.plugin.platform")
+        _use_platform()
+        import_quietly("verl.workers.engine")
+        import_quietly("verl.workers.engine_workers")
+    except ImportError as error:
+        raise missing_extra(error, "train") from error
+    check()
+
+
+def _use_platform() -> None:
+    from verl.plugin.platform import set_platform
+
+    from ragen_starpo.engine.cpu import CpuPlatform
+
+    # To ask verl for its platform is to let it choose one, so it is told first.
+    if not torch.cuda.is_available():
+        check_platform(CpuPlatform)
+        set_platform(CpuPlatform())
+
+
+def _join_group() -> None:
+    """Make the process group that verl would make, which needs no port: its store is memory.
+
+    verl's own call would name the backend of the CPU twice, which torch refuses.
+    """
+    from verl.plugin.platform import get_platform
+
+    if torch.distributed.is_initialized():
+        if torch.distributed.get_world_size() != 1:
+            raise UserError("this trainer runs in one process; start it without torchrun")
+        return
+    platform = get_platform()
+    backend = "cpu:gloo"
+    if platform.device_name != "cpu":
+        backend += f",{platform.device_name}:{platform.communication_backend_name()}"
+    store = HashStore()
+    torch.distributed.init_process_group(backend, store=store, rank=0, world_size=1)

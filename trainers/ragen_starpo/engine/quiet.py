@@ -1,0 +1,66 @@
+"""What verl and its imports say that no user can act on goes to a log instead of the console."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import logging
+import warnings
+from collections.abc import Iterator
+
+LOG = logging.getLogger("ragen_starpo.engine")
+_CHATTY = {"transformers": logging.ERROR, "torch.fx._symbolic_trace": logging.ERROR}
+
+
+@contextlib.contextmanager
+def prints_logged() -> Iterator[None]:
+    """Log what is printed inside: a line that begins with WARN as a warning, others for debugging.
+
+    verl prints sizes, memory and schedules while it builds a model, and in the same way that a step
+    was left out since its gradient was not finite.
+    """
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said):
+            yield
+    finally:
+        for line in said.getvalue().splitlines():
+            LOG.log(logging.WARNING if line.startswith("WARN:") else logging.DEBUG, "%s", line)
+
+
+@contextlib.contextmanager
+def libraries_quiet() -> Iterator[None]:
+    """Hold back advice and bars of transformers and torch inside; errors are raised as ever."""
+    from transformers.utils import logging as bars
+
+    before = {name: logging.getLogger(name).level for name in _CHATTY}
+    had_bars = bars.is_progress_bar_enabled()
+    for name, level in _CHATTY.items():
+        logging.getLogger(name).setLevel(level)
+    bars.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        with warnings.catch_warnings():
+            # verl reads values through a view, and never writes to it.
+            warnings.filterwarnings("ignore", message=".*returned a view tensor")
+            yield
+    finally:
+        for name, level in before.items():
+            logging.getLogger(name).setLevel(level)
+        if had_bars:
+            bars.enable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+def import_quietly(module: str) -> None:
+    """Import a module of verl, which warns of engines that are not installed and sets up logging.
+
+    Its warnings are logged for debugging; the root logger is left as it was.
+    """
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    with warnings.catch_warnings(record=True) as caught, prints_logged():
+        importlib.import_module(module)
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    for warning in caught:
+        LOG.debug("%s", warning.message)

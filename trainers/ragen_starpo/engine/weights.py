@@ -1,0 +1,37 @@
+"""What each token's loss counts in a mini-batch, so that any micro-batches add up to it."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ragen_starpo.algorithms.losses import AGGREGATIONS, Aggregation
+
+
+def token_weights(mask: Tensor, how: Aggregation, horizon: int | None = None) -> Tensor:
+    """Return weights with which the losses of tokens sum up to the aggregate of the mini-batch.
+
+    The sum of weights times losses over all rows is `ragen_starpo.algorithms.losses.aggregate` of
+    them; over some rows it is what these contribute. Passed as a column to an update, they make the
+    gradient independent of micro-batches.
+
+    Args:
+        mask: (trajectories, tokens) of the whole mini-batch, 1 on sampled tokens.
+        how: see `aggregate`.
+        horizon: see `aggregate`.
+
+    Returns:
+        (trajectories, tokens), 0 but on sampled tokens.
+    """
+    admitted = mask.to(torch.get_default_dtype())
+    lengths = admitted.sum(1, keepdim=True).clamp(min=1.0)
+    trajectories = float(mask.any(1).sum().clamp(min=1))
+    if how == "token-mean":
+        return admitted / admitted.sum().clamp(min=1.0)
+    if how == "seq-mean-token-mean":
+        return admitted / lengths / trajectories
+    if how == "seq-mean-token-sum":
+        return admitted / trajectories
+    if how == "seq-mean-token-sum-norm":
+        return admitted / (len(mask) * (horizon or mask.shape[1]))
+    raise ValueError(f"unknown aggregation {how!r}; choose one of: {', '.join(AGGREGATIONS)}")

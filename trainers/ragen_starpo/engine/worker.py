@@ -1,0 +1,282 @@
+"""The models that are trained, on token batches and plain tensors.
+
+All tensors of tokens are (trajectories, tokens), aligned as `TokenBatch` says: position t speaks of
+the token t, given those before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from torch import Tensor
+
+from ragen_bench.errors import UserError
+from ragen_starpo.engine.settings import Lora, OptimiserSettings
+from ragen_starpo.trajectory import TokenBatch
+
+if TYPE_CHECKING:
+    from ragen_starpo.engine.backend import Backend, Kind
+
+Contribution: TypeAlias = tuple[Tensor, Mapping[str, Tensor | float]]
+"""What some rows add to the loss of their mini-batch, and means over their sampled tokens.
+
+The contributions of all micro-batches are summed; the means are averaged, weighted by sampled
+tokens. So neither depends on how rows are divided, if a loss's denominators are those of the whole
+mini-batch: see `ragen_starpo.engine.weights`, and pass the weights as a column.
+"""
+PolicyLossFunction: TypeAlias = Callable[[Tensor, Tensor, Mapping[str, Tensor]], Contribution]
+"""Of log-probabilities, entropies and columns of the same rows, the column `mask` among them."""
+ValueLossFunction: TypeAlias = Callable[[Tensor, Mapping[str, Tensor]], Contribution]
+"""Of values and columns of the same rows, the column `mask` among them."""
+
+
+class _Model:
+    """What every model has: micro-batches and a backend.
+
+    A mini-batch of any size is divided into as few micro-batches of equal size as
+    `micro_batch_size` allows. If that does not come out even, the last one is filled up with rows
+    of one token, which the loss function never sees.
+    """
+
+    def __init__(self, backend: Backend, micro_batch_size: int) -> None:
+        if micro_batch_size < 1:
+            raise UserError(f"micro_batch_size is at least 1, got {micro_batch_size}")
+        self._backend = backend
+        self._micro_batch_size = micro_batch_size
+
+    def _outputs(self, batch: TokenBatch, names: list[str], temperature: float) -> list[Tensor]:
+        from ragen_starpo.engine import rows
+
+        rows.check(batch)
+        data = rows.to_verl(batch, {}, self._micro_batch_size, temperature)
+        found = self._backend.outputs(data)
+        rest = rows.rows_of(data)
+        return [rest.aligned(found[name]) for name in names]
+
+    def _step(
+        self,
+        batch: TokenBatch,
+        columns: Mapping[str, Tensor],
+        names: list[str],
+        loss_fn: Callable[..., Contribution],
+        temperature: float,
+    ) -> dict[str, float]:
+        from ragen_starpo.engine import rows
+
+        rows.check(batch)
+        tally = _Tally()
+
+        def loss(model_output: Any, data: Any, dp_group: Any) -> tuple[Tensor, dict[str, float]]:
+            some = rows.rows_of(data)
+            given = [some.aligned(model_output[name]) for name in names]
+            contribution, means = loss_fn(*given, some.columns)
+            tally.add(means, int(some.mask.sum()))
+            return contribution, {}
+
+        data = rows.to_verl(batch, columns, self._micro_batch_size, temperature)
+        taken = self._backend.step(data, loss)
+        return {**tally.means(), **taken}
+
+
+class _Trained(_Model):
+    """A model with an optimiser."""
+
+    def save_checkpoint(self, folder: Path) -> None:
+        """Write weights, optimiser, learning-rate schedule and random states.
+
+        A folder of that name is replaced when the new one is complete.
+        """
+        self._backend.save_checkpoint(folder)
+
+    def load_checkpoint(self, folder: Path) -> None:
+        """Go on from a checkpoint; on a CPU, training is then equal to the bit.
+
+        It is unpickled, so load only what you wrote yourself. The global random states of torch,
+        NumPy and Python are set to those of the checkpoint.
+
+        Raises:
+            UserError: if there is none, or of another model.
+        """
+        self._backend.load_checkpoint(folder)
+
+
+class Reference(_Model):
+    """A language model that is not trained, as for a divergence from it.
+
+    Args:
+        model_dir: a folder that transformers reads.
+        micro_batch_size: the most trajectories that are computed at once.
+
+    Raises:
+        UserError: if there is no model.
+    """
+
+    def __init__(self, model_dir: Path, micro_batch_size: int) -> None:
+        super().__init__(_backend("language_model", model_dir, None, None), micro_batch_size)
+
+    def log_probs(self, batch: TokenBatch, temperature: float = 1.0) -> tuple[Tensor, Tensor]:
+        """Return log-probabilities and entropies, see `Policy.log_probs`."""
+        return _log_probs(self, batch, temperature)
+
+
+class Policy(_Trained):
+    """A language model that is trained, in float32.
+
+    Args:
+        model_dir: a folder that transformers reads.
+        optimiser: of its weights or adapters.
+        micro_batch_size: the most trajectories that are computed at once, see `Reference`; any
+            number of trajectories can be given.
+        lora: None to train all weights.
+        gradient_checkpointing: compute layers again for the gradient, for less memory.
+        seed: of new adapters.
+
+    Raises:
+        UserError: if there is no model.
+    """
+
+    def __init__(
+        self,
+        model_dir: Path,
+        optimiser: OptimiserSettings,
+        micro_batch_size: int,
+        lora: Lora | None = None,
+        *,
+        gradient_checkpointing: bool = False,
+        seed: int = 0,
+    ) -> None:
+        made = _backend("language_model", model_dir, optimiser, lora, gradient_checkpointing, seed)
+        super().__init__(made, micro_batch_size)
+        self._model_dir = Path(model_dir)
+
+    def log_probs(self, batch: TokenBatch, temperature: float = 1.0) -> tuple[Tensor, Tensor]:
+        """Return log-probabilities of the sampled tokens, and entropies in nats; 0 elsewhere.
+
+        Both are of the distribution that each sampled token was drawn from.
+
+        Args:
+            batch: trajectories.
+            temperature: by which logits are divided.
+        """
+        return _log_probs(self, batch, temperature)
+
+    def update(
+        self,
+        batch: TokenBatch,
+        columns: Mapping[str, Tensor],
+        loss_fn: PolicyLossFunction,
+        temperature: float = 1.0,
+    ) -> dict[str, float]:
+        """Take one step of the optimiser on all these trajectories.
+
+        For supervised training, `loss_fn` returns minus the weighted sum of log-probabilities.
+
+        Args:
+            batch: the mini-batch.
+            columns: tensors of as many rows as the batch, as `advantages`.
+            loss_fn: see `Contribution`; called once for each micro-batch.
+            temperature: that of the rollouts.
+
+        Returns:
+            Its means; `loss`; `grad_norm` before clipping, and where that is not finite no step was
+            taken; `lr`, the rate of this step.
+        """
+        return self._step(batch, columns, ["log_probs", "entropy"], loss_fn, temperature)
+
+    def state_for_rollout(self) -> dict[str, Tensor]:
+        """Return copies of all weights, adapters merged, by the names of the model itself.
+
+        `load_state_dict` of a transformers model of the same configuration takes them.
+        """
+        return self._backend.state()
+
+    def save(self, folder: Path) -> None:
+        """Write a folder that transformers reads, in float32, adapters merged.
+
+        Tokenizer, chat template and settings of generation are those of the model that training
+        began with. A folder of that name is replaced when the new one is complete.
+        """
+        from ragen_starpo.engine.folders import replaced, write_model
+
+        with replaced(Path(folder)) as draft:
+            write_model(draft, self._backend.state(), self._backend.module.config, self._model_dir)
+
+
+class Critic(_Trained):
+    """A language model's backbone with a new head that tells the value before each token.
+
+    Args:
+        model_dir: a folder that transformers reads; its output layer is not used.
+        optimiser: of all weights.
+        micro_batch_size: the most trajectories that are computed at once.
+        gradient_checkpointing: compute layers again for the gradient, for less memory.
+        seed: of the head.
+
+    Raises:
+        UserError: if there is no model.
+    """
+
+    def __init__(
+        self,
+        model_dir: Path,
+        optimiser: OptimiserSettings,
+        micro_batch_size: int,
+        *,
+        gradient_checkpointing: bool = False,
+        seed: int = 0,
+    ) -> None:
+        made = _backend("value_model", model_dir, optimiser, None, gradient_checkpointing, seed)
+        super().__init__(made, micro_batch_size)
+
+    def values(self, batch: TokenBatch) -> Tensor:
+        """Return the value before each sampled token is drawn, 0 elsewhere."""
+        return self._outputs(batch, ["values"], 1.0)[0]
+
+    def update(
+        self, batch: TokenBatch, columns: Mapping[str, Tensor], loss_fn: ValueLossFunction
+    ) -> dict[str, float]:
+        """Take one step of the optimiser on all these trajectories, see `Policy.update`."""
+        return self._step(batch, columns, ["values"], loss_fn, 1.0)
+
+
+class _Tally:
+    """Means over sampled tokens, of micro-batches put together."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, float] = {}
+        self._tokens = 0
+
+    def add(self, means: Mapping[str, Tensor | float], tokens: int) -> None:
+        for name, mean in means.items():
+            value = mean.item() if isinstance(mean, Tensor) else mean
+            self._sums[name] = self._sums.get(name, 0.0) + value * tokens
+        self._tokens += tokens
+
+    def means(self) -> dict[str, float]:
+        return {name: total / self._tokens for name, total in self._sums.items()}
+
+
+def _log_probs(model: _Model, batch: TokenBatch, temperature: float) -> tuple[Tensor, Tensor]:
+    log_probs, entropies = model._outputs(batch, ["log_probs", "entropy"], temperature)
+    return log_probs, entropies
+
+
+def _backend(
+    kind: Kind,
+    model_dir: Path,
+    optimiser: OptimiserSettings | None,
+    lora: Lora | None,
+    gradient_checkpointing: bool = False,
+    seed: int = 0,
+) -> Backend:
+    """Import verl, which takes seconds, and make a worker."""
+    from ragen_starpo.engine.loading import check_folder
+    from ragen_starpo.engine.platform import prepare
+
+    check_folder(Path(model_dir))
+    prepare()
+    from ragen_starpo.engine.backend import Backend, Blueprint
+
+    return Backend(Blueprint(kind, Path(model_dir), optimiser, lora, gradient_checkpointing, seed))
