@@ -133,7 +133,7 @@ def _server(arguments: argparse.Namespace) -> ServerOptions | None:
         options = ", ".join("--" + name.replace("_", "-") for name in refused)
         where = "openai/NAME"
         if refused == ["concurrency"]:
-            where = f"openai, {', '.join(_IN_PROCESS)}"
+            where = "openai/, vllm/, hf/ and smollm2-135m"
         raise UserError(f"{options}: for {where} only, not for {arguments.model!r}")
     return ServerOptions(**given) if given or provider == "openai" else None
 
