@@ -168,6 +168,9 @@ def _config(blueprint: Blueprint) -> TrainingWorkerConfig:
             forward_only=blueprint.optimiser is None,
             mixed_precision=_FLOAT32,
             use_torch_compile=False,
+            # It keeps gradients of earlier micro-batches where zero_grad does not reach: an error
+            # in a later one would leave them to the next step. One process has nothing to sync.
+            use_no_sync_for_gradient_accumulation=False,
         ),
         **_optimiser_config(blueprint.optimiser),
         checkpoint_config=CheckpointConfig(),

@@ -44,7 +44,10 @@ SYMBOLS = (
     Symbol("verl.trainer.config:CheckpointConfig"),
     Symbol(
         _CONFIG + "FSDPEngineConfig",
-        ("strategy", "forward_only", "mixed_precision", "use_torch_compile"),
+        (
+            *("strategy", "forward_only", "mixed_precision", "use_torch_compile"),
+            "use_no_sync_for_gradient_accumulation",
+        ),
     ),
     Symbol(
         _CONFIG + "FSDPOptimizerConfig",

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 
 from ragen_bench.errors import UserError, described
 
@@ -49,7 +50,7 @@ def load_weights(auto_class: Any, model_dir: str, config: Any, new: frozenset[st
             output_loading_info=True,
             ignore_mismatched_sizes=True,
         )
-    except (OSError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise UserError(f"no model can be loaded from {model_dir!r}: {described(error)}") from error
     wrong = [
         f"{name} ({list(has)}, not {list(wants)})" for name, has, wants in info["mismatched_keys"]

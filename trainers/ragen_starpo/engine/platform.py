@@ -94,8 +94,8 @@ def _join_group() -> None:
             raise UserError("this trainer runs in one process; start it without torchrun")
         return
     platform = get_platform()
-    backend = "cpu:gloo"
+    backend = platform.communication_backend_name()
     if platform.device_name != "cpu":
-        backend += f",{platform.device_name}:{platform.communication_backend_name()}"
+        backend = f"cpu:gloo,{platform.device_name}:{backend}"
     store = HashStore()
     torch.distributed.init_process_group(backend, store=store, rank=0, world_size=1)

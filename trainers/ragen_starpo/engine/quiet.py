@@ -43,6 +43,8 @@ def libraries_quiet() -> Iterator[None]:
         with warnings.catch_warnings():
             # verl reads values through a view, and never writes to it.
             warnings.filterwarnings("ignore", message=".*returned a view tensor")
+            # Nor does the schedule ask whether the first step was left out for its gradient.
+            warnings.filterwarnings("ignore", message="Detected call of `lr_scheduler.step")
             yield
     finally:
         for name, level in before.items():

@@ -1,0 +1,61 @@
+from math import ceil
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragen_starpo.algorithms.losses import AGGREGATIONS, aggregate
+from ragen_starpo.engine import rows
+from ragen_starpo.engine.weights import token_weights
+from tests.ragen_starpo.engine.batches import columns, token_batch
+
+
+@given(st.integers(1, 300), st.integers(1, 40))
+def test_micro_batches_are_as_few_as_can_be_and_the_last_one_has_a_row(count, largest):
+    size, extra = rows.micro_batches(count, largest)
+    assert size <= largest
+    assert (count + extra) % size == 0
+    assert (count + extra) // size == ceil(count / largest)
+    assert 0 <= extra < min(size, ceil(count / largest)) or extra == 0
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=5), st.integers(0, 3))
+def test_outputs_move_to_the_token_that_they_speak_of(lengths, padding):
+    width = max(lengths) + padding
+    said = [torch.arange(n) + 100.0 * row + 1 for row, n in enumerate(lengths)]
+    found = rows.aligned(torch.nested.as_nested_tensor(said, layout=torch.jagged), width)
+    assert found.shape == (len(lengths), width)
+    for row, n in enumerate(lengths):
+        assert found[row, 1:n].tolist() == [100.0 * row + 1 + t for t in range(n - 1)]
+        assert found[row, 0] == 0
+
+
+@given(st.integers(1, 9))
+def test_rows_come_back_as_they_went(largest):
+    batch = token_batch()
+    given_columns = {**columns(batch), "scores": batch.scores}
+    data = rows.to_verl(batch, given_columns, largest, 1.0)
+    assert len(data) % data["micro_batch_size_per_gpu"] == 0
+    found = rows.rows_of(data).columns
+    assert set(found) == {"mask", "advantages", "old_log_probs", "scores"}
+    assert all(torch.equal(found[name], column) for name, column in given_columns.items())
+    for row, ids in enumerate(data["input_ids"].unbind()[: len(batch)]):
+        kept = batch.ids[row][batch.attention[row].bool()]
+        assert torch.equal(ids, kept if len(kept) else batch.ids[row, :1])
+
+
+@given(st.integers(1, 6), st.integers(1, 7), st.integers(0, 2**31), st.sampled_from([None, 5, 40]))
+def test_weights_of_rows_add_up_to_the_aggregate_of_all(height, width, seed, horizon):
+    noise = torch.Generator().manual_seed(seed)
+    mask = torch.randint(0, 2, (height, width), generator=noise)
+    losses = torch.randn(mask.shape, generator=noise)
+    for how in AGGREGATIONS:
+        weights = token_weights(mask, how, horizon)
+        parts = [(row * weight).sum() for row, weight in zip(losses, weights, strict=True)]
+        torch.testing.assert_close(sum(parts), aggregate(losses, mask, how, horizon))
+
+
+def test_an_unknown_aggregation_is_refused():
+    with pytest.raises(ValueError, match="seq-mean-token-sum-norm"):
+        token_weights(torch.ones(1, 1), "mean")
