@@ -1,0 +1,29 @@
+"""The entries of this repository's own leaderboard, each replayed."""
+
+from pathlib import Path
+
+import pytest
+
+from ragen_bench.leaderboard import verify
+
+ENTRIES = Path(__file__).parents[3] / "leaderboard/entries"
+NAMES = sorted(entry.name for entry in ENTRIES.iterdir())
+
+
+def test_there_are_a_floor_a_ceiling_and_a_language_model():
+    assert set(NAMES) >= {
+        "oracle_core_test",
+        "random_core_test",
+        "oracle_quick_test",
+        "random_quick_test",
+        "smollm2-135m-instruct_quick_test",
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_answer_replays(name):
+    verdict = verify(ENTRIES / name)
+    assert verdict.problems == []
+    assert verdict.verified
+    instances = {"quick": 64, "core": 1536}[verdict.entry["run"]["suite"]]
+    assert verdict.episodes == instances
