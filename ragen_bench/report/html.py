@@ -14,7 +14,9 @@ from ragen_bench.report.packing import Pack
 _FILTERS = ("percent", "figure", "fixed", "short", "words", "by_measure", "place", "csp_hash")
 
 
-def write_report(run: RunDirectory, summary: Record, analysis: Record | None = None) -> Path:
+def write_report(
+    run: RunDirectory, summary: Record, analysis: Record | None = None, home: str | None = None
+) -> Path:
     """Write report.html into the run directory.
 
     Episodes are read one at a time, and a few at a time are held.
@@ -23,6 +25,7 @@ def write_report(run: RunDirectory, summary: Record, analysis: Record | None = N
         run: the run.
         summary: what `summarise` says of it; figures that it lacks are left out.
         analysis: what `ragen_bench.analysis.analyse` says of it, if it was asked.
+        home: address of the page that the report belongs to, if it stands on a site.
 
     Returns:
         The path of the report.
@@ -38,6 +41,7 @@ def write_report(run: RunDirectory, summary: Record, analysis: Record | None = N
         summary=summary,
         analysis=found.get("envs", []),
         pack=pack,
+        home=home,
         # Rendered first, as the page's head names their hashes.
         script=Markup(templates.get_template("script/all.js").render()),
         style=Markup(templates.get_template("style/all.css").render()),

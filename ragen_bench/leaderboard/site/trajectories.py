@@ -52,4 +52,4 @@ def write_entry_report(directory: Path, entry: Record, out: Path) -> None:
         out: the directory of its page.
     """
     run = EntryRun(directory, entry, out)
-    write_report(run, entry["summary"], analyse(run))
+    write_report(run, entry["summary"], analyse(run), home="index.html")

@@ -122,7 +122,7 @@ def test_the_same_bytes_again(site, originals, tmp_path):
     assert contents(originals) == before
 
 
-def test_from_the_ranking_to_a_trajectory(visit, site):
+def test_from_the_ranking_to_a_trajectory_and_back(visit, site):
     page = visit(site / "index.html")
     page.get_by_role("link", name="A model [7B]").nth(1).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("A model [7B]")
@@ -130,6 +130,8 @@ def test_from_the_ranking_to_a_trajectory(visit, site):
     page.get_by_role("link", name="Report with all trajectories").click()
     expect(page.locator("#rows [role=option]")).to_have_count(8)
     expect(page.locator("#episode-title")).to_have_text("Sokoban-v0, instance 0, sample 0")
+    page.get_by_role("link", name="Leaderboard entry").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("A model [7B]")
 
 
 def test_an_entry_that_fails_is_named_and_there_is_no_site(board, tmp_path, capsys):
