@@ -64,9 +64,7 @@ class Trajectory:
     @property
     def ids(self) -> list[int]:
         """All tokens, observed and sampled."""
-        return list(
-            chain.from_iterable((*turn.observed, *turn.sampled.ids) for turn in self.turns)
-        )
+        return list(chain.from_iterable((*turn.observed, *turn.sampled.ids) for turn in self.turns))
 
     @property
     def mask(self) -> list[int]:
