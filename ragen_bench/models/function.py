@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from ragen_bench.errors import UserError, described
@@ -16,9 +14,11 @@ from ragen_bench.models.base import (
     Completion,
     Engine,
     Message,
+    Request,
     Sampling,
     refuse_constraint,
 )
+from ragen_bench.models.own_sources import OwnSources
 
 _SHAPE = "it takes a list of messages ({'role', 'content'}) and returns the answer as a str"
 
@@ -43,9 +43,9 @@ class FunctionModel:
         self._function = self._find(module, attribute)
 
     def identity(self) -> dict[str, Any]:
-        """Return a hash of the module's own file, so that an edited one is not mixed into a run.
+        """Return a hash of the user's own code, so that an edited one is not mixed into a run.
 
-        What the module imports is not covered.
+        It covers what was loaded once the module was imported, see `OwnSources`.
         """
         return dict(self._identity)
 
@@ -60,13 +60,17 @@ class FunctionModel:
             UserError: if the answers are to be constrained.
         """
         refuse_constraint(sampling, self._name)
-        return CallEngine(lambda requests: [Completion(self._ask([*r.messages])) for r in requests])
+        return CallEngine(lambda requests: [Completion(self._ask(each)) for each in requests])
 
-    def _ask(self, messages: list[Message]) -> str:
+    def _ask(self, request: Request) -> str:
         try:
-            answer = self._function(messages)
+            answer = self._function([*request.messages])
         except (Exception, SystemExit) as error:
-            raise UserError(f"{self._name} raised {described(error)}", exit_code=1) from error
+            place = self._sources.place_of(error)
+            where = f"{place}; {_spoken(request.key)}" if place else _spoken(request.key)
+            raise UserError(
+                f"{self._name} raised {described(error)} ({where})", exit_code=1
+            ) from error
         if not isinstance(answer, str):
             raise UserError(f"{self._name} returned {type(answer).__name__}; {_SHAPE}", exit_code=1)
         return answer
@@ -81,16 +85,18 @@ class FunctionModel:
         # The module is the user's own code: importing it may raise anything, or leave the process.
         except (Exception, SystemExit) as error:
             raise UserError(f"{self._name} cannot be imported: {described(error)}") from error
-        self._identity = _source_hash(imported)
+        self._sources = OwnSources(imported)
+        self._identity = self._sources.identity()
         if not callable(found):
             raise UserError(f"{self._name} is not callable; {_SHAPE}")
         function: Callable[[list[Message]], Any] = found
         return function
 
 
-def _source_hash(module: ModuleType) -> dict[str, str]:
-    """Return the hash of a module's file, or nothing for one without, such as `sys`."""
-    file = getattr(module, "__file__", None)
-    if not file:
-        return {}
-    return {"source_sha256": hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]}
+def _spoken(key: str) -> str:
+    """Return which question a request's key names."""
+    episode, *numbers = key.rsplit("/", 3)
+    if len(numbers) == 3 and all(number.isdecimal() for number in numbers):
+        index, sample, turn = numbers
+        return f"{episode}, instance {index}, sample {sample}, turn {turn}"
+    return f"question {key}"

@@ -23,14 +23,21 @@ def agent(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
-    def write(source, attribute="answer"):
-        (tmp_path / "own_agent.py").write_text(source)
-        sys.modules.pop("own_agent", None)
+    def forget():
+        for name in [name for name in sys.modules if name.startswith("own_")]:
+            del sys.modules[name]
+
+    def write(source, attribute="answer", module="own_agent", **others):
+        for name, text in {module: source, **others}.items():
+            file = tmp_path / f"{name.replace('.', '/')}.py"
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text)
+        forget()
         importlib.invalidate_caches()
-        return FunctionModel("own_agent", attribute)
+        return FunctionModel(module, attribute)
 
     yield write
-    sys.modules.pop("own_agent", None)
+    forget()
 
 
 def run_of(model="python:own_agent:answer"):
@@ -51,6 +58,69 @@ def test_the_identity_changes_with_the_source(agent):
     first = agent(ANSWERS).identity()
     assert first == agent(ANSWERS).identity()
     assert first != agent(ANSWERS + "# edited\n").identity()
+
+
+@pytest.mark.parametrize(
+    ("module", "imported", "source"),
+    [
+        ("own_agent", "own_tools", "import own_tools\n"),
+        ("own_agent", "own_kit.tools", "import own_kit.tools\n"),
+        ("own_kit.agent", "own_kit.tools", "from . import tools\n"),
+        ("own_kit.agent", "own_tools", "import own_tools\n"),
+    ],
+)
+def test_the_identity_changes_with_what_is_imported(agent, module, imported, source):
+    def identity(text):
+        return agent(source + ANSWERS, module=module, **{imported: text}).identity()
+
+    first = identity("x = 1\n")
+    assert first == identity("x = 1\n")
+    assert first != identity("x = 2\n")
+
+
+def test_what_is_not_imported_or_only_installed_is_not_covered(agent, tmp_path, monkeypatch):
+    installed = tmp_path / "env" / "site-packages"
+    installed.mkdir(parents=True)
+    monkeypatch.syspath_prepend(str(installed))
+
+    def identity(text):
+        (installed / "own_library.py").write_text(text)
+        return agent("import own_library\n" + ANSWERS, own_other=text).identity()
+
+    assert identity("x = 1\n") == identity("x = 2\n")
+
+
+def test_of_an_installed_agent_its_own_package_is_covered(agent, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path / "site-packages"))
+    (tmp_path / "site-packages").mkdir()
+
+    def identity(tools, other):
+        source = "import own_other\nfrom . import tools\n"
+        for name, text in {
+            "own_kit/agent": source,
+            "own_kit/tools": tools,
+            "own_other": other,
+        }.items():
+            file = tmp_path / "site-packages" / f"{name}.py"
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text + ANSWERS)
+        agent(ANSWERS)  # forgets what was loaded
+        return FunctionModel("own_kit.agent", "answer").identity()
+
+    first = identity("x = 1\n", "y = 1\n")
+    assert first == identity("x = 1\n", "y = 2\n")
+    assert first != identity("x = 2\n", "y = 1\n")
+
+
+def test_the_identity_does_not_depend_on_the_folder(agent, tmp_path, monkeypatch):
+    first = agent("import own_tools\n" + ANSWERS, own_tools="").identity()
+    (tmp_path / "elsewhere").mkdir()
+    for name in ("own_agent", "own_tools"):
+        (tmp_path / f"{name}.py").rename(tmp_path / "elsewhere" / f"{name}.py")
+        del sys.modules[name]
+    importlib.invalidate_caches()
+    monkeypatch.syspath_prepend(str(tmp_path / "elsewhere"))
+    assert FunctionModel("own_agent", "answer").identity() == first
 
 
 def test_a_module_without_a_file_has_no_hash():
@@ -97,9 +167,18 @@ def test_a_name_that_is_no_module(agent, module):
 def test_a_callable_that_raises(agent, body, says):
     model = agent(f"import sys\ndef answer(messages):\n    {body}\n")
     with pytest.raises(UserError) as caught:
-        ask_all(model, [Request([], "", None)], SAMPLING)
-    assert str(caught.value) == f"python:own_agent:answer {says}"
+        ask_all(model, [Request([], "ragen/X-v0/val/3/1/2", None)], SAMPLING)
+    place = "own_agent.py, line 3, in answer; ragen/X-v0/val, instance 3, sample 1, turn 2"
+    assert str(caught.value) == f"python:own_agent:answer {says} ({place})"
     assert caught.value.exit_code == 1
+
+
+def test_the_innermost_frame_of_the_users_own_code_is_named(agent):
+    tools = "import json\n\ndef read(text):\n    return json.loads(text)\n"
+    source = "import own_tools\ndef answer(messages):\n    return own_tools.read('?')\n"
+    with pytest.raises(UserError) as caught:
+        ask_all(agent(source, own_tools=tools), [Request([], "doctor/0", None)], SAMPLING)
+    assert str(caught.value).endswith("(own_tools.py, line 4, in read; question doctor/0)")
 
 
 def test_finished_episodes_are_kept_when_a_later_one_fails(agent, tmp_path):

@@ -1,0 +1,85 @@
+"""Which files are a user's own code, and what tells one state of them from another."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import sysconfig
+import traceback
+from pathlib import Path
+from types import ModuleType
+
+_OURS = {"__main__", "ragen_bench", "ragen_envs"}
+_INSTALLED = {"site-packages", "dist-packages"}
+_DIGITS = 16
+
+
+class OwnSources:
+    """The files of a module and of what is loaded from below the folder that holds it.
+
+    For a module in a package it is the folder of the outermost package. What is installed, the
+    standard library and this harness are left out; of an agent that is installed itself, the
+    modules of its own package are covered.
+
+    Args:
+        module: the agent's, imported.
+    """
+
+    def __init__(self, module: ModuleType) -> None:
+        self._top = module.__name__.partition(".")[0]
+        self._root = _folder_of(module)
+        loaded = list(sys.modules.items()) if self._root else []
+        # The one at hand may have been taken out of the table by its own code.
+        files = [_file_of(each) for name, each in loaded if self._covers(name, each)]
+        self._files = sorted({file for file in [*files, _file_of(module)] if file})
+
+    def identity(self) -> dict[str, str]:
+        """Return a hash of the files' names and contents; nothing if there is none, as of `sys`."""
+        if not self._files or self._root is None:
+            return {}
+        total = hashlib.sha256()
+        for file in self._files:
+            content = hashlib.sha256(file.read_bytes()).hexdigest()
+            total.update(f"{_relative(file, self._root)}\0{content}\n".encode())
+        return {"source_sha256": total.hexdigest()[:_DIGITS]}
+
+    def place_of(self, error: BaseException) -> str:
+        """Return file, line and function of the innermost frame of this code, or ""."""
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [frame for frame in frames if Path(frame.filename).resolve() in self._files]
+        if not own or self._root is None:
+            return ""
+        file = _relative(Path(own[-1].filename).resolve(), self._root)
+        return f"{file}, line {own[-1].lineno}, in {own[-1].name}"
+
+    def _covers(self, name: str, module: ModuleType) -> bool:
+        file, top = _file_of(module), name.partition(".")[0]
+        if file is None or self._root is None or top in _OURS:
+            return False
+        return top == self._top or (file.is_relative_to(self._root) and not _is_installed(file))
+
+
+def _file_of(module: ModuleType) -> Path | None:
+    file = getattr(module, "__file__", None)
+    found = Path(file).resolve() if isinstance(file, str) else None
+    return found if found and found.is_file() else None
+
+
+def _folder_of(module: ModuleType) -> Path | None:
+    """Return the folder that holds a module or, of one in a package, its outermost package."""
+    file = _file_of(module)
+    if file is None:
+        return None
+    levels = module.__name__.count(".") + (file.stem == "__init__")
+    return file.parents[levels]
+
+
+def _is_installed(file: Path) -> bool:
+    library = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
+    return bool(_INSTALLED & set(file.parts)) or any(
+        file.is_relative_to(Path(path).resolve()) for path in library
+    )
+
+
+def _relative(file: Path, root: Path) -> str:
+    return file.relative_to(root).as_posix() if file.is_relative_to(root) else file.name
