@@ -1,0 +1,261 @@
+"""What a training run is told: one small file, checked before anything is loaded."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import asdict, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass as checked
+
+from ragen_bench.errors import UserError
+from ragen_envs.protocol import ResponseFormat
+from ragen_starpo.algorithms.filters import GroupFilter
+from ragen_starpo.algorithms.losses import Aggregation, Clip, KLEstimator
+from ragen_starpo.engine.settings import Lora, OptimiserSettings
+
+Estimator: TypeAlias = Literal[
+    "gae", "bi-level-gae", "grpo", "dr-grpo", "rloo", "reinforce-plus-plus"
+]
+WITH_CRITIC: tuple[Estimator, ...] = ("gae", "bi-level-gae")
+_STRICT = ConfigDict(extra="forbid", strict=False)
+
+
+@checked(frozen=True, config=_STRICT)
+class Rollouts:
+    """How trajectories are sampled.
+
+    Attributes:
+        instances: prompts of an iteration (P of the paper, section 4.1).
+        samples: rollouts of each (N).
+        temperature: of the sampling, above 0.
+        max_tokens: of one answer.
+        context: tokens of a whole trajectory; None for what the model takes.
+    """
+
+    instances: int = 8
+    samples: int = 16
+    temperature: float = 1.0
+    max_tokens: int = 200
+    context: int | None = None
+
+
+@checked(frozen=True, config=_STRICT)
+class Advantage:
+    """How returns become advantages, see `ragen_starpo.algorithms.advantages`.
+
+    Attributes:
+        estimator: which; `gae` and `bi-level-gae` train a critic too.
+        credit: whether a reward stands at the end of its turn or, as one return, at the end of the
+            trajectory. The estimators that compare returns know the whole return only.
+        gamma: discount a token.
+        lam: lambda of both levels of GAE.
+        gamma_turn: discount a turn, of `bi-level-gae`.
+    """
+
+    estimator: Estimator = "gae"
+    credit: Literal["trajectory", "turn"] = "trajectory"
+    gamma: float = 1.0
+    lam: float = 1.0
+    gamma_turn: float = 0.95
+
+
+@checked(frozen=True, config=_STRICT)
+class Loss:
+    """The policy's loss, see `ragen_starpo.algorithms.losses`.
+
+    Attributes:
+        clip_low: below 1.
+        clip_high: above 1.
+        dual_clip: at negative advantages; None for none.
+        kl: weight of the divergence from the model that training began with; 0 keeps no reference.
+        kl_estimator: of it.
+        entropy: weight of the entropy bonus.
+        aggregation: how losses of tokens become one.
+        value_clip: how far a value may move in an iteration.
+    """
+
+    clip_low: float = 0.2
+    clip_high: float = 0.28
+    dual_clip: float | None = 3.0
+    kl: float = 0.0
+    kl_estimator: KLEstimator = "k1"
+    entropy: float = 0.001
+    aggregation: Aggregation = "token-mean"
+    value_clip: float = 0.5
+
+    @property
+    def clip(self) -> Clip:
+        """The bounds of the ratio."""
+        return Clip(self.clip_low, self.clip_high, self.dual_clip)
+
+
+@checked(frozen=True, config=_STRICT)
+class Shaping:
+    """Weights of what is added to an environment's reward, see `ragen_starpo.shaping`.
+
+    Attributes:
+        format_penalty: taken off in a turn whose answer is not in form.
+        turn_cost: taken off in every turn.
+    """
+
+    format_penalty: float = 0.0
+    turn_cost: float = 0.0
+
+
+@checked(frozen=True, config=_STRICT)
+class Validation:
+    """How held-out success is measured, by the harness.
+
+    Attributes:
+        every: iterations; 0 for never.
+        instances: of the val split, of each environment.
+        temperature: of the answers; the paper has 0.5.
+    """
+
+    every: int = 10
+    instances: int = 256
+    temperature: float = 0.5
+
+
+@checked(frozen=True, config=_STRICT)
+class Recipe:
+    """A training run.
+
+    Attributes:
+        model: a folder that transformers reads, or `smollm2-135m`.
+        envs: ids, taken in turn, an iteration's instances from all of them.
+        response_format: of the answers.
+        iterations: of rollouts and updates.
+        updates: passes over the rollouts of an iteration (online-k).
+        mini_batch: trajectories of one step of the optimiser.
+        micro_batch: trajectories that are computed at once; decides memory, and no figure.
+        checkpoint_every: iterations; 0 for never.
+        give_up_after: iterations in a row in which the filter leaves nothing.
+        seed: of instances, noise, sampling and the order of updates.
+    """
+
+    model: str
+    envs: tuple[str, ...]
+    response_format: ResponseFormat = "think"
+    iterations: int = 200
+    updates: int = 1
+    mini_batch: int = 32
+    micro_batch: int = 8
+    checkpoint_every: int = 50
+    give_up_after: int = 5
+    seed: int = 0
+    rollouts: Rollouts = field(default_factory=Rollouts)
+    advantage: Advantage = field(default_factory=Advantage)
+    filter: GroupFilter = field(default_factory=GroupFilter)
+    loss: Loss = field(default_factory=Loss)
+    shaping: Shaping = field(default_factory=Shaping)
+    optimiser: OptimiserSettings = field(default_factory=lambda: OptimiserSettings(1e-6))
+    critic: OptimiserSettings = field(default_factory=lambda: OptimiserSettings(1e-5))
+    lora: Lora | None = None
+    validation: Validation = field(default_factory=Validation)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all settings, defaults included."""
+        found: dict[str, Any] = asdict(self)
+        return found
+
+
+_RECIPE: TypeAdapter[Recipe] = TypeAdapter(Recipe)
+
+
+def read_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
+    """Return the recipe of a TOML file.
+
+    Args:
+        path: of the file.
+        overrides: `name=value` or `table.name=value`, the value as TOML has it or a bare text.
+
+    Raises:
+        UserError: if there is none, or with the first setting that cannot be, and why.
+    """
+    try:
+        settings = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"there is no recipe {path}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is no TOML file: {error}") from None
+    for override in overrides:
+        _override(settings, override)
+    return recipe_of(settings, str(path))
+
+
+def recipe_of(settings: dict[str, Any], place: str) -> Recipe:
+    """Return settings as a recipe.
+
+    Args:
+        settings: tables as dictionaries.
+        place: where they come from, for the message.
+
+    Raises:
+        UserError: with the first setting that cannot be, and why.
+    """
+    try:
+        recipe = _RECIPE.validate_python(settings)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise UserError(f"{place}: {name or 'the recipe'}: {first['msg']}") from None
+    problem = _problem(recipe)
+    if problem:
+        raise UserError(f"{place}: {problem}")
+    return recipe
+
+
+def _problem(recipe: Recipe) -> str | None:
+    """Return what is wrong with settings that have the right types."""
+    at_least_one = {
+        "iterations": recipe.iterations,
+        "updates": recipe.updates,
+        "mini_batch": recipe.mini_batch,
+        "micro_batch": recipe.micro_batch,
+        "give_up_after": recipe.give_up_after,
+        "rollouts.instances": recipe.rollouts.instances,
+        "rollouts.samples": recipe.rollouts.samples,
+        "rollouts.max_tokens": recipe.rollouts.max_tokens,
+        "validation.instances": recipe.validation.instances,
+    }
+    for name, value in at_least_one.items():
+        if value < 1:
+            return f"{name}: is at least 1, got {value}"
+    if not recipe.envs:
+        return "envs: names at least one environment"
+    if not recipe.rollouts.temperature > 0:
+        return f"rollouts.temperature: is above 0, got {recipe.rollouts.temperature}"
+    if recipe.advantage.credit == "turn" and recipe.advantage.estimator in (
+        "grpo",
+        "dr-grpo",
+        "rloo",
+    ):
+        return (
+            f"advantage.credit: {recipe.advantage.estimator} compares whole returns; set trajectory"
+        )
+    return None
+
+
+def _override(settings: dict[str, Any], override: str) -> None:
+    name, given, value = override.partition("=")
+    if not given or not name:
+        raise UserError(f"{override!r} is no setting; give name=value, as rollouts.samples=8")
+    *tables, last = name.split(".")
+    table = settings
+    for part in tables:
+        table = table.setdefault(part, {})
+        if not isinstance(table, dict):
+            raise UserError(f"{override!r}: {part} is no table")
+    table[last] = _value(value)
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

@@ -1,0 +1,140 @@
+"""A language model small enough to be trained from nothing on two cores in minutes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Regex, Tokenizer
+from tokenizers.decoders import ByteLevel as ByteLevelDecoder
+from tokenizers.models import BPE
+from tokenizers.pre_tokenizers import ByteLevel, Sequence, Split
+from tokenizers.trainers import BpeTrainer
+from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
+
+from ragen_bench.suites import make_env
+from ragen_envs.instances import Stream
+from ragen_envs.policies import random_answer
+
+_SPECIAL = ("<pad>", "<user>", "<assistant>", "<end>")
+_BOARDS = ("ragen/Sokoban-v0", "ragen/FrozenLake-v0")
+_SQUARES = r"[#_PXOSG√]"
+"""Each square of a board is a token of its own, so that boards are read in columns and rows."""
+TEMPLATE = """\
+{%- set opened = messages[0].role == 'system' and messages | length > 3 -%}
+{%- for message in messages[3:] if opened else messages -%}
+{%- if message.role == 'assistant' -%}
+<assistant>{{ message.content }}<end>
+{%- else -%}
+<user>
+{%- for line in message.content.split('\n') -%}
+{%- if 'Left: ' in line -%}{{ line.split('Left: ')[1] }}
+{% elif line and ' ' not in line -%}{{ line }}
+{% endif -%}
+{%- endfor -%}
+{%- endif -%}
+{%- endfor -%}
+{%- if add_generation_prompt -%}<assistant>{%- endif -%}
+"""
+"""Shows boards and what is left of the budget, and none of what is the same in every episode: the
+rules, the form of an answer and the opening exchange. The model is made for these games."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The size of a model.
+
+    Attributes:
+        width: of the residual stream.
+        layers: how many.
+        heads: of attention.
+        hidden: of the feed-forward layers.
+    """
+
+    width: int = 96
+    layers: int = 3
+    heads: int = 4
+    hidden: int = 256
+
+
+def make_small_model(folder: Path, shape: Shape, seed: int) -> int:
+    """Write a tokenizer and an untrained Qwen2 model as a folder that transformers loads.
+
+    Args:
+        folder: is made, and may be there.
+        shape: of the model.
+        seed: of its weights.
+
+    Returns:
+        How many parameters it has.
+    """
+    tokenizer = _tokenizer()
+    config = Qwen2Config(
+        vocab_size=len(tokenizer),
+        hidden_size=shape.width,
+        intermediate_size=shape.hidden,
+        num_hidden_layers=shape.layers,
+        num_attention_heads=shape.heads,
+        num_key_value_heads=shape.heads,
+        max_position_embeddings=1024,
+        tie_word_embeddings=True,
+        bos_token_id=None,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    # The weights come from the global generator, which is put back as it was.
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model: Any = Qwen2ForCausalLM(config)  # type: ignore[no-untyped-call]
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def _tokenizer() -> Any:
+    """Return a byte-level tokenizer that knows the games' words; the same each time."""
+    bare = Tokenizer(BPE())
+    bare.pre_tokenizer = Sequence(
+        [
+            Split(Regex(_SQUARES), "isolated"),
+            ByteLevel(add_prefix_space=False, use_regex=True),
+        ]
+    )
+    bare.decoder = ByteLevelDecoder()
+    trainer = BpeTrainer(
+        vocab_size=512,
+        min_frequency=8,
+        special_tokens=list(_SPECIAL),
+        initial_alphabet=ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    bare.train_from_iterator(_corpus(), trainer)
+    bare.add_tokens(["<answer>", "</answer>"])
+    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+        tokenizer_object=bare,
+        pad_token="<pad>",
+        eos_token="<end>",
+        chat_template=TEMPLATE,
+        clean_up_tokenization_spaces=False,
+        model_max_length=1024,
+    )
+
+
+def _corpus() -> list[str]:
+    """Return observations and answers of a random player on train instances."""
+    texts = []
+    for name in _BOARDS:
+        env = make_env(name, "train", "answer")
+        for seed in range(64):
+            stream = Stream("small model's corpus", seed, name)
+            observation, _ = env.reset(seed=seed)
+            texts.append(observation)
+            over = False
+            while not over:
+                answer = random_answer(env, stream)
+                observation, _, terminated, truncated, _ = env.step(answer)
+                texts += [answer, observation]
+                over = terminated or truncated
+    return texts
