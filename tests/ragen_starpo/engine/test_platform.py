@@ -14,6 +14,7 @@ from ragen_starpo.engine.worker import Critic, Policy
 from ragen_starpo.engine.settings import OptimiserSettings
 from tests.ragen_starpo.engine.batches import token_batch
 assert not {"verl", "ray", "transformers.models", "tensordict"} & set(sys.modules)
+logging.basicConfig(level=logging.INFO)
 before, root = dict(os.environ), list(logging.getLogger().handlers)
 made = [kind(Path(sys.argv[1]), OptimiserSettings(1e-3), 3) for kind in (Policy, Critic)]
 for model in made:
@@ -21,7 +22,7 @@ for model in made:
     assert metrics["grad_norm"] > 0
     model.save_checkpoint(Path(sys.argv[2]))
     model.load_checkpoint(Path(sys.argv[2]))
-places = ("WORLD_SIZE", "RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "VERL_PLATFORM")
+places = ("WORLD_SIZE", "RANK", "MASTER_ADDR", "MASTER_PORT", "VERL_PLATFORM", "VERL_LOGGING_LEVEL")
 assert not [name for name in places if os.environ.get(name) != before.get(name)]
 assert logging.getLogger().handlers == root
 from verl.plugin.platform import PlatformRegistry, get_platform

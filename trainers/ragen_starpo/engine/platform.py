@@ -6,6 +6,7 @@ What is set is set for the process: verl keeps one platform, torch one process g
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import os
@@ -55,7 +56,8 @@ def environment() -> Iterator[None]:
     try:
         yield
     finally:
-        os.environ.clear()
+        for name in set(os.environ) - set(before):
+            del os.environ[name]
         os.environ.update(before)
 
 
@@ -97,5 +99,5 @@ def _join_group() -> None:
     backend = platform.communication_backend_name()
     if platform.device_name != "cpu":
         backend = f"cpu:gloo,{platform.device_name}:{backend}"
-    store = HashStore()
-    torch.distributed.init_process_group(backend, store=store, rank=0, world_size=1)
+    torch.distributed.init_process_group(backend, store=HashStore(), rank=0, world_size=1)
+    atexit.register(release)

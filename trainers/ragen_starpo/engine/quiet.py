@@ -6,10 +6,12 @@ import contextlib
 import importlib
 import io
 import logging
+import os
 import warnings
 from collections.abc import Iterator
 
 LOG = logging.getLogger("ragen_starpo.engine")
+_LEVEL = "VERL_LOGGING_LEVEL"
 _CHATTY = {"transformers": logging.ERROR, "torch.fx._symbolic_trace": logging.ERROR}
 
 
@@ -56,13 +58,20 @@ def libraries_quiet() -> Iterator[None]:
 def import_quietly(module: str) -> None:
     """Import a module of verl, which warns of engines that are not installed and sets up logging.
 
-    Its warnings are logged for debugging; the root logger is left as it was.
+    Its warnings are logged for debugging; the root logger is left as it was. Loggers of verl take
+    their level on import, from a variable that is WARNING here unless the user has set it.
     """
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
-    with warnings.catch_warnings(record=True) as caught, prints_logged():
-        importlib.import_module(module)
-    root.handlers[:] = handlers
-    root.setLevel(level)
+    told = os.environ.get(_LEVEL)
+    os.environ.setdefault(_LEVEL, "WARNING")
+    try:
+        with warnings.catch_warnings(record=True) as caught, prints_logged():
+            importlib.import_module(module)
+    finally:
+        if told is None:
+            del os.environ[_LEVEL]
+        root.handlers[:] = handlers
+        root.setLevel(level)
     for warning in caught:
         LOG.debug("%s", warning.message)

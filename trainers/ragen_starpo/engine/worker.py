@@ -1,7 +1,8 @@
 """The models that are trained, on token batches and plain tensors.
 
 All tensors of tokens are (trajectories, tokens), aligned as `TokenBatch` says: position t speaks of
-the token t, given those before it.
+the token t, given those before it. They are given and returned on the CPU; a loss function gets its
+rows on the model's device.
 """
 
 from __future__ import annotations
@@ -33,12 +34,7 @@ ValueLossFunction: TypeAlias = Callable[[Tensor, Mapping[str, Tensor]], Contribu
 
 
 class _Model:
-    """What every model has: micro-batches and a backend.
-
-    A mini-batch of any size is divided into as few micro-batches of equal size as
-    `micro_batch_size` allows. If that does not come out even, the last one is filled up with rows
-    of one token, which the loss function never sees.
-    """
+    """What every model has: micro-batches, see `Policy`, and a backend."""
 
     def __init__(self, backend: Backend, micro_batch_size: int) -> None:
         if micro_batch_size < 1:
@@ -127,8 +123,9 @@ class Policy(_Trained):
     Args:
         model_dir: a folder that transformers reads.
         optimiser: of its weights or adapters.
-        micro_batch_size: the most trajectories that are computed at once, see `Reference`; any
-            number of trajectories can be given.
+        micro_batch_size: the most trajectories that are computed at once. Mini-batches have any
+            size: they are divided into as few equal micro-batches as possible, and the last one is
+            filled up with rows of one token that the loss function never sees.
         lora: None to train all weights.
         gradient_checkpointing: compute layers again for the gradient, for less memory.
         seed: of new adapters.
@@ -187,6 +184,8 @@ class Policy(_Trained):
 
     def state_for_rollout(self) -> dict[str, Tensor]:
         """Return copies of all weights, adapters merged, by the names of the model itself.
+
+        They are on the model's device.
 
         `load_state_dict` of a transformers model of the same configuration takes them.
         """
