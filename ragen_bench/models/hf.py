@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from ragen_bench.errors import missing_extra
 from ragen_bench.models.base import CallEngine, Engine, Sampling, refuse_constraint, refuse_limit
+
+# OpenMP reads it when torch is imported. Threads that spin while they wait for each other make a
+# machine on which anything else computes several times slower.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 try:
     from ragen_bench.models.hf_engine import SlotEngine

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from subprocess import PIPE
 
 import pytest
 
@@ -32,8 +33,32 @@ def test_a_killed_run_ends_with_the_same_bytes(tmp_path, monkeypatch):
             assert run.poll() is None
             time.sleep(0.005)
         run.send_signal(signal.SIGKILL)
-    assert 20 <= episodes.read_bytes().count(b"\n") < 80
+    assert 20 <= episodes.read_bytes().count(b"\n") < 64
     # Killed while it wrote.
     episodes.write_bytes(episodes.read_bytes()[:-30])
+    kept = episodes.read_bytes().count(b"\n")
+    with subprocess.Popen(
+        command(folder, tmp_path / "part"), stdout=PIPE, stderr=PIPE, text=True
+    ) as run:
+        while "Resuming" not in (line := run.stdout.readline()):
+            assert run.poll() is None
+        run.send_signal(signal.SIGINT)
+        _, errors = run.communicate()
+    assert f": {kept} episodes are there already; the {kept} of the unfinished group are" in line
+    kept = episodes.read_bytes().count(b"\n")
+    assert f"interrupted; {kept} of 80 episodes are kept in " in errors
+    assert f"it plays the {kept} of the unfinished group again" in errors
     subprocess.run(command(folder, tmp_path / "part"), check=True, capture_output=True)
     assert episodes.read_bytes() == whole
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="PyTorch's OpenMP is another one")
+@pytest.mark.parametrize(("given", "found"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
+def test_threads_do_not_spin_unless_they_are_told_to(monkeypatch, given, found):
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    if given:
+        monkeypatch.setenv("OMP_WAIT_POLICY", given)
+    monkeypatch.setenv("OMP_DISPLAY_ENV", "TRUE")
+    code = "import ragen_bench.models.hf"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert f"OMP_WAIT_POLICY = '{found}'" in said.stderr
