@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from ragen_bench.episode import Task
+from ragen_bench.groups import key_of_task, missing, played_again, said_of
+from ragen_bench.machine import machine, otherwise, versions
 from ragen_bench.models import Model, Sampling, ServerOptions
 from ragen_bench.prompt import History, prompt_hash
 from ragen_bench.reasoning import stop_text
 from ragen_bench.records import SCHEMA, Key, Record, RunDirectory, key_of, open_run, refuse_other
-from ragen_bench.runner import Played, chunks, play, tasks_of
+from ragen_bench.runner import Played, play, tasks_of
 from ragen_bench.specification import spec_hash, suite_hash
 from ragen_bench.suites import SUITES
 from ragen_envs.instances import Split
 from ragen_envs.protocol import ResponseFormat
 from ragen_envs.sealed import open_key
-
-_PACKAGES = ("ragen-bench", "gymnasium", "numpy", "torch", "transformers", "tokenizers", "vllm")
 
 
 @dataclass(frozen=True)
@@ -79,6 +77,7 @@ class Evaluation:
             "slots": slots,
             "group_size": model.group_size,
             **settings,
+            "machine": machine(),
         }
 
     def settings(self) -> Record:
@@ -111,7 +110,7 @@ class Evaluation:
                 {"id": env, "instances": count, "spec_hash": spec}
                 for env, (count, spec) in envs.items()
             ],
-            "versions": _versions(),
+            "versions": versions(),
             "command": self.command,
         }
 
@@ -156,15 +155,19 @@ def evaluate(
     """
     # What the model cannot do is refused before a directory keeps the settings.
     model.engine(evaluation.sampling).close()
-    run = open_run(path, evaluation.config(model))
+    config = evaluation.config(model)
+    run = open_run(path, config)
     try:
         if run.repair():
             say(f"A torn last line in {path} was cut off; its episode is played again.")
         recorded = {key_of(episode) for episode in run.episodes()}
         if recorded:
-            say(f"Resuming {path}: {len(recorded)} episodes are there already.")
+            again = played_again(evaluation.tasks(), model.group_size, recorded)
+            say(f"Resuming {path}: {said_of(len(recorded), again)}.")
+            if differing := otherwise(run.config, config):
+                say(f"Note: other bytes may follow than on what began: {'; '.join(differing)}.")
         _complete(run, evaluation, model, recorded, progress)
-        run.finish(map(_key, evaluation.tasks()))
+        run.finish(map(key_of_task, evaluation.tasks()))
     except BaseException:
         run.unlock()
         raise
@@ -187,7 +190,7 @@ def _complete(
         progress(len(recorded), answers, env)
 
     progress(len(recorded), answers, env)
-    for tasks in _missing(evaluation, model, recorded):
+    for tasks in missing(evaluation.tasks(), model.group_size, recorded):
         for played in play(
             tasks,
             model,
@@ -201,40 +204,12 @@ def _complete(
             progress(len(recorded), answers, env)
 
 
-def _missing(evaluation: Evaluation, model: Model, recorded: set[Key]) -> Iterator[list[Task]]:
-    """Yield what is to be played: all at once, or the groups of which an episode is missing.
-
-    A group is replayed whole, since its answers may depend on which others shared a batch.
-    """
-    tasks = evaluation.tasks()
-    if model.group_size == 1:
-        yield [task for task in tasks if _key(task) not in recorded]
-        return
-    for group in chunks(tasks, model.group_size):
-        if any(_key(task) not in recorded for task in group):
-            yield list(group)
-
-
 def _keep(run: RunDirectory, played: Played, recorded: set[Key]) -> None:
     """Record an episode unless it is there already, as in a group that is replayed."""
-    key = _key(played.task)
+    key = key_of_task(played.task)
     run.append_timing(played.task.env, played.seconds, played.elapsed)
     if played.record is None:
         run.append_fault(key, played.fault)
     elif key not in recorded:
         run.append(played.record)
         recorded.add(key)
-
-
-def _key(task: Task) -> Key:
-    return task.env, task.split, task.index, task.sample
-
-
-def _versions() -> dict[str, str]:
-    versions = {"python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return versions

@@ -93,6 +93,8 @@ def _settings_problem(config: dict[str, Any]) -> str | None:
         return f"names the unknown format {brief(config['response_format'])}"
     if config["split"] == "sealed" and not _is(config.get("sealed_key_hash"), "a text"):
         return "is of the sealed split and lacks sealed_key_hash"
+    if not _is(config.get("machine", {}), "an object"):  # runs of older versions lack it
+        return "has 'machine' that is not an object"
     history = config.get("history")
     if history is not None and not (_is(history, "a whole number") and history >= 0):
         return f"has 'history' {brief(history)}, which is no number of turns"

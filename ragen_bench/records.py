@@ -208,6 +208,8 @@ def key_of(record: Record) -> Key:
 def open_run(path: Path, config: Record) -> RunDirectory:
     """Return a locked run directory for a configuration, new or to be resumed.
 
+    A run that has no finished episode yet gives way to one of another configuration.
+
     Raises:
         UserError: if the directory holds something else, or a run of another configuration.
     """
@@ -218,9 +220,12 @@ def open_run(path: Path, config: Record) -> RunDirectory:
     run.lock()
     try:
         file = path / "run.json"
-        if file.is_file():
-            run.config = _same_config(path, _read_config(file), config)
+        found = _read_config(file) if file.is_file() else None
+        if found and (_has_episodes(path) or not differences(found, config)):
+            run.config = _same_config(path, found, config)
         else:
+            for rest in (run.episodes_file, run.timings_file, run.faults_file):
+                rest.unlink(missing_ok=True)
             write_whole(file, config)
     except BaseException:
         run.unlock()
@@ -242,7 +247,8 @@ def refuse_other(path: Path, settings: Record) -> None:
     file = path / "run.json"
     if file.is_file():
         found = _read_config(file)
-        _same_config(path, {name: found.get(name) for name in settings}, settings)
+        if _has_episodes(path):
+            _same_config(path, {name: found.get(name) for name in settings}, settings)
 
 
 def read_run(path: Path) -> RunDirectory:
@@ -267,6 +273,14 @@ def _refuse_foreign(path: Path) -> None:
     # run.json is looked for last: another process may write it, and more, while we list.
     if foreign and not (path / "run.json").is_file():
         raise UserError(f"{path} is not empty and holds no run; choose another --out")
+
+
+def _has_episodes(path: Path) -> bool:
+    file = path / "episodes.jsonl"
+    if not file.is_file():
+        return False
+    with file.open("rb") as lines:
+        return lines.readline().endswith(b"\n")
 
 
 def _read_config(file: Path) -> Record:

@@ -8,7 +8,7 @@ from typing import Any
 from ragen_bench.differences import brief, common
 from ragen_bench.jsonl import Object
 
-_NOT_COMPARED = ("versions", "command", "suite_hash", "envs")
+_NOT_COMPARED = ("versions", "machine", "command", "suite_hash", "envs")
 """What may differ, what follows from the rest, and what is compared one by one."""
 _SHOWN = 64
 """Characters of a value: as many as the longest hash has."""

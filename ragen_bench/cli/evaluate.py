@@ -11,8 +11,10 @@ from ragen_bench.cost import load_prices
 from ragen_bench.episode import SAMPLES_A_SEED
 from ragen_bench.errors import INCOMPLETE, INTERRUPTED, UserError, missing_extra
 from ragen_bench.evaluation import Evaluation, evaluate, refuse_early
+from ragen_bench.groups import played_again, said_of_interrupted
 from ragen_bench.models import ServerOptions, resolve
 from ragen_bench.prompt import History
+from ragen_bench.records import key_of, read_run
 from ragen_bench.suites import SUITES, select, split_name
 from ragen_envs.protocol import RESPONSE_FORMATS, ResponseFormat
 from ragen_envs.registration import IDS
@@ -63,28 +65,33 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
             name = env.partition("/")[2]
             bar.update(task, completed=episodes, env=name, answers=answers)
 
+        def say(line: str) -> None:
+            bar.console.print(line, soft_wrap=True)
+
         try:
-            run = evaluate(evaluation, model, path, progress, say=bar.console.print)
+            run = evaluate(evaluation, model, path, progress, say)
         except KeyboardInterrupt:
             bar.stop()
-            return _interrupted(f"{int(bar.tasks[0].completed)} of {total}", path)
+            return _interrupted(evaluation, model.group_size, path)
         except Exception:
             bar.live.transient = True  # the one line of the error says it all
             raise
     try:
         summary = show_results(console, run, prices)
     except KeyboardInterrupt:
-        return _interrupted("all", path)
+        return _interrupted(evaluation, model.group_size, path)
     finally:
         run.unlock()
     return INCOMPLETE if summary["infra_faults"] else 0
 
 
-def _interrupted(episodes: str, path: Path) -> int:
-    sys.stderr.write(
-        f"\nragen-bench: interrupted; {episodes} episodes are kept in {path}, and the same "
-        "command goes on from there\n"
-    )
+def _interrupted(evaluation: Evaluation, group_size: int, path: Path) -> int:
+    tasks = evaluation.tasks()
+    begun = (path / "run.json").is_file()
+    kept = {key_of(episode) for episode in read_run(path).episodes()} if begun else set()
+    again = played_again(tasks, group_size, kept)
+    said = said_of_interrupted(len(kept), len(tasks), path, again)
+    sys.stderr.write(f"\nragen-bench: interrupted; {said}\n")
     return INTERRUPTED
 
 

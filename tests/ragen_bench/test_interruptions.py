@@ -137,8 +137,13 @@ def test_only_answers_that_depend_on_each_other_are_played_again(tmp_path):
     lines = bytes_of(tmp_path / "run").splitlines(keepends=True)
     (tmp_path / "run" / "episodes.jsonl").write_bytes(b"".join(lines[:9]))
     (tmp_path / "run" / "timings.jsonl").unlink()
-    finish(tmp_path / "run", Grouped(0))
+    said = []
+    evaluate(EVALUATION, Grouped(0), tmp_path / "run", say=said.append).unlock()
     assert bytes_of(tmp_path / "run") == b"".join(lines)
+    assert said == [
+        f"Resuming {tmp_path / 'run'}: 9 episodes are there already; the 1 of the unfinished group "
+        "are played again, so that the bytes are the same."
+    ]
     # The group of the lines 9 to 12, of which one was there, and the three after it.
     timings = (tmp_path / "run" / "timings.jsonl").read_text().splitlines()
     assert len(timings) == 16

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragen_bench.errors import UserError
-from ragen_bench.evaluation import evaluate
+from ragen_bench.evaluation import evaluate, refuse_early
 from ragen_bench.models import Completion
 from ragen_bench.models.base import CallEngine
 from ragen_bench.records import RunDirectory, open_run, read_run
@@ -219,6 +219,7 @@ def test_a_timing_of_another_form_is_refused(whole, tmp_path, line, message):
             "names no instance of ragen/Bandit-v0",
         ),
         ({"split": "tset"}, 'names the unknown split "tset"'),
+        ({"machine": ["fast"]}, "has 'machine' that is not an object"),
         ({"samples": "3"}, "has 'samples' that is not a whole number"),
     ],
 )
@@ -337,6 +338,56 @@ def test_the_command_and_the_versions_may_differ(whole, tmp_path):
     shutil.copytree(path, tmp_path / "run")
     other = dataclasses.replace(evaluation, command="ragen-bench evaluate random")
     assert finish(other, model, tmp_path / "run").episodes_file.read_bytes() == episodes
+
+
+def test_another_machine_goes_on_and_is_named(whole, tmp_path):
+    evaluation, model, path, episodes, _ = whole
+    shutil.copytree(path, tmp_path / "run")
+    file = tmp_path / "run" / "run.json"
+    config = json.loads(file.read_text())
+    config["machine"]["threads"] = "777"
+    config["versions"]["python"] = "2.7"
+    file.write_text(json.dumps(config))
+    lines = []
+    evaluate(evaluation, model, tmp_path / "run", say=lines.append).unlock()
+    here = evaluation.config(model)
+    assert lines[1] == (
+        "Note: other bytes may follow than on what began: "
+        f'python: "2.7" there, "{here["versions"]["python"]}" here; '
+        f'threads: "777" there, "{here["machine"]["threads"]}" here.'
+    )
+    assert (tmp_path / "run" / "episodes.jsonl").read_bytes() == episodes
+    del config["machine"]  # as older versions left it
+    config["versions"] = here["versions"]
+    file.write_text(json.dumps(config))
+    lines.clear()
+    evaluate(evaluation, model, tmp_path / "run", say=lines.append).unlock()
+    assert len(lines) == 1
+
+
+@pytest.mark.parametrize("left", [{}, {"episodes.jsonl": b'{"env": "torn'}])
+def test_a_run_without_an_episode_gives_way_to_another_configuration(
+    small, random_model, tmp_path, left
+):
+    open_run(tmp_path / "run", small.config(random_model)).unlock()
+    for name, content in {**left, "faults.jsonl": b"{}\n", "timings.jsonl": b"{}\n"}.items():
+        (tmp_path / "run" / name).write_bytes(content)
+    other = dataclasses.replace(small, seed=1)
+    refuse_early(other, tmp_path / "run")
+    run = finish(other, random_model, tmp_path / "run")
+    assert read_run(tmp_path / "run").config["seed"] == 1
+    assert len(list(run.episodes())) == 160
+    assert len(run.timings_file.read_text().splitlines()) == 160
+    assert not run.faults_file.exists()
+
+
+def test_a_run_without_an_episode_keeps_its_faults_for_the_same_configuration(
+    small, random_model, tmp_path
+):
+    run = open_run(tmp_path / "run", small.config(random_model))
+    run.append_fault(("ragen/Bandit-v0", "test", 0, 0), "asleep")
+    run.unlock()
+    assert len(list(finish(small, random_model, tmp_path / "run").faults())) == 1
 
 
 def test_two_writers_do_not_meet(small, random_model, tmp_path):

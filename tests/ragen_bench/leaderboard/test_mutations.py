@@ -35,6 +35,7 @@ BELIEVED = {
     "run.temperature",
     "run.constrained",
     "run.versions",
+    "run.machine",
     "run.command",
     "summary.cost",
     "summary.envs.seconds",

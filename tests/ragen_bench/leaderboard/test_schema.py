@@ -22,7 +22,7 @@ def test_the_published_schema_is_the_one_that_is_checked():
 def test_it_names_what_the_harness_writes(honest):
     run = entry_schema()["properties"]["run"]
     assert set(run["required"]) == {*RUN, "schema", "history"}
-    assert set(run["properties"]) == {*RUN, "schema", "history", "sealed_key_hash"}
+    assert set(run["properties"]) == {*RUN, "schema", "history", "sealed_key_hash", "machine"}
     entry = entry_json(honest)
     assert set(entry_schema()["required"]) == set(entry)
     assert set(entry_schema()["properties"]["summary"]["required"]) == set(entry["summary"])
@@ -67,6 +67,8 @@ def test_it_names_what_the_harness_writes(honest):
         ("run.temperature", -1, "run.temperature: -1 is too small"),
         ("run.history", "full", 'run.history: "full" is neither null nor'),
         ("run.versions", {"a\nb": 3}, 'run.versions."a\\nb": 3 is of the wrong type'),
+        ("run.machine", {"cpu": 3}, "run.machine.cpu: 3 is of the wrong type"),
+        ("run.machine", ["a"], "run.machine: a list of 1 is of the wrong type"),
         ("run.model", "\ud800", "holds half a surrogate pair, which is no text"),
         ("run.extra", 1, 'run: has the unknown field "extra"'),
         ("summary.infra_faults", 1, "summary.infra_faults: 1 is not the value that it must have"),

@@ -1,9 +1,11 @@
 """The site in a browser."""
 
+import dataclasses
+
 import pytest
 from playwright.sync_api import expect
 
-from tests.ragen_bench.leaderboard.site.conftest import write_pages
+from tests.ragen_bench.leaderboard.site.conftest import SOURCE, write_pages
 from tests.ragen_bench.leaderboard.site.made import gallery, made, rerun
 
 pytestmark = pytest.mark.xdist_group("leaderboard")
@@ -234,6 +236,20 @@ def test_no_page_scrolls_sideways(visit, index, width):
     # The names stay while the figures are scrolled.
     box = page.locator("table.ranking tbody th").first.bounding_box()
     assert 0 <= box["x"] < 100
+
+
+@pytest.mark.parametrize("width", [320, 800])
+def test_what_stands_around_a_wide_table_is_read_without_scrolling(visit, tmp_path, width):
+    word = "sokoban_speedrun_of_somebody_else/"
+    source = dataclasses.replace(SOURCE, title=word * 2, link=f"https://example.org/{word * 4}")
+    index = write_pages(tmp_path, gallery(), [source])
+    for name in ("index.html", "reference.html", "entries/large/index.html"):
+        page = visit(index.parent / name, viewport={"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+        for caption in page.locator("caption:visible, h2:visible").all():
+            box = caption.bounding_box()
+            assert box["x"] >= 0, name
+            assert box["x"] + box["width"] <= width, (name, caption.inner_text())
 
 
 def test_a_screen_reader_finds_its_way(visit, index):
