@@ -56,10 +56,19 @@ def _nested(value: Any) -> list[Any]:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = _first_twice([name for name, _ in pairs])
         raise BadJsonError(f"has an object with the key {brief(twice)} twice")
     return made
+
+
+def _first_twice(names: list[str]) -> str:
+    # In one pass: a line may hold half a million keys.
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    raise ValueError("no name is there twice")
 
 
 def _constant(name: str) -> NoReturn:
