@@ -87,6 +87,9 @@ class Loss:
     aggregation: Aggregation = "token-mean"
     value_clip: float = 0.5
 
+    def __post_init__(self) -> None:
+        self.clip  # noqa: B018 - it checks the bounds
+
     @property
     def clip(self) -> Clip:
         """The bounds of the ratio."""

@@ -24,7 +24,7 @@ _SQUARES = r"[#_PXOSG√]"
 """Each square of a board is a token of its own, so that boards are read in columns and rows."""
 TEMPLATE = """\
 {%- set opened = messages[0].role == 'system' and messages | length > 3 -%}
-{%- for message in messages[3:] if opened else messages -%}
+{%- for message in (messages[3:] if opened else messages) -%}
 {%- if message.role == 'assistant' -%}
 <assistant>{{ message.content }}<end>
 {%- else -%}

@@ -1,0 +1,132 @@
+"""Whole runs of a small model: what they leave, how they resume, and that they learn."""
+
+import json
+import shutil
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from ragen_bench.errors import UserError
+from ragen_bench.models.hf import HFModel
+from ragen_starpo.local.train import train
+from ragen_starpo.recipe import recipe_of
+
+SETTINGS = {
+    "model": "small",
+    "envs": ["FrozenLake-v0", "Sokoban-v0"],
+    "response_format": "answer",
+    "iterations": 4,
+    "updates": 2,
+    "mini_batch": 8,
+    "micro_batch": 8,
+    "checkpoint_every": 2,
+    "rollouts": {"instances": 4, "samples": 3, "max_tokens": 6},
+    "advantage": {"estimator": "gae"},
+    "filter": {"strategy": "all"},
+    "loss": {"kl": 0.001},
+    "optimiser": {"learning_rate": 1e-3},
+    "validation": {"every": 2, "instances": 4},
+}
+
+
+def recipe(**changed):
+    return recipe_of({**SETTINGS, **changed}, "a test")
+
+
+def lines(run):
+    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+class KilledError(Exception):
+    """Stands for a power cut between two iterations."""
+
+
+@pytest.fixture(scope="module")
+def whole(small, tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs") / "whole"
+    seen = []
+    train(recipe(), small, out, seen.append)
+    assert [iteration.number for iteration in seen] == [0, 1, 2, 3]
+    return out
+
+
+def test_a_killed_run_goes_on_to_the_same_weights(small, whole, tmp_path):
+    def kill(iteration):
+        if iteration.number == 2:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        train(recipe(), small, tmp_path / "run", kill)
+    assert len(lines(tmp_path / "run")) == 3
+    with (tmp_path / "run/metrics.jsonl").open("a") as file:
+        file.write('{"iteration": 3, "torn')
+    resumed = []
+    train(recipe(), small, tmp_path / "run", resumed.append)
+    assert [iteration.number for iteration in resumed] == [2, 3]
+    assert lines(tmp_path / "run") == lines(whole)
+    for name in ("final", "best"):
+        files = [run / name / "model.safetensors" for run in (whole, tmp_path / "run")]
+        assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_the_weights_move_and_the_engines_agree(small, whole):
+    before, after = (load_file(run / "model.safetensors") for run in (small, whole / "final"))
+    assert before.keys() == after.keys()
+    assert not torch.equal(before["model.norm.weight"], after["model.norm.weight"])
+    for line in lines(whole):
+        assert line["steps"] == 4
+        assert line["filter/kept"] == 1
+        # Two passes over the same rollouts: what was sampled with is left a little.
+        assert abs(line["policy/kl_from_rollouts"]) < 0.05
+        assert line["policy/kl_from_reference"] >= -0.01
+        assert 0 < line["policy/entropy"] < 6.3
+        assert line["rollout/generated_tokens"] * 2 == line["trained_tokens"]
+
+
+def test_one_pass_sees_the_engines_own_probabilities(small, tmp_path):
+    """The first step compares a token's probability with itself."""
+    one = recipe(iterations=1, updates=1, mini_batch=12, validation={"every": 0})
+    train(one, small, tmp_path / "run")
+    (line,) = lines(tmp_path / "run")
+    assert line["policy/kl_from_rollouts"] == pytest.approx(0, abs=1e-6)
+    assert line["policy/clip_fraction"] == 0
+
+
+def test_validation_is_the_harness(whole, small):
+    found = [line for line in lines(whole) if "val/success" in line]
+    assert [line["iteration"] for line in found] == [1, 3]
+    for line in found:
+        assert line["val/Sokoban-v0/low"] == 0 <= line["val/Sokoban-v0/success"]
+        assert line["val/FrozenLake-v0/high"] > 0
+    assert HFModel(str(whole / "best")).identity()["dtype"] == "float32"
+
+
+def test_another_recipe_is_refused_and_a_longer_one_is_not(small, whole, tmp_path):
+    with pytest.raises(UserError, match=r"another recipe \(recipe.seed: recorded 0, .* 1\)"):
+        train(recipe(seed=1), small, whole)
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(UserError, match="holds something else than a training run"):
+        train(recipe(), small, tmp_path)
+    shutil.copytree(whole, tmp_path / "longer")
+    train(recipe(iterations=5), small, tmp_path / "longer")
+    assert lines(tmp_path / "longer")[:4] == lines(whole)
+    assert len(lines(tmp_path / "longer")) == 5
+
+
+def test_nothing_to_learn_from(small, tmp_path):
+    """Untrained, every answer is out of form, and every return the same."""
+    stuck = recipe(filter={"strategy": "top-k"}, iterations=9, give_up_after=2)
+    with pytest.raises(UserError, match="in 2 iterations in a row all rollouts of an instance"):
+        train(stuck, small, tmp_path / "run")
+    assert [line["filter/kept"] for line in lines(tmp_path / "run")] == [0, 0]
+
+
+def test_bad_names(small, tmp_path):
+    with pytest.raises(UserError, match="unknown environment 'FrozenLak-v0'; did you mean"):
+        train(recipe(envs=["FrozenLak-v0"]), small, tmp_path / "a")
+    with pytest.raises(UserError, match="nowhere"):
+        train(recipe(), tmp_path / "nowhere", tmp_path / "b")
+    rollouts = {**SETTINGS["rollouts"], "max_tokens": 10, "context": 9}
+    with pytest.raises(UserError, match=r"leaves no room in a context of 9"):
+        train(recipe(rollouts=rollouts), small, tmp_path / "c")

@@ -1,0 +1,78 @@
+"""Recipes: what is taken, and what is refused in one line."""
+
+import pytest
+
+from ragen_bench.errors import UserError
+from ragen_starpo.recipe import read_recipe
+
+GOOD = """
+model = "some/folder"
+envs = ["Bandit-v0"]
+[rollouts]
+samples = 4
+[optimiser]
+learning_rate = 1e-4
+betas = [0.9, 0.95]
+"""
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(text):
+        file = tmp_path / "r.toml"
+        file.write_text(text)
+        return file
+
+    return write
+
+
+def test_settings_and_defaults(written):
+    recipe = read_recipe(written(GOOD), ["seed=3", "filter.strategy=top-p", "filter.amount=0.9"])
+    assert recipe.seed == 3
+    assert (recipe.rollouts.instances, recipe.rollouts.samples) == (8, 4)
+    assert (recipe.filter.strategy, recipe.filter.amount) == ("top-p", 0.9)
+    assert recipe.optimiser.betas == (0.9, 0.95)
+    assert (recipe.loss.clip.low, recipe.loss.clip.high, recipe.loss.clip.dual) == (0.2, 0.28, 3.0)
+    assert recipe.lora is None
+    assert read_recipe(written(GOOD), ["lora.rank=8"]).lora.rank == 8
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("sed=3", "sed: Unexpected keyword argument"),
+        ("filter.share=1", "filter.share: Unexpected keyword argument"),
+        ("filter.amount=3", "filter.amount is in (0, 1]"),
+        ("advantage.estimator=gea", "advantage.estimator: Input should be 'gae'"),
+        ("iterations=0", "iterations: is at least 1, got 0"),
+        ("iterations=1.5", "iterations: Input should be a valid integer"),
+        ("rollouts.temperature=0", "rollouts.temperature: is above 0, got 0.0"),
+        ("envs=[]", "envs: names at least one environment"),
+        ("optimiser.learning_rate=fast", "optimiser.learning_rate: Input should be a valid number"),
+        ("optimiser.learning_rate=-1", "learning_rate is greater than 0"),
+        ("loss.clip_low=1.5", "clip.low is in [0, 1)"),
+        ("seed", "'seed' is no setting; give name=value"),
+        ("seed.a=1", "seed: "),
+    ],
+)
+def test_bad_settings(written, override, said):
+    with pytest.raises(UserError) as refused:
+        read_recipe(written(GOOD), [override])
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("estimator", ["grpo", "dr-grpo", "rloo"])
+def test_whole_returns_have_no_turns(written, estimator):
+    settings = [f"advantage.estimator={estimator}", "advantage.credit=turn"]
+    with pytest.raises(UserError, match=f"{estimator} compares whole returns"):
+        read_recipe(written(GOOD), settings)
+
+
+def test_bad_files(written, tmp_path):
+    with pytest.raises(UserError, match="there is no recipe"):
+        read_recipe(tmp_path / "nowhere.toml")
+    with pytest.raises(UserError, match="is no TOML file: "):
+        read_recipe(written("model = "))
+    with pytest.raises(UserError, match="model: Field required"):
+        read_recipe(written("envs = ['Bandit-v0']"))

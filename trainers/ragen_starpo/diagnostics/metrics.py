@@ -1,0 +1,58 @@
+"""Figures of an iteration's rollouts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import torch
+
+from ragen_bench.analysis.reasoning import thought_of_turn
+from ragen_starpo.algorithms.masked import group_deviation, group_index, group_sizes
+from ragen_starpo.trajectory import Trajectory
+
+
+def rollout_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
+    """Return the figures of an iteration's rollouts, before any filter.
+
+    Args:
+        trajectories: at least one.
+
+    Returns:
+        `success`, a share; `reward`, the mean shaped return; `reward_deviation`, the mean over
+        groups of the deviation of returns in a group; `turns`; of a turn, `answer_tokens` and
+        `think_characters`; `format_valid` and `cut`, shares of turns; `generated_tokens` and
+        `environment_turns`, counts.
+    """
+    turns = [turn for one in trajectories for turn in one.turns]
+    recorded = [turn for one in trajectories for turn in one.record["turns"]]
+    generated = sum(len(turn.sampled.ids) for turn in turns)
+    return {
+        "success": _mean(float(one.record["success"]) for one in trajectories),
+        "reward": _mean(one.score for one in trajectories),
+        "reward_deviation": deviation_in_groups(trajectories),
+        "turns": len(turns) / len(trajectories),
+        "answer_tokens": generated / max(1, len(turns)),
+        "think_characters": _mean(float(len(thought_of_turn(turn))) for turn in recorded),
+        "format_valid": _mean(float(turn["format_is_valid"]) for turn in recorded),
+        "cut": _mean(float(not turn.sampled.stopped) for turn in turns),
+        "generated_tokens": generated,
+        "environment_turns": len(turns),
+    }
+
+
+def deviation_in_groups(trajectories: Sequence[Trajectory]) -> float:
+    """Return the mean deviation of returns in a group: 0 where no advantage is left.
+
+    Groups of one rollout count in no mean.
+    """
+    scores = torch.tensor([one.score for one in trajectories], dtype=torch.float64)
+    index, count = group_index(torch.tensor([one.group for one in trajectories]))
+    several = group_sizes(index, count) > 1
+    if not several.any():
+        return 0.0
+    return float(group_deviation(scores, index, count)[several].mean())
+
+
+def _mean(values: Iterable[float]) -> float:
+    found = list(values)
+    return sum(found) / len(found) if found else 0.0

@@ -1,0 +1,1 @@
+"""The driver of one process: rollouts and updates in turn, without Ray."""

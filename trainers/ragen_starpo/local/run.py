@@ -1,0 +1,92 @@
+"""A training run as a directory: what it was told, what came of it, and where it goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ragen_bench.differences import first_difference
+from ragen_bench.errors import UserError
+from ragen_starpo.recipe import Recipe
+
+_SCHEMA = 1
+
+
+class TrainingRun:
+    """The files of a run.
+
+    `recipe.json` holds the settings; `metrics.jsonl` a line for each iteration, which follow from
+    the settings alone; `timings.jsonl` their seconds; `checkpoints/` what a resumed run needs;
+    `best/` the model of the highest held-out success, `final/` the last one.
+
+    Args:
+        path: of the directory; is made, or belongs to a run of the same recipe.
+
+    Raises:
+        UserError: if it belongs to something else.
+    """
+
+    def __init__(self, path: Path, recipe: Recipe) -> None:
+        self.path = path
+        settings = {"schema": _SCHEMA, **json.loads(json.dumps(recipe.as_json()))}
+        file = path / "recipe.json"
+        if file.exists():
+            self._refuse_other(file, settings)
+        elif path.exists() and any(path.iterdir()):
+            raise UserError(
+                f"{path} holds something else than a training run; choose another --out"
+            )
+        else:
+            path.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+
+    def resume(self) -> tuple[int, Path] | None:
+        """Return the next iteration and the checkpoint before it, and drop what came after it.
+
+        Without a checkpoint the run begins anew, and None is returned.
+        """
+        checkpoints = sorted((self.path / "checkpoints").glob(f"iteration_{'[0-9]' * 6}"))
+        done = int(checkpoints[-1].name.partition("_")[2]) if checkpoints else 0
+        for name in ("metrics.jsonl", "timings.jsonl"):
+            kept = [line for line in self.lines(name) if line["iteration"] < done]
+            self._write(name, kept)
+        return (done, checkpoints[-1]) if checkpoints else None
+
+    def checkpoint(self, done: int) -> Path:
+        """Return where the checkpoint after so many iterations goes."""
+        return self.path / "checkpoints" / f"iteration_{done:06d}"
+
+    def append(self, name: str, line: dict[str, Any]) -> None:
+        """Add a line to a file of lines."""
+        with (self.path / name).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+
+    def lines(self, name: str) -> Iterator[dict[str, Any]]:
+        """Yield the whole lines of a file; a torn last one is passed over."""
+        file = self.path / name
+        text = file.read_text(encoding="utf-8") if file.exists() else ""
+        for line in text.splitlines(keepends=True):
+            if line.endswith("\n"):
+                found: dict[str, Any] = json.loads(line)
+                yield found
+
+    def _write(self, name: str, lines: list[dict[str, Any]]) -> None:
+        draft = self.path / f"{name}.draft"
+        draft.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        draft.replace(self.path / name)
+
+    def _refuse_other(self, file: Path, settings: dict[str, Any]) -> None:
+        try:
+            there = json.loads(file.read_text(encoding="utf-8"))
+        except ValueError:
+            raise UserError(f"{file} is damaged; choose another --out") from None
+        # More iterations of the same recipe are a longer run, not another one.
+        different = first_difference(
+            {**there, "iterations": 0}, {**settings, "iterations": 0}, "recipe"
+        )
+        if different:
+            raise UserError(
+                f"{self.path} is a run of another recipe ({different}); choose another --out"
+            )

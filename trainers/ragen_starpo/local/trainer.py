@@ -1,0 +1,148 @@
+"""One iteration after the other: rollouts, advantages, updates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from ragen_envs.instances import Stream
+from ragen_starpo.diagnostics.metrics import rollout_metrics
+from ragen_starpo.engine.weights import token_weights
+from ragen_starpo.engine.worker import Critic, Policy, Reference
+from ragen_starpo.local.actor import Actor
+from ragen_starpo.local.clock import Clock
+from ragen_starpo.objective import advantages_of, policy_contribution, value_contribution
+from ragen_starpo.recipe import WITH_CRITIC, Recipe
+from ragen_starpo.trajectory import TokenBatch, Trajectory, batch_of
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """What came of an iteration.
+
+    Attributes:
+        number: from 0 on.
+        learned: whether the filter left anything to learn from.
+        metrics: figures by name.
+        seconds: by phase.
+    """
+
+    number: int
+    learned: bool
+    metrics: dict[str, float]
+    seconds: dict[str, float]
+
+
+class Trainer:
+    """StarPO in one process.
+
+    Args:
+        folder: of the model that training begins with.
+        recipe: of the run.
+
+    Raises:
+        UserError: if there is no model or no such environment.
+    """
+
+    def __init__(self, folder: Path, recipe: Recipe) -> None:
+        self._recipe = recipe
+        self._actor = Actor(folder, recipe)
+        micro = recipe.micro_batch
+        self.policy = Policy(folder, recipe.optimiser, micro, recipe.lora, seed=recipe.seed)
+        with_critic = recipe.advantage.estimator in WITH_CRITIC
+        self._critic = (
+            Critic(folder, recipe.critic, micro, seed=recipe.seed) if with_critic else None
+        )
+        self._reference = Reference(folder, micro) if recipe.loss.kl else None
+        self._actor.take(self.policy.state_for_rollout())
+
+    def iterate(self, number: int) -> Iteration:
+        """Play, and learn from what is played."""
+        clock = Clock()
+        trajectories = clock.during("rollouts", lambda: self._actor.rollouts(number))
+        metrics = {f"rollout/{k}": v for k, v in rollout_metrics(trajectories).items()}
+        kept = self._kept(trajectories)
+        metrics["filter/kept"] = len(kept) / len(trajectories)
+        if kept:
+            batch = batch_of(kept, self._actor.pad)
+            metrics |= clock.during("updates", lambda: self._learn(batch, number))
+            clock.during("weights", lambda: self._actor.take(self.policy.state_for_rollout()))
+        return Iteration(number, bool(kept), metrics, clock.seconds)
+
+    def save_checkpoint(self, folder: Path) -> None:
+        """Write all that the next iterations depend on."""
+        for name, model in self._trained():
+            model.save_checkpoint(folder / name)
+
+    def load_checkpoint(self, folder: Path) -> None:
+        """Go on from a checkpoint.
+
+        Raises:
+            UserError: if there is none, or of another recipe.
+        """
+        for name, model in self._trained():
+            model.load_checkpoint(folder / name)
+        self._actor.take(self.policy.state_for_rollout())
+
+    def _trained(self) -> Iterator[tuple[str, Policy | Critic]]:
+        yield "policy", self.policy
+        if self._critic is not None:
+            yield "critic", self._critic
+
+    def _kept(self, trajectories: list[Trajectory]) -> list[Trajectory]:
+        """Return what is learned from: whole groups, without rollouts that sampled nothing."""
+        scores = torch.tensor([one.score for one in trajectories])
+        groups = torch.tensor([one.group for one in trajectories])
+        chosen = self._recipe.filter.kept(scores, groups).tolist()
+        return [one for one, kept in zip(trajectories, chosen, strict=True) if kept and one.turns]
+
+    def _learn(self, batch: TokenBatch, number: int) -> dict[str, float]:
+        columns = self._columns(batch)
+        sums: dict[str, float] = {}
+        steps = 0
+        for rows in self._mini_batches(len(batch), number):
+            steps += 1
+            for name, value in self._step(batch.rows(rows), _rows(columns, rows)).items():
+                sums[name] = sums.get(name, 0.0) + value
+        means = {name: total / steps for name, total in sums.items()}
+        trained = self._recipe.updates * int(batch.mask.sum())
+        return {**means, "steps": steps, "trained_tokens": trained}
+
+    def _columns(self, batch: TokenBatch) -> dict[str, Tensor]:
+        """Return what the losses need, computed before the first step."""
+        values = self._critic.values(batch) if self._critic else None
+        advantages, returns = advantages_of(self._recipe.advantage, batch, values)
+        columns = {"advantages": advantages, "old_log_probs": batch.log_probs}
+        if values is not None and returns is not None:
+            columns |= {"old_values": values, "returns": returns}
+        if self._reference is not None:
+            temperature = self._recipe.rollouts.temperature
+            columns["reference"] = self._reference.log_probs(batch, temperature)[0]
+        return columns
+
+    def _mini_batches(self, count: int, number: int) -> Iterator[Tensor]:
+        """Yield the trajectories of each step, in an order that the seed decides."""
+        for update in range(self._recipe.updates):
+            stream = Stream("mini-batches", self._recipe.seed, f"{number}/{update}")
+            noise = torch.Generator().manual_seed(stream.word() >> 1)
+            order = torch.randperm(count, generator=noise)
+            yield from torch.split(order, self._recipe.mini_batch)
+
+    def _step(self, batch: TokenBatch, columns: dict[str, Tensor]) -> dict[str, float]:
+        loss, temperature = self._recipe.loss, self._recipe.rollouts.temperature
+        columns = {**columns, "weights": token_weights(batch.mask, loss.aggregation)}
+        found = self.policy.update(batch, columns, partial(policy_contribution, loss), temperature)
+        metrics = {f"policy/{name}": value for name, value in found.items()}
+        if self._critic is not None:
+            found = self._critic.update(batch, columns, partial(value_contribution, loss))
+            metrics |= {f"critic/{name}": value for name, value in found.items()}
+        return metrics
+
+
+def _rows(columns: dict[str, Tensor], rows: Tensor) -> dict[str, Tensor]:
+    return {name: column[rows] for name, column in columns.items()}
