@@ -3,6 +3,7 @@ import random
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM
 
 from ragen_bench.errors import UserError
@@ -86,6 +87,8 @@ def test_a_saved_model_is_what_was_trained_beside_the_files_it_came_with(
     assert {p.name for p in folder.iterdir()} == {p.name for p in source.iterdir()}
     for name in ("tokenizer.json", "generation_config.json"):
         assert (folder / name).read_bytes() == (source / name).read_bytes()
+    weights = [load_file(one / "model.safetensors") for one in (folder, source)]
+    assert weights[0].keys() == weights[1].keys()
     model = AutoModelForCausalLM.from_pretrained(folder, dtype="auto")
     assert model.dtype == torch.float32
     batch = token_batch()
