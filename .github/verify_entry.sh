@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
 # Verifies the entry that a branch adds to the leaderboard, with the code of the branch that it is to
-# be merged into: nothing that a pull request brings is run. The workflow `entry` calls it; so can you:
+# be merged into: nothing that a pull request brings is run. The workflow `entry` calls it; so can
+# you, from a checkout of the base:
 #     .github/verify_entry.sh BASE HEAD     # two commits of this repository
 set -euo pipefail
-base=${1:?give the commit that the branch is to be merged into}
-head=${2:?give the last commit of the branch}
+base=$(git rev-parse --verify --end-of-options "${1:?give the commit that the branch is to be merged into}^{commit}")
+head=$(git rev-parse --verify --end-of-options "${2:?give the last commit of the branch}^{commit}")
+cd "$(git rev-parse --show-toplevel)"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 mkdir "$work/base"
 git archive "$base" | tar -x -C "$work/base"
-python3 -m venv "$work/venv"
-"$work/venv/bin/python" -m pip --disable-pip-version-check -q install \
+# -I: `python -m` would otherwise prefer a pip.py or venv.py in the folder where this is called.
+python3 -I -m venv "$work/venv"
+"$work/venv/bin/python" -I -m pip --disable-pip-version-check -q install \
     -c "$work/base/constraints.txt" "$work/base[bench]"
 "$work/venv/bin/ragen-bench" leaderboard check "$base" "$head"

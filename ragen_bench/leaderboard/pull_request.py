@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+from typing import Literal
 
-from ragen_bench.errors import UserError
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.files import ENTRY_JSON, EPISODES, MOST_BYTES, check_directory_name
+from ragen_bench.leaderboard.git import Branch
 
 _PLAIN_FILE = "100644"
-_ENTRIES = PurePosixPath("leaderboard/entries")
-_REPRODUCTIONS = PurePosixPath("leaderboard/reproductions")
+# Texts, not paths: for those `a/./b` and `a//b`, which a tree can hold, were the same as `a/b`.
+_ENTRIES = "leaderboard/entries/"
+_REPRODUCTIONS = "leaderboard/reproductions/"
 _SHOWN = 10
 
 
@@ -22,50 +23,54 @@ class Proposal:
 
     Attributes:
         name: the entry's directory.
+        does: what merging the branch does with the entry.
         files: size in bytes and git's object id of each of its files; none if it is withdrawn.
     """
 
     name: str
+    does: Literal["adds", "changes", "withdraws"]
     files: dict[str, tuple[int, str]]
 
 
-def proposal(repository: Path, base: str, head: str) -> Proposal | None:
+def proposal(branch: Branch) -> Proposal | None:
     """Return the entry that a branch adds, changes or withdraws, or None if it touches none.
 
     Nothing is checked out and nothing of the branch is run: only git's objects are read.
 
-    Args:
-        repository: a git repository.
-        base: a commit of the leaderboard that the branch is to be merged into.
-        head: the branch's last commit.
-
     Raises:
         UserError: if git cannot tell.
-        EntryError: if the branch changes anything beside one entry.
+        EntryError: if the branch changes anything beside one entry, or merging it would.
     """
-    listing = _git(repository, "diff", "--name-only", "-z", "--no-renames", f"{base}...{head}")
-    paths = [PurePosixPath(name) for name in _names(listing)]
-    names = sorted({path.parts[2] for path in paths if _ENTRIES in path.parents})
+    paths = branch.changed()
+    names = sorted({path.split("/")[2] for path in paths if path.startswith(_ENTRIES)})
     if not names:
         return None
     if len(names) > 1:
         raise EntryError(f"{len(names)} entries are touched: {_some(names)}; send one at a time")
     name = names[0]
     check_directory_name(name)
-    rerun = _REPRODUCTIONS / f"{name}.json"
-    others = [str(path) for path in paths if _ENTRIES / name not in path.parents]
-    if [path for path in others if path != str(rerun)]:
+    directory, rerun = f"{_ENTRIES}{name}/", f"{_REPRODUCTIONS}{name}.json"
+    others = [path for path in paths if not path.startswith(directory)]
+    if [path for path in others if path != rerun]:
         raise EntryError(
-            f"{_some(others)} changes too; send the directory {_ENTRIES / name} and nothing else"
+            f"{_some(others)} changes too; send the directory {_ENTRIES}{name} and nothing else"
         )
-    if _git(repository, "ls-tree", "-z", "--full-tree", head, "--", str(rerun)):
+    if branch.changed_since(directory, rerun):
+        raise EntryError(
+            f"{name} has changed in the base since the branch left it; merge the base into the "
+            "branch, so that what is verified is what comes out"
+        )
+    if branch.listed(branch.head, rerun):
         raise EntryError(
             f"{rerun} is of the entry as it was; remove it, and a maintainer reruns the new one"
         )
-    return Proposal(name, _files(repository, head, name))
+    files = _files(branch, directory)
+    if not files:
+        return Proposal(name, "withdraws", files)
+    return Proposal(name, "changes" if branch.listed(branch.base, directory) else "adds", files)
 
 
-def checked_out(repository: Path, proposed: Proposal, folder: Path) -> Path:
+def checked_out(branch: Branch, proposed: Proposal, folder: Path) -> Path:
     """Write a proposed entry's files below a folder, and return its directory.
 
     Raises:
@@ -76,16 +81,14 @@ def checked_out(repository: Path, proposed: Proposal, folder: Path) -> Path:
     for name, (size, object_id) in proposed.files.items():
         if size > MOST_BYTES[name]:
             raise EntryError(f"{name} has {size:,} bytes; at most {MOST_BYTES[name]:,} are read")
-        (target / name).write_bytes(_git(repository, "cat-file", "blob", object_id))
+        (target / name).write_bytes(branch.content(object_id))
     return target
 
 
-def _files(repository: Path, head: str, name: str) -> dict[str, tuple[int, str]]:
-    """Return the files of an entry's directory at a commit."""
-    directory = f"{_ENTRIES / name}/"
-    listing = _git(repository, "ls-tree", "-r", "-l", "-z", "--full-tree", head, "--", directory)
-    found = {}
-    for line in _names(listing):
+def _files(branch: Branch, directory: str) -> dict[str, tuple[int, str]]:
+    """Return the files of an entry's directory at the branch's last commit."""
+    found: dict[str, tuple[int, str]] = {}
+    for line in branch.listed(branch.head, directory):
         about, path = line.split("\t", 1)
         mode, kind, object_id, size = about.split()
         file = path.removeprefix(directory)
@@ -93,28 +96,12 @@ def _files(repository: Path, head: str, name: str) -> dict[str, tuple[int, str]]
             raise EntryError(f"holds {file!r}; an entry is {ENTRY_JSON} and {EPISODES} alone")
         if (mode, kind) != (_PLAIN_FILE, "blob"):
             raise EntryError(f"{file} is no plain file: git's mode is {mode}")
+        if file in found:
+            raise EntryError(f"{file} is there twice")
         found[file] = int(size), object_id
     return found
-
-
-def _names(listing: bytes) -> list[str]:
-    # A name that is no UTF-8 must not end the check; it is in no entry.
-    return [name.decode(errors="backslashreplace") for name in listing.split(b"\0") if name]
 
 
 def _some(names: list[str]) -> str:
     more = len(names) - _SHOWN
     return ", ".join(map(repr, names[:_SHOWN])) + (f" and {more} more" if more > 0 else "")
-
-
-def _git(repository: Path, *arguments: str) -> bytes:
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(repository), *arguments], capture_output=True, check=False
-        )
-    except FileNotFoundError:
-        raise UserError("git is not installed, and a branch is read with it") from None
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
-        raise UserError(f"git {arguments[0]} failed in {repository}: {said[0]}")
-    return done.stdout

@@ -73,6 +73,7 @@ def test_an_entry_is_verified(repository, quick, checked):
     shutil.copytree(quick, PLACE)
     code, said = checked()
     assert code == 0
+    assert said.startswith("Adds the entry mine_quick_test.\nok    files")
     assert "64 of 64 planned" in said
     assert said.splitlines()[-1].startswith("Verified: mine_quick_test, 64 episodes in ")
 
@@ -97,7 +98,7 @@ def test_an_edited_entry_is_refused(repository, quick, checked):
 
 def test_nothing_touched(repository, checked):
     (repository / "README.md").write_text("Better.\n")
-    assert checked() == (0, "No entry is touched.\n")
+    assert checked() == (0, "No entry is touched, and nothing was verified.\n")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +126,7 @@ def test_anything_else_is_refused(repository, quick, checked, path, reason):
     assert code == 1
     assert said.startswith("NOT verified: ")
     assert reason in said
-    assert said.count("\n") == 1
+    assert said.count("NOT verified: ") == said.count("\n") == 1
 
 
 def test_many_other_changes_are_counted(repository, quick, checked):
@@ -159,6 +160,7 @@ def test_a_large_file_is_not_written(repository, quick, checked, monkeypatch):
     code, said = checked()
     assert code == 1
     assert said.endswith("bytes; at most 10 are read\n")
+    assert "verified: episodes" in said
 
 
 def test_a_file_in_place_of_a_directory_is_refused(repository, checked):
@@ -185,18 +187,126 @@ def test_an_entry_is_changed_with_its_rerun_removed_and_withdrawn(repository, qu
     (PLACE / "entry.json").write_text(entry.replace('"contact": null', '"contact": "me"'))
     assert "remove it" in checked()[1]
     rerun.unlink()
-    assert checked()[0] == 0
+    code, said = checked()
+    assert code == 0
+    assert said.startswith("Changes the entry mine_quick_test, which is there already: see that")
     shutil.rmtree(PLACE)
-    assert checked() == (0, "Withdrawn: mine_quick_test\n")
+    said = "Withdraws the entry mine_quick_test: see that its submitter wants it.\n"
+    assert checked() == (0, said)
 
 
 def test_unknown_commits_and_no_repository(repository, tmp_path, capsys, monkeypatch):
     assert main(["leaderboard", "check", "nowhere"]) == 2
-    assert "git diff failed" in capsys.readouterr().err
+    assert "git rev-parse failed" in capsys.readouterr().err
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     monkeypatch.chdir(tmp_path)
     assert main(["leaderboard", "check", "base"]) == 2
-    assert capsys.readouterr().err.startswith("ragen-bench: git diff failed in .: ")
+    assert capsys.readouterr().err.startswith("ragen-bench: git rev-parse failed in .: ")
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_commit_s_name_is_no_option_of_git(repository, tmp_path, swapped, capsys):
+    commit(repository)
+    names = [f"--output={tmp_path}/made", "base"]
+    code = main(["leaderboard", "check", "--", *names[:: -1 if swapped else 1]])
+    assert (code, "git rev-parse failed" in capsys.readouterr().err) == (2, True)
+    assert [file.name for file in tmp_path.iterdir()] == ["repository"]
+
+
+def test_what_merging_takes_back_is_no_secret(repository, quick, checked):
+    """Two last commits in common: compared with one of them, the branch adds its entry alone."""
+    old = commit(repository)
+    git(repository, "checkout", "-q", "base")
+    (repository / "README.md").write_text("A hole was mended.\n")
+    mended = commit(repository)
+    git(repository, "merge", "-q", "--no-ff", "-m", "an honest one", old)
+    git(repository, "checkout", "-q", "head")
+    git(repository, "merge", "-q", "--no-ff", "-s", "ours", "-m", "up to date", mended)
+    shutil.copytree(quick, PLACE)
+    last = commit(repository)
+    assert git(repository, "diff", "--name-only", old, last).count("\n") == 1
+    code, said = checked()
+    assert (code, "left its base at 2 commits at once" in said) == (1, True)
+
+
+def test_an_entry_that_the_base_changed_meanwhile(repository, quick, checked):
+    shutil.copytree(quick, PLACE)
+    git(repository, "branch", "-f", "base", commit(repository))
+    (PLACE / "episodes.jsonl.gz").unlink()
+    commit(repository)
+    git(repository, "checkout", "-q", "base")
+    text = (PLACE / "entry.json").read_text()
+    (PLACE / "entry.json").write_text(text.replace('"contact": null', '"contact": "me"'))
+    commit(repository)
+    git(repository, "checkout", "-q", "head")
+    code, said = checked()
+    assert (code, "has changed in the base since the branch left it" in said) == (1, True)
+
+
+def test_a_history_of_its_own(repository, checked):
+    git(repository, "checkout", "-q", "--orphan", "other")
+    (repository / "README.md").write_text("Another one.\n")
+    code, said = checked()
+    assert (code, "have no history in common here; if the clone is shallow" in said) == (2, True)
+
+
+@pytest.mark.parametrize("setting", ["diff.relative=true", "submodule.module.ignore=all"])
+def test_no_setting_hides_a_change(repository, quick, capsys, monkeypatch, setting):
+    shutil.copytree(quick, PLACE)
+    commit(repository)
+    git(repository, "config", *setting.split("="))
+    (repository / ".gitmodules").write_text(
+        '[submodule "module"]\npath = module\nurl = ./\nignore = all\n'
+    )
+    about = f"160000,{git(repository, 'rev-parse', 'base')},module"
+    git(repository, "update-index", "--add", "--cacheinfo", about)
+    head = git(repository, "commit-tree", "-p", "HEAD", "-m", "x", git(repository, "write-tree"))
+    monkeypatch.chdir(repository / "leaderboard/entries")
+    assert main(["leaderboard", "check", "base", head]) == 1
+    assert "'module' changes too" in capsys.readouterr().out
+
+
+def test_a_replaced_object_is_not_looked_at(repository, quick, checked):
+    shutil.copytree(quick, PLACE)
+    good = (PLACE / "entry.json").read_text()
+    (PLACE / "entry.json").write_text(good.replace('"samples": 1', '"samples": 2'))
+    commit(repository)
+    objects = [git(repository, "rev-parse", f"HEAD:{PLACE}/entry.json")]
+    objects.append(git(repository, "hash-object", "-w", quick / "entry.json"))
+    git(repository, "replace", *objects)
+    assert main(["leaderboard", "check", "base"]) == 1
+
+
+def tree(repository, *items):
+    """Write a tree as no honest git would, and return its id."""
+    lines = [f"{mode} {name}\0".encode() + bytes.fromhex(one) for mode, name, one in items]
+    command = ["git", "hash-object", "-t", "tree", "-w", "--literally", "--stdin"]
+    done = subprocess.run(command, input=b"".join(lines), cwd=repository, capture_output=True)
+    return done.stdout.decode().strip()
+
+
+def test_trees_that_git_does_not_write(repository, quick, capsys):
+    shutil.copytree(quick, PLACE)
+    top = commit(repository)
+    ids = {name: git(repository, "rev-parse", f"{top}:{PLACE / name}") for name in MOST_BYTES}
+    files = [("100644", name, one) for name, one in ids.items()]
+    entry = "40000", PLACE.name, tree(repository, *files)
+    twice = "40000", PLACE.name, tree(repository, files[0], *files)
+    # `.` is the folder itself, for those who write the path another way.
+    hidden = "40000", PLACE.name, tree(repository, ("100755", "evil.sh", files[0][2]))
+    hidden = "40000", ".", tree(repository, hidden)
+    for entries, says in (
+        ([entry], "Verified: "),
+        ([twice], "entry.json is there twice"),
+        ([hidden, entry], "2 entries are touched: '.', 'mine_quick_test'"),
+        ([hidden], 'is called "."'),
+    ):
+        board = tree(repository, ("40000", "entries", tree(repository, *entries)))
+        readme = "100644", "README.md", git(repository, "rev-parse", f"{top}:README.md")
+        root = tree(repository, readme, ("40000", "leaderboard", board))
+        head = git(repository, "commit-tree", "-p", "base", "-m", "x", root)
+        assert main(["leaderboard", "check", "base", head]) == (says != "Verified: ")
+        assert says in capsys.readouterr().out
 
 
 def test_the_workflow_with_its_own_steps(tmp_path, quick):
@@ -216,6 +326,8 @@ def test_the_workflow_with_its_own_steps(tmp_path, quick):
     git(origin, "update-ref", "refs/pull/7/head", commit(origin))
     here = tmp_path / "here"
     git(tmp_path, "clone", "-q", "-b", "main", str(origin), str(here))
+    for module in ("venv", "pip"):  # of whoever has the pull request checked out
+        (here / f"{module}.py").write_text("exit('of the pull request')\n")
 
     done = workflow(here, base, git(origin, "rev-parse", "stranger"))
     assert done.returncode == 1
@@ -226,6 +338,16 @@ def test_the_workflow_with_its_own_steps(tmp_path, quick):
     done = workflow(here, base, git(origin, "rev-parse", "stranger"))
     assert done.returncode == 0, done.stderr
     assert "Verified: mine_quick_test, 64 episodes" in done.stdout
+
+
+def test_the_workflow_s_file_is_the_base_s_and_its_token_only_reads():
+    text = (ROOT / ".github/workflows/entry.yml").read_text()
+    content = yaml.load(text, yaml.BaseLoader)  # YAML's `on` is a truth value else
+    assert list(content["on"]) == ["pull_request_target"]
+    assert content["permissions"] == {"contents": "read"}
+    checkout = content["jobs"]["verify"]["steps"][0]
+    assert checkout["with"]["ref"] == "${{ github.event.pull_request.base.sha }}"
+    assert checkout["with"]["persist-credentials"] == "false"
 
 
 def workflow(here, base, head):
@@ -241,10 +363,10 @@ def workflow(here, base, head):
     commands = [step for step in steps if "run" in step]
     assert [step["run"].split()[0] for step in commands] == ["git", ".github/verify_entry.sh"]
     for step in commands:
-        command = step["run"].replace(*next(iter(values.items())))
-        env = os.environ | {name: values[value] for name, value in step.get("env", {}).items()}
+        assert "${{" not in step["run"]  # what is put into a command could end it
+        env = os.environ | {name: values[value] for name, value in step["env"].items()}
         done = subprocess.run(
-            ["bash", "-e", "-c", command], cwd=here, env=env, capture_output=True, text=True
+            ["bash", "-e", "-c", step["run"]], cwd=here, env=env, capture_output=True, text=True
         )
         if done.returncode:
             break
