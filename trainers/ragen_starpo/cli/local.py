@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+import argparse
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ragen_bench.cli.results import plain_console
-from ragen_bench.models.bundled import converted_folder
+from ragen_starpo.cli.models import model_folder
 from ragen_starpo.local.train import train
 from ragen_starpo.local.trainer import Iteration
 from ragen_starpo.recipe import read_recipe
 
-_BUNDLED = "smollm2-135m"
 
-
-def run_local(path: Path, settings: Sequence[str], out: Path) -> int:
+def run_local(given: argparse.Namespace) -> int:
     """Train by a recipe, print held-out figures as they come, and say where the models are.
-
-    Args:
-        path: of the recipe.
-        settings: in place of the recipe's.
-        out: the directory of the run.
 
     Raises:
         UserError: if anything that is named is not what it should be.
     """
-    recipe = read_recipe(path, settings)
-    folder = converted_folder() if recipe.model == _BUNDLED else Path(recipe.model)
+    path, out = given.recipe, given.out
+    recipe = read_recipe(path, given.settings)
     console = plain_console()
     bar = Progress(
         TextColumn("{task.description}"),
@@ -50,7 +42,7 @@ def run_local(path: Path, settings: Sequence[str], out: Path) -> int:
                     f"{iteration.number + 1:>6}  held-out success {found['val/success']:.3f}"
                 )
 
-        train(recipe, folder, out, told)
+        train(recipe, model_folder(recipe.model), out, told)
     console.print(f"Run     {out}", soft_wrap=True)
     console.print(f"Models  {out / 'best'}, {out / 'final'}", soft_wrap=True)
     return 0

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
-from ragen_bench.cli.arguments.base import Parser
+from ragen_bench.cli.arguments.base import Commands, Parser
 from ragen_bench.errors import INTERRUPTED, UserError
+from ragen_envs.protocol import RESPONSE_FORMATS
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,6 +31,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> Parser:
     parser = Parser(prog="ragen-train", description="Trains agents by StarPO and StarPO-S.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
+    _add_local(commands)
+    _add_warm_start(commands)
+    _add_small_model(commands)
+    return parser
+
+
+def _add_local(commands: Commands) -> None:
     local = commands.add_parser(
         "local",
         help="train in this process",
@@ -40,12 +50,49 @@ def _parser() -> Parser:
     local.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="directory of the run"
     )
-    local.set_defaults(run=_local)
-    return parser
+    local.set_defaults(run=_lazily("local", lambda module, given: module.run_local(given)))
 
 
-def _local(given: argparse.Namespace) -> int:
-    # Loaded when it is called: torch and verl take seconds.
-    from ragen_starpo.cli.local import run_local
+def _add_warm_start(commands: Commands) -> None:
+    warm = commands.add_parser(
+        "warm-start",
+        help="train a model on the oracle's episodes first",
+        description="Supervised training on episodes of the oracle on train instances.",
+    )
+    add = warm.add_argument
+    add("model", metavar="MODEL", help="a folder that transformers reads, or smollm2-135m")
+    add("--out", type=Path, required=True, metavar="DIR", help="the trained model")
+    add("--env", action="append", required=True, metavar="ID", help="may be given again")
+    add(
+        "--format",
+        choices=RESPONSE_FORMATS,
+        default="think",
+        help="of the answers (default: think)",
+    )
+    add("--episodes", type=int, default=1000, metavar="N", help="of the oracle (default: 1000)")
+    add("--epochs", type=int, default=10, metavar="N", help="passes over them (default: 10)")
+    add("--batch", type=int, default=32, metavar="N", help="episodes of a step (default: 32)")
+    add("--learning-rate", type=float, default=1e-3, metavar="X", help="(default: 0.001)")
+    add("--seed", type=int, default=0, metavar="N", help="of the order (default: 0)")
+    warm.set_defaults(run=_lazily("warm_start", lambda module, given: module.run_warm_start(given)))
 
-    return run_local(given.recipe, given.settings, given.out)
+
+def _add_small_model(commands: Commands) -> None:
+    small = commands.add_parser(
+        "small-model",
+        help="make a small untrained model for two cores",
+        description="Writes a Qwen2 model of some 0.4 million parameters with a tokenizer of its "
+        "own, which reads the boards of Sokoban and FrozenLake.",
+    )
+    small.add_argument("out", type=Path, metavar="DIR", help="the model")
+    small.add_argument("--seed", type=int, default=0, metavar="N", help="of its weights")
+    small.set_defaults(
+        run=_lazily("small_model", lambda module, given: module.run_small_model(given))
+    )
+
+
+def _lazily(
+    module: str, call: Callable[[Any, argparse.Namespace], int]
+) -> Callable[[argparse.Namespace], int]:
+    """Return a command that imports its module when it is called: torch and verl take seconds."""
+    return lambda given: call(importlib.import_module(f"ragen_starpo.cli.{module}"), given)

@@ -1,0 +1,68 @@
+"""Demonstrations, and a model that learns from them."""
+
+import pytest
+
+from ragen_bench.errors import UserError
+from ragen_bench.models.base import Sampling
+from ragen_bench.models.hf import HFModel
+from ragen_bench.models.hf_loading import load
+from ragen_bench.runner import play, tasks_of
+from ragen_starpo.demonstrations import Demonstrator
+from ragen_starpo.small_model import Shape, make_small_model
+from ragen_starpo.warm_start import WarmStart, warm_start
+
+pytestmark = pytest.mark.xdist_group("verl")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("small")
+    make_small_model(folder, Shape(width=32, layers=2, hidden=48), 0)
+    return folder
+
+
+@pytest.mark.parametrize("response_format", ["think", "answer"])
+@pytest.mark.parametrize("env", ["ragen/Sokoban-v0", "ragen/FrozenLake-v0"])
+def test_the_oracle_in_the_models_words(small, env, response_format):
+    loaded = load(str(small))
+    demonstrator = Demonstrator(loaded, response_format, 200)
+    shown = [demonstrator.episode(env, "train", index) for index in range(8)]
+    assert all(turn["format_is_valid"] for one in shown for turn in one.record["turns"])
+    if env == "ragen/Sokoban-v0":
+        assert all(one.record["success"] for one in shown)
+        assert all(one.record["optimal_length"] == moves(one) for one in shown)
+    ends = {turn.sampled.ids[-1] in loaded.ends for one in shown for turn in one.turns}
+    # In the form "think" the harness stops at the answer's tag, before a token could end the turn.
+    assert ends == {response_format == "answer"}
+    text = loaded.tokenizer.decode(shown[0].turns[0].sampled.ids, skip_special_tokens=True)
+    assert text == shown[0].record["turns"][0]["answer"]
+
+
+def moves(trajectory):
+    return sum(len(turn["actions"]) for turn in trajectory.record["turns"])
+
+
+def test_answers_find_their_form(small, tmp_path):
+    told = []
+    settings = WarmStart(
+        ("FrozenLake-v0",), "answer", 64, 12, 16, learning_rate=1e-2, max_tokens=24
+    )
+    warm_start(settings, small, tmp_path / "warm", lambda epoch, loss: told.append((epoch, loss)))
+    assert [epoch for epoch, _ in told] == list(range(1, 13))
+    assert told[0][1] > 2.5
+    assert told[-1][1] < 1.0
+    model = HFModel(str(tmp_path / "warm"))
+    tasks = tasks_of({"ragen/FrozenLake-v0": 8}, "val", 1)
+    turns = [
+        turn
+        for played in play(tasks, model, Sampling(0.0, 24, "", 0), "answer")
+        for turn in played.record["turns"]
+    ]
+    assert sum(turn["format_is_valid"] for turn in turns) / len(turns) > 0.9
+
+
+def test_bad_settings(small, tmp_path):
+    with pytest.raises(UserError, match="epochs is at least 1, got 0"):
+        WarmStart(("FrozenLake-v0",), epochs=0)
+    with pytest.raises(UserError, match="unknown environment 'Lake'"):
+        warm_start(WarmStart(("Lake",)), small, tmp_path / "warm")

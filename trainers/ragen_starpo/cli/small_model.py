@@ -1,0 +1,17 @@
+"""`small-model`: a model to begin with on two cores."""
+
+from __future__ import annotations
+
+import argparse
+
+from ragen_bench.cli.results import plain_console
+from ragen_starpo.engine.quiet import libraries_quiet
+from ragen_starpo.small_model import Shape, make_small_model
+
+
+def run_small_model(given: argparse.Namespace) -> int:
+    """Write an untrained model and say how large it is."""
+    with libraries_quiet():
+        parameters = make_small_model(given.out, Shape(), given.seed)
+    plain_console().print(f"Model  {given.out}, {parameters:,} parameters", soft_wrap=True)
+    return 0

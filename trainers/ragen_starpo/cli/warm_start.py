@@ -1,0 +1,36 @@
+"""`warm-start`: supervised training on the oracle's episodes."""
+
+from __future__ import annotations
+
+import argparse
+
+from ragen_bench.cli.results import plain_console
+from ragen_starpo.cli.models import model_folder
+from ragen_starpo.warm_start import WarmStart, warm_start
+
+
+def run_warm_start(given: argparse.Namespace) -> int:
+    """Train, and print the loss of each epoch.
+
+    Raises:
+        UserError: if anything that is named is not what it should be.
+    """
+    settings = WarmStart(
+        envs=tuple(given.env),
+        response_format=given.format,
+        episodes=given.episodes,
+        epochs=given.epochs,
+        batch=given.batch,
+        learning_rate=given.learning_rate,
+        seed=given.seed,
+    )
+    console = plain_console()
+    console.print(f"{settings.episodes} episodes of the oracle, {settings.epochs} epochs")
+    warm_start(
+        settings,
+        model_folder(given.model),
+        given.out,
+        lambda epoch, loss: console.print(f"epoch {epoch:>3}  loss {loss:.4f}"),
+    )
+    console.print(f"Model  {given.out}", soft_wrap=True)
+    return 0

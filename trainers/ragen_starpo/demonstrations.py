@@ -1,0 +1,62 @@
+"""Episodes of the oracle as trajectories, for a supervised warm start."""
+
+from __future__ import annotations
+
+from ragen_bench.episode import Episode, Task
+from ragen_bench.models.base import Sampling
+from ragen_bench.models.hf_loading import Loaded
+from ragen_bench.models.hf_sampling import Ending
+from ragen_bench.reasoning import stop_text
+from ragen_bench.suites import EnvPool
+from ragen_envs.instances import Split
+from ragen_envs.policies import oracle_answer
+from ragen_envs.protocol import ResponseFormat
+from ragen_starpo.chat_tokens import ChatTokens
+from ragen_starpo.environment_loop import TokenEpisode
+from ragen_starpo.trajectory import Sampled, Trajectory
+
+_ROOM = 1 << 20
+
+
+class Demonstrator:
+    """Lets the oracle play in the words of a model.
+
+    Its answers are encoded by the model's tokenizer and ended as the model ends its own: by the
+    first token of what its template puts after an answer, if that is one that ends a turn.
+
+    Args:
+        loaded: the model's tokenizer and chat.
+        response_format: of the answers.
+        max_tokens: of an answer; the oracle's are not cut.
+    """
+
+    def __init__(self, loaded: Loaded, response_format: ResponseFormat, max_tokens: int) -> None:
+        self._loaded, self._format = loaded, response_format
+        self._chat = ChatTokens(loaded.chat)
+        self._pool = EnvPool(response_format)
+        stop = stop_text(response_format, constrain=False)
+        self._ending = Ending(
+            loaded.tokenizer, loaded.ends, Sampling(1.0, max_tokens, stop, seed=0)
+        )
+        first = self._chat.observation("-", [])[0]
+        self._end = [first] if not stop and first in loaded.ends else []
+
+    def episode(self, env: str, split: Split, index: int) -> Trajectory:
+        """Return one episode of the oracle.
+
+        Args:
+            env: the environment's id.
+            split: where the instance comes from.
+            index: the instance's seed.
+        """
+        made = self._pool.take(env, split)
+        episode = Episode(Task(env, split, index, 0), 0, made, self._format)
+        on_tokens = TokenEpisode(
+            episode, index, self._chat, self._ending, _ROOM, lambda turn: float(turn["reward"])
+        )
+        while not on_tokens.over:
+            ids = self._loaded.tokenizer(oracle_answer(made), add_special_tokens=False)["input_ids"]
+            sampled = (*ids, *self._end)
+            on_tokens.take(Sampled(sampled, (0.0,) * len(sampled), stopped=True))
+        self._pool.give_back(env, split, made)
+        return on_tokens.trajectory()
