@@ -10,6 +10,7 @@ from ragen_bench.errors import missing_extra
 try:
     from ragen_bench.cli.progress import episodes_bar
     from ragen_bench.cli.results import plain_console
+    from ragen_bench.leaderboard.files import shown_name
     from ragen_bench.leaderboard.site import SiteServer, build_site
 except ImportError as missing:
     raise missing_extra(missing, "bench") from missing
@@ -25,15 +26,16 @@ def run_build(leaderboard: Path, out: Path, verified: bool) -> int:
 
     def say(name: str, problems: list[str]) -> None:
         status = "FAIL" if problems else "ok"
-        console.print(f"{status:<5} {name}", soft_wrap=True)
+        console.print(f"{status:<5} {shown_name(name)}", soft_wrap=True)
 
     with episodes_bar(console, "Verifying") as progress:
         built = build_site(leaderboard, out, verified, progress, say)
     for name, problems in built.refused.items():
         for problem in problems:
-            console.print(f"{name}: {problem}", soft_wrap=True)
+            console.print(f"{shown_name(name)}: {problem}", soft_wrap=True)
     if built.refused:
-        console.print(f"No site was written. Refused: {', '.join(built.refused)}", soft_wrap=True)
+        names = ", ".join(map(shown_name, built.refused))
+        console.print(f"No site was written. Refused: {names}", soft_wrap=True)
         return 1
     console.print(f"Entries  {len(built.entries)}{'' if verified else ', not verified'}")
     console.print(f"Site     {out / 'index.html'}", soft_wrap=True)

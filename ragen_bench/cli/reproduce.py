@@ -8,29 +8,31 @@ from pathlib import Path
 
 from ragen_bench.cli.evaluate import run_evaluate
 from ragen_bench.errors import UserError, missing_extra
-from ragen_bench.leaderboard import EntryError, read_entry, reproduction
+from ragen_bench.leaderboard import read_entry, reproduction
 from ragen_bench.records import Record
 
 try:
     from rich.console import Console
 
     from ragen_bench.cli.results import plain_console
+    from ragen_bench.cli.verify import run_verify
 except ImportError as missing:
     raise missing_extra(missing, "bench") from missing
 
 
 def run_reproduce(arguments: argparse.Namespace) -> int:
-    """Rerun an entry, print both scores, and return 1 if an interval does not overlap.
+    """Verify and rerun an entry, print both scores, and return 1 if an interval does not overlap.
 
     The same command resumes. `reproduction.json` in the run directory says what was compared.
 
     Raises:
-        UserError: if the entry is refused, or the model cannot be evaluated.
+        UserError: if there is no entry, or the model cannot be evaluated.
     """
-    try:
-        entry = read_entry(arguments.entry)
-    except EntryError as error:
-        raise UserError(f"{arguments.entry}: {error}", exit_code=1) from None
+    # Not after hours of answers that the figures of the entry are none.
+    code = run_verify(arguments.entry, None)
+    if code:
+        return code
+    entry = read_entry(arguments.entry)
     config, name = entry["run"], arguments.entry.absolute().name
     seed = config["seed"] + 1
     out = arguments.out or Path("runs") / f"reproduce_{name}_seed{seed}"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ragen_bench.errors import missing_extra
 from ragen_bench.leaderboard import Check, verify
+from ragen_bench.leaderboard.files import shown_name
 
 try:
     from rich.console import Console
@@ -46,7 +47,7 @@ def run_verify(path: Path, out: Path | None) -> int:
         )
         console.print(f"JSON  {out}", soft_wrap=True)
     if not verdict.verified:
-        console.print(f"NOT verified: {verdict.directory}", soft_wrap=True)
+        console.print(f"NOT verified: {shown_name(verdict.directory)}", soft_wrap=True)
         return 1
     console.print(
         f"Verified: {verdict.directory}, {verdict.episodes:,} episodes in "

@@ -71,6 +71,11 @@ def check_directory_name(name: str) -> None:
         )
 
 
+def shown_name(name: str) -> str:
+    """Return a directory's name as it may be printed: in quotes and escaped if it is odd."""
+    return name if name.isprintable() else brief(name)
+
+
 def _refuse_others(directory: int) -> None:
     with os.scandir(directory) as found:  # not listdir: there may be millions
         for item in found:

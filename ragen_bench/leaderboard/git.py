@@ -10,7 +10,7 @@ from ragen_bench.leaderboard.errors import EntryError
 
 # Plumbing, which no setting of the user's changes: `diff.relative` hides paths from `git diff`. A
 # .gitmodules in the working tree can hide submodules from both.
-_CHANGES = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--ignore-submodules=none"]
+_CHANGES = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--ignore-submodules=none")
 
 
 class Branch:

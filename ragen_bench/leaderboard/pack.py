@@ -18,7 +18,7 @@ from ragen_bench.episode import Record
 from ragen_bench.errors import UserError
 from ragen_bench.leaderboard.episodes import EpisodeCheck
 from ragen_bench.leaderboard.errors import EntryError
-from ragen_bench.leaderboard.files import ENTRY_JSON, EPISODES
+from ragen_bench.leaderboard.files import ENTRY_JSON, EPISODES, check_directory_name
 from ragen_bench.leaderboard.limits import ENTRY_JSON_BYTES
 from ragen_bench.leaderboard.packed import line_of, write_packed
 from ragen_bench.leaderboard.rules import refusal
@@ -82,6 +82,10 @@ def pack(
     """
     if out.exists() or out.is_symlink():
         raise UserError(f"{out} is there already; choose another --out")
+    try:
+        check_directory_name(out.absolute().name)
+    except EntryError as error:
+        raise UserError(f"{out} {error}; choose another --out") from None
     problem = about_problem(asdict(about))
     if problem:
         raise UserError(problem)

@@ -30,8 +30,13 @@ _SAID = {
     "maxItems": "is too long",
     "maxProperties": "has too many fields",
     "minimum": "is too small",
-    "anyOf": "is neither null nor what else it may be",
 }
+_FORMS = {
+    r"^\S": "begins with a space",
+    "^[0-9]{4}-[0-9]{2}-[0-9]{2}$": "is not of the form YYYY-MM-DD",
+    "^https?://[A-Za-z0-9]": "is no address that begins with http:// or https://",
+}
+"""What is wrong with a text that does not have a pattern of the schema."""
 
 
 @cache
@@ -66,7 +71,11 @@ def about_problem(about: dict[str, Any]) -> str | None:
 
 def _problem(value: Any, schema: Any) -> str | None:
     error = next(Draft202012Validator(schema).iter_errors(value), None)
-    return None if error is None else f"{_path(error.absolute_path)}{_reason(error)}"
+    if error is None:
+        return None
+    while error.validator == "anyOf":  # null or something else: that is what was meant
+        error = next(each for each in error.context if each.schema_path[0] == 1)
+    return f"{_path(error.absolute_path)}{_reason(error)}"
 
 
 def _date_problem(given: str | None) -> str | None:
@@ -93,4 +102,5 @@ def _reason(error: ValidationError) -> str:
     if error.validator == "additionalProperties":
         unknown = next(name for name in error.instance if name not in error.schema["properties"])
         return f"has the unknown field {brief(unknown)}"
-    return f"{brief(error.instance)} {_SAID[error.validator]}"
+    form = _FORMS.get(error.validator_value) if error.validator == "pattern" else None
+    return f"{brief(error.instance)} {form or _SAID[error.validator]}"

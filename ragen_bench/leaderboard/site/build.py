@@ -83,6 +83,10 @@ def _check_out(out: Path) -> None:
         return
     if out.is_symlink() or not out.is_dir():
         raise UserError(f"{out} is not a directory; choose another --out")
+    if out.samefile("."):
+        raise UserError(
+            f"{out} is where this runs, and is replaced; go up, or choose another --out"
+        )
     names = {file.name for file in out.iterdir()}
     if names and not names >= _OURS:
         raise UserError(f"{out} holds something else than a site; choose another --out")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ragen_bench.cli import main
-from tests.ragen_bench.leaderboard.entries import edit_records, entry_json
+from tests.ragen_bench.leaderboard.entries import edit_entry, edit_records, entry_json
 
 SUBMIT = ["submit", "run", "--name", "My Model [7B]", "--submitter", "Somebody"]
 ENTRY = "leaderboard/entries/my-model-7b_tiny_test"
@@ -98,18 +98,38 @@ def test_another_player_does_not(submitted, told):
     assert "holds a run of another configuration" in err
 
 
+def test_a_refused_entry_is_not_rerun(submitted, told):
+    edit_entry(submitted, lambda e: e["summary"]["envs"][0].update(score_interval=None))
+    code, out, err = told("reproduce", ENTRY, "random")
+    assert (code, err) == (1, "")
+    assert "FAIL  figures    summary.envs[0].score_interval" in out
+    assert not list((submitted.parents[2]).glob("runs/*"))
+
+
+def test_an_odd_name_does_not_reach_the_terminal(submitted, told):
+    submitted.rename(submitted.with_name("\x1b[31mred\udcff"))
+    shown = '"\\u001b[31mred\\udcff"'
+    for command in (
+        ["verify", str(submitted.with_name("\x1b[31mred\udcff"))],
+        ["leaderboard", "build"],
+    ):
+        code, out, err = told(*command)
+        assert (code, err, "\x1b" in out) == (1, "", False)
+        assert out.count(shown) >= 2
+    assert out.endswith(f"Refused: {shown}\n")
+
+
 def test_mistakes_get_one_line(submitted, told):
     for arguments, code, says in (
         ([*SUBMIT], 2, f"{ENTRY} is there already; choose another --out"),
         ([*SUBMIT, "--parameters", "many"], 2, "--parameters is a number such as 135M, 7B or 15"),
         ([*SUBMIT, "--parameters", "0"], 2, "--parameters is a number such as 135M"),
         ([*SUBMIT, "--parameters", "1.5"], 2, "--parameters is a number such as 135M"),
-        ([*SUBMIT, "--out", "x", "--date", "today"], 2, 'date: "today" is neither null nor'),
+        ([*SUBMIT, "--out", "x", "--date", "today"], 2, 'date: "today" is not of the form'),
         (["submit", "run", "--name", "x"], 2, "the following arguments are required: --submitter"),
         (["submit", "nowhere", *SUBMIT[2:]], 2, "nowhere holds no run: there is no run.json"),
         (["verify", "nowhere"], 2, "nowhere is not there; give the directory of an entry"),
         (["reproduce", "nowhere", "random"], 2, "nowhere is not there; give the directory of an"),
-        (["reproduce", "run", "random"], 1, 'run: holds "'),
         (["reproduce", ENTRY, "nobody"], 2, "unknown model 'nobody'"),
         (["reproduce", ENTRY, "random", "--concurrency", "4"], 2, "--concurrency: for openai/"),
     ):

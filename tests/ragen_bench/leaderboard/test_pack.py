@@ -100,14 +100,23 @@ def test_runs_of_another_version(run):
     [
         (About("", "x"), 'name: "" is too short'),
         (About("x", "a\nb"), 'submitter: "a\\nb" holds characters that are not shown'),
-        (About("x", "x", link="ftp://x"), 'link: "ftp://x" is neither null nor what else'),
-        (About("x", "x", date="yesterday"), 'date: "yesterday" is neither null nor what else'),
+        (
+            About("x", "x", link="ftp://x"),
+            'link: "ftp://x" is no address that begins with http:// or https://',
+        ),
+        (About("x", "x", date="yesterday"), 'date: "yesterday" is not of the form YYYY-MM-DD'),
         (About("x", "x", date="2026-02-29"), 'date: "2026-02-29" is no day'),
-        (About("x", "x", parameters=0), "parameters: 0 is neither null nor what else"),
+        (About("x", "x", parameters=0), "parameters: 0 is too small"),
     ],
 )
 def test_what_the_submitter_says_may_be_wrong(run, about, says):
     assert refusal_of(run, about).startswith(says)
+
+
+def test_a_directory_that_would_be_refused_is_not_written(run):
+    with pytest.raises(UserError, match=r'is called "Mine"; an entry.s directory has up to 100'):
+        pack(run, run.parent / "Mine", ABOUT)
+    assert [file.name for file in run.parent.iterdir()] == [run.name]
 
 
 def test_nothing_is_overwritten(run):

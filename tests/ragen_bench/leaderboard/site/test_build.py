@@ -254,6 +254,14 @@ def test_another_directory_is_left_alone(board, tmp_path):
         build_site(tmp_path / "mine", tmp_path / "site")
 
 
+def test_the_directory_that_one_is_in_is_not_replaced(board, tmp_path, monkeypatch):
+    build_site(board, tmp_path / "site", verified=False)
+    monkeypatch.chdir(tmp_path / "site")
+    with pytest.raises(UserError, match="is where this runs"):
+        build_site(board, Path(), verified=False)
+    assert Path("index.html").is_file()
+
+
 def test_an_interrupted_build_leaves_the_old_site(board, tmp_path, monkeypatch):
     out = tmp_path / "site"
     build_site(board, out, verified=False)
