@@ -15,6 +15,7 @@ from ragen_bench.errors import UserError
 from ragen_envs.protocol import ResponseFormat
 from ragen_starpo.algorithms.filters import GroupFilter
 from ragen_starpo.algorithms.losses import Aggregation, Clip, KLEstimator
+from ragen_starpo.diagnostics.monitor import MonitorSettings
 from ragen_starpo.engine.settings import Lora, OptimiserSettings
 
 Estimator: TypeAlias = Literal[
@@ -160,6 +161,7 @@ class Recipe:
     critic: OptimiserSettings = field(default_factory=lambda: OptimiserSettings(1e-5))
     lora: Lora | None = None
     validation: Validation = field(default_factory=Validation)
+    monitor: MonitorSettings = field(default_factory=MonitorSettings)
 
     def as_json(self) -> dict[str, Any]:
         """Return all settings, defaults included."""

@@ -1,0 +1,200 @@
+"""The monitor on made curves: what is healthy, what is a trap, and what only looks like one."""
+
+import json
+import math
+import random
+from dataclasses import asdict
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragen_bench.errors import UserError
+from ragen_starpo.diagnostics.monitor import EchoTrapMonitor, MonitorSettings
+from ragen_starpo.recipe import recipe_of
+
+ITERATIONS = 200
+FIGURES = ("rollout/reward", "rollout/reward_deviation", "policy/entropy", "policy/grad_norm")
+
+
+def line(number, success, deviation, entropy, gradient):
+    figures = dict(zip(FIGURES, (success, deviation, entropy, gradient), strict=True))
+    return {"iteration": number, "rollout/success": success, **figures}
+
+
+def noisy(seed, share, curves):
+    """Lines of curves, each figure times a noise of its own."""
+    noise = random.Random(seed)
+    return [
+        line(number, *(value * max(0.0, noise.gauss(1, share)) for value in values))
+        for number, values in enumerate(curves)
+    ]
+
+
+def rise(number):
+    """Success from 0.1 to 0.85; the deviation of a share; an entropy that halves; even norms."""
+    success = 0.1 + 0.75 / (1 + math.exp((80 - number) / 15))
+    deviation = math.sqrt(success * (1 - success))
+    return success, deviation, 0.6 + 0.6 * math.exp(-number / 60), 1.0
+
+
+def collapse(start, lead=6, pace=4):
+    """A rise until `start`, where returns grow alike; the success follows, and the norm grows."""
+    for number in range(ITERATIONS):
+        success, deviation, entropy, gradient = rise(min(number, start))
+        gone = math.exp(-max(0, number - start) / pace)
+        late = math.exp(-max(0, number - start - lead) / (2 * pace))
+        grown = 1 + 9 * (1 - late)
+        yield success * late, deviation * gone, entropy * gone, gradient * grown
+
+
+def warnings_of(lines, **changed):
+    monitor = EchoTrapMonitor(MonitorSettings(**changed))
+    return [warning for one in lines for warning in monitor.take(one)]
+
+
+def kinds(lines, **changed):
+    return [(one.kind, one.iteration) for one in warnings_of(lines, **changed)]
+
+
+def test_a_healthy_noisy_rise_is_no_news():
+    said = [kinds(noisy(seed, 0.15, map(rise, range(ITERATIONS)))) for seed in range(100)]
+    assert said == [[]] * 100
+
+
+@given(
+    st.integers(60, 400), st.floats(0.02, 0.9), st.sampled_from(["linear", "exponential", "cosine"])
+)
+@settings(max_examples=60, deadline=None)
+def test_a_slow_anneal_of_entropy_is_no_news(length, end, form):
+    shapes = {
+        "linear": lambda t: 1 + (end - 1) * t,
+        "exponential": lambda t: max(end, 0.2) ** t,
+        "cosine": lambda t: end + (1 - end) * (1 + math.cos(math.pi * t)) / 2,
+    }
+    found = [line(n, 0.5, 0.5, 2 * shapes[form](n / length), 1.0) for n in range(length + 1)]
+    assert kinds(found) == []
+
+
+@given(st.integers(30, 150), st.integers(3, 10), st.floats(2, 5), st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_a_collapse_is_seen_before_half_of_the_success_is_gone(start, lead, pace, seed):
+    curve = list(collapse(start, lead, pace))
+    said = kinds(noisy(seed, 0.05, curve))
+    (early, first), *_ = said
+    assert early == "early"
+    assert start < first
+    assert curve[first][0] > curve[start][0] / 2
+    confirmed = [number for kind, number in said if kind == "confirmed"]
+    assert len(confirmed) == 1
+    assert first <= confirmed[0] <= start + lead + 30
+
+
+@given(st.sets(st.integers(0, 12), max_size=12), st.sampled_from(FIGURES), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_spikes_alone_are_no_news(places, figure, up):
+    """One in nine iterations, of any figure, ten times up or down to nothing."""
+    found = [line(number, 0.5, 0.4, 1.0, 1.0) for number in range(130)]
+    for place in places:
+        found[9 * place + 13][figure] *= 10 if up else 0
+    assert kinds(found) == []
+
+
+def test_a_large_gradient_alone_is_no_news():
+    found = [line(n, 0.5, 0.4, 1.0, 1.0 if n < 60 else 50.0) for n in range(100)]
+    assert kinds(found) == []
+
+
+def test_a_fall_while_the_reward_rises_is_never_confirmed():
+    found = [line(n, n / 100, 0.4 if n < 60 else 0.1, 1.0, 1 + 9 * (n > 65)) for n in range(90)]
+    assert kinds(found) == [("early", 62)]
+
+
+def test_a_fall_without_a_gradient_is_never_confirmed():
+    found = [line(n, 0.5, 0.4 if n < 60 else 0.1, 1.0, 1.0) for n in range(90)]
+    assert kinds(found) == [("early", 62)]
+
+
+def test_a_warning_says_its_numbers():
+    found = [
+        line(n, 0.5 if n < 66 else 0.25, *((0.4, 2.0) if n < 60 else (0.1, 0.5)), 1 + 7 * (n > 66))
+        for n in range(90)
+    ]
+    early, confirmed = warnings_of(found)
+    assert early.text == (
+        "Early warning in iteration 62: within 10 iterations the reward deviation in groups fell "
+        "from 0.4 to 0.1 (its peak was 0.4) and the entropy fell from 2 to 0.5 (its peak was 2)."
+    )
+    assert confirmed.text == (
+        "Confirmed in iteration 69, after the early warning of iteration 62: the reward is 0.25 "
+        "and was 0.5 10 iterations before, and the gradient norm is 8, more than 3 times its "
+        "median of 1."
+    )
+    assert asdict(early)["signals"] == {
+        "rollout/reward_deviation": {"level": 0.1, "before": 0.4, "peak": 0.4},
+        "policy/entropy": {"level": 0.5, "before": 2.0, "peak": 2.0},
+    }
+    assert confirmed.signals["policy/grad_norm"] == {"level": 8.0, "median": 1.0}
+
+
+def test_it_warns_again_after_a_recovery_only():
+    def deviation(n):
+        return 0.1 if 40 <= n < 60 or n >= 80 else 0.4
+
+    assert kinds([line(n, 0.5, deviation(n), 1.0, 1.0) for n in range(110)]) == [
+        ("early", 42),
+        ("early", 82),
+    ]
+    hovers = [
+        line(n, 0.5, 0.4 if n < 40 else 0.2 + 0.04 * (n % 9 < 4), 1.0, 1.0) for n in range(99)
+    ]
+    assert [kind for kind, _ in kinds(hovers)] == ["early"]
+
+
+def test_the_first_iterations_count_in_nothing():
+    found = [line(n, 0.5, 0.4, 5.0 if n < 10 else 1.0, 1.0) for n in range(60)]
+    assert kinds(found) == []
+    assert kinds(found, warm_up=0) == [("early", 12)]
+
+
+@given(st.integers(0, 10**6), st.integers(1, ITERATIONS - 1), st.integers(30, 150))
+@settings(max_examples=30, deadline=None)
+def test_a_resumed_monitor_says_the_same(seed, cut, start):
+    """Through JSON, as a resumed run reads its own file."""
+    found = noisy(seed, 0.3, collapse(start))
+    whole = warnings_of(found)
+    again = EchoTrapMonitor(MonitorSettings())
+    for text in [json.dumps(one) for one in found[:cut]]:
+        again.take(json.loads(text))
+    rest = [warning for one in found[cut:] for warning in again.take(one)]
+    assert rest == [warning for warning in whole if warning.iteration >= cut]
+
+
+def test_figures_that_are_missing_or_no_numbers():
+    found = list(noisy(0, 0, collapse(60)))
+    for number in range(0, ITERATIONS, 7):
+        del found[number]["policy/entropy"], found[number]["policy/grad_norm"]
+        found[number]["rollout/reward_deviation"] = math.nan
+    assert [kind for kind, _ in kinds(found)][0] == "early"
+    assert "confirmed" in dict(kinds(found))
+    broken = [line(n, 0.5, 0.4 if n < 60 else 0.1, 1, 1 if n < 60 else math.nan) for n in range(90)]
+    assert [kind for kind, _ in kinds(broken)] == ["early", "confirmed"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ({"window": 0}, "window and patience are at least 1"),
+        ({"patience": 0}, "window and patience are at least 1"),
+        ({"warm_up": -1}, "warm_up is at least 0"),
+        ({"fall": 1}, "fall is in (0, 1)"),
+        ({"gradient": 1}, "gradient is above 1"),
+        ({"action": "adapt"}, "monitor.action: Input should be 'none' or 'stop'"),
+        ({"windw": 1}, "monitor.windw: Unexpected keyword"),
+    ],
+)
+def test_bad_settings(setting, said):
+    with pytest.raises(UserError) as refused:
+        recipe_of({"model": "m", "envs": ["Bandit-v0"], "monitor": setting}, "a test")
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)

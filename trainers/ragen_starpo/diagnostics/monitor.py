@@ -1,0 +1,207 @@
+"""Warns of the echo trap: rollouts that grow alike, then a reward that stands still (RAGEN).
+
+RAGEN (arXiv 2504.20073, section 3) sees, in this order: the deviation of returns in a group and the
+entropy of the rollouts fall, the reward stands still or falls, the norm of the gradient grows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Literal, TypeAlias, get_args
+
+Action: TypeAlias = Literal["none", "stop"]
+Signals: TypeAlias = dict[str, dict[str, float]]
+
+_NAMES = {
+    "rollout/reward_deviation": "the reward deviation in groups",
+    "policy/entropy": "the entropy",
+}
+_REWARD, _GRADIENT = "rollout/reward", "policy/grad_norm"
+
+
+@dataclass(frozen=True)
+class MonitorSettings:
+    """When to warn, and what to do when a warning is confirmed.
+
+    Attributes:
+        window: iterations of a moving median, which stands for a figure: one spike, or two in five
+            iterations, do not move it as they move a mean.
+        fall: share of its highest level so far that a figure loses before there is a warning.
+        gradient: how many times its median so far the norm of the gradient is in a trap.
+        patience: iterations within which a fall is sharp, a slower one being none; and after which
+            a reward that is no higher stands still.
+        warm_up: iterations that count in nothing: entropy often falls while a form is learned.
+        action: what a confirmed warning does; `stop` ends the run.
+    """
+
+    window: int = 5
+    fall: float = 0.4
+    gradient: float = 3.0
+    patience: int = 10
+    warm_up: int = 10
+    action: Action = "none"
+
+    def __post_init__(self) -> None:
+        if self.window < 1 or self.patience < 1 or self.warm_up < 0:
+            raise ValueError(
+                f"window and patience are at least 1 and warm_up is at least 0, got {self}"
+            )
+        if not 0 < self.fall < 1 or not self.gradient > 1:
+            raise ValueError(f"fall is in (0, 1) and gradient is above 1, got {self}")
+        if self.action not in get_args(Action):
+            raise ValueError(f"unknown action {self.action!r}; choose none or stop")
+
+
+@dataclass(frozen=True)
+class TrapWarning:
+    """A warning.
+
+    Attributes:
+        iteration: as `metrics.jsonl` counts it, from 0 on.
+        kind: `early`, or `confirmed`, which follows an early one.
+        signals: what it is about: by the figure's name its `level` and what that is compared with.
+        text: the same in one sentence.
+    """
+
+    iteration: int
+    kind: Literal["early", "confirmed"]
+    signals: Signals
+    text: str
+
+
+class EchoTrapMonitor:
+    """Watches a run's figures, an iteration at a time.
+
+    What it says follows from the lines of `metrics.jsonl` alone: fed the same lines again, it is in
+    the same state.
+
+    Args:
+        settings: of the recipe.
+    """
+
+    def __init__(self, settings: MonitorSettings) -> None:
+        self._settings = settings
+        self._falls = {name: _Fall(settings) for name in _NAMES}
+        self._reward = _Moving(settings.window)
+        self._gradient = _Moving(settings.window)
+        self._since: int | None = None
+        self._confirmed = False
+
+    def take(self, line: Mapping[str, Any]) -> list[TrapWarning]:
+        """Return the warnings of an iteration: none, an early one, a confirmed one, or both.
+
+        Args:
+            line: of `metrics.jsonl`. A figure that it lacks, as an iteration without an update has
+                no entropy, is passed over; so is one that is no number, but for the norm of the
+                gradient, where that is as far above its median as can be.
+        """
+        number = int(line["iteration"])
+        if number < self._settings.warm_up:
+            return []
+        fallen = {name: fall.take(_finite(line.get(name))) for name, fall in self._falls.items()}
+        self._reward.take(_finite(line.get(_REWARD)))
+        self._gradient.take(_norm(line.get(_GRADIENT)))
+        early = self._early(number, {name: new for name, new in fallen.items() if new is not None})
+        return [one for one in (early, self._confirmation(number)) if one is not None]
+
+    def _early(self, number: int, fallen: Signals) -> TrapWarning | None:
+        if not any(fall.stands for fall in self._falls.values()):
+            self._since, self._confirmed = None, False
+        if not fallen:
+            return None
+        if self._since is None:
+            self._since = number
+        said = " and ".join(
+            f"{_NAMES[name]} fell from {new['before']:.3g} to {new['level']:.3g} "
+            f"(its peak was {new['peak']:.3g})"
+            for name, new in fallen.items()
+        )
+        text = f"Early warning in iteration {number}: within {self._settings.patience} iterations "
+        return TrapWarning(number, "early", fallen, f"{text}{said}.")
+
+    def _confirmation(self, number: int) -> TrapWarning | None:
+        patience, times = self._settings.patience, self._settings.gradient
+        rewards, norms = self._reward.levels, self._gradient.levels
+        if self._since is None or self._confirmed or len(rewards) <= patience or not norms:
+            return None
+        level, before, usual = rewards[-1], rewards[-1 - patience], median(self._gradient.values)
+        if level > before or norms[-1] <= times * usual:
+            return None
+        self._confirmed = True
+        signals = {
+            _REWARD: {"level": level, "before": before},
+            _GRADIENT: {"level": norms[-1], "median": usual},
+        }
+        text = (
+            f"Confirmed in iteration {number}, after the early warning of iteration {self._since}: "
+            f"the reward is {level:.3g} and was {before:.3g} {patience} iterations before, and the "
+            f"gradient norm is {norms[-1]:.3g}, more than {times:g} times its median of "
+            f"{usual:.3g}."
+        )
+        return TrapWarning(number, "confirmed", signals, text)
+
+
+class _Moving:
+    """A figure and its moving median.
+
+    Attributes:
+        values: all of them.
+        levels: the medians of so many values in a row.
+    """
+
+    def __init__(self, window: int) -> None:
+        self._last: deque[float] = deque(maxlen=window)
+        self.values: list[float] = []
+        self.levels: list[float] = []
+
+    def take(self, value: float | None) -> None:
+        if value is None:
+            return
+        self.values.append(value)
+        self._last.append(value)
+        if len(self._last) == self._last.maxlen:
+            self.levels.append(median(self._last))
+
+
+class _Fall:
+    """Whether a figure has lost a share of its peak, and lost it fast.
+
+    Attributes:
+        stands: from the fall until half of what was lost is back, so that noise at the threshold
+            is one warning.
+    """
+
+    def __init__(self, settings: MonitorSettings) -> None:
+        self._settings = settings
+        self._figure = _Moving(settings.window)
+        self._back = 0.0
+        self.stands = False
+
+    def take(self, value: float | None) -> dict[str, float] | None:
+        """Return level, level before and peak if the figure has fallen now."""
+        self._figure.take(value)
+        levels = self._figure.levels
+        if not levels:
+            return None
+        level, peak = levels[-1], max(levels)
+        if self.stands:
+            self.stands = level < self._back
+            return None
+        before = max(levels[-1 - self._settings.patience :])
+        # Of the peak of all time: what falls evenly loses but a little of that at a time.
+        if peak <= 0 or before - level < self._settings.fall * peak:
+            return None
+        self.stands, self._back = True, (before + level) / 2
+        return {"level": level, "before": before, "peak": peak}
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _norm(value: float | None) -> float | None:
+    return math.inf if value is not None and math.isnan(value) else value
