@@ -16,6 +16,8 @@ from ragen_bench.leaderboard.files import EPISODES
 from ragen_bench.leaderboard.limits import LINE_BYTES, RATIO, UNPACKED_BYTES
 
 _CHUNK = 1 << 16
+_SLACK = 1 << 16
+"""What deflate and gzip add at most to episodes that cannot be compressed, and much more."""
 _HEADER = bytes((0x1F, 0x8B, 8, 0, 0, 0, 0, 0))
 """gzip, deflate, no name or comment, no time (RFC 1952, section 2.3)."""
 
@@ -72,6 +74,10 @@ def check_sizes(packed: int, unpacked: int) -> None:
         raise EntryError(
             f"{EPISODES} unpacks to {unpacked:,} bytes from {packed:,}, more than {RATIO} times "
             "its size"
+        )
+    if packed > unpacked + _SLACK:
+        raise EntryError(
+            f"{EPISODES} has {packed:,} bytes for {unpacked:,}, more than it takes to store them"
         )
 
 

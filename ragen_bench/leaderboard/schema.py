@@ -14,6 +14,7 @@ from ragen_bench.errors import missing_extra
 
 try:
     from jsonschema import Draft202012Validator, ValidationError
+    from jsonschema.validators import extend
 except ImportError as missing:
     raise missing_extra(missing, "bench") from missing
 
@@ -37,6 +38,10 @@ _FORMS = {
     "^https?://[A-Za-z0-9]": "is no address that begins with http:// or https://",
 }
 """What is wrong with a text that does not have a pattern of the schema."""
+
+_WHOLE = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
+_VALIDATOR = extend(Draft202012Validator, type_checker=_WHOLE)
+"""Stricter than JSON Schema, for which 1.0 is an integer: a count has one way to be written."""
 
 
 @cache
@@ -70,7 +75,7 @@ def about_problem(about: dict[str, Any]) -> str | None:
 
 
 def _problem(value: Any, schema: Any) -> str | None:
-    error = next(Draft202012Validator(schema).iter_errors(value), None)
+    error = next(_VALIDATOR(schema).iter_errors(value), None)
     if error is None:
         return None
     while error.validator == "anyOf":  # null or something else: that is what was meant

@@ -56,7 +56,8 @@ def test_a_bomb_that_says_its_size_is_refused_unread(entry, bomb):
 
 def test_a_bomb_that_says_less_is_refused_where_it_exceeds_that(entry, bomb):
     packed(entry).write_bytes(bomb)
-    said = entry_json(entry)["episodes_bytes"]
+    said = len(bomb)
+    edit_entry(entry, lambda e: e.update(episodes_bytes=said))
     assert problems_of(entry) == [
         f"episodes: episodes.jsonl.gz unpacks to more than the {said:,} bytes that entry.json says"
     ]
@@ -64,6 +65,21 @@ def test_a_bomb_that_says_less_is_refused_where_it_exceeds_that(entry, bomb):
     assert problems_of(entry) == [
         "episodes: episodes.jsonl.gz line 1 is longer than the 4,194,304 bytes that are read"
     ]
+
+
+def test_a_file_that_is_padded_is_refused(entry):
+    raw = zlib.decompress(gz(entry), 31)
+    squeeze = zlib.compressobj(9, wbits=-15)
+    blocks = b"\0\0\0\xff\xff" * (1 << 20) + squeeze.compress(raw) + squeeze.flush()
+    end = struct.pack("<II", zlib.crc32(raw), len(raw))
+    packed(entry).write_bytes(gz(entry)[:10] + blocks + end)  # 5 MB of empty blocks
+    size = 18 + len(blocks)
+    assert problems_of(entry) == [
+        f"episodes: episodes.jsonl.gz has {size:,} bytes for {len(raw):,}, more than it takes to "
+        "store them"
+    ]
+    packed(entry).write_bytes(gzip.compress(raw, 0, mtime=0))
+    assert problems_of(entry) == []
 
 
 def test_a_bomb_in_a_bomb_is_no_episode(entry, bomb):
@@ -173,7 +189,7 @@ def test_behind_many_chunks_a_tail_is_seen(entry):
     data = gz(entry)
     packed(entry).write_bytes(data + bytes((1 << 16) - len(data)))
     assert problems_of(entry) == ["episodes: episodes.jsonl.gz holds more bytes behind its end"]
-    packed(entry).write_bytes(data + bytes(1 << 20))
+    packed(entry).write_bytes(data + bytes(1 << 16))
     assert problems_of(entry) == ["episodes: episodes.jsonl.gz holds more bytes behind its end"]
 
 

@@ -33,6 +33,10 @@ def test_it_names_what_the_harness_writes(honest):
     ("path", "value", "says"),
     [
         ("schema", 2, "schema: 2 is not the value that it must have"),
+        ("schema", 1.0, "schema: 1.0 is of the wrong type"),
+        ("run.schema", 1.0, "run.schema: 1.0 is of the wrong type"),
+        ("parameters", 7.0, "parameters: 7.0 is of the wrong type"),
+        ("episodes_bytes", 1e5, "episodes_bytes: 100000.0 is of the wrong type"),
         ("name", "", 'name: "" is too short'),
         ("name", "x" * 101, 'name: "' + "x" * 48 + '"... is too long'),
         ("name", " x", 'name: " x" begins with a space'),
