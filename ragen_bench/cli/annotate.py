@@ -95,6 +95,7 @@ def _rate_in_the_terminal(session: Session) -> int:
         sys.stdout.write(_text(session.trace(run, key)))
         ratings = _asked(QUESTIONS.items())
         if ratings is None:
+            sys.stdout.write(f"\n{number - 1} of {len(session.chosen)} rated.\n")
             return 0
         comment = _line("Comment (or Enter): ")
         session.rate(run, key, ratings, comment or "")
@@ -129,6 +130,8 @@ def _level(prompt: str) -> int | None:
         level = _KEYS.get(typed.strip().lower()[:1])
         if level is not None:
             return level
+        wanted = ", ".join(f"{key} for {SCALE[level]}" for key, level in _KEYS.items())
+        sys.stdout.write(f"Type {wanted}, or q to leave.\n")
 
 
 def _line(prompt: str) -> str | None:

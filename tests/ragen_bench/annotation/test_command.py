@@ -50,11 +50,17 @@ def test_two_raters_in_a_terminal(runs, tmp_path):
     assert said[4].split() == ["safe", "0", "2", "2", "-0.50"]
 
 
+def test_a_wrong_key_is_told_what_is_wanted(runs, tmp_path):
+    done = command("annotate", "random", "--rater", "ada", cwd=tmp_path, stdin="x\nq\n")
+    assert done.stdout.count("Type n for no, p for partly, y for yes, or q to leave.\n") == 1
+
+
 def test_leaving_keeps_what_is_rated(runs, tmp_path):
     done = command(
         "annotate", "random", "--rater", "ada", cwd=tmp_path, stdin="y\ny\ny\ngood\nn\nq\n"
     )
     assert done.returncode == 0
+    assert done.stdout.endswith("\n1 of 8 rated.\n")
     [rating] = ratings_of(runs[0])
     assert (rating.understandable, rating.comment) == (2, "good")
 
