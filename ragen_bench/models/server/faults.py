@@ -47,13 +47,17 @@ class PassingError(Exception):
         reason: what happened, for the user.
         wait: seconds that the server asks us to wait.
         answered: whether the server said something at all.
+        reached: whether it took the connection, and then dropped it.
 
     Attributes:
         tries: how many there were, for the last one of them.
     """
 
-    def __init__(self, reason: str, wait: float = 0.0, answered: bool = False) -> None:
+    def __init__(
+        self, reason: str, wait: float = 0.0, answered: bool = False, reached: bool = False
+    ) -> None:
         super().__init__(reason)
+        self.reached = reached
         self.wait = wait
         self.answered = answered
         self.tries = 1
@@ -86,7 +90,7 @@ def raise_fault(error: openai.APIError, url: str, key: str) -> NoReturn:
         UserError: if none of these, with what to do.
     """
     if not isinstance(error, openai.APIStatusError):
-        raise PassingError(_root(error)) from error
+        raise PassingError(_root(error), reached=not _unreached(error)) from error
     status = error.status_code
     # What a refused key is answered with may hold a part of it.
     if status in (401, 403):
@@ -136,6 +140,11 @@ def _words(error: openai.APIStatusError, key: str) -> str:
 def _names(error: openai.APIError) -> set[str]:
     """Return what the server calls its error: texts, unless it talks nonsense."""
     return {name for name in (error.code, error.type) if isinstance(name, str)}
+
+
+def _unreached(error: openai.APIError) -> bool:
+    """Return whether there was no connection, as the HTTP library below the client says."""
+    return type(error.__cause__).__name__ in ("ConnectError", "ConnectTimeout")
 
 
 def _root(error: BaseException) -> str:

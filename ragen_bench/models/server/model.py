@@ -27,6 +27,8 @@ _IDENTIFYING = ("id", "root", "parent", "max_model_len", "owned_by", "meta")
 """What servers say of a model that does not change when they are started anew."""
 _CONNECT_SECONDS = 10.0
 _LISTED = 10
+_DROPPED = 2
+"""How often a server that drops the first connection is asked again."""
 
 
 class OpenAIModel:
@@ -127,7 +129,7 @@ class OpenAIModel:
         return self._entry or {}
 
     async def _find(self) -> Mapping[str, Any]:
-        served = await patiently(self._list, self._options, may_pass=lambda error: error.answered)
+        served = await patiently(self._list, self._options, may_pass=_may_pass_at_start)
         if self._name in served:
             return served[self._name]
         names = ", ".join(sorted(served)[:_LISTED])
@@ -142,3 +144,8 @@ class OpenAIModel:
         except openai.APIError as error:
             raise_fault(error, self._url, self._key)
         return models_of(without_key(reply.content.decode("utf-8", "replace"), self._key))
+
+
+def _may_pass_at_start(error: PassingError) -> bool:
+    """Return whether to ask again: where nothing listens, a user should know at once."""
+    return error.answered or (error.reached and error.tries <= _DROPPED)

@@ -109,6 +109,23 @@ def test_a_server_that_is_not_there():
     assert error.exit_code == 1
 
 
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_a_first_connection_that_is_dropped_is_tried_twice_again(between, times):
+    asked = []
+
+    def drop(handler, body):
+        asked.append(body)
+        (proxy.hangs_up if len(asked) <= times else proxy.forward)(handler, body)
+
+    between.listing = drop
+    model = model_at(between.url, retries=99)
+    if times < 3:
+        assert model.probe().startswith(between.url)
+    else:
+        assert "does not say what it serves" in str(probed(model))
+    assert len(asked) == min(times + 1, 3)
+
+
 def test_a_server_that_still_loads(between):
     replies = [proxy.says({"error": {"message": "Loading model"}}, 503)] * 2
     between.listing = lambda handler, body: (replies.pop(0) if replies else proxy.forward)(
