@@ -1,5 +1,10 @@
 """The one exception that a user's mistake raises, and the exit codes."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 INTERRUPTED = 130
 """The exit code of a process that Ctrl-C ended."""
 
@@ -30,8 +35,8 @@ def missing_extra(missing: ImportError, extra: str) -> UserError:
     # The name is that of the package; without one, as of a broken installation, the message tells.
     package = (missing.name or str(missing)).partition(".")[0]
     return UserError(
-        f"this needs {package}: pip install 'ragen-bench[{extra}]' "
-        f"(in a checkout: pip install '.[{extra}]')"
+        f"this needs {package}: in a checkout pip install '.[{extra}]' "
+        f"(after the first release: pip install 'ragen-bench[{extra}]')"
     )
 
 
@@ -39,3 +44,30 @@ def described(error: BaseException) -> str:
     """Return the type and the first line of an exception that is not our own."""
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like a mistyped one, whatever its case; None if none is.
+
+    Args:
+        name: what was typed.
+        known: what there is.
+    """
+    lowered = {each.lower(): each for each in known}
+    near = get_close_matches(name.lower(), lowered, n=1)
+    return lowered[near[0]] if near else None
+
+
+def unknown(what: str, name: str, known: Iterable[str], meant: str | None = None) -> UserError:
+    """Return what to raise for a name that is none: with the nearest one, else with all.
+
+    Args:
+        what: it should name.
+        name: what was typed.
+        known: what there is.
+        meant: the nearest one, if the caller knows better.
+    """
+    names = list(known)
+    meant = meant or nearest(name, names)
+    then = f"did you mean {meant}?" if meant else f"choose one of: {', '.join(names)}"
+    return UserError(f"unknown {what} {name!r}; {then}")

@@ -15,11 +15,14 @@ from typing import Any
 
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.models.base import Engine, Sampling
-from ragen_bench.models.server.model import OpenAIModel
-from ragen_bench.models.server.options import ServerOptions
 
 try:
+    # Both at once: the module below would name the extra of servers alone.
+    import openai  # noqa: F401
     import xllamacpp
+
+    from ragen_bench.models.server.model import OpenAIModel
+    from ragen_bench.models.server.options import ServerOptions
 except ImportError as missing:
     raise missing_extra(missing, "gguf") from missing
 

@@ -36,8 +36,8 @@ try:
     from ragen_bench.models.model_folder import check_place, content_of
 except (ImportError, OSError) as missing:  # OSError: a library of its own that is not there
     raise UserError(
-        f"vllm/NAME-OR-DIR needs vLLM ({missing}): pip install 'ragen-bench[vllm]' on a machine "
-        "with a GPU"
+        f"vllm/NAME-OR-DIR needs vLLM ({missing}): on a machine with a GPU, in a checkout "
+        "pip install '.[vllm]' (after the first release: pip install 'ragen-bench[vllm]')"
     ) from missing
 
 SLOTS = 64

@@ -21,6 +21,7 @@ sys.exit(main({arguments}))
         ("hf/anything", "transformers", "hf"),
         ("smollm2-135m", "torch", "hf"),
         ("gguf/anything", "xllamacpp", "gguf"),
+        ("gguf/anything", "openai", "gguf"),
         ("openai/anything", "openai", "openai"),
         ("vllm/anything", "vllm", "vllm"),
         ("random", "rich", "bench"),
@@ -34,7 +35,8 @@ def test_the_extra_is_named(tmp_path, model, package, extra):
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert f"pip install 'ragen-bench[{extra}]'" in done.stderr
+    checkout = done.stderr.index(f"in a checkout pip install '.[{extra}]'")
+    assert checkout < done.stderr.index(f"pip install 'ragen-bench[{extra}]'")
     assert package in done.stderr
     assert done.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
