@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
-from ragen_bench.errors import UserError
+from ragen_bench.errors import UserError, nearest, unknown
 from ragen_envs.instances import HELD_OUT_SIZE, SPLITS, Split
 from ragen_envs.protocol import ResponseFormat
 from ragen_envs.registration import IDS, NAMESPACE, env_class
@@ -74,7 +73,7 @@ def select(suite: str | None, envs: list[str] | None, limit: int | None) -> dict
     else:
         name = suite or "core"
         if name not in SUITES:
-            raise UserError(f"unknown suite {name!r}; choose one of: {', '.join(SUITES)}")
+            raise unknown("suite", name, SUITES)
         chosen = SUITES[name].instances
     return {env: min(count, limit or count) for env, count in chosen.items()}
 
@@ -89,10 +88,8 @@ def env_id(name: str) -> str:
     if full in IDS:
         return full
     # Without what all ids share, which would make any two of them alike.
-    lowered = {_bare(known): known for known in IDS}
-    near = [lowered[found] for found in get_close_matches(_bare(full), lowered, n=1)]
-    meant = f"did you mean {near[0]}? " if near else ""
-    raise UserError(f"unknown environment {name!r}; {meant}choose one of: {', '.join(IDS)}")
+    bare = {_bare(known): known for known in IDS}
+    raise unknown("environment", name, IDS, bare.get(nearest(_bare(full), bare) or ""))
 
 
 def _bare(name: str) -> str:
@@ -108,7 +105,7 @@ def split_name(name: str) -> Split:
     for split in SPLITS:
         if split == name:
             return split
-    raise UserError(f"unknown split {name!r}; choose one of: {', '.join(SPLITS)}")
+    raise unknown("split", name, SPLITS)
 
 
 def make_env(env: str, split: Split, response_format: ResponseFormat) -> TextEnv[Any, Any]:

@@ -8,6 +8,7 @@ import sys
 from ragen_bench.cli.evaluate import evaluation_of
 from ragen_bench.doctor import examine
 from ragen_bench.errors import UserError
+from ragen_bench.models.registry import refuse_unknown
 
 _SICK = 1
 """The exit code when a run would break."""
@@ -22,6 +23,7 @@ def run_doctor(arguments: argparse.Namespace) -> int:
     if arguments.questions < 1:
         raise UserError(f"--questions is at least 1, got {arguments.questions}")
     evaluation = evaluation_of(arguments)
+    refuse_unknown(evaluation.model)
     worst = 0
     for finding in examine(evaluation, arguments.questions):
         sys.stdout.write(f"{finding.status:<5} {finding.name:<9} {finding.detail}\n")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from ragen_bench.errors import UserError
+from ragen_bench.errors import nearest, unknown
 from ragen_bench.models.base import Model
 from ragen_bench.models.scripted import OracleModel, RandomModel
 from ragen_bench.models.server.options import ServerOptions
@@ -20,6 +21,8 @@ PROVIDERS = {
     "python:MODULE:ATTRIBUTE": "a callable of your own: list of messages -> answer",
 }
 """The forms of a model's name, and what each runs."""
+_WHOLE = ("random", "oracle", "smollm2-135m")
+_PREFIXES = ("hf", "vllm", "gguf", "openai")
 
 
 def resolve(name: str, server: ServerOptions | None = None) -> Model:
@@ -34,27 +37,49 @@ def resolve(name: str, server: ServerOptions | None = None) -> Model:
         UserError: if the name has none of the known forms, or the model cannot be loaded, or its
             server does not serve it.
     """
+    refuse_unknown(name)
     if name == "random":
         return RandomModel()
     if name == "oracle":
         return OracleModel()
-    provider, _, rest = name.partition("/")
-    if rest or provider == "smollm2-135m":
-        model = _generating(provider, rest, server)
-        if model:
-            return model
-    parts = name.split(":")
-    if len(parts) == 3 and parts[0] == "python" and all(parts):
+    if name.startswith("python:"):
         from ragen_bench.models.function import FunctionModel  # runs the user's module
 
-        return FunctionModel(parts[1], parts[2])
-    raise UserError(f"unknown model {name!r}; choose one of: {', '.join(PROVIDERS)}")
+        _, module, attribute = name.split(":")
+        return FunctionModel(module, attribute)
+    provider, _, rest = name.partition("/")
+    return _generating(provider, rest, server)
 
 
-def _generating(provider: str, rest: str, server: ServerOptions | None) -> Model | None:
-    """Return a language model, each with an extra of its own; None for an unknown provider."""
+def refuse_unknown(name: str) -> None:
+    """Refuse a name of none of the known forms; nothing is loaded.
+
+    Raises:
+        UserError: with what may have been meant.
+    """
+    provider, _, rest = name.partition("/")
+    parts = name.split(":")
+    function = len(parts) == 3 and parts[0] == "python" and all(parts)
+    if not (name in _WHOLE or function or (provider in _PREFIXES and rest)):
+        raise unknown("model", name, PROVIDERS, _meant(name))
+
+
+def _meant(name: str) -> str | None:
+    """Return the name that is nearest to one of no known form; None if none is."""
+    provider, mark, rest = (*re.split("([/:])", name, maxsplit=1), "", "")[:3]
+    if not rest:
+        return None if mark else nearest(name, _WHOLE)
+    near = nearest(provider, [*_PREFIXES, "python"])
+    if near == "python":
+        module, _, attribute = rest.replace(":", ".").replace("/", ".").rpartition(".")
+        return f"python:{module}:{attribute}" if module and attribute else None
+    return f"{near}/{rest}" if near else None
+
+
+def _generating(provider: str, rest: str, server: ServerOptions | None) -> Model:
+    """Return a language model, each with an extra of its own."""
     slots: dict[str, Any] = {"slots": server.concurrency} if server else {}
-    if provider == "smollm2-135m" and not rest:
+    if provider == "smollm2-135m":
         from ragen_bench.models.bundled import bundled_model  # needs the extra [hf]
 
         return bundled_model(**slots)
@@ -70,10 +95,8 @@ def _generating(provider: str, rest: str, server: ServerOptions | None) -> Model
         from ragen_bench.models.gguf import GGUFModel  # needs the extra [gguf]
 
         return GGUFModel(rest)
-    if provider == "openai":
-        from ragen_bench.models.server.model import OpenAIModel  # needs the extra [openai]
+    from ragen_bench.models.server.model import OpenAIModel  # needs the extra [openai]
 
-        model = OpenAIModel(rest, server)
-        model.probe()
-        return model
-    return None
+    model = OpenAIModel(rest, server)
+    model.probe()
+    return model
