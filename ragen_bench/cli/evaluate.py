@@ -7,9 +7,10 @@ import shlex
 import sys
 from pathlib import Path
 
+from ragen_bench.cli.naming import DEFAULT_MAX_TOKENS, IN_PROCESS, default_path
 from ragen_bench.cost import load_prices
 from ragen_bench.episode import SAMPLES_A_SEED
-from ragen_bench.errors import INCOMPLETE, INTERRUPTED, UserError, missing_extra
+from ragen_bench.errors import INCOMPLETE, INTERRUPTED, UserError, missing_extra, unknown
 from ragen_bench.evaluation import Evaluation, evaluate, refuse_early
 from ragen_bench.groups import played_again, said_of_interrupted
 from ragen_bench.models import ServerOptions, resolve
@@ -30,16 +31,14 @@ try:
     )
     from rich.text import Text
 
+    from ragen_bench.cli.progress import PlainProgress, shortened
     from ragen_bench.cli.results import plain_console, show_results
 except ImportError as missing:
     raise missing_extra(missing, "bench") from missing
 
-_DEFAULT_MAX_TOKENS = 200
 _MOST = 10**9
 """Of what has no limit of its own: what is far beyond could be recorded, but not read again."""
 _HOTTEST = 100
-_IN_PROCESS = ("hf", "vllm", "smollm2-135m")
-"""What works on so many conversations at once as --concurrency says, besides servers."""
 
 
 def run_evaluate(arguments: argparse.Namespace) -> int:
@@ -53,17 +52,20 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
     evaluation = evaluation_of(arguments)
     console = plain_console()
     prices = load_prices(arguments.prices)
-    path = arguments.out or _default_path(evaluation)
+    path = arguments.out or default_path(evaluation)
     total = len(evaluation.tasks())
     refuse_early(evaluation, path)
     with console.status(Text(f"Loading {evaluation.model} ...")):
         model = resolve(evaluation.model, evaluation.server)
     with _progress(console) as bar:
-        task = bar.add_task(evaluation.model, total=total, env="", answers=0)
+        name = shortened(evaluation.model, console.width)
+        task = bar.add_task(name, total=total, env="", answers=0)
+        plain = PlainProgress(total) if not console.is_terminal else None
 
         def progress(episodes: int, answers: int, env: str) -> None:
-            name = env.partition("/")[2]
-            bar.update(task, completed=episodes, env=name, answers=answers)
+            bar.update(task, completed=episodes, env=env.partition("/")[2], answers=answers)
+            if plain:
+                plain.tick(episodes, answers)
 
         def say(line: str) -> None:
             bar.console.print(line, soft_wrap=True)
@@ -111,7 +113,7 @@ def evaluation_of(arguments: argparse.Namespace) -> Evaluation:
         raise UserError(f"--env is empty; choose one of: {', '.join(IDS)}")
     instances = select(arguments.suite, arguments.env, arguments.limit)
     suite = "" if arguments.env else arguments.suite or "core"
-    default = SUITES[suite].max_tokens if suite else _DEFAULT_MAX_TOKENS
+    default = SUITES[suite].max_tokens if suite else DEFAULT_MAX_TOKENS
     return Evaluation(
         model=arguments.model,
         suite=suite,
@@ -134,7 +136,7 @@ def _server(arguments: argparse.Namespace) -> ServerOptions | None:
     names = ("base_url", "concurrency", "timeout", "retries")
     given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
     provider = arguments.model.partition("/")[0]
-    taken = names if provider == "openai" else ("concurrency",) if provider in _IN_PROCESS else ()
+    taken = names if provider == "openai" else ("concurrency",) if provider in IN_PROCESS else ()
     refused = [name for name in given if name not in taken]
     if refused:
         options = ", ".join("--" + name.replace("_", "-") for name in refused)
@@ -186,22 +188,16 @@ def response_format_of(name: str) -> ResponseFormat:
     for response_format in RESPONSE_FORMATS:
         if response_format == name:
             return response_format
-    raise UserError(f"unknown format {name!r}; choose one of: {', '.join(RESPONSE_FORMATS)}")
-
-
-def _default_path(evaluation: Evaluation) -> Path:
-    """Return a directory that the same command finds again."""
-    what = evaluation.suite or "+".join(env.partition("/")[2] for env in evaluation.instances)
-    model = "".join(c if c.isalnum() or c in "-." else "-" for c in evaluation.model)
-    return Path("runs") / f"{model.strip('-.')}_{what}_{evaluation.split}_seed{evaluation.seed}"
+    raise unknown("format", name, RESPONSE_FORMATS)
 
 
 def _progress(console: Console) -> Progress:
     return Progress(
         TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=16),
+        BarColumn(bar_width=10),
         MofNCompleteColumn(),
-        TextColumn("episodes, {task.fields[answers]} answers {task.fields[env]}", markup=False),
+        TextColumn("{task.fields[answers]} answers {task.fields[env]}", markup=False),
         TimeElapsedColumn(),
         console=console,
+        disable=not console.is_terminal,
     )

@@ -1,12 +1,63 @@
-"""The progress bar of commands that go over recorded episodes."""
+"""Progress: a bar in a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+_PAUSE = 60.0
+_BESIDE = 64
+"""Columns of all that stands beside a model's name, at the most."""
+_SHORTEST = 16
+
+
+class PlainProgress:
+    """Writes a line to stderr now and then, where no terminal shows a bar.
+
+    Args:
+        total: episodes of the run.
+        clock: seconds since any moment.
+    """
+
+    def __init__(self, total: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._total, self._clock = total, clock
+        self._start = self._said = clock()
+
+    def tick(self, episodes: int, answers: int) -> None:
+        """Say how far the run is, unless that was said within the last minute.
+
+        Args:
+            episodes: that are recorded.
+            answers: that this process was given.
+        """
+        now = self._clock()
+        if now - self._said < _PAUSE:
+            return
+        self._said = now
+        minutes = (now - self._start) / 60
+        sys.stderr.write(
+            f"{episodes} of {self._total} episodes, {answers} answers in {minutes:.0f} min\n"
+        )
+        sys.stderr.flush()
+
+
+def shortened(name: str, columns: int) -> str:
+    """Return a model's name without its middle if it is long: both ends tell models apart.
+
+    Args:
+        name: the model's.
+        columns: of the terminal, in which a bar has to stand beside it.
+    """
+    longest = max(_SHORTEST, columns - _BESIDE)
+    if len(name) <= longest:
+        return name
+    half = (longest - 3) // 2
+    return f"{name[:half]}...{name[-half:]}"
 
 
 @contextmanager

@@ -14,7 +14,7 @@ try:
     from rich.console import Console
     from rich.text import Text
 
-    from ragen_bench.cli.table import table
+    from ragen_bench.cli.table import cut_answers, table
     from ragen_bench.report import write_report
     from ragen_bench.report.formats import figure
 except ImportError as missing:
@@ -56,6 +56,8 @@ def show_results(console: Console, run: RunDirectory, prices: Prices) -> Record:
         analysis = analyse(run)
         report = write_report(run, summary, analysis)
     console.print(table(summary, run.config["constrained"]))
+    if said := cut_answers(summary, run.config["max_tokens"]):
+        console.print(said, soft_wrap=True)
     if summary["cost"] and summary["cost"]["amount"]:
         cost = summary["cost"]
         console.print(f"Cost    {figure(cost['amount'])} {cost['currency']}", soft_wrap=True)

@@ -13,7 +13,13 @@ from ragen_envs.registration import IDS, TABLE
 def list_all() -> int:
     """Print what can be evaluated."""
     _section("Environments", {env: TABLE[env.partition("/")[2]].about for env in IDS})
-    _section("Suites", {name: suite.about for name, suite in SUITES.items()})
+    _section(
+        "Suites",
+        {
+            name: f"{suite.about}; answers of up to {suite.max_tokens} tokens"
+            for name, suite in SUITES.items()
+        },
+    )
     _section("Models", PROVIDERS)
     return 0
 

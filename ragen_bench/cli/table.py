@@ -83,12 +83,26 @@ def _fixed(value: float, digits: int) -> str:
 
 def _caption(summary: Record) -> str:
     score = summary["suite_score"]
-    suite = "No suite score: not every environment has a norm. "
+    name = "Suite score" if summary["suite"] else "Mean of norm."
+    suite = f"No {name[0].lower()}{name[1:]}: not every environment has a norm. "
     if score is not None:
         low, high = (_fixed(bound, 3) for bound in summary["suite_score_interval"])
-        suite = f"Suite score {_fixed(score, 3)} [{low}, {high}], the mean of norm. "
+        mean = ", the mean of norm." if summary["suite"] else "."
+        suite = f"{name} {_fixed(score, 3)} [{low}, {high}]{mean} "
     return (
-        f"{suite}Success, form and action in per cent; norm.: 0 is the random player, 1 the "
-        "best one; form, action: turns whose answer had the form, whose actions were all known; "
-        "tokens generated; seconds."
+        f"{suite}Success, form and action in per cent; norm.: 0 is the random player, 1 what the "
+        "oracle scores in expectation (its row: what it scored); form, action: turns whose answer "
+        "had the form, whose actions were all known; tokens generated; seconds."
     )
+
+
+def cut_answers(summary: Record, max_tokens: int) -> str:
+    """Return how many of a run's answers were cut at the token limit, or "" if none was.
+
+    Args:
+        summary: of the run.
+        max_tokens: the limit.
+    """
+    turns = sum(row["turns"] for row in summary["envs"])
+    cut = sum(row["turns"] * (row["cut"] or 0.0) for row in summary["envs"])
+    return f"{percent(cut / turns)} % of answers were cut at {max_tokens} tokens" if cut else ""

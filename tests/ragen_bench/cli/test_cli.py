@@ -19,13 +19,28 @@ from tests.ragen_bench.cli.command import COMMAND, run
     [
         (["evaluate", "gpt"], "unknown model 'gpt'; choose one of: random, oracle, smollm2-135m"),
         (["evaluate", "hf/"], "unknown model 'hf/'"),
-        (["evaluate", "python:json"], "unknown model 'python:json'"),
+        (["evaluate", "python:json"], "unknown model 'python:json'; choose one of: random"),
+        (["evaluate", "rndom"], "unknown model 'rndom'; did you mean random?\n"),
+        (["doctor", "rndom"], "unknown model 'rndom'; did you mean random?\n"),
+        (["evaluate", "opnai/gpt:x"], "unknown model 'opnai/gpt:x'; did you mean openai/gpt:x?"),
+        (["evaluate", "hf:gpt"], "did you mean hf/gpt?"),
+        (["evaluate", "python:my.agent.f"], "did you mean python:my.agent:f?"),
+        (["evaluate", "random", "--suite", "cores"], "unknown suite 'cores'; did you mean core?\n"),
+        (["evaluate", "random", "--split", "tets"], "unknown split 'tets'; did you mean test?\n"),
+        (["evaluate", "random", "--format", "Plane"], "did you mean plain?\n"),
+        (["evaluate", "random", "--sample", "0"], "--samples is at least 1"),
+        (
+            ["evaluate", "random", "--sampels=3"],
+            "did you mean --samples? (try `ragen-bench evaluate --help`)",
+        ),
+        (["evalute", "random"], "unknown command 'evalute'; did you mean evaluate?\n"),
+        (["leaderboard", "bild"], "unknown action 'bild'; did you mean build?\n"),
         (["evaluate", "python:nowhere:f"], "python:nowhere:f cannot be imported"),
         (["evaluate", "python:json:nope"], "python:json:nope cannot be imported"),
         (["evaluate", "python:sys:maxsize"], "python:sys:maxsize is not callable"),
         (["evaluate", "random", "--env", "Chess-v0"], "unknown environment 'Chess-v0'"),
         (["evaluate", "random", "--suite", "huge"], "unknown suite 'huge'; choose one of: quick"),
-        (["evaluate", "random", "--split", "tset"], "choose one of: train, val, test"),
+        (["evaluate", "random", "--split", "chess"], "choose one of: train, val, test"),
         (["evaluate", "random", "--format", "xml"], "choose one of: think, answer, plain"),
         (["evaluate", "random", "--limit", "0"], "--limit is between 1 and 256"),
         (["evaluate", "random", "--limit", "two"], "argument --limit: invalid int value: 'two'"),
@@ -42,14 +57,17 @@ from tests.ragen_bench.cli.command import COMMAND, run
         (["evaluate", "random", "--env", ""], "--env is empty; choose one of: ragen/"),
         (["evaluate", "python:.multi:f"], "python:.multi:f cannot be imported"),
         (["evaluate", "random", "--max-tokens", "0"], "--max-tokens is at least 1"),
-        (["evaluate", "random", "--frobnicate"], "unrecognized arguments: --frobnicate"),
+        (
+            ["evaluate", "random", "--frobnicate"],
+            "unrecognized arguments: --frobnicate (try `ragen-bench evaluate --help`)",
+        ),
         (["evaluate"], "the following arguments are required: MODEL"),
-        (["dance"], "invalid choice: 'dance'"),
+        (["dance"], "unknown command 'dance'; choose one of: evaluate, doctor, list"),
         ([], "the following arguments are required: COMMAND"),
         (["describe", "Chess-v0"], "unknown environment 'Chess-v0'"),
         (["play", "Sokoban-v0", "--split", "x"], "choose one of: train, val, test"),
         (["play", "Sokoban-v0", "--seed", "-2"], "at least 0"),
-        (["describe", "sokoban"], "did you mean ragen/Sokoban-v0?"),
+        (["describe", "sokoban"], "did you mean ragen/Sokoban-v0?\n"),
         (["evaluate", "random", "--env", "frozenlake-v0"], "did you mean ragen/FrozenLake-v0?"),
         (["evaluate", "openai/x", "--base-url", ""], "--base-url is empty"),
         (["evaluate", "random", "--history", "-1"], "--history is full, none or a number of turns"),
@@ -84,10 +102,10 @@ def test_a_broken_model_folder(tmp_path):
 def test_evaluate_prints_the_table_and_leaves_a_run(tmp_path):
     done = run("evaluate", "oracle", "--suite", "quick", "--limit", "4", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    folder = tmp_path / "runs" / "oracle_quick_test_seed0"
-    for word in ("Bandit-v0", "Sokoban-v0", "FrozenLake-v0", "random", "norm.", "12/12"):
+    folder = tmp_path / "runs" / "oracle_quick_test_seed0_limit4"
+    for word in ("Bandit-v0", "Sokoban-v0", "FrozenLake-v0", "random", "norm.", "Suite score"):
         assert word in done.stdout
-    assert "runs/oracle_quick_test_seed0/report.html" in done.stdout
+    assert "runs/oracle_quick_test_seed0_limit4/report.html" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
     summary = json.loads((folder / "summary.json").read_text())
     assert [row["success"] for row in summary["envs"][:2]] == [1.0, 1.0]
@@ -213,7 +231,9 @@ SLOW_RUN = ["evaluate", "python:slow:answer", "--env", "FrozenLake-v0", "--limit
 
 
 def episodes(folder):
-    return folder / "runs" / "python-slow-answer_FrozenLake-v0_test_seed0" / "episodes.jsonl"
+    return (
+        folder / "runs" / "python-slow-answer_FrozenLake-v0_test_seed0_limit64" / "episodes.jsonl"
+    )
 
 
 def start_and_wait_for_episodes(folder):
@@ -267,6 +287,8 @@ def test_a_callable_that_fails_is_named(tmp_path, name, says):
 
 def test_list_and_describe(tmp_path):
     listed = run("list", cwd=tmp_path).stdout
+    assert "two cores; answers of up to 64 tokens\n" in listed
+    assert listed.count("; answers of up to 200 tokens\n") == 2
     for word in ("ragen/SokobanCoord-v0", "quick", "core", "smollm2-135m"):
         assert word in listed
     described = run("describe", "FrozenLakeMild-v0", cwd=tmp_path).stdout

@@ -5,7 +5,7 @@ import json
 import pytest
 from rich.console import Console
 
-from ragen_bench.cli.table import table
+from ragen_bench.cli.table import cut_answers, table
 from tests.ragen_bench.cli.command import run
 
 PRICES = """\
@@ -42,15 +42,15 @@ def test_a_cost_below_a_cent_is_not_called_nothing(tmp_path, tokens, says):
 def test_without_one_of_its_environments_a_run_has_no_suite_score(tmp_path):
     envs = ["--env", "Bandit-v0", "--env", "Sokoban-v0"]
     played = run("evaluate", "random", *envs, "--limit", "2", "--out", "run", cwd=tmp_path)
-    assert "Suite score" in played.stdout
+    assert "Mean of norm." in played.stdout
     file = tmp_path / "run" / "episodes.jsonl"
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:2]))
     done = run("report", "run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
-    assert "No suite score: not every environment has a norm. Success, form" in said
+    assert "No mean of norm.: not every environment has a norm. Success, form" in said
     assert "Incomplete: 2 of 4 episodes." in said
-    assert "No suite score" in (tmp_path / "run" / "report.html").read_text()
+    assert "No mean: not every" in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_a_score_of_almost_nothing_has_no_minus(tmp_path):
@@ -64,5 +64,16 @@ def test_a_score_of_almost_nothing_has_no_minus(tmp_path):
     with console.capture() as captured:
         console.print(table(summary))
     said = " ".join(captured.get().split())
-    assert "Suite score 0.000 [0.000, 0.500]" in said
+    assert "Mean of norm. 0.000 [0.000, 0.500]. Success" in said
     assert "-0.00" not in said
+
+
+def test_answers_that_were_cut_are_named(tmp_path):
+    rows = [{"turns": 30, "cut": 0.1}, {"turns": 10, "cut": 0.5}, {"turns": 0, "cut": None}]
+    assert cut_answers({"envs": rows}, 64) == "20.0 % of answers were cut at 64 tokens"
+    assert cut_answers({"envs": [{"turns": 9, "cut": 0.0}]}, 64) == ""
+    run("evaluate", "random", "--env", "Bandit-v0", "--limit", "2", "--out", "run", cwd=tmp_path)
+    file = tmp_path / "run" / "episodes.jsonl"
+    file.write_text(file.read_text().replace('"finish":"stop"', '"finish":"length"', 1))
+    said = run("report", "run", cwd=tmp_path).stdout
+    assert "\n50.0 % of answers were cut at 200 tokens\n" in said

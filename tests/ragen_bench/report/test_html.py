@@ -155,6 +155,15 @@ def test_figures_stand_in_the_tables(tmp_path):
     assert parts == [("success", "0", "280"), ("truncated", "280", "40")]
 
 
+def test_the_score_is_called_by_its_name(tmp_path):
+    suite = page_of(tmp_path, summary(row(SOKOBAN, 8), suite="core")).text
+    assert "Suite score" in suite
+    assert "Mean of norm." not in suite
+    chosen = page_of(tmp_path, summary(row(SOKOBAN, 8), suite="")).text
+    assert "Suite score" not in chosen
+    assert "Mean of norm." in chosen
+
+
 def test_sections_without_figures_are_left_out(tmp_path):
     page = page_of(tmp_path, summary(row(SOKOBAN, 8), suite_score=None))
     for title in ("difficulty", "number of turns", "What went wrong", "Reasoning", "pass@k"):

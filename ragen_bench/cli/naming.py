@@ -1,0 +1,51 @@
+"""The run directory of a command that names none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from ragen_bench.evaluation import Evaluation
+from ragen_bench.suites import SUITES
+from ragen_envs.instances import HELD_OUT_SIZE
+
+DEFAULT_TEMPERATURE = 0.5
+DEFAULT_MAX_TOKENS = 200
+"""Where no suite says otherwise."""
+IN_PROCESS = ("hf", "vllm", "smollm2-135m")
+"""What works on so many conversations at once as --concurrency says, besides servers."""
+
+
+def default_path(evaluation: Evaluation) -> Path:
+    """Return a directory that the same command finds again, and that no other settings share.
+
+    It is named for model, suite or environments, split and seed, and for every setting that is not
+    the default one.
+    """
+    what = evaluation.suite or "+".join(env.partition("/")[2] for env in evaluation.instances)
+    model = "".join(c if c.isalnum() or c in "-." else "-" for c in evaluation.model)
+    first = [model.strip("-."), what, evaluation.split, f"seed{evaluation.seed}"]
+    return Path("runs") / "_".join([*first, *_unusual(evaluation)])
+
+
+def _unusual(evaluation: Evaluation) -> Iterator[str]:
+    """Yield a short name of each setting that is not the default one."""
+    suite = SUITES[evaluation.suite] if evaluation.suite else None
+    if evaluation.samples != 1:
+        yield f"samples{evaluation.samples}"
+    if evaluation.temperature != DEFAULT_TEMPERATURE:
+        yield f"t{evaluation.temperature!r}".removesuffix(".0")
+    if evaluation.response_format != "think":
+        yield evaluation.response_format
+    if evaluation.history is not None:
+        yield f"history{evaluation.history}"
+    if evaluation.constrain:
+        yield "constrained"
+    if evaluation.max_tokens != (suite.max_tokens if suite else DEFAULT_MAX_TOKENS):
+        yield f"tokens{evaluation.max_tokens}"
+    whole = suite.instances if suite else dict.fromkeys(evaluation.instances, HELD_OUT_SIZE)
+    if evaluation.instances != whole:
+        yield f"limit{max(evaluation.instances.values())}"
+    # Elsewhere a run may go on with another number.
+    if evaluation.server and evaluation.model.partition("/")[0] in IN_PROCESS:
+        yield f"concurrency{evaluation.server.concurrency}"

@@ -1,0 +1,90 @@
+"""What is said while a run goes on."""
+
+import os
+import sys
+
+import pexpect
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragen_bench.cli.progress import PlainProgress, shortened
+from tests.ragen_bench.cli.command import run
+
+
+def test_a_line_comes_at_most_once_a_minute(capsys):
+    now = 1000.0
+    plain = PlainProgress(64, lambda: now)
+    for second in range(200):
+        now = 1000.0 + second
+        plain.tick(second // 4, second)
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == (
+        "15 of 64 episodes, 60 answers in 1 min\n"
+        "30 of 64 episodes, 120 answers in 2 min\n"
+        "45 of 64 episodes, 180 answers in 3 min\n"
+    )
+
+
+AGENT = """
+import ragen_bench.cli.progress as progress
+progress._PAUSE = 0.0
+
+def answer(messages):
+    return ""
+
+def broken(messages):
+    raise OSError("no more paper")
+"""
+
+
+def test_a_run_without_a_terminal_says_how_far_it_is(tmp_path):
+    (tmp_path / "hasty.py").write_text(AGENT)
+    done = run(
+        "evaluate", "python:hasty:answer", "--env", "Bandit-v0", "--limit", "3", cwd=tmp_path
+    )
+    assert done.returncode == 0
+    assert "3 of 3 episodes, 3 answers in 0 min\n" in done.stderr
+
+
+def test_nothing_stands_before_an_error(tmp_path):
+    (tmp_path / "hasty.py").write_text(AGENT)
+    arguments = ["evaluate", "python:hasty:broken", "--env", "Bandit-v0"]
+    done = run(*arguments, cwd=tmp_path)
+    assert done.stdout == ""
+    assert "raised OSError" in done.stderr.splitlines()[-1]
+
+
+def test_a_long_name_leaves_room_for_the_bar(tmp_path):
+    name = "smile_" * 12 + "end"
+    (tmp_path / f"{name}.py").write_text("def answer(messages): return ''")
+    child = pexpect.spawn(
+        sys.executable,
+        [
+            "-m",
+            "ragen_bench",
+            "evaluate",
+            f"python:{name}:answer",
+            "--env",
+            "FrozenLakeNewVocab-v0",
+            "--limit",
+            "256",
+        ],
+        cwd=str(tmp_path),
+        encoding="utf-8",
+        env={**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": "80", "TERM": "xterm"},
+        timeout=120,
+    )
+    child.expect_exact("python...answer")
+    child.expect(r"\d+/256")
+    child.expect(r"\d answers FrozenLakeNewVocab-v0")
+    child.expect(pexpect.EOF)
+
+
+@given(st.text("abc/", max_size=80), st.integers(20, 200))
+def test_a_name_is_shortened_in_the_middle(name, columns):
+    short, longest = shortened(name, columns), max(16, columns - 64)
+    assert len(short) <= longest
+    assert (short == name) == (len(name) <= longest)
+    assert short[:6] == name[:6]
+    assert short[-6:] == name[-6:]
