@@ -82,13 +82,13 @@ def _evaluation(
 def _print(console: Console, found: Record) -> None:
     rows = [("suite", found["suite"])]
     rows += [(each["env"].partition("/")[2], each) for each in found["envs"]]
-    console.print(f"{'score, 95 %':<18} {'entry':>24} {'rerun':>24}")
+    console.print(f"{'score, 95 %':<18} {'entry':>26} {'rerun':>26}")
     for name, each in rows:
         entry, rerun = (_cell(each[side], each[f"{side}_interval"]) for side in ("entry", "rerun"))
         overlap = "overlap" if each["overlap"] else "APART"
-        console.print(f"{name:<18} {entry:>24} {rerun:>24}  {overlap}", soft_wrap=True)
+        console.print(f"{name:<18} {entry:>26} {rerun:>26}  {overlap}", soft_wrap=True)
     console.print("Reproduced." if found["reproduced"] else "NOT reproduced.")
 
 
 def _cell(value: float, bounds: list[float]) -> str:
-    return f"{value:.3f} ({bounds[0]:.3f} - {bounds[1]:.3f})"
+    return f"{value:.3f} ({bounds[0]:.3f} to {bounds[1]:.3f})"

@@ -119,6 +119,8 @@ def listed(
     except SealedKeyError as error:
         raise EntryError(f"is of the sealed split: {error}") from None
     figures = figures_of(entry["summary"])
+    if [row.env for row in figures.rows] != [env["id"] for env in entry["run"]["envs"]]:
+        raise EntryError("summary.envs: are not the environments of the run")
     return Listed(
         path.name, entry, figures, checks, reproduction_of(path.name, entry, reproductions)
     )

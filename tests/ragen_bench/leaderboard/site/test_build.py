@@ -179,6 +179,8 @@ def break_row(name, value):
         (break_row("random", []), "envs[1].random: a list of 0 is no object"),
         (break_row("oracle", {"success": 1}), "oracle.success_interval: null is no interval"),
         (lambda entry: entry["summary"].update(suite_score_interval=None), "null is no interval"),
+        (break_row("env", "ragen/Other-v0"), "summary.envs: are not the environments of the run"),
+        (lambda entry: entry["summary"]["envs"].pop(), "are not the environments of the run"),
         (lambda entry: entry.update(link="javascript:alert(1)"), "entry.json: link: "),
     ],
 )
