@@ -13,6 +13,14 @@ from ragen_bench.leaderboard.errors import EntryError
 _CHANGES = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--ignore-submodules=none")
 
 
+class _GitError(UserError):
+    """What git said when it failed, in `said`."""
+
+    def __init__(self, command: str, said: str) -> None:
+        super().__init__(f"git {command} failed: {said}")
+        self.said = said
+
+
 class Branch:
     """A branch that is to be merged.
 
@@ -57,8 +65,14 @@ class Branch:
         return self._git("cat-file", "blob", object_id)
 
     def _commit(self, name: str) -> str:
-        revision = f"{name}^{{commit}}"
-        return self._git("rev-parse", "--verify", "--end-of-options", revision).decode().strip()
+        wanted = "rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}"
+        try:
+            return self._git(*wanted).decode().strip()
+        except _GitError as error:
+            raise UserError(
+                f"git finds no commit {name!r} here ({error.said}); give a branch or a hash that "
+                "has been fetched"
+            ) from None
 
     def _forked(self) -> str:
         """Return where the branch left the base.
@@ -93,5 +107,5 @@ class Branch:
             raise UserError("git is not installed, and a branch is read with it") from None
         if done.returncode not in may_be:
             said = done.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
-            raise UserError(f"git {arguments[0]} failed in {self._repository}: {said[0]}")
+            raise _GitError(arguments[0], said[0])
         return done.stdout
