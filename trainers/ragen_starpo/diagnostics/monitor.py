@@ -7,6 +7,7 @@ entropy of the rollouts fall, the reward stands still or falls, the norm of the 
 from __future__ import annotations
 
 import math
+from bisect import insort
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,7 +31,9 @@ class MonitorSettings:
     Attributes:
         window: iterations of a moving median, which stands for a figure: one spike, or two in five
             iterations, do not move it as they move a mean.
-        fall: share of its highest level so far that a figure loses before there is a warning.
+        fall: share of its highest level so far that a figure loses before there is a warning. It
+            also loses three times what it moves in all but a fifth of the iterations: where
+            successes are rare, deviations are all chance.
         gradient: how many times its median so far the norm of the gradient is in a trap.
         patience: iterations within which a fall is sharp, a slower one being none; and after which
             a reward that is no higher stands still.
@@ -149,19 +152,23 @@ class _Moving:
     """A figure and its moving median.
 
     Attributes:
-        values: all of them.
+        values: all of them, in order of size.
         levels: the medians of so many values in a row.
+        steps: how far each value lies from the level before it, in order of size.
     """
 
     def __init__(self, window: int) -> None:
         self._last: deque[float] = deque(maxlen=window)
         self.values: list[float] = []
         self.levels: list[float] = []
+        self.steps: list[float] = []
 
     def take(self, value: float | None) -> None:
         if value is None:
             return
-        self.values.append(value)
+        if self.levels:
+            insort(self.steps, abs(value - self.levels[-1]))
+        insort(self.values, value)
         self._last.append(value)
         if len(self._last) == self._last.maxlen:
             self.levels.append(median(self._last))
@@ -193,10 +200,17 @@ class _Fall:
             return None
         before = max(levels[-1 - self._settings.patience :])
         # Of the peak of all time: what falls evenly loses but a little of that at a time.
-        if peak <= 0 or before - level < self._settings.fall * peak:
+        least = max(self._settings.fall * peak, 3 * _four_fifths(self._figure.steps))
+        # What is mostly 0, as where no rollout succeeds, has nothing to lose.
+        if median(self._figure.values) <= 0 or before - level < least:
             return None
         self.stands, self._back = True, (before + level) / 2
         return {"level": level, "before": before, "peak": peak}
+
+
+def _four_fifths(values: list[float]) -> float:
+    """Return the bound that four of five ordered values do not exceed; 0 for none."""
+    return values[(4 * len(values) - 1) // 5] if values else 0.0
 
 
 def _finite(value: float | None) -> float | None:

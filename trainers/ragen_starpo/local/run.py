@@ -18,8 +18,9 @@ class TrainingRun:
     """The files of a run.
 
     `recipe.json` holds the settings; `metrics.jsonl` a line for each iteration, which follow from
-    the settings alone; `timings.jsonl` their seconds; `checkpoints/` what a resumed run needs;
-    `best/` the model of the highest held-out success, `final/` the last one.
+    the settings alone; `timings.jsonl` their seconds; `warnings.jsonl` the echo trap's;
+    `checkpoints/` what a resumed run needs; `best/` the model of the highest held-out success,
+    `final/` the last one.
 
     Args:
         path: of the directory; is made, or belongs to a run of the same recipe.
@@ -49,7 +50,7 @@ class TrainingRun:
         """
         checkpoints = sorted((self.path / "checkpoints").glob(f"iteration_{'[0-9]' * 6}"))
         done = int(checkpoints[-1].name.partition("_")[2]) if checkpoints else 0
-        for name in ("metrics.jsonl", "timings.jsonl"):
+        for name in ("metrics.jsonl", "timings.jsonl", "warnings.jsonl"):
             kept = [line for line in self.lines(name) if line["iteration"] < done]
             self._write(name, kept)
         return (done, checkpoints[-1]) if checkpoints else None

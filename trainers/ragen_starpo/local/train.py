@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 from ragen_bench.errors import UserError
+from ragen_starpo.diagnostics.monitor import EchoTrapMonitor, TrapWarning
 from ragen_starpo.engine.folders import replaced
 from ragen_starpo.local.clock import Clock
 from ragen_starpo.local.run import TrainingRun
@@ -15,10 +17,15 @@ from ragen_starpo.local.validation import validate
 from ragen_starpo.recipe import Recipe
 
 Listener = Callable[[Iteration], None]
+Warned = Callable[[TrapWarning], None]
 
 
 def train(
-    recipe: Recipe, folder: Path, out: Path, told: Listener = lambda iteration: None
+    recipe: Recipe,
+    folder: Path,
+    out: Path,
+    told: Listener = lambda iteration: None,
+    warned: Warned = lambda warning: None,
 ) -> TrainingRun:
     """Train to the recipe's last iteration; the same call goes on where a killed one ended.
 
@@ -27,13 +34,15 @@ def train(
         folder: of the model that training begins with.
         out: the directory of the run.
         told: called after each iteration.
+        warned: called with each warning of the echo trap.
 
     Returns:
         The run.
 
     Raises:
         UserError: if the directory, the model or an environment is not what it should be, or if the
-            filter left nothing for too many iterations in a row.
+            filter left nothing for too many iterations in a row, or if a warning was confirmed that
+            ends the run.
     """
     run = TrainingRun(out, recipe)
     trainer = Trainer(folder, recipe)
@@ -42,12 +51,20 @@ def train(
     if resumed is not None:
         first, checkpoint = resumed
         trainer.load_checkpoint(checkpoint)
+    monitor = EchoTrapMonitor(recipe.monitor)
+    for line in run.lines("metrics.jsonl"):
+        monitor.take(line)
     for number in range(first, recipe.iterations):
         iteration = trainer.iterate(number)
         iteration = _validated(iteration, trainer, run, recipe)
-        run.append("metrics.jsonl", {"iteration": number, **iteration.metrics})
+        line = {"iteration": number, **iteration.metrics}
+        run.append("metrics.jsonl", line)
         run.append("timings.jsonl", {"iteration": number, **iteration.seconds})
         told(iteration)
+        for warning in monitor.take(line):
+            run.append("warnings.jsonl", asdict(warning))
+            warned(warning)
+            _heed(warning, run, recipe)
         _see_that_it_learns(run, recipe)
         if _due(number + 1, recipe.checkpoint_every):
             with replaced(run.checkpoint(number + 1)) as draft:
@@ -90,6 +107,18 @@ def _see_that_it_learns(run: TrainingRun, recipe: Recipe) -> None:
             "raise rollouts.samples or rollouts.temperature",
             exit_code=1,
         )
+
+
+def _heed(warning: TrapWarning, run: TrainingRun, recipe: Recipe) -> None:
+    """Stop a run in the echo trap, if its recipe says so.
+
+    Raises:
+        UserError: with the warning.
+    """
+    if warning.kind == "confirmed" and recipe.monitor.action == "stop":
+        best = run.path / "best"
+        kept = f"The best model so far is in {best}" if best.is_dir() else "No model was validated"
+        raise UserError(f"stopped as the recipe says. {warning.text} {kept}", exit_code=1)
 
 
 def _due(done: int, every: int) -> bool:
