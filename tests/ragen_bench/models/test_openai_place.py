@@ -107,6 +107,7 @@ def test_a_server_that_is_not_there():
     assert str(error).startswith(f"{url} does not say what it serves: ConnectionRefusedError: ")
     assert str(error).endswith("; start the server, or correct --base-url")
     assert error.exit_code == 1
+    assert error.__cause__.tries == 1  # at once
 
 
 @pytest.mark.parametrize("times", [1, 2, 3])
