@@ -145,7 +145,7 @@ def test_a_warning_says_its_numbers():
     )
     assert confirmed.text == (
         "Confirmed in iteration 69, after the early warning of iteration 62: the reward is 0.25 "
-        "and was 0.5 10 iterations before, and the gradient norm is 8, more than 3 times its "
+        "(10 iterations before it was 0.5) and the gradient norm is 8, more than 3 times its "
         "median of 1."
     )
     assert asdict(early)["signals"] == {

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ragen_bench.cli.results import plain_console
+from ragen_bench.errors import missing_extra
 from ragen_starpo.cli.models import model_folder
+from ragen_starpo.diagnostics.monitor import TrapWarning
 from ragen_starpo.local.train import train
 from ragen_starpo.local.trainer import Iteration
 from ragen_starpo.recipe import read_recipe
+
+if TYPE_CHECKING:
+    from ragen_starpo.diagnostics.tensorboard import EventFiles
 
 
 def run_local(given: argparse.Namespace) -> int:
@@ -30,11 +38,14 @@ def run_local(given: argparse.Namespace) -> int:
         TimeElapsedColumn(),
         console=console,
     )
-    with bar:
+    board = _tensorboard(out) if given.tensorboard else None
+    with bar, board or nullcontext():
         task = bar.add_task(path.stem, total=recipe.iterations, said="")
 
         def told(iteration: Iteration) -> None:
             found = iteration.metrics
+            if board:
+                board.write(iteration)
             said = f"success {found['rollout/success']:.3f} reward {found['rollout/reward']:.2f}"
             bar.update(task, completed=iteration.number + 1, said=said)
             if "val/success" in found:
@@ -42,7 +53,18 @@ def run_local(given: argparse.Namespace) -> int:
                     f"{iteration.number + 1:>6}  held-out success {found['val/success']:.3f}"
                 )
 
-        train(recipe, model_folder(recipe.model), out, told)
+        def warned(warning: TrapWarning) -> None:
+            bar.console.print(warning.text, soft_wrap=True)
+
+        train(recipe, model_folder(recipe.model), out, told, warned)
     console.print(f"Run     {out}", soft_wrap=True)
     console.print(f"Models  {out / 'best'}, {out / 'final'}", soft_wrap=True)
     return 0
+
+
+def _tensorboard(out: Path) -> EventFiles:
+    try:
+        from ragen_starpo.diagnostics.tensorboard import EventFiles
+    except ImportError as missing:
+        raise missing_extra(missing, "train") from missing
+    return EventFiles(out / "tensorboard")

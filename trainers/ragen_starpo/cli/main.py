@@ -32,6 +32,7 @@ def _parser() -> Parser:
     parser = Parser(prog="ragen-train", description="Trains agents by StarPO and StarPO-S.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
     _add_local(commands)
+    _add_report(commands)
     _add_warm_start(commands)
     _add_small_model(commands)
     return parser
@@ -50,7 +51,20 @@ def _add_local(commands: Commands) -> None:
     local.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="directory of the run"
     )
+    local.add_argument(
+        "--tensorboard", action="store_true", help="write event files into DIR/tensorboard"
+    )
     local.set_defaults(run=_lazily("local", lambda module, given: module.run_local(given)))
+
+
+def _add_report(commands: Commands) -> None:
+    report = commands.add_parser(
+        "report",
+        help="draw a run's curves in one HTML page",
+        description="Writes report.html into a run's directory, also while it is trained.",
+    )
+    report.add_argument("run_directory", type=Path, metavar="RUN", help="directory of a run")
+    report.set_defaults(run=_lazily("report", lambda module, given: module.run_report(given)))
 
 
 def _add_warm_start(commands: Commands) -> None:

@@ -141,7 +141,7 @@ class EchoTrapMonitor:
         }
         text = (
             f"Confirmed in iteration {number}, after the early warning of iteration {self._since}: "
-            f"the reward is {level:.3g} and was {before:.3g} {patience} iterations before, and the "
+            f"the reward is {level:.3g} ({patience} iterations before it was {before:.3g}) and the "
             f"gradient norm is {norms[-1]:.3g}, more than {times:g} times its median of "
             f"{usual:.3g}."
         )

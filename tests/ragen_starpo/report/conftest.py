@@ -1,0 +1,13 @@
+"""The browser that the harness's reports are looked at with."""
+
+import pytest
+
+from tests.ragen_bench.report.conftest import browser, visit
+
+__all__ = ["browser", "visit"]
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "ragen_starpo/report" in item.path.as_posix():
+            item.add_marker(pytest.mark.xdist_group("report"))

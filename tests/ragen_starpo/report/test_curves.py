@@ -1,0 +1,55 @@
+"""Curves: every figure, its moving median, and gaps where it was not measured."""
+
+import math
+from statistics import median
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragen_starpo.report.curves import curve, groups, held_out
+
+from .runs import ENVS, metrics
+
+
+@given(
+    st.lists(st.none() | st.floats(allow_nan=True, allow_infinity=True, width=32), max_size=30),
+    st.integers(1, 7),
+)
+def test_a_curve_is_what_was_measured(values, window):
+    lines = [
+        {"iteration": number} if value is None else {"iteration": number, "a/b": value}
+        for number, value in enumerate(values)
+    ]
+    found = curve(lines, "a/b", window)
+    finite = [(n, v) for n, v in enumerate(values) if v is not None and math.isfinite(v)]
+    assert found.name == "b"
+    assert found.points == finite
+    assert len(found.smooth) == max(0, len(finite) - window + 1)
+    for place, (number, value) in enumerate(found.smooth):
+        part = finite[place : place + window]
+        assert number == part[-1][0]
+        assert value == median(v for _, v in part)
+    assert found.low < found.high
+    assert all(found.low <= value <= found.high for _, value in finite)
+
+
+def test_every_figure_is_in_one_group():
+    lines = metrics()
+    found = groups(lines, 5)
+    assert [one.name for one in found] == ["rollout", "policy", "filter", "training"]
+    keys = [key for one in found for key in one.keys]
+    named = {name for line in lines for name in line}
+    assert len(keys) == len(set(keys))
+    assert set(keys) == {n for n in named if n != "iteration" and not n.startswith("val/")}
+    assert found[-1].keys == ["steps", "trained_tokens"]
+
+
+def test_held_out_success_has_its_interval():
+    found = held_out(metrics(40))
+    assert tuple(one.name for one in found) == ENVS
+    assert [point[0] for point in found[0].points] == [19, 39]
+    for _, share, low, high in found[0].points:
+        assert share - low == pytest.approx(0.12)
+        assert high - share == pytest.approx(0.12)
+    assert held_out(metrics(10)) == []

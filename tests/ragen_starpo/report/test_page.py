@@ -1,0 +1,175 @@
+"""The page in a browser: it asks for nothing, says what the files say, and takes text as text."""
+
+import json
+import math
+
+import pytest
+from playwright.sync_api import expect
+
+from ragen_bench.errors import UserError
+from ragen_starpo.recipe import recipe_of
+from ragen_starpo.report import write_report
+from ragen_starpo.report.reading import read_left
+from tests.ragen_bench.report.test_html import Page
+from tests.ragen_bench.report.test_looks import BACKGROUND, DARK, LIGHT
+
+from .runs import make_run, metrics
+
+HOSTILE = '</title></style><script>alert(1)</script><img src=x onerror="alert(2)">{{ 7*7 }}\u202e'
+TABLES = """() => [...document.querySelectorAll('table.figures')].map(table =>
+  [...table.rows].map(row => [...row.cells].map(cell => cell.textContent)))"""
+
+
+def report(folder, *arguments):
+    return write_report(read_left(make_run(folder, *arguments)))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return report(tmp_path_factory.mktemp("page") / "run")
+
+
+def test_the_tables_are_the_file(visit, made):
+    page = visit(made, ready="table")
+    lines = [json.loads(one) for one in (made.parent / "metrics.jsonl").read_text().splitlines()]
+    found = [{"iteration": line["iteration"]} for line in lines]
+    for head, *rows in page.evaluate(TABLES):
+        assert head[0] == "iteration"
+        assert [int(row[0]) for row in rows] == list(range(len(lines)))
+        for row, line in zip(rows, found, strict=True):
+            cells = zip(head[1:], row[1:], strict=True)
+            line |= {name: json.loads(cell) for name, cell in cells if cell != "–"}  # noqa: RUF001
+    without = [{k: v for k, v in line.items() if not k.startswith("val/")} for line in lines]
+    assert found == without
+
+
+def test_held_out_success_and_its_cost(visit, made):
+    page = visit(made, ready="table")
+    lines = [one for one in metrics() if "val/success" in one]
+    rows = page.get_by_role("table", name="Held-out success").locator("tbody tr")
+    expect(rows).to_have_count(len(lines))
+    share = lines[1]["val/success"]
+    expect(rows.nth(1).locator("td").first).to_have_text(f"{100 * share:.1f}")
+    costs = page.get_by_role("table", name="What was spent").locator("tbody tr")
+    turns = sum(one["rollout/environment_turns"] for one in metrics()[20:40])
+    each = turns / (100 * (share - lines[0]["val/success"]))
+    expect(costs.nth(1).locator("td").nth(6)).to_have_text(f"{each:,.0f}")
+    expect(costs.last.locator("td").nth(6)).to_have_text("–")  # noqa: RUF001
+    expect(page.get_by_text("Seconds660.0")).to_be_attached()
+
+
+def test_warnings_stand_on_every_curve(visit, made):
+    page = visit(made, ready="table")
+    warnings = [json.loads(one) for one in (made.parent / "warnings.jsonl").open()]
+    assert {one["kind"] for one in warnings} == {"early", "confirmed"}
+    for one in warnings:
+        expect(page.locator(".badge", has_text=one["text"])).to_have_count(1)
+    drawings = page.locator("figure svg")
+    assert drawings.count() == 14
+    for drawing in drawings.all():
+        marks = drawing.locator("line:is(.early, .confirmed)")
+        assert marks.locator("title").all_text_contents() == [one["text"] for one in warnings]
+        at = [float(mark.get_attribute("x1")) for mark in marks.all()]
+        assert at == pytest.approx(
+            [68 + 224 * one["iteration"] / 119 for one in warnings], abs=0.01
+        )
+        label = drawing.get_attribute("aria-label")
+        assert f"confirmed warning in iteration {warnings[-1]['iteration']}" in label
+
+
+def test_a_curve_lies_where_its_values_are(visit, made):
+    page = visit(made, ready="table")
+    drawing = page.get_by_role("img", name="grad norm: ")
+    points = drawing.locator(".raw").get_attribute("points").split()
+    values = {n["iteration"]: n["policy/grad_norm"] for n in metrics() if "policy/grad_norm" in n}
+    low, high = min(values.values()), max(values.values())
+    for point, (number, value) in zip(points, values.items(), strict=True):
+        x, y = map(float, point.split(","))
+        assert x == pytest.approx(68 + 224 * number / 119, abs=0.01)
+        assert y == pytest.approx(120 - 104 * (value - low) / (high - low), abs=0.01)
+
+
+def test_it_loads_nothing_and_runs_its_own_script_only(made):
+    page = Page(made)
+    assert not {"img", "iframe", "object", "embed", "base", "form"} & set(page.names)
+    assert "default-src 'none'" in page.values("meta", "content")[0]
+    assert not [a for a in page.attributes if a[1].startswith("on") or a[1] in ("style", "src")]
+    assert len(page.scripts) == 1
+
+
+def test_hostile_text_is_text(visit, tmp_path):
+    recipe = recipe_of({"model": HOSTILE, "envs": [HOSTILE]}, "a test").as_json()
+    recipe["loss"] = {HOSTILE: HOSTILE}
+    lines = [one | {f"{HOSTILE}/{HOSTILE}": 1.5, f"x/{HOSTILE}": HOSTILE} for one in metrics(30)]
+    path = report(tmp_path / "run", lines, recipe)
+    with (tmp_path / "run/warnings.jsonl").open("a") as file:
+        file.write(json.dumps({"iteration": 3, "kind": HOSTILE, "text": HOSTILE}) + "\n")
+    write_report(read_left(tmp_path / "run"))
+    page = visit(path, ready="table")
+    seen = HOSTILE.replace("\u202e", "⟨U+202E⟩")
+    expect(page.locator("h1")).to_have_text(seen)
+    expect(page.locator(".badge")).to_have_text(seen)
+    expect(page.locator("dt", has_text=seen)).to_have_text(f"loss.{seen}")
+    assert page.locator("script").count() == 1
+    assert page.locator("img[src], [onerror]").count() == 0
+
+
+def test_light_dark_and_narrow(visit, made):
+    page = visit(made, ready="table", color_scheme="light")
+    assert page.evaluate(BACKGROUND) == LIGHT
+    page.get_by_role("button", name="Dark").click()
+    assert page.evaluate(BACKGROUND) == DARK
+    for summary in page.locator("summary").all():
+        summary.click()
+    for width in (320, 390, 768):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_keyboard_and_screen_reader(visit, made):
+    page = visit(made, ready="table")
+    tree = page.locator("body").aria_snapshot()
+    for line in (
+        'heading "warm" [level=1]',
+        'region "Held-out success"',
+        'img "entropy: ',
+        'img "iteration 19: 12.5 %, interval 0.5 to 24.5 %',
+        'table "What was spent',
+    ):
+        assert line in tree, line
+    assert page.get_by_role("table", name="As metrics.jsonl").count() == 0
+    page.locator("summary").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("table", name="As metrics.jsonl")).to_have_count(1)
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("group", name="Table of rollout figures")).to_be_focused()
+
+
+def test_without_scripts_all_is_there(visit, made):
+    page = visit(made, ready="table", java_script_enabled=False)
+    expect(page.locator("figure svg")).to_have_count(14)
+
+
+def test_a_run_that_has_just_begun(visit, tmp_path):
+    lines = [{"iteration": 0, "rollout/success": 0.0, "policy/grad_norm": math.nan}]
+    path = report(tmp_path / "run", lines)
+    with (tmp_path / "run/metrics.jsonl").open("a") as file:
+        file.write('{"iteration": 1, "torn')
+    page = visit(write_report(read_left(path.parent)), ready="table")
+    expect(page.locator("figure svg")).to_have_count(1)
+    expect(page.get_by_text("No warning of the echo trap.")).to_be_visible()
+    assert page.evaluate(TABLES)[1][1] == ["0", "NaN"]
+
+
+def test_what_is_no_run(tmp_path):
+    with pytest.raises(UserError, match=r"is no training run: it has no recipe\.json"):
+        read_left(tmp_path)
+    (tmp_path / "recipe.json").write_text("{}")
+    with pytest.raises(UserError, match="holds no finished iteration yet"):
+        read_left(tmp_path)
+    (tmp_path / "metrics.jsonl").write_text('{"iteration": 0}\n{"itera\n')
+    with pytest.raises(UserError, match=r"metrics.jsonl, line 2: is no JSON$"):
+        read_left(tmp_path)
+    (tmp_path / "metrics.jsonl").write_text("3\n")
+    with pytest.raises(UserError, match=r"metrics.jsonl, line 1: is no JSON object$"):
+        read_left(tmp_path)

@@ -1,0 +1,42 @@
+"""A run's figures as event files that TensorBoard reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from torch.utils.tensorboard import SummaryWriter
+
+from ragen_starpo.local.trainer import Iteration
+
+
+class EventFiles:
+    """Writes scalars by the names of `metrics.jsonl`, and seconds as `seconds/PHASE`.
+
+    To be used as a context, which closes the files.
+
+    Args:
+        folder: of the files. Those of an earlier start of the run stay; what they hold of the
+            iterations that are played again is purged when they are read.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._writer: Any = None
+
+    def __enter__(self) -> EventFiles:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+    def write(self, iteration: Iteration) -> None:
+        """Write an iteration; the first one decides from where on older files are purged."""
+        if self._writer is None:
+            self._writer = SummaryWriter(str(self._folder), purge_step=iteration.number)
+        for name, value in iteration.metrics.items():
+            self._writer.add_scalar(name, value, iteration.number)
+        for phase, taken in iteration.seconds.items():
+            self._writer.add_scalar(f"seconds/{phase}", taken, iteration.number)
+        self._writer.flush()

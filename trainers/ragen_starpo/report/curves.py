@@ -1,0 +1,132 @@
+"""A run's figures as curves: what is drawn, and where."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import median
+from typing import Any
+
+_REST = "training"
+_BOUNDS = ("success", "low", "high")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A figure over iterations.
+
+    Attributes:
+        name: without its group.
+        points: iteration and value, where it was measured and is a number.
+        smooth: the same of its moving median, from the first whole window on.
+        low: of the axis.
+        high: of the axis.
+    """
+
+    name: str
+    points: list[tuple[int, float]]
+    smooth: list[tuple[int, float]]
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Group:
+    """Figures that belong together.
+
+    Attributes:
+        name: what their names begin with, before the slash.
+        keys: their names in `metrics.jsonl`.
+        curves: of those that were ever a number.
+    """
+
+    name: str
+    keys: list[str]
+    curves: list[Curve]
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Held-out success of an environment.
+
+    Attributes:
+        name: of the environment.
+        points: iteration, success, and both ends of its 95 % interval.
+    """
+
+    name: str
+    points: list[tuple[int, float, float, float]]
+
+
+def groups(metrics: Sequence[Mapping[str, Any]], window: int) -> list[Group]:
+    """Return all figures but held-out ones, by group.
+
+    Args:
+        metrics: lines of `metrics.jsonl`.
+        window: iterations of the moving median.
+    """
+    names = dict.fromkeys(name for line in metrics for name in line if name != "iteration")
+    kept = sorted((name for name in names if not name.startswith("val/")), key=_group)
+    found = []
+    for group, members in groupby(kept, key=_group):
+        keys = list(members)
+        curves = [curve(metrics, key, window) for key in keys]
+        found.append(Group(group, keys, [one for one in curves if one.points]))
+    return sorted(found, key=lambda one: (one.name != "rollout", one.name != "policy", one.name))
+
+
+def curve(metrics: Sequence[Mapping[str, Any]], key: str, window: int) -> Curve:
+    """Return one figure as a curve.
+
+    Args:
+        metrics: lines of `metrics.jsonl`.
+        key: of the figure.
+        window: measured iterations of the moving median.
+    """
+    points = [(line["iteration"], line[key]) for line in metrics if _is_number(line.get(key))]
+    values = [value for _, value in points]
+    smooth = [
+        (points[end - 1][0], median(values[end - window : end]))
+        for end in range(window, len(points) + 1)
+    ]
+    return Curve(key.rpartition("/")[2], points, smooth, *_axis(values))
+
+
+def held_out(metrics: Sequence[Mapping[str, Any]]) -> list[HeldOut]:
+    """Return held-out success of each environment.
+
+    Args:
+        metrics: lines of `metrics.jsonl`.
+    """
+    keys = dict.fromkeys(name for line in metrics for name in line if name.startswith("val/"))
+    names = [key.split("/")[1] for key in keys if key.count("/") == 2 and key.endswith("/success")]
+    return [
+        HeldOut(
+            name,
+            [
+                (line["iteration"], *(line[f"val/{name}/{bound}"] for bound in _BOUNDS))
+                for line in metrics
+                if f"val/{name}/success" in line
+            ],
+        )
+        for name in names
+    ]
+
+
+def _group(key: str) -> str:
+    return key.partition("/")[0] if "/" in key else _REST
+
+
+def _axis(values: Sequence[float]) -> tuple[float, float]:
+    if not values:
+        return 0.0, 1.0
+    low, high = min(values), max(values)
+    if low == high:
+        return (min(0.0, 2 * low), max(0.0, 2 * high)) if low else (0.0, 1.0)
+    return low, high
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)

@@ -1,0 +1,66 @@
+"""Reads what a training run left, also while it goes on."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ragen_bench.errors import UserError
+
+Line = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Left:
+    """The files of a run, read.
+
+    Attributes:
+        path: of the run directory.
+        recipe: all settings.
+        metrics: a line for each iteration.
+        timings: the same.
+        warnings: of the echo trap; there may be none.
+    """
+
+    path: Path
+    recipe: dict[str, Any]
+    metrics: list[Line]
+    timings: list[Line]
+    warnings: list[Line]
+
+
+def read_left(path: Path) -> Left:
+    """Return what a run left so far.
+
+    Raises:
+        UserError: if the directory is of no training run, has no iteration yet, or holds a broken
+            line.
+    """
+    file = path / "recipe.json"
+    if not file.is_file():
+        raise UserError(f"{path} is no training run: it has no recipe.json")
+    recipe = _object(file.read_bytes(), str(file))
+    metrics = _lines(path / "metrics.jsonl")
+    if not metrics:
+        raise UserError(f"{path} holds no finished iteration yet", exit_code=1)
+    others = (_lines(path / f"{name}.jsonl") for name in ("timings", "warnings"))
+    return Left(path, recipe, metrics, *others)
+
+
+def _lines(file: Path) -> list[Line]:
+    """Return whole lines: a torn last one is being written, or was when the power went."""
+    text = file.read_bytes() if file.exists() else b""
+    whole = text[: text.rfind(b"\n") + 1].split(b"\n")[:-1]
+    return [_object(line, f"{file}, line {number}") for number, line in enumerate(whole, start=1)]
+
+
+def _object(text: bytes, place: str) -> Line:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        raise UserError(f"{place}: is no JSON") from None
+    if not isinstance(found, dict):
+        raise UserError(f"{place}: is no JSON object")
+    return found
