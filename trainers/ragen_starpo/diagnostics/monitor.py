@@ -1,7 +1,7 @@
 """Warns of the echo trap: rollouts that grow alike, then a reward that stands still (RAGEN).
 
-RAGEN (arXiv 2504.20073, section 3) sees, in this order: the deviation of returns in a group and the
-entropy of the rollouts fall, the reward stands still or falls, the norm of the gradient grows.
+RAGEN (arXiv 2504.20073) sees, in this order: the deviation of returns in a group and the entropy
+fall, the reward stands still or falls, the norm of the gradient grows.
 """
 
 from __future__ import annotations
