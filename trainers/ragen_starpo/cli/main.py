@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,6 +17,9 @@ from ragen_envs.protocol import RESPONSE_FORMATS
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code."""
+    # OpenMP reads it when torch is imported: threads that spin while they wait for each other are
+    # many times slower wherever anything else computes.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         given = _parser().parse_args(arguments)
         return int(given.run(given))
