@@ -52,7 +52,7 @@ def read_left(path: Path) -> Left:
 def _lines(file: Path) -> list[Line]:
     """Return whole lines: a torn last one is being written, or was when the power went."""
     text = file.read_bytes() if file.exists() else b""
-    whole = text[: text.rfind(b"\n") + 1].split(b"\n")[:-1]
+    whole = text.split(b"\n")[:-1]
     return [_object(line, f"{file}, line {number}") for number, line in enumerate(whole, start=1)]
 
 
