@@ -94,7 +94,7 @@ def test_a_slow_anneal_of_entropy_is_no_news(length, end, form):
     assert kinds(found) == []
 
 
-@given(st.integers(30, 150), st.integers(3, 10), st.floats(2, 5), st.integers(0, 10**6))
+@given(st.integers(40, 150), st.integers(4, 10), st.floats(2, 5), st.integers(0, 10**6))
 @settings(max_examples=60, deadline=None)
 def test_a_collapse_is_seen_before_half_of_the_success_is_gone(start, lead, pace, seed):
     curve = list(collapse(start, lead, pace))
