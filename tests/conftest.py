@@ -1,9 +1,14 @@
 import os
+import signal
 
 # Each test process has a core to itself: threads that share one wait for each other by spinning.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from hypothesis import HealthCheck, settings
+
+# A shell that starts `make test` in the background lets it ignore Ctrl-C, and what the tests start
+# would inherit that; some of them look at how a program ends by it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Two busy cores must not fail a property, so nothing here is measured by the clock.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
