@@ -46,17 +46,12 @@ def train(
     """
     run = TrainingRun(out, recipe)
     trainer = Trainer(folder, recipe)
-    resumed = run.resume()
-    first = 0
-    if resumed is not None:
-        first, checkpoint = resumed
-        trainer.load_checkpoint(checkpoint)
+    first = _resumed(run, trainer)
     monitor = EchoTrapMonitor(recipe.monitor)
     for line in run.lines("metrics.jsonl"):
         monitor.take(line)
     for number in range(first, recipe.iterations):
-        iteration = trainer.iterate(number)
-        iteration = _validated(iteration, trainer, run, recipe)
+        iteration = _validated(trainer.iterate(number), trainer, run, recipe)
         line = {"iteration": number, **iteration.metrics}
         run.append("metrics.jsonl", line)
         run.append("timings.jsonl", {"iteration": number, **iteration.seconds})
@@ -71,6 +66,16 @@ def train(
                 trainer.save_checkpoint(draft)
     trainer.policy.save(out / "final")
     return run
+
+
+def _resumed(run: TrainingRun, trainer: Trainer) -> int:
+    """Load the latest checkpoint, if there is one, and return the next iteration."""
+    resumed = run.resume()
+    if resumed is None:
+        return 0
+    first, checkpoint = resumed
+    trainer.load_checkpoint(checkpoint)
+    return first
 
 
 def _validated(
