@@ -1,4 +1,4 @@
-"""A tiny model of random weights with a real tokenizer."""
+"""A tiny model of random weights with a real tokenizer, and the small model, untrained."""
 
 import pytest
 import torch
@@ -7,6 +7,7 @@ from transformers import Qwen2Config, Qwen2ForCausalLM
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf_sampling import Ending
 from ragen_starpo.chat_tokens import ChatTokens
+from ragen_starpo.small_model import Shape, make_small_model
 from tests.ragen_starpo.chats import made
 
 
@@ -42,3 +43,10 @@ def random_model(chatml):
             initializer_range=0.4,
         )
         return Qwen2ForCausalLM(config).eval()
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("small")
+    make_small_model(folder, Shape(width=32, layers=2, hidden=48), 0)
+    return folder

@@ -8,17 +8,9 @@ from ragen_bench.models.hf import HFModel
 from ragen_bench.models.hf_loading import load
 from ragen_bench.runner import play, tasks_of
 from ragen_starpo.demonstrations import Demonstrator
-from ragen_starpo.small_model import Shape, make_small_model
 from ragen_starpo.warm_start import WarmStart, warm_start
 
 pytestmark = pytest.mark.xdist_group("verl")
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("small")
-    make_small_model(folder, Shape(width=32, layers=2, hidden=48), 0)
-    return folder
 
 
 @pytest.mark.parametrize("response_format", ["think", "answer"])
