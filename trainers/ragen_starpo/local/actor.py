@@ -41,6 +41,8 @@ class Actor:
 
     def __init__(self, folder: Path, recipe: Recipe) -> None:
         self._loaded = load(str(folder))
+        # The harness may have given it an attention of its own; the trainer's is this one.
+        self._loaded.model.set_attn_implementation("sdpa")
         self._recipe = recipe
         self._envs = [env_id(name) for name in recipe.envs]
         self._chat = ChatTokens(self._loaded.chat)
