@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict, field
 from pathlib import Path
@@ -17,6 +16,7 @@ from ragen_starpo.algorithms.filters import GroupFilter
 from ragen_starpo.algorithms.losses import Aggregation, Clip, KLEstimator
 from ragen_starpo.diagnostics.monitor import MonitorSettings
 from ragen_starpo.engine.settings import Lora, OptimiserSettings
+from ragen_starpo.recipe_files import override, settings_of
 
 Estimator: TypeAlias = Literal[
     "gae", "bi-level-gae", "grpo", "dr-grpo", "rloo", "reinforce-plus-plus"
@@ -126,11 +126,50 @@ class Validation:
 
 
 @checked(frozen=True, config=_STRICT)
+class Environment:
+    """What is changed in the environments that are trained on, see `training_envs`.
+
+    Held-out success is still measured on the suite's own, which alone have a val split.
+
+    Attributes:
+        actions_per_turn: actions of one answer that are run; None for the environment's own.
+        slip: odds of the intended direction and of each of the two aside, of FrozenLake; None for
+            the environment's own.
+    """
+
+    actions_per_turn: int | None = None
+    slip: tuple[int, int] | None = None
+
+
+@checked(frozen=True, config=_STRICT)
+class Cluster:
+    """Where a run computes. `ragen-train local` takes one process, `hf` and float32 alone.
+
+    Attributes:
+        device: `auto` for GPUs where there are any, `gpu` to refuse to run without.
+        nodes: machines.
+        processes: that train, on each node; on GPUs each has one.
+        engine: that samples; `vllm` needs GPUs.
+        tensor_parallel: GPUs that hold one copy of the model that vLLM samples from.
+        memory: share of a GPU that vLLM takes.
+        dtype: that the policy and the critic compute in; weights and optimiser keep float32.
+    """
+
+    device: Literal["auto", "gpu"] = "auto"
+    nodes: int = 1
+    processes: int = 1
+    engine: Literal["hf", "vllm"] = "hf"
+    tensor_parallel: int = 1
+    memory: float = 0.5
+    dtype: Literal["float32", "bfloat16"] = "float32"
+
+
+@checked(frozen=True, config=_STRICT)
 class Recipe:
     """A training run.
 
     Attributes:
-        model: a folder that transformers reads, or `smollm2-135m`.
+        model: a folder that transformers reads, a name that the hub knows, or `smollm2-135m`.
         envs: ids, taken in turn, an iteration's instances from all of them.
         response_format: of the answers.
         iterations: of rollouts and updates.
@@ -162,6 +201,8 @@ class Recipe:
     lora: Lora | None = None
     validation: Validation = field(default_factory=Validation)
     monitor: MonitorSettings = field(default_factory=MonitorSettings)
+    environment: Environment = field(default_factory=Environment)
+    cluster: Cluster = field(default_factory=Cluster)
 
     def as_json(self) -> dict[str, Any]:
         """Return all settings, defaults included."""
@@ -172,25 +213,20 @@ class Recipe:
 _RECIPE: TypeAdapter[Recipe] = TypeAdapter(Recipe)
 
 
-def read_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
-    """Return the recipe of a TOML file.
+def read_recipe(place: Path | str, overrides: Sequence[str] = ()) -> Recipe:
+    """Return a recipe by its name.
 
     Args:
-        path: of the file.
+        place: a TOML file or a recipe of the package, see `recipe_files.settings_of`.
         overrides: `name=value` or `table.name=value`, the value as TOML has it or a bare text.
 
     Raises:
         UserError: if there is none, or with the first setting that cannot be, and why.
     """
-    try:
-        settings = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UserError(f"there is no recipe {path}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} is no TOML file: {error}") from None
-    for override in overrides:
-        _override(settings, override)
-    return recipe_of(settings, str(path))
+    settings = settings_of(str(place))
+    for given in overrides:
+        override(settings, given)
+    return recipe_of(settings, str(place))
 
 
 def recipe_of(settings: dict[str, Any], place: str) -> Recipe:
@@ -227,6 +263,9 @@ def _problem(recipe: Recipe) -> str | None:
         "rollouts.samples": recipe.rollouts.samples,
         "rollouts.max_tokens": recipe.rollouts.max_tokens,
         "validation.instances": recipe.validation.instances,
+        "cluster.nodes": recipe.cluster.nodes,
+        "cluster.processes": recipe.cluster.processes,
+        "cluster.tensor_parallel": recipe.cluster.tensor_parallel,
     }
     for name, value in at_least_one.items():
         if value < 1:
@@ -243,24 +282,17 @@ def _problem(recipe: Recipe) -> str | None:
         return (
             f"advantage.credit: {recipe.advantage.estimator} compares whole returns; set trajectory"
         )
+    return _problem_of_cluster(recipe.cluster)
+
+
+def _problem_of_cluster(cluster: Cluster) -> str | None:
+    if cluster.engine == "vllm" and cluster.device != "gpu":
+        return "cluster.engine: vllm samples on GPUs; set cluster.device=gpu, or engine=hf"
+    if cluster.processes % cluster.tensor_parallel:
+        return (
+            f"cluster.tensor_parallel: divides cluster.processes, got {cluster.tensor_parallel} "
+            f"and {cluster.processes}"
+        )
+    if not 0 < cluster.memory < 1:
+        return f"cluster.memory: is in (0, 1), got {cluster.memory}"
     return None
-
-
-def _override(settings: dict[str, Any], override: str) -> None:
-    name, given, value = override.partition("=")
-    if not given or not name:
-        raise UserError(f"{override!r} is no setting; give name=value, as rollouts.samples=8")
-    *tables, last = name.split(".")
-    table = settings
-    for part in tables:
-        table = table.setdefault(part, {})
-        if not isinstance(table, dict):
-            raise UserError(f"{override!r}: {part} is no table")
-    table[last] = _value(value)
-
-
-def _value(text: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
