@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from ragen_bench.errors import UserError, nearest, unknown
 from ragen_envs.instances import HELD_OUT_SIZE, SPLITS, Split
@@ -117,17 +118,25 @@ def make_env(env: str, split: Split, response_format: ResponseFormat) -> TextEnv
     return made
 
 
-class EnvPool:
-    """Environments that are used again by later episodes: making one takes longer than a turn."""
+Make: TypeAlias = Callable[[str, Split, ResponseFormat], TextEnv[Any, Any]]
 
-    def __init__(self, response_format: ResponseFormat) -> None:
-        self._format = response_format
+
+class EnvPool:
+    """Environments that are used again by later episodes: making one takes longer than a turn.
+
+    Args:
+        response_format: of the answers.
+        make: from an id, a split and a format to an environment.
+    """
+
+    def __init__(self, response_format: ResponseFormat, make: Make = make_env) -> None:
+        self._format, self._make = response_format, make
         self._free: dict[tuple[str, Split], list[TextEnv[Any, Any]]] = {}
 
     def take(self, env: str, split: Split) -> TextEnv[Any, Any]:
         """Return an environment that nobody else has."""
         free = self._free.get((env, split))
-        return free.pop() if free else make_env(env, split, self._format)
+        return free.pop() if free else self._make(env, split, self._format)
 
     def give_back(self, env: str, split: Split, made: TextEnv[Any, Any]) -> None:
         """Let the next episode have it."""

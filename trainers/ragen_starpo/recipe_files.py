@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
@@ -61,6 +63,26 @@ def override(settings: Settings, given: str) -> None:
         if not isinstance(table, dict):
             raise UserError(f"{given!r}: {part} is no table")
     table[last] = _value(value)
+
+
+def as_toml(settings: Settings) -> str:
+    """Return settings as a recipe file, without those that are None, which a file cannot say."""
+    plain = {k: v for k, v in settings.items() if v is not None and not isinstance(v, dict)}
+    lines = [f"{name} = {_written(value)}" for name, value in plain.items()]
+    for name, table in settings.items():
+        if isinstance(table, dict):
+            rows = [
+                f"{key} = {_written(value)}" for key, value in table.items() if value is not None
+            ]
+            lines += ["", f"[{name}]", *rows]
+    return "\n".join(lines) + "\n"
+
+
+def _written(value: Any) -> str:
+    """Return a text, number, truth value or list as TOML has it."""
+    if value in (math.inf, -math.inf):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _settings(name: str, beside: Path, seen: tuple[str, ...]) -> Settings:

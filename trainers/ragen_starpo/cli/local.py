@@ -13,6 +13,7 @@ from ragen_bench.cli.results import plain_console
 from ragen_bench.errors import missing_extra
 from ragen_starpo.cli.models import model_folder
 from ragen_starpo.diagnostics.monitor import TrapWarning
+from ragen_starpo.hardware import check_one_process
 from ragen_starpo.local.train import train
 from ragen_starpo.local.trainer import Iteration
 from ragen_starpo.recipe import read_recipe
@@ -29,6 +30,7 @@ def run_local(given: argparse.Namespace) -> int:
     """
     path, out = given.recipe, given.out
     recipe = read_recipe(path, given.settings)
+    check_one_process(recipe.cluster)
     console = plain_console()
     bar = Progress(
         TextColumn("{task.description}"),

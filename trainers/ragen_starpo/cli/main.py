@@ -36,6 +36,7 @@ def _parser() -> Parser:
     parser = Parser(prog="ragen-train", description="Trains agents by StarPO and StarPO-S.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
     _add_local(commands)
+    _add_recipes(commands)
     _add_report(commands)
     _add_warm_start(commands)
     _add_small_model(commands)
@@ -48,7 +49,7 @@ def _add_local(commands: Commands) -> None:
         help="train in this process",
         description="Trains by a recipe in one process; the same command resumes.",
     )
-    local.add_argument("recipe", type=Path, metavar="RECIPE", help="a TOML file")
+    local.add_argument("recipe", type=Path, metavar="RECIPE", help="a TOML file or a listed recipe")
     local.add_argument(
         "settings", nargs="*", metavar="NAME=VALUE", help="in place of the recipe's, as seed=1"
     )
@@ -59,6 +60,19 @@ def _add_local(commands: Commands) -> None:
         "--tensorboard", action="store_true", help="write event files into DIR/tensorboard"
     )
     local.set_defaults(run=_lazily("local", lambda module, given: module.run_local(given)))
+
+
+def _add_recipes(commands: Commands) -> None:
+    recipes = commands.add_parser(
+        "recipes",
+        help="list the recipes that come with the package, or print one",
+        description="Lists the rows of the papers' tables, or prints all settings of a recipe.",
+    )
+    recipes.add_argument("recipe", nargs="?", metavar="RECIPE", help="as small, or grpo@gpu")
+    recipes.add_argument(
+        "settings", nargs="*", metavar="NAME=VALUE", help="in place of the recipe's, as seed=1"
+    )
+    recipes.set_defaults(run=_lazily("recipes", lambda module, given: module.run_recipes(given)))
 
 
 def _add_report(commands: Commands) -> None:

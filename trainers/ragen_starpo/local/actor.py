@@ -13,13 +13,14 @@ from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf_loading import load
 from ragen_bench.models.hf_sampling import Ending
 from ragen_bench.reasoning import stop_text
-from ragen_bench.suites import EnvPool, env_id
+from ragen_bench.suites import env_id
 from ragen_starpo.chat_tokens import ChatTokens
 from ragen_starpo.environment_loop import TokenEpisode
 from ragen_starpo.recipe import Recipe
 from ragen_starpo.rollout.play import play
 from ragen_starpo.rollout.sampler import Sampler
 from ragen_starpo.shaping import reward_of
+from ragen_starpo.training_envs import training_pool
 from ragen_starpo.trajectory import Trajectory
 
 _INSTANCES_A_SEED = 1 << 32
@@ -46,7 +47,7 @@ class Actor:
         self._recipe = recipe
         self._envs = [env_id(name) for name in recipe.envs]
         self._chat = ChatTokens(self._loaded.chat)
-        self._pool = EnvPool(recipe.response_format)
+        self._pool = training_pool(recipe)
         self._shaped = reward_of(recipe.shaping)
         rollouts = recipe.rollouts
         stop = stop_text(recipe.response_format, constrain=False)

@@ -1,0 +1,42 @@
+"""Whether a recipe can run here, asked before anything is loaded."""
+
+from __future__ import annotations
+
+import torch
+
+from ragen_bench.errors import UserError
+from ragen_starpo.recipe import Cluster
+
+
+def check_devices(cluster: Cluster) -> None:
+    """Check that there are the GPUs that a recipe wants on each node.
+
+    Raises:
+        UserError: if there are too few.
+    """
+    if cluster.device == "auto":
+        return
+    found = torch.cuda.device_count()
+    if found < cluster.processes:
+        wanted = f"{cluster.processes} GPUs a node" if cluster.processes > 1 else "a GPU"
+        raise UserError(
+            f"the recipe wants {wanted}, and torch finds {found or 'none'} here; take one of the "
+            "scale small, or set cluster.device=auto and cluster.engine=hf"
+        )
+
+
+def check_one_process(cluster: Cluster) -> None:
+    """Check that a recipe can run in one process, and that there is what it runs on.
+
+    Raises:
+        UserError: if not.
+    """
+    check_devices(cluster)
+    here = Cluster(device=cluster.device)
+    for name in ("nodes", "processes", "engine", "dtype"):
+        wanted, has = getattr(cluster, name), getattr(here, name)
+        if wanted != has:
+            raise UserError(
+                f"in one process cluster.{name} is {has}, and the recipe has {wanted}; run it by "
+                f"ragen-train verl, or set cluster.{name}={has}"
+            )
