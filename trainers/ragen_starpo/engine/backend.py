@@ -26,6 +26,7 @@ from verl.workers.engine_workers import TrainingWorker
 from ragen_bench.errors import UserError, described
 from ragen_starpo.engine import engines
 from ragen_starpo.engine.folders import replaced
+from ragen_starpo.engine.merging import merged_weights
 from ragen_starpo.engine.platform import environment
 from ragen_starpo.engine.quiet import libraries_quiet, prints_logged
 from ragen_starpo.engine.settings import Lora, OptimiserSettings
@@ -71,10 +72,7 @@ class Backend:
     """
 
     def __init__(self, blueprint: Blueprint) -> None:
-        self._blueprint = blueprint
-        devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
-        with torch.random.fork_rng(devices), environment(), libraries_quiet(), prints_logged():
-            torch.manual_seed(blueprint.seed)
+        with environment(), libraries_quiet(), prints_logged():
             self.worker = _made(blueprint)
 
     @property
@@ -118,10 +116,7 @@ class Backend:
 
     def state(self) -> dict[str, Tensor]:
         """Return copies of the weights by the model's own names, adapters merged into them."""
-        whole = {name: _whole(tensor) for name, tensor in self.module.state_dict().items()}
-        if self._blueprint.lora is None:
-            return whole
-        return _merged(whole, self._blueprint.lora)
+        return dict(merged_weights(self.module))
 
     def save_checkpoint(self, folder: Path) -> None:
         """Write weights, optimiser, schedule and random states; whole or not at all."""
@@ -167,6 +162,7 @@ def _config(blueprint: Blueprint) -> TrainingWorkerConfig:
             strategy=engines.STRATEGY,
             forward_only=blueprint.optimiser is None,
             mixed_precision=_FLOAT32,
+            seed=blueprint.seed,
             use_torch_compile=False,
             # It keeps gradients of earlier micro-batches where zero_grad does not reach: an error
             # in a later one would leave them to the next step. One process has nothing to sync.
@@ -209,25 +205,3 @@ def _optimiser_config(settings: OptimiserSettings | None) -> dict[str, Any]:
         lr_warmup_steps=settings.warmup_steps,
     )
     return {"optimizer_config": config}
-
-
-def _whole(tensor: Tensor) -> Tensor:
-    full = tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
-    return full.detach().clone()
-
-
-def _merged(state: dict[str, Tensor], lora: Lora) -> dict[str, Tensor]:
-    """Return the base model's weights with W + B A alpha / rank (LoRA, section 4.1).
-
-    verl's own merge leaves out layers outside its FSDP units and hands out bfloat16.
-    """
-    merged = {}
-    for name, weight in state.items():
-        layer, found, kind = name.partition(".base_layer.")
-        if ".lora_" in name:
-            continue
-        if found and kind == "weight":
-            down, up = (state[f"{layer}.lora_{half}.default.weight"] for half in "AB")
-            weight = weight + up @ down * (lora.alpha / lora.rank)
-        merged[name.removeprefix("base_model.model.").replace(".base_layer.", ".")] = weight
-    return merged

@@ -46,7 +46,7 @@ SYMBOLS = (
         _CONFIG + "FSDPEngineConfig",
         (
             *("strategy", "forward_only", "mixed_precision", "use_torch_compile"),
-            "use_no_sync_for_gradient_accumulation",
+            *("use_no_sync_for_gradient_accumulation", "seed"),
         ),
     ),
     Symbol(
@@ -75,6 +75,9 @@ SYMBOLS = (
         "verl.workers.engine:EngineRegistry.register",
         ("model_type", "backend", "device", "vendor"),
     ),
+    Symbol("verl.utils.device:get_device_id"),
+    Symbol(_ENGINE + "FSDPEngineWithLMHead._build_model_optimizer"),
+    Symbol(_ENGINE + "FSDPEngineWithLMHead.get_per_tensor_param"),
     Symbol(_ENGINE + "FSDPEngineWithLMHead._build_module"),
     Symbol(_ENGINE + "FSDPEngineWithLMHead._build_fsdp_module", ("module",)),
     Symbol(_ENGINE + "FSDPEngineWithLMHead.optimizer_step"),

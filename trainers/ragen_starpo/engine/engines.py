@@ -1,12 +1,15 @@
-"""verl's FSDP engines for one process on a CPU or a GPU, with what is amiss in them put right.
+"""verl's FSDP engines on a CPU or a GPU, with what is amiss in them put right.
 
 Import `ragen_starpo.engine.platform` and call `prepare` first: verl reads the device on import.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
+import torch
+from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoModelForTokenClassification
 from verl.utils.device import get_device_name, get_vendor
 from verl.workers.engine import EngineRegistry
@@ -16,6 +19,7 @@ from verl.workers.engine.fsdp.transformer_impl import (
 )
 
 from ragen_starpo.engine.loading import load_weights
+from ragen_starpo.engine.merging import merged_weights
 from ragen_starpo.engine.quiet import prints_logged
 
 STRATEGY = "fsdp2"
@@ -34,6 +38,21 @@ class _Local:
 
     engine_config: Any
     model_config: Any
+    module: Any
+
+    def _build_model_optimizer(self) -> None:
+        """Build all of it, so that what is drawn anew follows from the configured seed.
+
+        verl has no seed for it: adapters and the value head are those of torch's generator.
+        """
+        devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
+        with torch.random.fork_rng(devices):
+            torch.manual_seed(self.engine_config.seed)
+            super()._build_model_optimizer()  # type: ignore[misc]
+
+    def get_per_tensor_param(self, **_: Any) -> tuple[Iterator[tuple[str, Tensor]], None]:
+        """Return all weights for the engine that samples, adapters merged, see `merged_weights`."""
+        return merged_weights(self.module), None
 
     def _build_module(self) -> Any:
         """Load the model with the attention that its configuration names.
