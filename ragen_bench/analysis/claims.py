@@ -96,6 +96,11 @@ class Claim:
     other: str
     true: bool
 
+    @property
+    def denies(self) -> bool:
+        """Whether it says that something is not so, which is easily true."""
+        return bool(_NOT.search(self.text))
+
 
 @dataclass(frozen=True)
 class Claims:

@@ -170,6 +170,8 @@ def test_a_denial_is_true_where_what_it_denies_is_not(squares, where, forms):
     scene = Scene({"me": frozenset({me}), "box": frozenset({box})}, (1, 6, 1, 6), True)
     said, denied = (claims_of(form.format(where), scene) for form in forms)
     assert [claim.true for claim in denied.read] == [not claim.true for claim in said.read]
+    assert all(claim.denies for claim in denied.read)
+    assert not any(claim.denies for claim in said.read)
     assert len(denied.read) + denied.unread == 1
 
 
