@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, field
 from pathlib import Path
@@ -101,13 +102,31 @@ class Loss:
 class Shaping:
     """Weights of what is added to an environment's reward, see `ragen_starpo.shaping`.
 
+    Each turn earns the terms of thoughts anew, so a run that ends late could earn more than one
+    that ends well: let `turn_cost` be at least the sum of their weights.
+
     Attributes:
         format_penalty: taken off in a turn whose answer is not in form.
         turn_cost: taken off in every turn.
+        plan_agreement: added in a turn whose answer follows the plan in its thought, taken off
+            where it does another thing.
+        true_claims: times how far what a turn's thought says of places is true, from -1 to 1.
     """
 
     format_penalty: float = 0.0
     turn_cost: float = 0.0
+    plan_agreement: float = 0.0
+    true_claims: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, weight in vars(self).items():
+            if not 0 <= weight < math.inf:
+                raise ValueError(f"{name} is a number of at least 0, got {weight}")
+
+    @property
+    def reads_thoughts(self) -> bool:
+        """Whether a term reads thoughts."""
+        return bool(self.plan_agreement or self.true_claims)
 
 
 @checked(frozen=True, config=_STRICT)
@@ -281,6 +300,11 @@ def _problem(recipe: Recipe) -> str | None:
     ):
         return (
             f"advantage.credit: {recipe.advantage.estimator} compares whole returns; set trajectory"
+        )
+    if recipe.shaping.reads_thoughts and recipe.response_format != "think":
+        return (
+            "shaping: plan_agreement and true_claims read thoughts, and the form "
+            f"{recipe.response_format!r} has none; set response_format=think, or both to 0"
         )
     return _problem_of_cluster(recipe.cluster)
 

@@ -18,10 +18,11 @@ def rollout_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
         trajectories: at least one.
 
     Returns:
-        `success`, a share; `reward`, the mean shaped return; `reward_deviation`, the mean over
-        groups of the deviation of returns in a group; `turns`; of a turn, `answer_tokens` and
-        `think_characters`; `format_valid` and `cut`, shares of turns; `generated_tokens` and
-        `environment_turns`, counts.
+        `success`, a share; `reward`, the mean shaped return, and `shaping`, how much of it the
+        environment did not give; `reward_deviation`, the mean over groups of the deviation of
+        returns in a group; `turns`; of a turn, `answer_tokens` and `think_characters`;
+        `format_valid` and `cut`, shares of turns; `generated_tokens` and `environment_turns`,
+        counts.
     """
     turns = [turn for one in trajectories for turn in one.turns]
     recorded = [turn for one in trajectories for turn in one.record["turns"]]
@@ -29,6 +30,7 @@ def rollout_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
     return {
         "success": _mean(float(one.record["success"]) for one in trajectories),
         "reward": _mean(one.score for one in trajectories),
+        "shaping": _mean(one.score - _given(one) for one in trajectories),
         "reward_deviation": deviation_in_groups(trajectories),
         "turns": len(turns) / len(trajectories),
         "answer_tokens": generated / max(1, len(turns)),
@@ -51,6 +53,11 @@ def deviation_in_groups(trajectories: Sequence[Trajectory]) -> float:
     if not several.any():
         return 0.0
     return float(group_deviation(scores, index, count)[several].mean())
+
+
+def _given(trajectory: Trajectory) -> float:
+    """Return what the environment gave."""
+    return sum(float(turn["reward"]) for turn in trajectory.record["turns"])
 
 
 def _mean(values: Iterable[float]) -> float:

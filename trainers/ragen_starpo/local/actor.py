@@ -48,7 +48,6 @@ class Actor:
         self._envs = [env_id(name) for name in recipe.envs]
         self._chat = ChatTokens(self._loaded.chat)
         self._pool = training_pool(recipe)
-        self._shaped = reward_of(recipe.shaping)
         rollouts = recipe.rollouts
         stop = stop_text(recipe.response_format, constrain=False)
         sampling = Sampling(rollouts.temperature, rollouts.max_tokens, stop, recipe.seed)
@@ -101,7 +100,6 @@ class Actor:
     def _begun(self, group: int, task: Task) -> tuple[Episode, TokenEpisode]:
         env = self._pool.take(task.env, task.split)
         episode = Episode(task, self._recipe.seed, env, self._recipe.response_format)
-        on_tokens = TokenEpisode(
-            episode, group, self._chat, self._ending, self._context, self._shaped
-        )
+        shaped = reward_of(self._recipe.shaping, episode)
+        on_tokens = TokenEpisode(episode, group, self._chat, self._ending, self._context, shaped)
         return episode, on_tokens
