@@ -17,7 +17,9 @@ from ragen_starpo.algorithms.filters import GroupFilter
 from ragen_starpo.algorithms.losses import Aggregation, Clip, KLEstimator
 from ragen_starpo.diagnostics.monitor import MonitorSettings
 from ragen_starpo.engine.settings import Lora, OptimiserSettings
+from ragen_starpo.hardware import Cluster
 from ragen_starpo.recipe_files import override, settings_of
+from ragen_starpo.training_envs import Environment
 
 Estimator: TypeAlias = Literal[
     "gae", "bi-level-gae", "grpo", "dr-grpo", "rloo", "reinforce-plus-plus"
@@ -145,45 +147,6 @@ class Validation:
 
 
 @checked(frozen=True, config=_STRICT)
-class Environment:
-    """What is changed in the environments that are trained on, see `training_envs`.
-
-    Held-out success is still measured on the suite's own, which alone have a val split.
-
-    Attributes:
-        actions_per_turn: actions of one answer that are run; None for the environment's own.
-        slip: odds of the intended direction and of each of the two aside, of FrozenLake; None for
-            the environment's own.
-    """
-
-    actions_per_turn: int | None = None
-    slip: tuple[int, int] | None = None
-
-
-@checked(frozen=True, config=_STRICT)
-class Cluster:
-    """Where a run computes. `ragen-train local` takes one process, `hf` and float32 alone.
-
-    Attributes:
-        device: `auto` for GPUs where there are any, `gpu` to refuse to run without.
-        nodes: machines.
-        processes: that train, on each node; on GPUs each has one.
-        engine: that samples; `vllm` needs GPUs.
-        tensor_parallel: GPUs that hold one copy of the model that vLLM samples from.
-        memory: share of a GPU that vLLM takes.
-        dtype: that the policy and the critic compute in; weights and optimiser keep float32.
-    """
-
-    device: Literal["auto", "gpu"] = "auto"
-    nodes: int = 1
-    processes: int = 1
-    engine: Literal["hf", "vllm"] = "hf"
-    tensor_parallel: int = 1
-    memory: float = 0.5
-    dtype: Literal["float32", "bfloat16"] = "float32"
-
-
-@checked(frozen=True, config=_STRICT)
 class Recipe:
     """A training run.
 
@@ -282,9 +245,6 @@ def _problem(recipe: Recipe) -> str | None:
         "rollouts.samples": recipe.rollouts.samples,
         "rollouts.max_tokens": recipe.rollouts.max_tokens,
         "validation.instances": recipe.validation.instances,
-        "cluster.nodes": recipe.cluster.nodes,
-        "cluster.processes": recipe.cluster.processes,
-        "cluster.tensor_parallel": recipe.cluster.tensor_parallel,
     }
     for name, value in at_least_one.items():
         if value < 1:
@@ -306,17 +266,4 @@ def _problem(recipe: Recipe) -> str | None:
             "shaping: plan_agreement and true_claims read thoughts, and the form "
             f"{recipe.response_format!r} has none; set response_format=think, or both to 0"
         )
-    return _problem_of_cluster(recipe.cluster)
-
-
-def _problem_of_cluster(cluster: Cluster) -> str | None:
-    if cluster.engine == "vllm" and cluster.device != "gpu":
-        return "cluster.engine: vllm samples on GPUs; set cluster.device=gpu, or engine=hf"
-    if cluster.processes % cluster.tensor_parallel:
-        return (
-            f"cluster.tensor_parallel: divides cluster.processes, got {cluster.tensor_parallel} "
-            f"and {cluster.processes}"
-        )
-    if not 0 < cluster.memory < 1:
-        return f"cluster.memory: is in (0, 1), got {cluster.memory}"
     return None

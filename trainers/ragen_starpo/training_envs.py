@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ConfigDict
+from pydantic.dataclasses import dataclass as checked
 
 from ragen_bench.errors import UserError
 from ragen_bench.suites import EnvPool, env_id, make_env
@@ -13,7 +16,32 @@ from ragen_envs.frozen_lake.rules import Slip
 from ragen_envs.instances import Split
 from ragen_envs.protocol import ResponseFormat
 from ragen_envs.text_env import TextEnv
-from ragen_starpo.recipe import Environment, Recipe
+
+if TYPE_CHECKING:
+    from ragen_starpo.recipe import Recipe
+
+
+@checked(frozen=True, config=ConfigDict(extra="forbid", strict=False))
+class Environment:
+    """What is changed in the environments that are trained on.
+
+    Held-out success is still measured on the suite's own, which alone have a val split.
+
+    Attributes:
+        actions_per_turn: actions of one answer that are run; None for the environment's own. Where
+            its turns would not do for all its actions, it gets more turns.
+        slip: odds of the intended direction and of each of the two aside, of FrozenLake; None for
+            the environment's own.
+    """
+
+    actions_per_turn: int | None = None
+    slip: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        if self.actions_per_turn is not None and self.actions_per_turn < 1:
+            raise ValueError(f"actions_per_turn is at least 1, got {self.actions_per_turn}")
+        if self.slip is not None and (min(self.slip) < 0 or not any(self.slip)):
+            raise ValueError(f"slip is two odds of which one is above 0, got {list(self.slip)}")
 
 
 def training_pool(recipe: Recipe) -> EnvPool:
@@ -51,20 +79,12 @@ def training_env(
         if changes.actions_per_turn is not None:
             variant = replace(variant, budget=_budget(variant.budget, changes.actions_per_turn))
         if changes.slip is not None:
-            variant = replace(variant, slip=_slip(changes.slip))
+            variant = replace(variant, slip=Slip(*changes.slip))
     except (TypeError, ValueError) as error:
         raise UserError(f"{env} cannot have this [environment]: {error}") from None
     return type(made)(variant, split, response_format, made.render_mode)
 
 
 def _budget(budget: Budget, actions: int) -> Budget:
-    """Return a budget with so many actions a turn, and turns enough for all its actions."""
-    if budget.max_turns * actions < budget.max_actions:
-        budget = replace(budget, max_turns=-(-budget.max_actions // actions))
-    return replace(budget, max_actions_per_turn=actions)
-
-
-def _slip(odds: tuple[int, int]) -> Slip:
-    if min(odds) < 0 or not any(odds):
-        raise ValueError(f"slip is two odds of which one is above 0, got {list(odds)}")
-    return Slip(*odds)
+    turns = max(budget.max_turns, -(-budget.max_actions // actions))
+    return replace(budget, max_turns=turns, max_actions_per_turn=actions)

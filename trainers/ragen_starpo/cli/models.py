@@ -4,20 +4,36 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ragen_bench.errors import UserError
+from ragen_bench.errors import UserError, described
 from ragen_bench.models.bundled import converted_folder
 
 _BUNDLED = "smollm2-135m"
+_READ = ["*.json", "*.safetensors", "*.jinja", "*.txt", "*.model"]
+"""What training reads of a model on the hub: no second copy of its weights in another form."""
 
 
 def model_folder(name: str) -> Path:
-    """Return the folder of a model: the bundled one, or the path that is named.
+    """Return the folder of a model: the bundled one, the path that is named, or that of the hub.
 
     Raises:
-        UserError: if the bundled model is not installed, or there is no such folder.
+        UserError: if the bundled model is not installed, or there is no such model.
     """
     if name == _BUNDLED:
         return converted_folder()
-    if not Path(name).is_dir():
-        raise UserError(f"there is no folder {name}; give that of a model, or {_BUNDLED}")
-    return Path(name)
+    if Path(name).is_dir():
+        return Path(name)
+    if name.count("/") == 1 and name[0] not in "./~":
+        return _of_the_hub(name)
+    raise UserError(f"there is no folder {name}; give that of a model, or {_BUNDLED}")
+
+
+def _of_the_hub(name: str) -> Path:
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(name, allow_patterns=_READ))
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"there is no folder {name}, and none of that name comes from the hub: "
+            f"{described(error)}"
+        ) from error

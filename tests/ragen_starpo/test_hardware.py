@@ -1,0 +1,47 @@
+"""Recipes that cannot run here are refused, in one line."""
+
+import pytest
+
+from ragen_bench.errors import UserError
+from ragen_starpo.hardware import Cluster, check_devices, check_one_process
+from ragen_starpo.recipe import recipe_of
+
+
+def test_a_gpu_recipe_needs_gpus(monkeypatch):
+    check_devices(Cluster())
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    with pytest.raises(UserError, match="wants a GPU, and torch finds none here"):
+        check_devices(Cluster(device="gpu"))
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    with pytest.raises(UserError, match="wants 4 GPUs a node, and torch finds 2 here"):
+        check_devices(Cluster(device="gpu", processes=4))
+    check_devices(Cluster(device="gpu", processes=2))
+    check_one_process(Cluster(device="gpu"))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ({"nodes": 2}, "cluster.nodes is 1, and the recipe has 2; run it by ragen-train verl"),
+        ({"processes": 2}, "cluster.processes is 1, and the recipe has 2"),
+        ({"dtype": "bfloat16"}, "set cluster.dtype=float32"),
+    ],
+)
+def test_one_process_is_not_many(wanted, said):
+    with pytest.raises(UserError, match=said):
+        check_one_process(Cluster(**wanted))
+
+
+@pytest.mark.parametrize(
+    ("cluster", "said"),
+    [
+        ({"engine": "vllm"}, "cluster: Value error, engine vllm samples on GPUs; set device=gpu"),
+        ({"processes": 3, "tensor_parallel": 2}, "tensor_parallel divides processes"),
+        ({"nodes": 0}, "nodes is at least 1, got 0"),
+        ({"memory": 1}, "memory is in"),
+        ({"gpus": 1}, "cluster.gpus: Unexpected keyword argument"),
+    ],
+)
+def test_clusters_that_cannot_be(cluster, said):
+    with pytest.raises(UserError, match=said):
+        recipe_of({"model": "m", "envs": ["Sokoban-v0"], "cluster": cluster}, "r")
