@@ -7,23 +7,12 @@ from pathlib import Path
 
 from torch import Tensor
 
-from ragen_bench.episode import Episode, Task
-from ragen_bench.errors import UserError
-from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf_loading import load
-from ragen_bench.models.hf_sampling import Ending
-from ragen_bench.reasoning import stop_text
-from ragen_bench.suites import env_id
-from ragen_starpo.chat_tokens import ChatTokens
-from ragen_starpo.environment_loop import TokenEpisode
+from ragen_starpo.episodes import Stage, castings
 from ragen_starpo.recipe import Recipe
 from ragen_starpo.rollout.play import play
 from ragen_starpo.rollout.sampler import Sampler
-from ragen_starpo.shaping import reward_of
-from ragen_starpo.training_envs import training_pool
 from ragen_starpo.trajectory import Trajectory
-
-_INSTANCES_A_SEED = 1 << 32
 
 
 class Actor:
@@ -45,19 +34,8 @@ class Actor:
         # The harness may have given it an attention of its own; the trainer's is this one.
         self._loaded.model.set_attn_implementation("sdpa")
         self._recipe = recipe
-        self._envs = [env_id(name) for name in recipe.envs]
-        self._chat = ChatTokens(self._loaded.chat)
-        self._pool = training_pool(recipe)
-        rollouts = recipe.rollouts
-        stop = stop_text(recipe.response_format, constrain=False)
-        sampling = Sampling(rollouts.temperature, rollouts.max_tokens, stop, recipe.seed)
-        self._ending = Ending(self._loaded.tokenizer, self._loaded.ends, sampling)
-        self._context = rollouts.context or self._loaded.context or 1 << 20
-        if self._context <= rollouts.max_tokens:
-            raise UserError(
-                f"an answer of {rollouts.max_tokens} tokens leaves no room in a context of "
-                f"{self._context}; lower rollouts.max_tokens"
-            )
+        loaded = self._loaded
+        self._stage = Stage(recipe, loaded.chat, loaded.ends, loaded.context)
 
     @property
     def pad(self) -> int:
@@ -74,32 +52,10 @@ class Actor:
         Args:
             iteration: from 0 on.
         """
-        recipe = self._recipe
-        tasks = [
-            (group, Task(env, "train", self._index(iteration, group), sample))
-            for group, env in enumerate(self._groups())
-            for sample in range(recipe.rollouts.samples)
-        ]
-        episodes = [self._begun(group, task) for group, task in tasks]
-        sampler = Sampler(
-            self._loaded.model, self._ending, recipe.rollouts.temperature, self._loaded.pad
-        )
-        played = play([one for _, one in episodes], sampler, recipe.seed)
-        for (_, task), (episode, _) in zip(tasks, episodes, strict=True):
-            self._pool.give_back(task.env, task.split, episode.env)
+        episodes = [self._stage.begin(casting) for casting in castings(self._recipe, iteration)]
+        temperature = self._recipe.rollouts.temperature
+        sampler = Sampler(self._loaded.model, self._stage.ending, temperature, self._loaded.pad)
+        played = play([one for _, one in episodes], sampler, self._recipe.seed)
+        for episode, _ in episodes:
+            self._stage.end(episode)
         return played
-
-    def _groups(self) -> list[str]:
-        count = self._recipe.rollouts.instances
-        return [self._envs[number % len(self._envs)] for number in range(count)]
-
-    def _index(self, iteration: int, group: int) -> int:
-        within = iteration * self._recipe.rollouts.instances + group
-        return self._recipe.seed * _INSTANCES_A_SEED + within
-
-    def _begun(self, group: int, task: Task) -> tuple[Episode, TokenEpisode]:
-        env = self._pool.take(task.env, task.split)
-        episode = Episode(task, self._recipe.seed, env, self._recipe.response_format)
-        shaped = reward_of(self._recipe.shaping, episode)
-        on_tokens = TokenEpisode(episode, group, self._chat, self._ending, self._context, shaped)
-        return episode, on_tokens
