@@ -5,11 +5,9 @@ Import `ragen_starpo.engine.platform` and call `prepare` first: verl reads the d
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import torch
-from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoModelForTokenClassification
 from verl.utils.device import get_device_name, get_vendor
 from verl.workers.engine import EngineRegistry
@@ -50,7 +48,7 @@ class _Local:
             torch.manual_seed(self.engine_config.seed)
             super()._build_model_optimizer()  # type: ignore[misc]
 
-    def get_per_tensor_param(self, **_: Any) -> tuple[Iterator[tuple[str, Tensor]], None]:
+    def get_per_tensor_param(self, **_: Any) -> Any:
         """Return all weights for the engine that samples, adapters merged, see `merged_weights`."""
         return merged_weights(self.module), None
 
