@@ -1,0 +1,38 @@
+"""Who plays: a model with a real tokenizer, which the harness runs by an attention of its own."""
+
+import pytest
+import torch
+
+from ragen_bench.models.hf_loading import load
+from ragen_starpo.local.actor import Actor
+from ragen_starpo.recipe import recipe_of
+from ragen_starpo.trajectory import batch_of
+from tests.ragen_starpo.chats import made
+
+
+@pytest.fixture(scope="module")
+def real_chat(random_model, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("chat")
+    random_model.save_pretrained(folder)
+    made("chatml")[0].tokenizer.save_pretrained(folder)
+    return folder
+
+
+def test_rollouts_of_a_model_that_the_harness_runs_continuously(real_chat, random_model):
+    assert load(str(real_chat)).waves == ""
+    settings = {
+        "model": str(real_chat),
+        "envs": ["Sokoban-v0"],
+        "environment": {"actions_per_turn": 2},
+        "rollouts": {"instances": 2, "samples": 2, "max_tokens": 3},
+    }
+    played = Actor(real_chat, recipe_of(settings, "a test")).rollouts(0)
+    assert [one.group for one in played] == [0, 0, 1, 1]
+    for one in played:
+        batch = batch_of([one], 0)
+        with torch.no_grad():
+            logits = random_model(torch.tensor([one.ids])).logits[0, :-1]
+        found = torch.log_softmax(logits, -1).gather(1, torch.tensor(one.ids[1:])[:, None])[:, 0]
+        sampled = batch.mask[0, 1:].bool()
+        assert float((found[sampled] - batch.log_probs[0, 1:][sampled]).abs().max()) < 1e-4
+    assert "up to 2 actions" in made("chatml")[0].tokenizer.decode(played[0].ids)
