@@ -1,11 +1,11 @@
-"""`ragen-train local`: a recipe from its first iteration, or its latest checkpoint, to its last."""
+"""A recipe from its first iteration, or its latest checkpoint, to its last."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import Protocol
 
 from ragen_bench.errors import UserError
 from ragen_starpo.diagnostics.monitor import EchoTrapMonitor, TrapWarning
@@ -13,11 +13,29 @@ from ragen_starpo.engine.folders import replaced
 from ragen_starpo.local.clock import Clock
 from ragen_starpo.local.run import TrainingRun
 from ragen_starpo.local.trainer import Iteration, Trainer
-from ragen_starpo.local.validation import validate
 from ragen_starpo.recipe import Recipe
 
 Listener = Callable[[Iteration], None]
 Warned = Callable[[TrapWarning], None]
+
+
+class Trains(Protocol):
+    """A driver: what iterates, in one process or in many."""
+
+    def iterate(self, number: int) -> Iteration:
+        """Play, and learn from what is played; numbers count from 0."""
+
+    def validate(self, folder: Path) -> dict[str, float]:
+        """Return held-out figures as `held_out` does; the folder may be written to."""
+
+    def save(self, folder: Path) -> None:
+        """Write the model as a folder that transformers reads."""
+
+    def save_checkpoint(self, folder: Path) -> None:
+        """Write all that the next iterations depend on."""
+
+    def load_checkpoint(self, folder: Path) -> None:
+        """Go on from a checkpoint."""
 
 
 def train(
@@ -27,7 +45,7 @@ def train(
     told: Listener = lambda iteration: None,
     warned: Warned = lambda warning: None,
 ) -> TrainingRun:
-    """Train to the recipe's last iteration; the same call goes on where a killed one ended.
+    """Train in one process to the recipe's last iteration; the same call resumes a killed run.
 
     Args:
         recipe: of the run.
@@ -40,12 +58,30 @@ def train(
         The run.
 
     Raises:
-        UserError: if the directory, the model or an environment is not what it should be, or if the
-            filter left nothing for too many iterations in a row, or if a warning was confirmed that
-            ends the run.
+        UserError: if the directory, the model or an environment is not what it should be; and as
+            `go_on` does.
     """
     run = TrainingRun(out, recipe)
-    trainer = Trainer(folder, recipe)
+    go_on(recipe, Trainer(folder, recipe), run, told, warned)
+    return run
+
+
+def go_on(
+    recipe: Recipe, trainer: Trains, run: TrainingRun, told: Listener, warned: Warned
+) -> None:
+    """Iterate from the latest checkpoint, or the first iteration, to the last one.
+
+    Args:
+        recipe: of the run.
+        trainer: as it is made.
+        run: where all of it is written.
+        told: called after each iteration.
+        warned: called with each warning of the echo trap.
+
+    Raises:
+        UserError: if the filter left nothing for too many iterations in a row, or if a warning was
+            confirmed that ends the run.
+    """
     first = _resumed(run, trainer)
     monitor = EchoTrapMonitor(recipe.monitor)
     for line in run.lines("metrics.jsonl"):
@@ -64,11 +100,10 @@ def train(
         if _due(number + 1, recipe.checkpoint_every):
             with replaced(run.checkpoint(number + 1)) as draft:
                 trainer.save_checkpoint(draft)
-    trainer.policy.save(out / "final")
-    return run
+    trainer.save(run.path / "final")
 
 
-def _resumed(run: TrainingRun, trainer: Trainer) -> int:
+def _resumed(run: TrainingRun, trainer: Trains) -> int:
     """Load the latest checkpoint, if there is one, and return the next iteration."""
     resumed = run.resume()
     if resumed is None:
@@ -79,19 +114,16 @@ def _resumed(run: TrainingRun, trainer: Trainer) -> int:
 
 
 def _validated(
-    iteration: Iteration, trainer: Trainer, run: TrainingRun, recipe: Recipe
+    iteration: Iteration, trainer: Trains, run: TrainingRun, recipe: Recipe
 ) -> Iteration:
     """Return the iteration with held-out figures, where they are due; keep the best model."""
     if not _due(iteration.number + 1, recipe.validation.every):
         return iteration
     clock = Clock()
-    folder = run.path / "latest"
-    trainer.policy.save(folder)
-    found = clock.during("validation", lambda: validate(folder, recipe))
+    found = clock.during("validation", lambda: trainer.validate(run.path / "latest"))
     best = max((line.get("val/success", -1.0) for line in run.lines("metrics.jsonl")), default=-1.0)
     if found["success"] > best:
-        with replaced(run.path / "best") as draft:
-            shutil.copytree(folder, draft, dirs_exist_ok=True)
+        trainer.save(run.path / "best")
     metrics = {**iteration.metrics, **{f"val/{name}": value for name, value in found.items()}}
     return Iteration(
         iteration.number, iteration.learned, metrics, {**iteration.seconds, **clock.seconds}

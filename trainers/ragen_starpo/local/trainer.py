@@ -10,12 +10,13 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from ragen_envs.instances import Stream
 from ragen_starpo.diagnostics.metrics import rollout_metrics
 from ragen_starpo.engine.weights import token_weights
 from ragen_starpo.engine.worker import Critic, Policy, Reference
 from ragen_starpo.local.actor import Actor
 from ragen_starpo.local.clock import Clock
+from ragen_starpo.local.validation import validate
+from ragen_starpo.mini_batches import mini_batches
 from ragen_starpo.objective import advantages_of, policy_contribution, value_contribution
 from ragen_starpo.recipe import WITH_CRITIC, Recipe
 from ragen_starpo.trajectory import TokenBatch, Trajectory, batch_of
@@ -74,6 +75,15 @@ class Trainer:
             clock.during("weights", lambda: self._actor.take(self.policy.state_for_rollout()))
         return Iteration(number, bool(kept), metrics, clock.seconds)
 
+    def validate(self, folder: Path) -> dict[str, float]:
+        """Return held-out figures of the model, which is written to a folder for it."""
+        self.save(folder)
+        return validate(folder, self._recipe)
+
+    def save(self, folder: Path) -> None:
+        """Write the model as a folder that transformers reads."""
+        self.policy.save(folder)
+
     def save_checkpoint(self, folder: Path) -> None:
         """Write all that the next iterations depend on."""
         for name, model in self._trained():
@@ -105,7 +115,7 @@ class Trainer:
         columns = self._columns(batch)
         sums: dict[str, float] = {}
         steps = 0
-        for rows in self._mini_batches(len(batch), number):
+        for rows in mini_batches(self._recipe, len(batch), number):
             steps += 1
             for name, value in self._step(batch.rows(rows), _rows(columns, rows)).items():
                 sums[name] = sums.get(name, 0.0) + value
@@ -124,14 +134,6 @@ class Trainer:
             temperature = self._recipe.rollouts.temperature
             columns["reference"] = self._reference.log_probs(batch, temperature)[0]
         return columns
-
-    def _mini_batches(self, count: int, number: int) -> Iterator[Tensor]:
-        """Yield the trajectories of each step, in an order that the seed decides."""
-        for update in range(self._recipe.updates):
-            stream = Stream("mini-batches", self._recipe.seed, f"{number}/{update}")
-            noise = torch.Generator().manual_seed(stream.word() >> 1)
-            order = torch.randperm(count, generator=noise)
-            yield from torch.split(order, self._recipe.mini_batch)
 
     def _step(self, batch: TokenBatch, columns: dict[str, Tensor]) -> dict[str, float]:
         loss, temperature = self._recipe.loss, self._recipe.rollouts.temperature

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from ragen_bench.episode import Record
 from ragen_bench.figures import figures
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf import HFModel
@@ -38,9 +40,19 @@ def validate(folder: Path, recipe: Recipe) -> dict[str, float]:
         for played in play(tasks, model, sampling, recipe.response_format)
         if played.record is not None
     ]
+    return held_out(records, recipe)
+
+
+def held_out(records: Sequence[Record], recipe: Recipe) -> dict[str, float]:
+    """Return the figures of held-out episodes, see `validate`.
+
+    Args:
+        records: of all environments of the recipe.
+        recipe: of the run.
+    """
     found: dict[str, float] = {}
     shares = []
-    for env in instances:
+    for env in map(env_id, recipe.envs):
         of_env = figures([record for record in records if record["env"] == env])
         shares.append(of_env["success"])
         name = env.partition("/")[2]
