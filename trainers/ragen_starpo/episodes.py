@@ -10,6 +10,7 @@ from ragen_bench.models.base import Sampling
 from ragen_bench.models.chat import Chat
 from ragen_bench.models.hf_sampling import Ending
 from ragen_bench.reasoning import stop_text
+from ragen_bench.runner import tasks_of
 from ragen_bench.suites import EnvPool, env_id
 from ragen_starpo.chat_tokens import ChatTokens
 from ragen_starpo.environment_loop import TokenEpisode
@@ -29,10 +30,21 @@ class Casting:
     Attributes:
         group: equal for rollouts of the same instance in one iteration.
         task: the instance, and which rollout of it.
+        seed: that its noise and its answers follow from.
     """
 
     group: int
     task: Task
+    seed: int
+
+    def stream(self, key: str) -> tuple[str | int, ...]:
+        """Return the labels of an answer's random numbers; held-out ones are the harness's.
+
+        Args:
+            key: of the answer.
+        """
+        kind = "rollout" if self.task.split == "train" else "sampling"
+        return kind, self.seed, key
 
 
 def castings(recipe: Recipe, iteration: int) -> list[Casting]:
@@ -49,10 +61,17 @@ def castings(recipe: Recipe, iteration: int) -> list[Casting]:
     count = recipe.rollouts.instances
     first = recipe.seed * _INSTANCES_A_SEED + iteration * count
     return [
-        Casting(group, Task(envs[group % len(envs)], "train", first + group, sample))
+        Casting(group, Task(envs[group % len(envs)], "train", first + group, sample), recipe.seed)
         for group in range(count)
         for sample in range(recipe.rollouts.samples)
     ]
+
+
+def held_out_castings(recipe: Recipe) -> list[Casting]:
+    """Return the episodes of a validation, each a group of its own, as the harness plays them."""
+    instances = {env_id(name): recipe.validation.instances for name in recipe.envs}
+    tasks = tasks_of(instances, "val", 1)
+    return [Casting(group, task, 0) for group, task in enumerate(tasks)]
 
 
 def answer_sampling(recipe: Recipe) -> Sampling:
@@ -98,7 +117,7 @@ class Stage:
         """Return an episode that has just begun, as it is recorded and on tokens."""
         task = casting.task
         env = self._pools[task.split].take(task.env, task.split)
-        episode = Episode(task, self._recipe.seed, env, self._recipe.response_format)
+        episode = Episode(task, casting.seed, env, self._recipe.response_format)
         shaped = reward_of(self._recipe.shaping, episode)
         on_tokens = TokenEpisode(
             episode, casting.group, self._chat, self.ending, self._context, shaped

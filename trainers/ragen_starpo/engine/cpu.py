@@ -27,6 +27,13 @@ class _CpuModule(types.ModuleType):
         """Free and all bytes of a device's own memory."""
         return 0, 0
 
+    def get_device_name(self) -> str:
+        """Name the device, by which verl looks up its operations a second: of this it knows none."""
+        return "CPU"
+
+    def empty_cache(self) -> None:
+        """Do nothing: there is no cache."""
+
     def set_rng_state(self, state: torch.Tensor) -> None:
         """Set torch's generator: verl restores it by the device's name too."""
         torch.set_rng_state(state)

@@ -1,0 +1,145 @@
+"""One episode as verl plays it: the same environment loop as in one process, on verl's servers."""
+
+from __future__ import annotations
+
+import functools
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+from transformers import AutoConfig, AutoTokenizer, GenerationConfig
+from verl.experimental.agent_loop.agent_loop import (
+    AgentLoopBase,
+    AgentLoopMetrics,
+    AgentLoopOutput,
+)
+from verl.workers.rollout.replica import TokenOutput
+
+from ragen_bench.models.base import Sampling
+from ragen_bench.models.chat import chat_of
+from ragen_bench.models.hf_sampling import Ending
+from ragen_starpo.cluster.names import HF_ENGINE
+from ragen_starpo.environment_loop import TokenEpisode
+from ragen_starpo.episodes import Casting, Stage, answer_sampling
+from ragen_starpo.recipe import Recipe, recipe_of
+from ragen_starpo.trajectory import Sampled, Trajectory
+
+
+class EpisodeLoop(AgentLoopBase):  # type: ignore[misc]
+    """Plays the episode that a row of verl's batch names; verl makes one for each."""
+
+    async def run(
+        self, sampling_params: dict[str, Any], *, casting: list[Casting], session_id: int, **_: Any
+    ) -> AgentLoopOutput:
+        """Play to the end.
+
+        Args:
+            sampling_params: verl's, of which the temperature is taken.
+            casting: of the row's group, one for each rollout.
+            session_id: which of them.
+
+        Returns:
+            The tokens; the trajectory is in `extra_fields`, pickled.
+        """
+        settings = self.config.ragen
+        stage = _stage(settings.recipe, self.config.actor_rollout_ref.model.path)
+        episode, on_tokens = stage.begin(casting[session_id])
+        sampling = answer_sampling(recipe_of_text(settings.recipe))
+        asked = _parameters(sampling, sampling_params["temperature"])
+        version = None
+        while not on_tokens.over:
+            output = await self._answer(on_tokens, casting[session_id], asked)
+            version = output.extra_fields.get("global_steps")
+            on_tokens.take(_sampled(output, stage.ending))
+        stage.end(episode)
+        return _output(on_tokens.trajectory(), version, self.tokenizer.eos_token_id or 0)
+
+    async def _answer(
+        self, episode: TokenEpisode, casting: Casting, asked: dict[str, Any]
+    ) -> TokenOutput:
+        # vLLM has seeds of its own, and takes none of what it does not know.
+        own = (
+            {"stream": casting.stream(episode.key)} if self.rollout_config.name == HF_ENGINE else {}
+        )
+        # The same for all turns, so that one server has what it read before.
+        name = f"{casting.seed}/{casting.task.key}"
+        return await self.server_manager.generate(
+            request_id=name, prompt_ids=episode.ids, sampling_params=dict(asked), **own
+        )
+
+
+def _sampled(output: TokenOutput, ending: Ending) -> Sampled:
+    """Return an answer up to where ours end: engines may go on, as to the end of a text."""
+    ids = output.token_ids
+    count = next((n for n in range(1, len(ids)) if ending.over(ids[:n])), len(ids))
+    return Sampled(tuple(ids[:count]), tuple(output.log_probs[:count]), ending.stopped(ids[:count]))
+
+
+def _parameters(sampling: Sampling, temperature: float) -> dict[str, Any]:
+    """Return what the servers of verl take."""
+    stop = {"stop": [sampling.stop], "include_stop_str_in_output": True} if sampling.stop else {}
+    return {
+        "temperature": temperature,
+        "max_tokens": sampling.max_tokens,
+        "top_p": 1.0,
+        "top_k": -1,
+        "logprobs": True,
+        **stop,
+    }
+
+
+def _output(trajectory: Trajectory, version: int | None, filler: int) -> AgentLoopOutput:
+    """Return a trajectory as verl's rows have it: the first prompt, and all that follows.
+
+    An episode whose prompt did not fit has one token that is not learned from; the sampler of
+    groups leaves it out.
+    """
+    turns = trajectory.turns
+    prompt = list(turns[0].observed) if turns else [filler]
+    rest = slice(len(prompt), None)
+    log_probs: list[float] = []
+    for number, turn in enumerate(turns):
+        log_probs += [0.0] * (len(turn.observed) if number else 0) + list(turn.sampled.log_probs)
+    return AgentLoopOutput(
+        prompt_ids=prompt,
+        response_ids=trajectory.ids[rest] if turns else [filler],
+        response_mask=trajectory.mask[rest] if turns else [0],
+        response_logprobs=log_probs if turns else [0.0],
+        # Given, so that verl asks no reward worker; what is learned is in the trajectory's turns.
+        reward_score=trajectory.score,
+        num_turns=len(turns),
+        metrics=AgentLoopMetrics(),
+        extra_fields={
+            # verl's queue would take a dataclass to pieces.
+            "trajectory": pickle.dumps(trajectory),
+            "min_global_steps": version,
+            "max_global_steps": version,
+        },
+    )
+
+
+@functools.cache
+def recipe_of_text(text: str) -> Recipe:
+    """Return the recipe of a run, which its configuration carries as JSON."""
+    return recipe_of(json.loads(text), "the run")
+
+
+@functools.cache
+def _stage(recipe: str, model_dir: str) -> Stage:
+    """Return where this process plays: tokenizer and environments serve all its episodes."""
+    tokenizer = AutoTokenizer.from_pretrained(model_dir, padding_side="left")
+    config = AutoConfig.from_pretrained(model_dir)
+    context = getattr(config.get_text_config(decoder=True), "max_position_embeddings", None)
+    chat = chat_of(model_dir, tokenizer)
+    return Stage(recipe_of_text(recipe), chat, _ends(model_dir, config, tokenizer), context)
+
+
+def _ends(model_dir: str, config: Any, tokenizer: Any) -> frozenset[int]:
+    """Return the ids that end a turn, as a model has them that is loaded."""
+    if (Path(model_dir) / "generation_config.json").is_file():
+        named = GenerationConfig.from_pretrained(model_dir).eos_token_id
+    else:
+        named = config.eos_token_id
+    ends = named if isinstance(named, list) else [named]
+    return frozenset(end for end in [*ends, tokenizer.eos_token_id] if end is not None)

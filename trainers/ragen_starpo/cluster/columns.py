@@ -1,0 +1,77 @@
+"""Between token batches and verl's rows, which hold the prompt apart and have no padding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from tensordict import TensorDict
+from torch import Tensor
+
+from ragen_starpo.engine.rows import micro_batches
+from ragen_starpo.trajectory import TokenBatch, Trajectory
+
+
+@dataclass(frozen=True)
+class Responses:
+    """Where the responses of rows stand: a row's tokens after its first prompt.
+
+    Attributes:
+        spans: of each row, the first token of its response and the one after the last.
+    """
+
+    spans: tuple[tuple[int, int], ...]
+
+    def rows(self, columns: Mapping[str, Tensor], fillers: int) -> TensorDict:
+        """Return columns as verl has them, with 0 for rows that fill up a batch.
+
+        Args:
+            columns: (trajectories, tokens), aligned as `TokenBatch` says.
+            fillers: rows of one response token that follow.
+        """
+        return TensorDict(
+            {name: self._jagged(column, fillers) for name, column in columns.items()},
+            batch_size=[len(self.spans) + fillers],
+        )
+
+    def column(self, outputs: Tensor, batch: TokenBatch) -> Tensor:
+        """Return what an engine says of each token as (trajectories, tokens).
+
+        Args:
+            outputs: jagged over whole rows, which may be followed by fillers; at position t it
+                speaks of the token t + 1, given those up to t.
+            batch: the trajectories; the result is 0 but on their sampled tokens.
+        """
+        found = torch.zeros(batch.mask.shape)
+        for row, (output, (start, end)) in enumerate(
+            zip(outputs.unbind(), self.spans, strict=False)
+        ):
+            found[row, start:end] = output[start - 1 : end - 1].float()
+        return found.where(batch.mask.bool(), 0.0)
+
+    def _jagged(self, column: Tensor, fillers: int) -> Tensor:
+        rows = [column[row, start:end] for row, (start, end) in enumerate(self.spans)]
+        return torch.nested.as_nested_tensor(
+            [*rows, *[column.new_zeros(1)] * fillers], layout=torch.jagged
+        )
+
+
+def responses_of(trajectories: Sequence[Trajectory]) -> Responses:
+    """Return where the responses of trajectories stand; each has a turn."""
+    return Responses(tuple((len(one.turns[0].observed), len(one.ids)) for one in trajectories))
+
+
+def filled_up(rows: int, ranks: int, largest: int) -> tuple[int, int]:
+    """Return the size of micro-batches, and how many rows fill up the last ones.
+
+    Each rank gets as many rows, in micro-batches of one size; there are as few as possible.
+
+    Args:
+        rows: at least 1.
+        ranks: processes that train.
+        largest: rows that a micro-batch may have, at least 1.
+    """
+    each = -(-rows // ranks)
+    size, extra = micro_batches(each, largest)
+    return size, ranks * (each + extra) - rows

@@ -1,0 +1,100 @@
+"""Which rollouts verl learns from: whole groups, chosen by the recipe's filter."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import torch
+import transfer_queue as tq
+from transfer_queue import KVBatchMeta
+from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
+
+from ragen_starpo.algorithms.filters import GroupFilter
+from ragen_starpo.cluster.names import TRAIN
+from ragen_starpo.trajectory import Trajectory
+
+_POLL = 0.05
+"""Seconds between two looks for rollouts; verl's 2 are longer than a small model's iteration."""
+
+
+_EXTRA = "extra_fields"
+"""The field of verl's rows that carries what its own fields have no place for."""
+
+
+class RolloutError(RuntimeError):
+    """An episode ended in an error, which verl wrote to Ray's logs."""
+
+
+class GroupSampler(ReplayBuffer):  # type: ignore[misc]
+    """Waits for all groups of an iteration, and keeps those that say most.
+
+    Args:
+        sampler_kwargs: the settings of a `GroupFilter`.
+        settings: verl's own of a replay buffer.
+
+    Attributes:
+        played: the trajectories of the latest sample before any filter, by group and rollout.
+        kept: those of them that the filter left, in the order of the rows that are returned.
+    """
+
+    def __init__(self, sampler_kwargs: Any, **settings: Any) -> None:
+        super().__init__(sampler_kwargs=sampler_kwargs, poll_interval=_POLL, **settings)
+        self._filter = GroupFilter(**sampler_kwargs)
+        self.played: list[Trajectory] = []
+        self.kept: list[Trajectory] = []
+
+    def sample(
+        self, global_steps: int, partition_id: str, batch_size: int
+    ) -> tuple[KVBatchMeta, dict[str, float]]:
+        """Return the rollouts that are learned from, in the order of `played`, and their share.
+
+        Validation keeps all of them.
+
+        Args:
+            global_steps: the iteration.
+            partition_id: `train` or `val`.
+            batch_size: groups to wait for.
+
+        Raises:
+            RolloutError: if an episode failed.
+        """
+        self._wait(partition_id, batch_size)
+        keys = sorted(self.partitions[partition_id], key=_order)
+        fields = tq.kv_batch_get(keys=keys, partition_id=partition_id, select_fields=[_EXTRA])
+        self.played = [pickle.loads(extra["trajectory"]) for extra in list(fields[_EXTRA])]
+        tags = [self.partitions[partition_id][key] for key in keys]
+        chosen = self._chosen() if partition_id == TRAIN else [True] * len(keys)
+        batch = KVBatchMeta(
+            partition_id=partition_id,
+            keys=[key for key, kept in zip(keys, chosen, strict=True) if kept],
+            tags=[tag for tag, kept in zip(tags, chosen, strict=True) if kept],
+        )
+        self.kept = [one for one, kept in zip(self.played, chosen, strict=True) if kept]
+        dropped = [key for key, kept in zip(keys, chosen, strict=True) if not kept]
+        groups = {key.partition("_")[0] for key in keys}
+        tq.kv_clear(keys=[*groups, *dropped], partition_id=partition_id)
+        return batch, {"filter/kept": len(batch.keys) / len(keys)}
+
+    def _wait(self, partition_id: str, groups: int) -> None:
+        since = 0.0
+        while True:
+            self._sync_metadata_from_transfer_queue()
+            if self.failure_keys[partition_id]:
+                raise RolloutError("an episode ended in an error; Ray's logs have its traceback")
+            if len(self.finished_keys[partition_id]) >= groups:
+                return
+            since = self._wait_for_next_poll(partition_id, since)
+
+    def _chosen(self) -> list[bool]:
+        """Return which are learned from: whole groups, without rollouts that sampled nothing."""
+        scores = torch.tensor([one.score for one in self.played])
+        groups = torch.tensor([one.group for one in self.played])
+        kept = self._filter.kept(scores, groups).tolist()
+        return [keep and bool(one.turns) for keep, one in zip(kept, self.played, strict=True)]
+
+
+def _order(key: str) -> tuple[str, int]:
+    """Return where a rollout stands: verl's names are `group_rollout_part`."""
+    group, rollout, _ = key.rsplit("_", 2)
+    return group, int(rollout)

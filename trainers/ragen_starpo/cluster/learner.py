@@ -1,0 +1,214 @@
+"""Learns from an iteration's rollouts: the same steps as in one process, on verl's workers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import ray
+import transfer_queue as tq
+from torch import Tensor
+from transfer_queue import KVBatchMeta
+from verl.trainer.ppo.padding_utils import upsample_batch_to_divisible_size
+from verl.utils import tensordict_utils
+
+from ragen_starpo.cluster.columns import Responses, filled_up, responses_of
+from ragen_starpo.cluster.losses import (
+    CRITIC_COLUMNS,
+    POLICY_COLUMNS,
+    REFERENCE,
+    critic_loss,
+    means,
+    policy_loss,
+)
+from ragen_starpo.engine.weights import token_weights
+from ragen_starpo.mini_batches import mini_batches
+from ragen_starpo.objective import advantages_of
+from ragen_starpo.recipe import Recipe
+from ragen_starpo.trajectory import TokenBatch, Trajectory, batch_of
+
+_INPUTS = (*("input_ids", "position_ids", "prompts", "responses", "response_mask", "loss_mask"),)
+"""What verl's engines read of a row."""
+
+
+@dataclass(frozen=True)
+class Processes:
+    """verl's groups of processes.
+
+    Attributes:
+        policy: trains the policy; has the reference, if there is one.
+        critic: None without one.
+        ranks: processes of a group.
+        adapted: whether the policy has adapters, so that it is its own reference without them.
+    """
+
+    policy: Any
+    critic: Any
+    ranks: int
+    adapted: bool
+
+
+class Learner:
+    """Takes the steps of iterations.
+
+    Args:
+        recipe: of the run.
+        processes: with their models.
+        filler: the id of the tokens that fill up batches.
+    """
+
+    def __init__(self, recipe: Recipe, processes: Processes, filler: int) -> None:
+        self._recipe, self._processes, self._filler = recipe, processes, filler
+        processes.policy.set_loss_fn(partial(policy_loss, recipe.loss))
+        if processes.critic is not None:
+            processes.critic.set_loss_fn(partial(critic_loss, recipe.loss))
+
+    def learn(
+        self, rows: KVBatchMeta, trajectories: Sequence[Trajectory], iteration: int
+    ) -> dict[str, float]:
+        """Take all steps of an iteration, and return its figures.
+
+        Args:
+            rows: in verl's queue; they are dropped from it.
+            trajectories: of these rows.
+            iteration: from 0 on.
+        """
+        batch = batch_of(trajectories, self._filler)
+        steps = list(mini_batches(self._recipe, len(batch), iteration))
+        filled = self._with_fillers(rows, [len(rows.keys), *map(len, steps)])
+        keys, fillers = filled.keys[: len(batch)], filled.keys[len(batch) :]
+        work = _Rows(filled.partition_id, keys, fillers, responses_of(trajectories), batch)
+        columns = self._columns(work)
+        sums: dict[str, float] = {}
+        for chosen in steps:
+            for name, value in self._step(work, columns, chosen).items():
+                sums[name] = sums.get(name, 0.0) + value
+        tq.kv_clear(keys=filled.keys, partition_id=filled.partition_id)
+        gap = (columns["old_log_probs"] - batch.log_probs).abs().max()
+        trained = self._recipe.updates * int(batch.mask.sum())
+        return {
+            **{name: total / len(steps) for name, total in sums.items()},
+            "policy/engine_gap": float(gap),
+            "steps": len(steps),
+            "trained_tokens": trained,
+        }
+
+    def _with_fillers(self, rows: KVBatchMeta, sizes: Sequence[int]) -> KVBatchMeta:
+        """Return the rows with enough fillers for batches of these sizes."""
+        largest, ranks = self._recipe.micro_batch, self._processes.ranks
+        fillers = max(filled_up(size, ranks, largest)[1] for size in sizes)
+        if not fillers:
+            return rows
+        # By verl's function, which knows all fields of a row; it fills up to a multiple.
+        return upsample_batch_to_divisible_size(rows, len(rows.keys) + fillers, self._filler)
+
+    def _columns(self, work: _Rows) -> dict[str, Tensor]:
+        """Return what the losses need, computed before the first step, and put it in the queue."""
+        (old,) = self._told(work, self._processes.policy.compute_log_prob, "log_probs")
+        columns = {"old_log_probs": old}
+        if self._recipe.loss.kl:
+            columns[REFERENCE] = self._reference(work)
+        values = None
+        if self._processes.critic is not None:
+            (values,) = self._told(work, self._processes.critic.infer_batch, "values")
+        advantages, returns = advantages_of(self._recipe.advantage, work.batch, values)
+        columns["advantages"] = advantages
+        if values is not None and returns is not None:
+            columns |= {"old_values": values, "returns": returns}
+        work.put(columns)
+        return columns
+
+    def _reference(self, work: _Rows) -> Tensor:
+        if self._processes.adapted:
+            call, own = self._processes.policy.compute_log_prob, {"no_lora_adapter": True}
+        else:
+            call, own = self._processes.policy.compute_ref_log_prob, {}
+        (found,) = self._told(work, call, "log_probs", **own)
+        return found
+
+    def _told(self, work: _Rows, call: Any, *names: str, **told: Any) -> list[Tensor]:
+        """Return what a model says of all rows."""
+        rows = self._meta(work, range(len(work.keys)), _INPUTS, compute_loss=False, **told)
+        output = call(rows)
+        if hasattr(output, "futures"):
+            ray.get(output.futures)
+        found = tq.kv_batch_get(
+            keys=work.keys, partition_id=work.partition, select_fields=list(names)
+        )
+        return [work.responses.column(found[name], work.batch) for name in names]
+
+    def _step(self, work: _Rows, columns: dict[str, Tensor], chosen: Tensor) -> dict[str, float]:
+        """Take one step of the policy, and one of the critic."""
+        some = chosen.tolist()
+        weights = columns["old_log_probs"].new_zeros(work.batch.mask.shape)
+        weights[chosen] = token_weights(work.batch.mask[chosen], self._recipe.loss.aggregation)
+        work.put({"weights": weights})
+        names = [*POLICY_COLUMNS, *([REFERENCE] if self._recipe.loss.kl else [])]
+        figures = self._updated(work, some, self._processes.policy.update_actor, names)
+        metrics = {f"policy/{name}": value for name, value in figures.items()}
+        if self._processes.critic is not None:
+            train = self._processes.critic.train_mini_batch
+            figures = self._updated(work, some, train, CRITIC_COLUMNS)
+            metrics |= {f"critic/{name}": value for name, value in figures.items()}
+        return metrics
+
+    def _updated(
+        self, work: _Rows, chosen: Sequence[int], call: Any, names: Sequence[str]
+    ) -> dict[str, float]:
+        rows = self._meta(work, chosen, (*_INPUTS, *names), epochs=1, seed=0)
+        rows.extra_info |= {
+            "mini_batch_size": len(rows.keys),
+            "global_batch_size": len(rows.keys),
+            "dataloader_kwargs": {"shuffle": False},
+        }
+        output = call(rows)
+        if hasattr(output, "get") and hasattr(output, "futures"):
+            output = output.get()
+        return means(tensordict_utils.get(output, "metrics"))
+
+    def _meta(
+        self, work: _Rows, chosen: Sequence[int], fields: Sequence[str], **told: Any
+    ) -> KVBatchMeta:
+        """Return rows, filled up so that all ranks get as many, for a call of verl's workers."""
+        size, extra = filled_up(len(chosen), self._processes.ranks, self._recipe.micro_batch)
+        keys = [*(work.keys[row] for row in chosen), *work.fillers[:extra]]
+        return KVBatchMeta(
+            partition_id=work.partition,
+            keys=keys,
+            tags=[{} for _ in keys],
+            fields=list(fields),
+            extra_info={
+                "calculate_entropy": True,
+                "temperature": self._recipe.rollouts.temperature,
+                "micro_batch_size_per_gpu": size,
+                **told,
+            },
+        )
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of an iteration in verl's queue.
+
+    Attributes:
+        partition: of the queue.
+        keys: of the trajectories, in the order of `batch`.
+        fillers: of the rows that fill up batches.
+        responses: where responses stand.
+        batch: the trajectories.
+    """
+
+    partition: str
+    keys: list[str]
+    fillers: list[str]
+    responses: Responses
+    batch: TokenBatch
+
+    def put(self, columns: dict[str, Tensor]) -> None:
+        tq.kv_batch_put(
+            keys=[*self.keys, *self.fillers],
+            partition_id=self.partition,
+            fields=self.responses.rows(columns, len(self.fillers)),
+        )

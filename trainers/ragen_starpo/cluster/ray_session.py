@@ -1,0 +1,114 @@
+"""Ray for the time of a run: started here, or joined by its address."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from collections.abc import Iterator
+
+import ray
+
+from ragen_bench.errors import UserError, described
+from ragen_starpo.cluster.verl_config import Device
+from ragen_starpo.recipe import Cluster
+
+_ANSWER_SECONDS = 5.0
+_CPUS_A_PROCESS, _CPUS_BESIDE = 4, 12
+"""Ray's CPUs are only counts. verl books 3 for each process that trains, and some beside them."""
+
+
+@contextlib.contextmanager
+def ray_session(cluster: Cluster, device: Device, address: str | None) -> Iterator[None]:
+    """Run inside with Ray, and leave no process of it behind.
+
+    Args:
+        cluster: what the run wants.
+        device: that it trains on.
+        address: `HOST:PORT` of a cluster's head; None to start Ray on this machine alone.
+
+    Raises:
+        UserError: if nobody answers there, or the cluster is too small.
+    """
+    variables = _variables(device)
+    before = dict(os.environ)
+    os.environ.update(variables)
+    try:
+        _init(cluster, device, address, variables)
+        _check_size(cluster, address)
+        yield
+    finally:
+        ray.shutdown()
+        for name in variables:
+            if name in before:
+                os.environ[name] = before[name]
+            else:
+                os.environ.pop(name, None)
+
+
+def check_address(address: str) -> None:
+    """Check that somebody listens at an address.
+
+    Raises:
+        UserError: if it is none, or nobody does.
+    """
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        raise UserError(f"{address!r} is no address of Ray; give HOST:PORT, as 10.0.0.1:6379")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _ANSWER_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise UserError(
+            f"no Ray cluster answers at {address} ({described(error)}); start one there by "
+            "ray start --head"
+        ) from None
+
+
+def _variables(device: Device) -> dict[str, str]:
+    """Return what all processes of the run have in their environment."""
+    found = {
+        # verl's own way would read both only where it starts Ray itself.
+        "TRANSFER_QUEUE_ENABLE": "1",
+        "TOKENIZERS_PARALLELISM": "false",
+        "VERL_PLATFORM": {"cpu": "cpu", "cuda": "nvidia"}[device],
+        "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    }
+    if device == "cpu":
+        # Imported by verl before it asks for its platform, which this module registers.
+        found["VERL_USE_EXTERNAL_MODULES"] = "ragen_starpo.engine.cpu"
+    return found
+
+
+def _init(cluster: Cluster, device: Device, address: str | None, variables: dict[str, str]) -> None:
+    shared = {
+        "runtime_env": {"env_vars": variables},
+        "log_to_driver": False,
+        "logging_level": "error",
+    }
+    try:
+        if address is not None:
+            ray.init(address=address, **shared)
+            return
+        cpus = _CPUS_A_PROCESS * cluster.processes + _CPUS_BESIDE
+        # On a CPU Ray's GPUs are counts too: one for each process that trains.
+        gpus = {"num_gpus": cluster.processes} if device == "cpu" else {}
+        ray.init(num_cpus=cpus, include_dashboard=False, **gpus, **shared)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise UserError(f"Ray does not start: {described(error)}") from error
+
+
+def _check_size(cluster: Cluster, address: str | None) -> None:
+    """Check that there are as many nodes, with as many GPUs or counts of them.
+
+    Raises:
+        UserError: if not.
+    """
+    sizes = [node["Resources"].get("GPU", 0) for node in ray.nodes() if node["Alive"]]
+    fitting = sum(size >= cluster.processes for size in sizes)
+    if fitting < cluster.nodes:
+        place = f"the cluster at {address}" if address else "this machine"
+        raise UserError(
+            f"the recipe wants cluster.nodes={cluster.nodes} with cluster.processes="
+            f"{cluster.processes} each, and {place} has {fitting} such; without GPUs a node says "
+            f"how many processes it takes by ray start --num-gpus={cluster.processes}"
+        )

@@ -1,0 +1,104 @@
+"""`ragen-train verl`: checks what can be checked, starts Ray and hands over to verl."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import ray
+import torch
+from omegaconf import DictConfig, open_dict
+from ray.exceptions import RayTaskError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from ragen_bench.errors import UserError, missing_extra
+from ragen_starpo.cluster.ray_session import check_address, ray_session
+from ragen_starpo.cluster.verl_config import Device, verl_config
+from ragen_starpo.engine.quiet import import_quietly
+from ragen_starpo.hardware import check_devices
+from ragen_starpo.local.run import TrainingRun
+from ragen_starpo.recipe import Recipe
+
+
+def train(
+    recipe: Recipe,
+    model_dir: Path,
+    out: Path,
+    overrides: Sequence[str] = (),
+    address: str | None = None,
+) -> TrainingRun:
+    """Train to the recipe's last iteration; the same call goes on where a killed one ended.
+
+    Args:
+        recipe: of the run.
+        model_dir: the folder of the model that training begins with; all nodes see it.
+        out: the directory of the run; all nodes see it.
+        overrides: hydra's, of verl's configuration.
+        address: of a Ray cluster; None for this machine alone.
+
+    Returns:
+        The run.
+
+    Raises:
+        UserError: if anything is not what it should be; and as `ragen_starpo.local.train.go_on`.
+    """
+    device = device_of(recipe, address)
+    _check_batches(recipe)
+    config = verl_config(recipe, model_dir.resolve(), device, overrides)
+    if address is not None:
+        check_address(address)
+    run = TrainingRun(out, recipe)
+    with open_dict(config):
+        config.ragen = {"recipe": json.dumps(recipe.as_json()), "run": str(out.resolve())}
+    with ray_session(recipe.cluster, device, address):
+        _run(config)
+    return run
+
+
+def device_of(recipe: Recipe, address: str | None) -> Device:
+    """Return what the recipe trains on.
+
+    Raises:
+        UserError: if it wants GPUs that are not here; of a cluster, Ray is asked later.
+    """
+    if address is None:
+        check_devices(recipe.cluster)
+    return "cuda" if recipe.cluster.device == "gpu" or torch.cuda.is_available() else "cpu"
+
+
+def _check_batches(recipe: Recipe) -> None:
+    """Check that the processes can have equal shares.
+
+    Raises:
+        UserError: if not.
+    """
+    processes = recipe.cluster.nodes * recipe.cluster.processes
+    if recipe.mini_batch % processes:
+        raise UserError(
+            f"mini_batch={recipe.mini_batch} does not divide among {processes} processes; set "
+            f"mini_batch to a multiple of cluster.nodes x cluster.processes, as {processes * 8}"
+        )
+
+
+def _run(config: DictConfig) -> None:
+    """Train in Ray.
+
+    Raises:
+        UserError: that was raised in the process that leads the run.
+    """
+    try:
+        import_quietly("verl.trainer.main_ppo")
+    except ImportError as missing:
+        raise missing_extra(missing, "train") from missing
+    from verl.trainer.main_ppo import run_ppo
+
+    from ragen_starpo.cluster.task import Task
+
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    try:
+        run_ppo(config, task_runner_class=Task.options(scheduling_strategy=here))
+    except RayTaskError as error:
+        if isinstance(error.cause, UserError):
+            raise error.cause from None
+        raise

@@ -1,0 +1,225 @@
+"""What verl is told: a recipe as its configuration, and the user's own settings on top."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from hydra import compose, initialize_config_dir
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf, open_dict
+
+from ragen_bench.errors import UserError, missing_extra
+from ragen_starpo.cluster.names import AGENT_LOOP, HF_ENGINE
+from ragen_starpo.engine.settings import OptimiserSettings
+from ragen_starpo.recipe import WITH_CRITIC, Recipe
+
+Device: TypeAlias = Literal["cpu", "cuda"]
+_STRATEGY = "fsdp2"
+_AGENT_LOOPS = "agent_loops.yaml"
+_ROLLOUT, _ACTOR = "actor_rollout_ref.rollout", "actor_rollout_ref.actor"
+_MODEL, _REF = "actor_rollout_ref.model", "actor_rollout_ref.ref"
+
+
+def verl_config(
+    recipe: Recipe, model_dir: Path, device: Device, overrides: Sequence[str] = ()
+) -> DictConfig:
+    """Return verl's configuration.
+
+    Args:
+        recipe: of the run.
+        model_dir: the folder of the model that training begins with.
+        device: that it trains on.
+        overrides: hydra's, as `trainer.logger=[wandb]`; they may not change what the recipe says.
+
+    Raises:
+        UserError: if verl has no such setting, or the recipe decides it.
+    """
+    decided = decided_by(recipe, model_dir, device)
+    for name in _names(overrides):
+        if name in decided:
+            raise UserError(f"{name} follows from the recipe; change that, not verl's setting")
+    config = _composed([*_unless_said(device), *overrides])
+    with open_dict(config):
+        for name, value in decided.items():
+            OmegaConf.update(config, name, value, merge=False)
+    return config
+
+
+def decided_by(recipe: Recipe, model_dir: Path, device: Device) -> dict[str, Any]:
+    """Return the settings of verl that follow from a recipe, by their dotted names."""
+    return {
+        **_of_run(recipe),
+        **_of_models(recipe, model_dir),
+        **_of_engines(recipe, device),
+        **_of_rollouts(recipe),
+        **_of_optimiser(f"{_ACTOR}.optim", recipe.optimiser),
+        **_of_optimiser("critic.optim", recipe.critic),
+    }
+
+
+def _of_run(recipe: Recipe) -> dict[str, Any]:
+    filtered = recipe.filter
+    return {
+        "trainer.use_v1": True,
+        "trainer.v1.trainer_mode": "sync",
+        "trainer.v1.sampler.custom_sampler.path": "pkg://ragen_starpo.cluster.group_sampler",
+        "trainer.v1.sampler.custom_sampler.name": "GroupSampler",
+        "trainer.v1.sampler.sampler_kwargs": {
+            "strategy": filtered.strategy,
+            "amount": filtered.amount,
+            "eps": filtered.eps,
+        },
+        "trainer.total_training_steps": recipe.iterations,
+        "trainer.nnodes": recipe.cluster.nodes,
+        "trainer.n_gpus_per_node": recipe.cluster.processes,
+        "data.train_batch_size": recipe.rollouts.instances,
+        # The estimators are ours; verl reads from its name alone whether there is a critic.
+        "critic.enable": recipe.advantage.estimator in WITH_CRITIC,
+        # The divergence is in our loss; this is what makes verl keep a reference.
+        f"{_ACTOR}.use_kl_loss": bool(recipe.loss.kl),
+        f"{_ACTOR}.calculate_entropy": True,
+    }
+
+
+def _of_models(recipe: Recipe, model_dir: Path) -> dict[str, Any]:
+    lora = recipe.lora
+    adapted: dict[str, Any] = {f"{_MODEL}.lora_rank": 0}
+    if lora is not None:
+        names = lora.target_modules
+        adapted = {
+            f"{_MODEL}.lora_rank": lora.rank,
+            f"{_MODEL}.lora_alpha": lora.alpha,
+            f"{_MODEL}.target_modules": names if isinstance(names, str) else list(names),
+        }
+    return {
+        f"{_MODEL}.path": str(model_dir),
+        "critic.model.path": str(model_dir),
+        "critic.model.lora_rank": 0,
+        **adapted,
+    }
+
+
+def _of_engines(recipe: Recipe, device: Device) -> dict[str, Any]:
+    """Return how models compute: float32 in the weights, as the recipe says in the arithmetic."""
+    dtype = {"float32": "fp32", "bfloat16": "bf16"}[recipe.cluster.dtype]
+    found: dict[str, Any] = {"trainer.device": device}
+    for place, engine in ((_ACTOR, "fsdp_config"), (_REF, "fsdp_config"), ("critic", "fsdp")):
+        found |= {
+            f"{place}.strategy": _STRATEGY,
+            f"{place}.{engine}.seed": recipe.seed,
+            f"{place}.{engine}.model_dtype": "fp32",
+            f"{place}.{engine}.mixed_precision": {
+                "param_dtype": dtype,
+                "reduce_dtype": "fp32",
+                "buffer_dtype": "fp32",
+            },
+        }
+    return found
+
+
+def _of_rollouts(recipe: Recipe) -> dict[str, Any]:
+    rollouts, cluster, micro = recipe.rollouts, recipe.cluster, recipe.micro_batch
+    return {
+        f"{_ROLLOUT}.name": cluster.engine,
+        f"{_ROLLOUT}.n": rollouts.samples,
+        f"{_ROLLOUT}.temperature": rollouts.temperature,
+        f"{_ROLLOUT}.top_p": 1.0,
+        f"{_ROLLOUT}.top_k": -1,
+        f"{_ROLLOUT}.calculate_log_probs": True,
+        f"{_ROLLOUT}.max_model_len": rollouts.context,
+        f"{_ROLLOUT}.response_length": rollouts.max_tokens,
+        f"{_ROLLOUT}.val_kwargs.n": 1,
+        f"{_ROLLOUT}.val_kwargs.temperature": recipe.validation.temperature,
+        f"{_ROLLOUT}.agent.agent_loop_config_path": str(Path(__file__).with_name(_AGENT_LOOPS)),
+        f"{_ROLLOUT}.tensor_model_parallel_size": cluster.tensor_parallel,
+        f"{_ROLLOUT}.gpu_memory_utilization": cluster.memory,
+        f"{_ROLLOUT}.agent.default_agent_loop": AGENT_LOOP,
+        # Micro-batches are as few and as equal as this allows, so mini-batches may have any size.
+        f"{_ROLLOUT}.log_prob_micro_batch_size_per_gpu": micro,
+        f"{_ACTOR}.ppo_micro_batch_size_per_gpu": micro,
+        f"{_REF}.log_prob_micro_batch_size_per_gpu": micro,
+        "critic.ppo_micro_batch_size_per_gpu": micro,
+        # In verl's unit, groups; mini-batches are divided by this driver.
+        f"{_ACTOR}.ppo_mini_batch_size": 1,
+        **{f"{place}.use_dynamic_bsz": False for place in (_ACTOR, "critic")},
+    }
+
+
+def _of_optimiser(place: str, settings: OptimiserSettings) -> dict[str, Any]:
+    return {
+        f"{place}.lr": settings.learning_rate,
+        f"{place}.betas": list(settings.betas),
+        f"{place}.weight_decay": settings.weight_decay,
+        f"{place}.clip_grad": settings.clip_grad,
+        f"{place}.lr_warmup_steps": settings.warmup_steps,
+    }
+
+
+def _unless_said(device: Device) -> list[str]:
+    """Return hydra's overrides for what verl has other defaults for, which the user may change."""
+    found = [
+        # verl wants a name before the recipe's is known.
+        f"{_ROLLOUT}.name={HF_ENGINE}",
+        "trainer.logger=[]",
+        # No reward is computed outside the environment.
+        "reward.num_workers=0",
+        f"{_MODEL}.use_remove_padding=false",
+        "critic.model.use_remove_padding=false",
+        f"+{_MODEL}.override_config.attn_implementation=sdpa",
+        "+critic.model.override_config.attn_implementation=sdpa",
+        # It keeps gradients where zero_grad does not reach: an error would leave them to the next
+        # step, see `ragen_starpo.engine.backend`.
+        f"{_ACTOR}.fsdp_config.use_no_sync_for_gradient_accumulation=false",
+        "critic.fsdp.use_no_sync_for_gradient_accumulation=false",
+    ]
+    if device == "cpu":
+        found += [
+            f"{_MODEL}.enable_gradient_checkpointing=false",
+            "critic.model.enable_gradient_checkpointing=false",
+            f"{_ROLLOUT}.agent.num_workers=1",
+            "transfer_queue.backend.SimpleStorage.num_data_storage_units=1",
+            *(
+                f"{place}.use_torch_compile=false"
+                for place in (_ACTOR, f"{_ACTOR}.fsdp_config", _REF, f"{_REF}.fsdp_config")
+            ),
+            "critic.fsdp.use_torch_compile=false",
+        ]
+    return found
+
+
+def _names(overrides: Sequence[str]) -> list[str]:
+    """Return the dotted names that overrides change."""
+    parser = OverridesParser.create()
+    names = []
+    for text in overrides:
+        try:
+            names.append(parser.parse_override(text).get_key_element().lstrip("+~"))
+        except HydraException as error:
+            raise _refused(error, text) from error
+    return names
+
+
+def _composed(overrides: Sequence[str]) -> DictConfig:
+    spec = importlib.util.find_spec("verl")
+    if spec is None or not spec.submodule_search_locations:
+        raise missing_extra(ModuleNotFoundError(name="verl"), "train")
+    place = Path(spec.submodule_search_locations[0]) / "trainer" / "config"
+    try:
+        with initialize_config_dir(str(place), version_base=None):
+            return compose("ppo_trainer", overrides=list(overrides))
+    except HydraException as error:
+        raise _refused(error, "") from error
+
+
+def _refused(error: HydraException, text: str) -> UserError:
+    said = str(error).splitlines()
+    more = f" in {json.dumps(text)}" if text and text not in said[0] else ""
+    return UserError(
+        f"no setting of the recipe or of verl: {said[0]}{more}; the docstrings of "
+        "ragen_starpo.recipe name the recipe's, verl's trainer/config/ppo_trainer.yaml its own"
+    )

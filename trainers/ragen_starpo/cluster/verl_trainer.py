@@ -1,0 +1,196 @@
+"""StarPO on verl: its processes, engines and queue; the run, the algorithms and figures are ours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import ray
+import transfer_queue as tq
+from tensordict import NonTensorData, NonTensorStack, TensorDict
+from transfer_queue import KVBatchMeta
+from verl.trainer.ppo.utils import Role
+from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
+from verl.utils.tracking import Tracking
+
+from ragen_bench.errors import UserError
+from ragen_starpo.cluster import hf_replica
+from ragen_starpo.cluster.agent_loop import recipe_of_text
+from ragen_starpo.cluster.learner import Learner, Processes
+from ragen_starpo.cluster.names import AGENT_LOOP, TRAIN, VAL, uid_of
+from ragen_starpo.cluster.workers import PolicyWorker, TrainedWorker
+from ragen_starpo.diagnostics.metrics import rollout_metrics
+from ragen_starpo.episodes import Casting, castings, held_out_castings
+from ragen_starpo.local.clock import Clock
+from ragen_starpo.local.run import TrainingRun
+from ragen_starpo.local.train import go_on
+from ragen_starpo.local.trainer import Iteration
+from ragen_starpo.local.validation import held_out
+
+_OURS = {
+    Role.ActorRollout: PolicyWorker,
+    Role.ActorRolloutRef: PolicyWorker,
+    Role.Critic: TrainedWorker,
+}
+
+
+class VerlTrainer(PPOTrainerSync):  # type: ignore[misc]
+    """verl's synchronous trainer, whose loop is that of `ragen_starpo.local.train`.
+
+    Args:
+        config: verl's, with `ragen.recipe`, the recipe as JSON, and `ragen.run`, the run's directory.
+    """
+
+    def __init__(self, config: Any) -> None:
+        hf_replica.register()
+        super().__init__(config)
+        self.recipe = recipe_of_text(config.ragen.recipe)
+        self._learner: Learner | None = None
+
+    def fit(self, agent_loop_manager: Any) -> None:
+        """Iterate to the recipe's last iteration.
+
+        Args:
+            agent_loop_manager: verl's, which plays.
+
+        Raises:
+            UserError: as `go_on` does.
+        """
+        self.agent_loop_manager = agent_loop_manager
+        run = TrainingRun(Path(self.config.ragen.run), self.recipe)
+        self.logger = _tracking(self.config)
+        go_on(self.recipe, self, run, self._log, lambda warning: None)
+
+    def iterate(self, number: int) -> Iteration:
+        """Play, and learn from what is played."""
+        clock = Clock()
+        self.global_steps = number
+        rows = clock.during("rollouts", lambda: self._play(castings(self.recipe, number), TRAIN))
+        played = self.replay_buffer.played
+        metrics = {f"rollout/{name}": value for name, value in rollout_metrics(played).items()}
+        metrics["filter/kept"] = len(rows.keys) / len(played)
+        if rows.keys:
+            kept = self.replay_buffer.kept
+            metrics |= clock.during("updates", lambda: self.learner.learn(rows, kept, number))
+        clock.during("weights", lambda: self.checkpoint_manager.update_weights(number))
+        return Iteration(number, bool(rows.keys), metrics, clock.seconds)
+
+    def validate(self, folder: Path) -> dict[str, float]:
+        """Return held-out figures, of episodes that are played as rollouts are.
+
+        Args:
+            folder: is not used: the engines hold the model.
+        """
+        rows = self._play(held_out_castings(self.recipe), VAL)
+        tq.kv_clear(keys=rows.keys, partition_id=VAL)
+        return held_out([one.record for one in self.replay_buffer.played], self.recipe)
+
+    def save(self, folder: Path) -> None:
+        """Write the model as a folder that transformers reads."""
+        model_dir = self.config.actor_rollout_ref.model.path
+        self.actor_rollout_wg.save_model(str(folder), model_dir)
+
+    def save_checkpoint(self, folder: Path) -> None:
+        """Write all that the next iterations depend on; each process writes its own shard."""
+        for name, group in self._groups():
+            group.save_checkpoint(str(folder / name), None, self.global_steps)
+
+    def load_checkpoint(self, folder: Path) -> None:
+        """Go on from a checkpoint.
+
+        Raises:
+            UserError: if it is not one of as many processes.
+        """
+        for name, group in self._groups():
+            last = f"model_world_size_{self._ranks}_rank_{self._ranks - 1}.pt"
+            if not (folder / name / last).is_file():
+                raise UserError(
+                    f"{folder / name} has no {last}: the run was begun with another number of "
+                    "processes, or by ragen-train local; go on with those, or choose another --out"
+                )
+            group.load_checkpoint(str(folder / name))
+        self.checkpoint_manager.update_weights(self.global_steps)
+
+    @property
+    def learner(self) -> Learner:
+        """What takes the steps; it is made with the first iteration."""
+        if self._learner is None:
+            self._learner = Learner(
+                self.recipe,
+                Processes(
+                    self.actor_rollout_wg,
+                    self.critic_wg if self.use_critic else None,
+                    self._ranks,
+                    self.ref_in_actor,
+                ),
+                self.tokenizer.eos_token_id or 0,
+            )
+        return self._learner
+
+    @property
+    def _ranks(self) -> int:
+        ranks: int = self.actor_rollout_wg.world_size
+        return ranks
+
+    def _groups(self) -> list[tuple[str, Any]]:
+        critic = [("critic", self.critic_wg)] if self.use_critic else []
+        return [("policy", self.actor_rollout_wg), *critic]
+
+    def _play(self, episodes: Sequence[Casting], partition: str) -> KVBatchMeta:
+        """Play episodes, and return the rows that the sampler keeps of them."""
+        rows = _prompts(episodes, self.global_steps, partition)
+        tag = {"is_prompt": True, "status": "pending", "global_steps": self.global_steps}
+        count = len(rows["uid"])
+        tq.kv_batch_put(keys=list(rows["uid"]), partition_id=partition, tags=[tag] * count)
+        self.agent_loop_manager.generate_sequences(rows)
+        kept, _ = self.replay_buffer.sample(self.global_steps, partition, count)
+        if partition == TRAIN:
+            self.checkpoint_manager.sleep_replicas()
+        return kept
+
+    def _log(self, iteration: Iteration) -> None:
+        """Tell verl's loggers, such as wandb, where the user has asked for any."""
+        self.logger.log(data=iteration.metrics, step=iteration.number)
+
+    def _init_dataloader(self) -> None:
+        """Make none: which instances are played follows from the recipe and the iteration."""
+        self.total_training_steps = self.recipe.iterations
+
+    def _init_resource_pool_mgr(self) -> None:
+        """Let workers be ours, in verl's places."""
+        super()._init_resource_pool_mgr()
+        for role in self.role_worker_mapping:
+            self.role_worker_mapping[role] = ray.remote(_OURS[role])
+
+    def _load_checkpoint(self) -> None:
+        """Begin at 0: the run's directory decides whether there is a checkpoint, see `go_on`."""
+        self.global_steps = 0
+
+
+def _prompts(episodes: Sequence[Casting], iteration: int, partition: str) -> TensorDict:
+    """Return a row for each group, which verl's agent loops play all rollouts of."""
+    groups = [list(members) for _, members in groupby(episodes, lambda one: one.group)]
+    uids = [uid_of(iteration, members[0].group) for members in groups]
+    rows = TensorDict(
+        {
+            "uid": _column(uids),
+            "casting": _column(groups),
+            "agent_name": _column([AGENT_LOOP] * len(groups)),
+            "index": _column(list(range(len(groups)))),
+        },
+        batch_size=[len(groups)],
+    )
+    rows["global_steps"] = NonTensorData(iteration)
+    rows["validate"] = NonTensorData(partition == VAL)
+    return rows
+
+
+def _column(values: Sequence[Any]) -> NonTensorStack:
+    return NonTensorStack.from_list([NonTensorData(value) for value in values])
+
+
+def _tracking(config: Any) -> Tracking:
+    trainer = config.trainer
+    return Tracking(trainer.project_name, trainer.experiment_name, list(trainer.logger))

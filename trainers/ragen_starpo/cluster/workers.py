@@ -1,0 +1,67 @@
+"""What runs in the processes that train: verl's workers, ready for a CPU and for our engines.
+
+Importing this module registers the engines and the adapter of the `hf` rollouts.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import torch.distributed
+from verl.single_controller.base.decorator import Dispatch, register
+from verl.utils.device import get_device_name
+from verl.workers.engine_workers import ActorRolloutRefWorker, TrainingWorker
+from verl.workers.rollout.base import _ROLLOUT_REGISTRY
+
+from ragen_starpo.cluster.names import HF_ENGINE
+from ragen_starpo.engine.engines import STRATEGY as STRATEGY
+from ragen_starpo.engine.folders import replaced, write_model
+from ragen_starpo.engine.merging import merged_weights
+
+_ROLLOUT_REGISTRY[HF_ENGINE, "async"] = "ragen_starpo.cluster.hf_adapter.HFAdapter"
+
+
+class TrainedWorker(TrainingWorker):  # type: ignore[misc]
+    """One process of a model that is trained, or of the reference."""
+
+    def __init__(self, config: Any) -> None:
+        join_group()
+        super().__init__(config)
+
+
+class PolicyWorker(ActorRolloutRefWorker):  # type: ignore[misc]
+    """One process of the policy, with the reference where there is one."""
+
+    actor_worker_cls = TrainedWorker
+    ref_worker_cls = TrainedWorker
+
+    @register(dispatch_mode=Dispatch.ONE_TO_ALL)
+    def save_model(self, folder: str, model_dir: str) -> None:
+        """Write a folder that transformers reads, adapters merged; rank 0 writes, all ranks gather.
+
+        Args:
+            folder: is replaced when the new one is complete.
+            model_dir: of the model that training began with, whose tokenizer is copied.
+        """
+        weights = {name: tensor.cpu() for name, tensor in merged_weights(self._module)}
+        if torch.distributed.get_rank() == 0:
+            with replaced(Path(folder)) as draft:
+                write_model(draft, weights, self._module.config, Path(model_dir))
+        torch.distributed.barrier()
+
+    @property
+    def _module(self) -> Any:
+        return self.actor.engine.module
+
+
+def join_group() -> None:
+    """Join the processes of a CPU run, before verl would.
+
+    Its own call names the backend of the CPU twice, which torch refuses.
+    """
+    if get_device_name() == "cpu" and not torch.distributed.is_initialized():
+        torch.distributed.init_process_group(
+            "gloo", rank=int(os.environ["RANK"]), world_size=int(os.environ["WORLD_SIZE"])
+        )
