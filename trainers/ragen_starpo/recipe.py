@@ -266,4 +266,18 @@ def _problem(recipe: Recipe) -> str | None:
             "shaping: plan_agreement and true_claims read thoughts, and the form "
             f"{recipe.response_format!r} has none; set response_format=think, or both to 0"
         )
+    if recipe.monitor.action == "adapt" and not _has_room(recipe):
+        return (
+            "monitor.action: adapt has nothing to change; raise monitor.temperature_limit above "
+            "rollouts.temperature, or updates above 1"
+        )
     return None
+
+
+def _has_room(recipe: Recipe) -> bool:
+    """Tell whether a warning could change how the recipe's rollouts are played or used."""
+    monitor = recipe.monitor
+    hotter = (
+        monitor.temperature_factor > 1 and monitor.temperature_limit > recipe.rollouts.temperature
+    )
+    return hotter or (monitor.single_update and recipe.updates > 1)

@@ -42,7 +42,7 @@ def test_from_nothing_to_a_trained_model(tmp_path):
     (tmp_path / "r.toml").write_text(RECIPE)
     code, out, err = typed(tmp_path, "local", "r.toml", "seed=5", "--out", "run")
     assert (code, err) == (0, "")
-    assert "     2  held-out success 0." in out
+    assert "Iteration 1: held-out success 0." in out
     assert out.endswith("Run     run\nModels  run/best, run/final\n")
     assert json.loads((tmp_path / "run/recipe.json").read_text())["seed"] == 5
     assert len((tmp_path / "run/metrics.jsonl").read_text().splitlines()) == 2

@@ -207,7 +207,12 @@ def test_figures_that_are_missing_or_no_numbers():
         ({"warm_up": -1}, "warm_up is at least 0"),
         ({"fall": 1}, "fall is in (0, 1)"),
         ({"gradient": 1}, "gradient is above 1"),
-        ({"action": "adapt"}, "monitor.action: Input should be 'none' or 'stop'"),
+        ({"action": "sing"}, "monitor.action: Input should be 'none', 'stop' or 'adapt'"),
+        ({"temperature_factor": 0.9}, "temperature_factor is at least 1"),
+        ({"temperature_factor": math.inf}, "temperature_factor is at least 1"),
+        ({"temperature_limit": 0}, "temperature_limit above 0"),
+        ({"action": "adapt", "temperature_limit": 1}, "adapt has nothing to change; raise"),
+        ({"action": "adapt", "temperature_factor": 1}, "adapt has nothing to change; raise"),
         ({"windw": 1}, "monitor.windw: Unexpected keyword"),
     ],
 )

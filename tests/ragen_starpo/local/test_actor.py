@@ -26,7 +26,7 @@ def test_rollouts_of_a_model_that_the_harness_runs_continuously(real_chat, rando
         "environment": {"actions_per_turn": 2},
         "rollouts": {"instances": 2, "samples": 2, "max_tokens": 3},
     }
-    played = Actor(real_chat, recipe_of(settings, "a test")).rollouts(0)
+    played = Actor(real_chat, recipe_of(settings, "a test")).rollouts(0, 1.0)
     assert [one.group for one in played] == [0, 0, 1, 1]
     for one in played:
         batch = batch_of([one], 0)

@@ -7,7 +7,8 @@ import pytest
 
 from ragen_bench.errors import UserError
 from ragen_starpo.diagnostics.monitor import EchoTrapMonitor
-from ragen_starpo.local.train import train
+from ragen_starpo.local.run import TrainingRun
+from ragen_starpo.local.train import go_on, train
 from ragen_starpo.recipe import recipe_of
 
 NERVOUS = {"window": 1, "patience": 3, "fall": 0.001, "warm_up": 0, "gradient": 1.001}
@@ -82,4 +83,89 @@ def test_a_confirmed_warning_stops_a_run_that_is_told_to(small, whole, tmp_path)
         assert str(ended.value).endswith(f"The best model so far is in {tmp_path / 'run/best'}")
         assert lines(tmp_path / "run", "metrics.jsonl")[-1]["iteration"] == confirmed.iteration
     assert (tmp_path / "run/best/model.safetensors").is_file()
-    assert not (tmp_path / "run/final").exists()
+    # The last model is that of an unstopped run of so many iterations.
+    shorter = recipe(iterations=confirmed.iteration + 1)
+    train(shorter, small, tmp_path / "shorter")
+    weights = [tmp_path / run / "final/model.safetensors" for run in ("run", "shorter")]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
+
+
+ADAPTS = {
+    **NERVOUS,
+    "patience": 5,
+    "action": "adapt",
+    "temperature_factor": 1.25,
+    "temperature_limit": 1.5,
+}
+ADAPTED = {"monitor": ADAPTS, "updates": 2}
+
+
+@pytest.fixture(scope="module")
+def adapted(small, tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs") / "adapted"
+    train(recipe(**ADAPTED), small, out)
+    return out
+
+
+def test_warnings_change_how_the_next_rollouts_are_played(adapted):
+    warnings = lines(adapted, "warnings.jsonl")
+    played = lines(adapted, "metrics.jsonl")
+    assert 0 < warnings[0]["iteration"] < 6
+    for line in played:
+        so_far = sum(warning["iteration"] < line["iteration"] for warning in warnings)
+        assert line["rollout/temperature"] == pytest.approx(min(1.25**so_far, 1.5))
+        assert line["updates"] == (1 if so_far else 2)
+        # Of 6 trajectories a pass over them is one step.
+        assert line["steps"] == line["updates"]
+        # So the engine samples at the temperature that the trainer computes with.
+        if line["updates"] == 1:
+            assert line["policy/kl_from_rollouts"] == pytest.approx(0, abs=1e-6)
+    first = warnings[0]
+    assert first["changes"] == {
+        "rollouts.temperature": {"from": 1.0, "to": 1.25},
+        "updates": {"from": 2, "to": 1},
+    }
+    assert first["text"].endswith(
+        f" From iteration {first['iteration'] + 1} on, rollouts.temperature is 1.25 instead of 1 "
+        "and updates is 1 instead of 2."
+    )
+
+
+def test_until_the_first_warning_nothing_is_changed(small, adapted, tmp_path):
+    unchanged = {**ADAPTED, "monitor": {**ADAPTS, "action": "none"}}
+    train(recipe(**unchanged), small, tmp_path / "run")
+    first = lines(adapted, "warnings.jsonl")[0]["iteration"]
+    found, other = (lines(run, "metrics.jsonl") for run in (adapted, tmp_path / "run"))
+    for line in found:
+        del line["rollout/temperature"], line["updates"]
+    assert found[: first + 1] == other[: first + 1]
+    assert found[first + 1] != other[first + 1]
+
+
+def test_a_killed_run_goes_on_adapted(small, adapted, tmp_path):
+    """From a checkpoint that is written right after the warning."""
+
+    def kill(iteration):
+        if iteration.number == warned + 2:
+            raise KilledError
+
+    warned = lines(adapted, "warnings.jsonl")[0]["iteration"]
+    changed = {**ADAPTED, "checkpoint_every": warned + 1}
+    with pytest.raises(KilledError):
+        train(recipe(**changed), small, tmp_path / "run", kill)
+    resumed = []
+    train(recipe(**changed), small, tmp_path / "run", resumed.append)
+    assert resumed[0].number == warned + 1
+    for name in ("warnings.jsonl", "metrics.jsonl"):
+        assert lines(tmp_path / "run", name) == lines(adapted, name)
+    weights = [run / "final/model.safetensors" for run in (tmp_path / "run", adapted)]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
+
+
+def test_a_driver_that_cannot_adapt_refuses_to(small, tmp_path):
+    class Fixed:
+        """Never asked for anything."""
+
+    run = TrainingRun(tmp_path / "run", recipe(**ADAPTED))
+    with pytest.raises(UserError, match=r"monitor\.action: this driver plays all rollouts alike"):
+        go_on(recipe(**ADAPTED), Fixed(), run, print, print)

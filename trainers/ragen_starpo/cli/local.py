@@ -52,7 +52,7 @@ def run_local(given: argparse.Namespace) -> int:
             bar.update(task, completed=iteration.number + 1, said=said)
             if "val/success" in found:
                 bar.console.print(
-                    f"{iteration.number + 1:>6}  held-out success {found['val/success']:.3f}"
+                    f"Iteration {iteration.number}: held-out success {found['val/success']:.3f}"
                 )
 
         def warned(warning: TrapWarning) -> None:

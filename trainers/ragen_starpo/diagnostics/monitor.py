@@ -10,11 +10,11 @@ import math
 from bisect import insort
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, Literal, TypeAlias, get_args
 
-Action: TypeAlias = Literal["none", "stop"]
+Action: TypeAlias = Literal["none", "stop", "adapt"]
 Signals: TypeAlias = dict[str, dict[str, float]]
 
 _NAMES = {
@@ -26,7 +26,7 @@ _REWARD, _GRADIENT = "rollout/reward", "policy/grad_norm"
 
 @dataclass(frozen=True)
 class MonitorSettings:
-    """When to warn, and what to do when a warning is confirmed.
+    """When to warn, and what a warning does.
 
     Attributes:
         window: iterations of a moving median, which stands for a figure: one spike, or two in five
@@ -38,7 +38,11 @@ class MonitorSettings:
         patience: iterations within which a fall is sharp, a slower one being none; and after which
             a reward that is no higher stands still.
         warm_up: iterations that count in nothing: entropy often falls while a form is learned.
-        action: what a confirmed warning does; `stop` ends the run.
+        action: `stop` ends the run at a confirmed warning; `adapt` changes at each warning, early
+            or confirmed, how the next rollouts are played and used, see `adaptation`.
+        temperature_factor: of `adapt`; the rollouts' temperature is multiplied by it.
+        temperature_limit: of `adapt`; no warning raises the temperature above it.
+        single_update: of `adapt`; whether each set of rollouts serves one update from then on.
     """
 
     window: int = 5
@@ -47,6 +51,9 @@ class MonitorSettings:
     patience: int = 10
     warm_up: int = 10
     action: Action = "none"
+    temperature_factor: float = 1.2
+    temperature_limit: float = 1.5
+    single_update: bool = True
 
     def __post_init__(self) -> None:
         if self.window < 1 or self.patience < 1 or self.warm_up < 0:
@@ -56,7 +63,11 @@ class MonitorSettings:
         if not 0 < self.fall < 1 or not self.gradient > 1:
             raise ValueError(f"fall is in (0, 1) and gradient is above 1, got {self}")
         if self.action not in get_args(Action):
-            raise ValueError(f"unknown action {self.action!r}; choose none or stop")
+            raise ValueError(f"unknown action {self.action!r}; choose none, stop or adapt")
+        if not 1 <= self.temperature_factor < math.inf or not 0 < self.temperature_limit < math.inf:
+            raise ValueError(
+                f"temperature_factor is at least 1 and temperature_limit above 0, got {self}"
+            )
 
 
 @dataclass(frozen=True)
@@ -67,13 +78,15 @@ class TrapWarning:
         iteration: as `metrics.jsonl` counts it, from 0 on.
         kind: `early`, or `confirmed`, which follows an early one.
         signals: what it is about: by the figure's name its `level` and what that is compared with.
-        text: the same in one sentence.
+        text: the same in one sentence, and what was changed in another.
+        changes: of the recipe's settings from the next iteration on, by name: `from` and `to`.
     """
 
     iteration: int
     kind: Literal["early", "confirmed"]
     signals: Signals
     text: str
+    changes: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
 class EchoTrapMonitor:

@@ -46,14 +46,14 @@ class Actor:
         """Play with these weights from now on."""
         self._loaded.model.load_state_dict(weights)
 
-    def rollouts(self, iteration: int) -> list[Trajectory]:
+    def rollouts(self, iteration: int, temperature: float) -> list[Trajectory]:
         """Play the rollouts of an iteration, those of an instance one after the other.
 
         Args:
             iteration: from 0 on.
+            temperature: of the sampling, the recipe's or an adapted one.
         """
         episodes = [self._stage.begin(casting) for casting in castings(self._recipe, iteration)]
-        temperature = self._recipe.rollouts.temperature
         sampler = Sampler(self._loaded.model, self._stage.ending, temperature, self._loaded.pad)
         played = play([one for _, one in episodes], sampler, self._recipe.seed)
         for episode, _ in episodes:

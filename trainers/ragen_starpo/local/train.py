@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from ragen_bench.errors import UserError
+from ragen_starpo.diagnostics.adaptation import Adaptation
 from ragen_starpo.diagnostics.monitor import EchoTrapMonitor, TrapWarning
 from ragen_starpo.engine.folders import replaced
 from ragen_starpo.local.clock import Clock
@@ -62,12 +63,18 @@ def train(
             `go_on` does.
     """
     run = TrainingRun(out, recipe)
-    go_on(recipe, Trainer(folder, recipe), run, told, warned)
+    trainer = Trainer(folder, recipe)
+    go_on(recipe, trainer, run, told, warned, trainer.adapt)
     return run
 
 
 def go_on(
-    recipe: Recipe, trainer: Trains, run: TrainingRun, told: Listener, warned: Warned
+    recipe: Recipe,
+    trainer: Trains,
+    run: TrainingRun,
+    told: Listener,
+    warned: Warned,
+    adapt: Callable[[Recipe], None] | None = None,
 ) -> None:
     """Iterate from the latest checkpoint, or the first iteration, to the last one.
 
@@ -77,30 +84,70 @@ def go_on(
         run: where all of it is written.
         told: called after each iteration.
         warned: called with each warning of the echo trap.
+        adapt: lets the trainer play and learn by a changed recipe; None where it cannot.
 
     Raises:
         UserError: if the filter left nothing for too many iterations in a row, or if a warning was
-            confirmed that ends the run.
+            confirmed that ends the run: `final/` is written then too. Or if the recipe asks to
+            adapt what cannot be.
     """
+    if adapt is None and recipe.monitor.action == "adapt":
+        raise UserError(
+            "monitor.action: this driver plays all rollouts alike; set it to none or stop"
+        )
     first = _resumed(run, trainer)
-    monitor = EchoTrapMonitor(recipe.monitor)
+    watch = _Watch(recipe)
     for line in run.lines("metrics.jsonl"):
-        monitor.take(line)
+        watch.take(line)
+    ended = None
     for number in range(first, recipe.iterations):
-        iteration = _validated(trainer.iterate(number), trainer, run, recipe)
+        if adapt is not None:
+            adapt(watch.recipe)
+        played = trainer.iterate(number)
+        played = replace(played, metrics={**played.metrics, **watch.figures()})
+        iteration = _validated(played, trainer, run, recipe)
         line = {"iteration": number, **iteration.metrics}
         run.append("metrics.jsonl", line)
         run.append("timings.jsonl", {"iteration": number, **iteration.seconds})
         told(iteration)
-        for warning in monitor.take(line):
+        warnings = watch.take(line)
+        for warning in warnings:
             run.append("warnings.jsonl", asdict(warning))
             warned(warning)
-            _heed(warning, run, recipe)
-        _see_that_it_learns(run, recipe)
+        ended = _trapped(warnings, run, recipe) or _starved(run, recipe)
+        if ended:
+            break
         if _due(number + 1, recipe.checkpoint_every):
             with replaced(run.checkpoint(number + 1)) as draft:
                 trainer.save_checkpoint(draft)
     trainer.save(run.path / "final")
+    if ended:
+        raise UserError(ended, exit_code=1)
+
+
+class _Watch:
+    """The monitor, and what its warnings change; all of it follows from `metrics.jsonl`.
+
+    Args:
+        recipe: of the run.
+    """
+
+    def __init__(self, recipe: Recipe) -> None:
+        self._monitor = EchoTrapMonitor(recipe.monitor)
+        self._adaptation = Adaptation(recipe)
+
+    @property
+    def recipe(self) -> Recipe:
+        """What the next iteration is played by."""
+        return self._adaptation.recipe
+
+    def figures(self) -> dict[str, float]:
+        """Return what of it may change in the run."""
+        return self._adaptation.figures()
+
+    def take(self, line: Mapping[str, Any]) -> list[TrapWarning]:
+        """Return the warnings of an iteration, with what they change."""
+        return [self._adaptation.take(warning) for warning in self._monitor.take(line)]
 
 
 def _resumed(run: TrainingRun, trainer: Trains) -> int:
@@ -130,32 +177,26 @@ def _validated(
     )
 
 
-def _see_that_it_learns(run: TrainingRun, recipe: Recipe) -> None:
-    """Stop a run in which no group's returns differ any more.
-
-    Raises:
-        UserError: if the last iterations had nothing to learn from.
-    """
+def _starved(run: TrainingRun, recipe: Recipe) -> str | None:
+    """Return why a run ends in which no group's returns differ any more."""
     last = list(run.lines("metrics.jsonl"))[-recipe.give_up_after :]
-    if len(last) == recipe.give_up_after and all(line["filter/kept"] == 0 for line in last):
-        raise UserError(
-            f"in {len(last)} iterations in a row all rollouts of an instance had the same return, "
-            "so nothing is left to learn from; begin with a model that sometimes succeeds, or "
-            "raise rollouts.samples or rollouts.temperature",
-            exit_code=1,
-        )
+    if len(last) < recipe.give_up_after or any(line["filter/kept"] for line in last):
+        return None
+    return (
+        f"in {len(last)} iterations in a row all rollouts of an instance had the same return, so "
+        "nothing is left to learn from; begin with a model that sometimes succeeds, or raise "
+        "rollouts.samples or rollouts.temperature"
+    )
 
 
-def _heed(warning: TrapWarning, run: TrainingRun, recipe: Recipe) -> None:
-    """Stop a run in the echo trap, if its recipe says so.
-
-    Raises:
-        UserError: with the warning.
-    """
-    if warning.kind == "confirmed" and recipe.monitor.action == "stop":
-        best = run.path / "best"
-        kept = f"The best model so far is in {best}" if best.is_dir() else "No model was validated"
-        raise UserError(f"stopped as the recipe says. {warning.text} {kept}", exit_code=1)
+def _trapped(warnings: Sequence[TrapWarning], run: TrainingRun, recipe: Recipe) -> str | None:
+    """Return why a run ends that is in the echo trap, if its recipe says so."""
+    confirmed = [warning for warning in warnings if warning.kind == "confirmed"]
+    if not confirmed or recipe.monitor.action != "stop":
+        return None
+    best = run.path / "best"
+    kept = f"The best model so far is in {best}" if best.is_dir() else "No model was validated"
+    return f"stopped as the recipe says. {confirmed[0].text} {kept}"
 
 
 def _due(done: int, every: int) -> bool:

@@ -65,7 +65,8 @@ class Trainer:
     def iterate(self, number: int) -> Iteration:
         """Play, and learn from what is played."""
         clock = Clock()
-        trajectories = clock.during("rollouts", lambda: self._actor.rollouts(number))
+        temperature = self._recipe.rollouts.temperature
+        trajectories = clock.during("rollouts", lambda: self._actor.rollouts(number, temperature))
         metrics = {f"rollout/{k}": v for k, v in rollout_metrics(trajectories).items()}
         kept = self._kept(trajectories)
         metrics["filter/kept"] = len(kept) / len(trajectories)
@@ -74,6 +75,10 @@ class Trainer:
             metrics |= clock.during("updates", lambda: self._learn(batch, number))
             clock.during("weights", lambda: self._actor.take(self.policy.state_for_rollout()))
         return Iteration(number, bool(kept), metrics, clock.seconds)
+
+    def adapt(self, recipe: Recipe) -> None:
+        """Play and learn by a recipe of another temperature or number of updates from now on."""
+        self._recipe = recipe
 
     def validate(self, folder: Path) -> dict[str, float]:
         """Return held-out figures of the model, which is written to a folder for it."""

@@ -1,0 +1,65 @@
+"""What warnings change, and what they leave as it is."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragen_starpo.diagnostics.adaptation import Adaptation, adapted
+from ragen_starpo.diagnostics.monitor import TrapWarning
+from ragen_starpo.recipe import recipe_of
+
+
+def recipe(**monitor):
+    settings = {"model": "m", "envs": ["Bandit-v0"], "updates": 4, "rollouts": {"temperature": 0.8}}
+    return recipe_of({**settings, "monitor": {"action": "adapt", **monitor}}, "a test")
+
+
+def warning(number):
+    return TrapWarning(number, "early", {}, "Early.")
+
+
+@given(st.floats(1.01, 3), st.floats(0.81, 4), st.booleans(), st.integers(0, 12))
+def test_each_warning_raises_the_temperature_up_to_the_limit(factor, limit, single, count):
+    given_ = recipe(temperature_factor=factor, temperature_limit=limit, single_update=single)
+    run = Adaptation(given_)
+    for number in range(count):
+        run.take(warning(number))
+    assert run.recipe.rollouts.temperature == pytest.approx(min(0.8 * factor**count, limit))
+    assert run.recipe.updates == (1 if single and count else 4)
+    back = replace(run.recipe, updates=4, rollouts=given_.rollouts)
+    assert back == given_  # and nothing else is changed
+    assert run.figures() == {
+        "rollout/temperature": run.recipe.rollouts.temperature,
+        "updates": run.recipe.updates,
+    }
+
+
+def test_a_warning_says_what_it_changed():
+    run = Adaptation(recipe(temperature_factor=1.25, temperature_limit=1.1))
+    first, second, third = (run.take(warning(number)) for number in (7, 9, 12))
+    assert first.changes == {
+        "rollouts.temperature": {"from": 0.8, "to": 1.0},
+        "updates": {"from": 4, "to": 1},
+    }
+    assert first.text == (
+        "Early. From iteration 8 on, rollouts.temperature is 1 instead of 0.8 and updates is 1 "
+        "instead of 4."
+    )
+    assert second.changes == {"rollouts.temperature": {"from": 1.0, "to": 1.1}}
+    assert third.changes == {}
+    assert third.text == "Early. From iteration 13 on, there is nothing left to change."
+
+
+def test_a_temperature_above_the_limit_stays():
+    assert adapted(recipe(temperature_limit=0.5)).rollouts.temperature == 0.8
+
+
+@pytest.mark.parametrize("action", ["none", "stop"])
+def test_other_actions_change_nothing(action):
+    given_ = recipe(action=action)
+    run = Adaptation(given_)
+    assert run.take(warning(3)) == warning(3)
+    assert run.recipe == given_
+    assert run.figures() == {}

@@ -1,0 +1,22 @@
+"""Figures of made trajectories."""
+
+import pytest
+
+from ragen_starpo.diagnostics.metrics import rollout_metrics
+from ragen_starpo.trajectory import Sampled, Trajectory, Turn
+
+
+def made(group, rewards, shaping):
+    answered = {"format_is_valid": True, "answer": "", "reasoning": ""}
+    sampled = Sampled((1, 2), (0.0, 0.0), stopped=True)
+    turns = tuple(Turn((5,), sampled, reward + shaping) for reward in rewards)
+    recorded = [{**answered, "reward": reward} for reward in rewards]
+    return Trajectory(group, turns, {"success": rewards[-1] > 0, "turns": recorded})
+
+
+def test_shaping_is_what_the_environment_did_not_give():
+    found = rollout_metrics([made(0, [0.0, 1.0], -0.25), made(0, [0.5], 0.0)])
+    assert found["shaping"] == pytest.approx((-0.5 + 0) / 2)
+    assert found["reward"] == pytest.approx((0.5 + 0.5) / 2)
+    assert (found["success"], found["turns"]) == (1, 1.5)
+    assert rollout_metrics([made(0, [0.25, 0.5], 0.0)])["shaping"] == 0
