@@ -20,6 +20,8 @@ from ragen_envs.policies import random_answer
 
 _SPECIAL = ("<pad>", "<user>", "<assistant>", "<end>")
 _BOARDS = ("ragen/Sokoban-v0", "ragen/FrozenLake-v0")
+_MOVES = tuple(joint + move for joint in ("", " || ") for move in ("Up", "Right", "Down", "Left"))
+"""Each is one token together with what joins it to the one before."""
 _SQUARES = r"[#_PXOSG√]"
 """Each square of a board is a token of its own, so that boards are read in columns and rows."""
 TEMPLATE = """\
@@ -28,18 +30,29 @@ TEMPLATE = """\
 {%- if message.role == 'assistant' -%}
 <assistant>{{ message.content }}<end>
 {%- else -%}
-<user>
+{%- set seen = namespace(rows=[], left='') -%}
 {%- for line in message.content.split('\n') -%}
-{%- if 'Left: ' in line -%}{{ line.split('Left: ')[1] }}
-{% elif line and ' ' not in line -%}{{ line }}
-{% endif -%}
+{%- if 'Left: ' in line -%}
+{%- set left = line.split('Left: ')[1] -%}
+{%- set seen.left = left | replace(' turns, ', '/') | replace(' actions.', '') -%}
+{%- elif line and ' ' not in line -%}
+{%- set seen.rows = seen.rows + [line] -%}
+{%- endif -%}
 {%- endfor -%}
+{%- set walled = seen.rows and not seen.rows[0] | replace('#', '') -%}
+<user>
+{%- for row in (seen.rows[1:-1] if walled else seen.rows) -%}
+{{ row[1:-1] if walled else row }}
+{%- endfor -%}
+{{ seen.left }}
 {%- endif -%}
 {%- endfor -%}
 {%- if add_generation_prompt -%}<assistant>{%- endif -%}
 """
-"""Shows boards and what is left of the budget, and none of what is the same in every episode: the
-rules, the form of an answer and the opening exchange. The model is made for these games."""
+"""Shows the squares of boards and what is left of the budget, as turns/actions, and none of what is
+the same in every episode: the rules, the form of an answer, the opening exchange, the wall around a
+room, the ends of lines. The model is made for these games and for boards of this size, and fewer
+tokens are more episodes in the same time."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +124,7 @@ def _tokenizer() -> Any:
         show_progress=False,
     )
     bare.train_from_iterator(_corpus(), trainer)
-    bare.add_tokens(["<answer>", "</answer>"])
+    bare.add_tokens(["<answer>", "</answer>", *_MOVES])
     return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=bare,
         pad_token="<pad>",
