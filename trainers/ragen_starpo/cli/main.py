@@ -36,6 +36,7 @@ def _parser() -> Parser:
     parser = Parser(prog="ragen-train", description="Trains agents by StarPO and StarPO-S.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
     _add_local(commands)
+    _add_verl(commands)
     _add_recipes(commands)
     _add_report(commands)
     _add_warm_start(commands)
@@ -60,6 +61,28 @@ def _add_local(commands: Commands) -> None:
         "--tensorboard", action="store_true", help="write event files into DIR/tensorboard"
     )
     local.set_defaults(run=_lazily("local", lambda module, given: module.run_local(given)))
+
+
+def _add_verl(commands: Commands) -> None:
+    verl = commands.add_parser(
+        "verl",
+        help="train in many processes, on one machine or more",
+        description="Trains by a recipe on verl and Ray; the same command resumes.",
+    )
+    verl.add_argument("recipe", type=Path, metavar="RECIPE", help="a TOML file or a listed recipe")
+    verl.add_argument(
+        "settings",
+        nargs="*",
+        metavar="NAME=VALUE",
+        help="in place of the recipe's, as seed=1, or of verl's, as trainer.logger=[wandb]",
+    )
+    verl.add_argument("--out", type=Path, required=True, metavar="DIR", help="directory of the run")
+    verl.add_argument(
+        "--ray-address",
+        metavar="HOST:PORT",
+        help="of a Ray cluster to join (default: this machine)",
+    )
+    verl.set_defaults(run=_lazily("verl", lambda module, given: module.run_verl(given)))
 
 
 def _add_recipes(commands: Commands) -> None:

@@ -30,13 +30,20 @@ class EpisodeLoop(AgentLoopBase):  # type: ignore[misc]
     """Plays the episode that a row of verl's batch names; verl makes one for each."""
 
     async def run(
-        self, sampling_params: dict[str, Any], *, casting: list[Casting], session_id: int, **_: Any
+        self,
+        sampling_params: dict[str, Any],
+        *,
+        casting: list[Casting],
+        temperature: float,
+        session_id: int,
+        **_: Any,
     ) -> AgentLoopOutput:
         """Play to the end.
 
         Args:
-            sampling_params: verl's, of which the temperature is taken.
+            sampling_params: verl's, which are not read: the recipe and the row say it all.
             casting: of the row's group, one for each rollout.
+            temperature: of the sampling.
             session_id: which of them.
 
         Returns:
@@ -46,7 +53,7 @@ class EpisodeLoop(AgentLoopBase):  # type: ignore[misc]
         stage = _stage(settings.recipe, self.config.actor_rollout_ref.model.path)
         episode, on_tokens = stage.begin(casting[session_id])
         sampling = answer_sampling(recipe_of_text(settings.recipe))
-        asked = _parameters(sampling, sampling_params["temperature"])
+        asked = _parameters(sampling, temperature)
         version = None
         while not on_tokens.over:
             output = await self._answer(on_tokens, casting[session_id], asked)

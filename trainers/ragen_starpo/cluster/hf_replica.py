@@ -26,7 +26,7 @@ class HFReplica(RolloutReplica):  # type: ignore[misc]
         node, devices = await self.workers[0].__ray_call__.remote(_whereabouts)
         platform = get_platform()
         seen = {platform.visible_devices_envvar(): devices} if devices else {}
-        apart = {name: "1" for name in platform.ray_noset_envvars()}
+        apart = dict.fromkeys(platform.ray_noset_envvars(), "1")
         server = (
             ray.remote(HFServer)
             .options(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from ragen_starpo.engine.quiet import import_quietly
 from ragen_starpo.hardware import check_devices
 from ragen_starpo.local.run import TrainingRun
 from ragen_starpo.recipe import Recipe
+from ragen_starpo.training_envs import training_pool
 
 
 def train(
@@ -45,13 +47,16 @@ def train(
     """
     device = device_of(recipe, address)
     _check_batches(recipe)
+    training_pool(recipe)
     config = verl_config(recipe, model_dir.resolve(), device, overrides)
     if address is not None:
         check_address(address)
-    run = TrainingRun(out, recipe)
+    if out.exists():
+        TrainingRun(out, recipe)
     with open_dict(config):
         config.ragen = {"recipe": json.dumps(recipe.as_json()), "run": str(out.resolve())}
     with ray_session(recipe.cluster, device, address):
+        run = TrainingRun(out, recipe)
         _run(config)
     return run
 
@@ -64,6 +69,11 @@ def device_of(recipe: Recipe, address: str | None) -> Device:
     """
     if address is None:
         check_devices(recipe.cluster)
+    if recipe.cluster.engine == "vllm" and importlib.util.find_spec("vllm") is None:
+        raise UserError(
+            "cluster.engine=vllm needs vllm 0.24, the one that verl 0.9.1 fits: pip install "
+            "vllm==0.24.0; or set cluster.engine=hf"
+        )
     return "cuda" if recipe.cluster.device == "gpu" or torch.cuda.is_available() else "cpu"
 
 

@@ -134,7 +134,6 @@ def _of_rollouts(recipe: Recipe) -> dict[str, Any]:
         f"{_ROLLOUT}.max_model_len": rollouts.context,
         f"{_ROLLOUT}.response_length": rollouts.max_tokens,
         f"{_ROLLOUT}.val_kwargs.n": 1,
-        f"{_ROLLOUT}.val_kwargs.temperature": recipe.validation.temperature,
         f"{_ROLLOUT}.agent.agent_loop_config_path": str(Path(__file__).with_name(_AGENT_LOOPS)),
         f"{_ROLLOUT}.tensor_model_parallel_size": cluster.tensor_parallel,
         f"{_ROLLOUT}.gpu_memory_utilization": cluster.memory,

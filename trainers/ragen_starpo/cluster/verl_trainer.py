@@ -1,4 +1,4 @@
-"""StarPO on verl: its processes, engines and queue; the run, the algorithms and figures are ours."""
+"""StarPO on verl: its processes, engines and queue; the run, algorithms and figures are ours."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from ragen_starpo.local.run import TrainingRun
 from ragen_starpo.local.train import go_on
 from ragen_starpo.local.trainer import Iteration
 from ragen_starpo.local.validation import held_out
+from ragen_starpo.recipe import Recipe
 
 _OURS = {
     Role.ActorRollout: PolicyWorker,
@@ -40,7 +41,7 @@ class VerlTrainer(PPOTrainerSync):  # type: ignore[misc]
     """verl's synchronous trainer, whose loop is that of `ragen_starpo.local.train`.
 
     Args:
-        config: verl's, with `ragen.recipe`, the recipe as JSON, and `ragen.run`, the run's directory.
+        config: verl's, with `ragen.recipe`, the recipe as JSON, and `ragen.run`, the directory.
     """
 
     def __init__(self, config: Any) -> None:
@@ -61,13 +62,15 @@ class VerlTrainer(PPOTrainerSync):  # type: ignore[misc]
         self.agent_loop_manager = agent_loop_manager
         run = TrainingRun(Path(self.config.ragen.run), self.recipe)
         self.logger = _tracking(self.config)
-        go_on(self.recipe, self, run, self._log, lambda warning: None)
+        go_on(self.recipe, self, run, self._log, lambda warning: None, self.adapt)
 
     def iterate(self, number: int) -> Iteration:
         """Play, and learn from what is played."""
         clock = Clock()
         self.global_steps = number
-        rows = clock.during("rollouts", lambda: self._play(castings(self.recipe, number), TRAIN))
+        temperature = self.recipe.rollouts.temperature
+        episodes = castings(self.recipe, number)
+        rows = clock.during("rollouts", lambda: self._play(episodes, TRAIN, temperature))
         played = self.replay_buffer.played
         metrics = {f"rollout/{name}": value for name, value in rollout_metrics(played).items()}
         metrics["filter/kept"] = len(rows.keys) / len(played)
@@ -77,13 +80,18 @@ class VerlTrainer(PPOTrainerSync):  # type: ignore[misc]
         clock.during("weights", lambda: self.checkpoint_manager.update_weights(number))
         return Iteration(number, bool(rows.keys), metrics, clock.seconds)
 
+    def adapt(self, recipe: Recipe) -> None:
+        """Play and learn by a recipe of another temperature or number of updates from now on."""
+        self.recipe = self.learner.recipe = recipe
+
     def validate(self, folder: Path) -> dict[str, float]:
         """Return held-out figures, of episodes that are played as rollouts are.
 
         Args:
             folder: is not used: the engines hold the model.
         """
-        rows = self._play(held_out_castings(self.recipe), VAL)
+        episodes = held_out_castings(self.recipe)
+        rows = self._play(episodes, VAL, self.recipe.validation.temperature)
         tq.kv_clear(keys=rows.keys, partition_id=VAL)
         return held_out([one.record for one in self.replay_buffer.played], self.recipe)
 
@@ -138,9 +146,9 @@ class VerlTrainer(PPOTrainerSync):  # type: ignore[misc]
         critic = [("critic", self.critic_wg)] if self.use_critic else []
         return [("policy", self.actor_rollout_wg), *critic]
 
-    def _play(self, episodes: Sequence[Casting], partition: str) -> KVBatchMeta:
+    def _play(self, episodes: Sequence[Casting], partition: str, temperature: float) -> KVBatchMeta:
         """Play episodes, and return the rows that the sampler keeps of them."""
-        rows = _prompts(episodes, self.global_steps, partition)
+        rows = _prompts(episodes, self.global_steps, partition, temperature)
         tag = {"is_prompt": True, "status": "pending", "global_steps": self.global_steps}
         count = len(rows["uid"])
         tq.kv_batch_put(keys=list(rows["uid"]), partition_id=partition, tags=[tag] * count)
@@ -169,7 +177,9 @@ class VerlTrainer(PPOTrainerSync):  # type: ignore[misc]
         self.global_steps = 0
 
 
-def _prompts(episodes: Sequence[Casting], iteration: int, partition: str) -> TensorDict:
+def _prompts(
+    episodes: Sequence[Casting], iteration: int, partition: str, temperature: float
+) -> TensorDict:
     """Return a row for each group, which verl's agent loops play all rollouts of."""
     groups = [list(members) for _, members in groupby(episodes, lambda one: one.group)]
     uids = [uid_of(iteration, members[0].group) for members in groups]
@@ -177,6 +187,7 @@ def _prompts(episodes: Sequence[Casting], iteration: int, partition: str) -> Ten
         {
             "uid": _column(uids),
             "casting": _column(groups),
+            "temperature": _column([temperature] * len(groups)),
             "agent_name": _column([AGENT_LOOP] * len(groups)),
             "index": _column(list(range(len(groups)))),
         },

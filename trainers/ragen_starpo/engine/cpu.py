@@ -28,7 +28,7 @@ class _CpuModule(types.ModuleType):
         return 0, 0
 
     def get_device_name(self) -> str:
-        """Name the device, by which verl looks up its operations a second: of this it knows none."""
+        """Name the device; verl looks up operations a second by it, and knows none of a CPU."""
         return "CPU"
 
     def empty_cache(self) -> None:

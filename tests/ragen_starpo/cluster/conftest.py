@@ -1,0 +1,82 @@
+"""Runs as a user types them, and the proof that none leaves a process behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+from ragen_starpo.engine.platform import prepare, release
+from ragen_starpo.warm_start import WarmStart, warm_start
+
+COMMAND = Path(sys.executable).with_name("ragen-train")
+_MARK = "RAGEN_TEST_RUN"
+_GRACE = 20
+"""Seconds that Ray's processes have to end after the command."""
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "ragen_starpo/cluster" in item.path.as_posix():
+            item.add_marker(pytest.mark.xdist_group("verl"))
+
+
+@pytest.fixture(scope="package", autouse=True)
+def process_group():
+    prepare()
+    yield
+    release()
+
+
+@pytest.fixture(scope="package")
+def warm(small, tmp_path_factory):
+    """The small model, which finds the form of an answer and little more."""
+    folder = tmp_path_factory.mktemp("warm") / "model"
+    shown = WarmStart(("FrozenLake-v0",), "answer", 64, 8, 16, learning_rate=1e-2, max_tokens=24)
+    warm_start(shown, small, folder)
+    return folder
+
+
+@pytest.fixture
+def typed():
+    """Runs `ragen-train` and returns its code, output and errors; what it leaves is a failure."""
+    mark = uuid.uuid4().hex
+
+    def run(*arguments):
+        environment = {**os.environ, _MARK: mark, "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
+        done = subprocess.run(
+            [COMMAND, *map(str, arguments)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=280,
+            check=False,
+        )
+        until = time.monotonic() + _GRACE
+        while left_by(mark) and time.monotonic() < until:
+            time.sleep(0.2)
+        assert left_by(mark) == []
+        return done.returncode, done.stdout, done.stderr
+
+    yield run
+    for process in left_by(mark):
+        os.kill(process, signal.SIGKILL)
+
+
+def left_by(mark):
+    """Return the ids of processes that began in a run."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if (
+                entry.name.isdigit()
+                and f"{_MARK}={mark}".encode() in (entry / "environ").read_bytes()
+            ):
+                found.append(int(entry.name))
+        except OSError:
+            continue  # it has ended, or is not ours
+    return found

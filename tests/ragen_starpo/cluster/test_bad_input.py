@@ -1,0 +1,86 @@
+"""What cannot be is said in one line, before Ray starts or verl is loaded."""
+
+import sys
+
+import pytest
+import ray
+import torch
+
+from ragen_starpo.cli import main
+from ragen_starpo.recipe_files import as_toml
+
+from .test_runs import SETTINGS
+
+
+@pytest.fixture
+def refused(small, tmp_path, monkeypatch, capsys):
+    """Returns what is said of a mistake, and sees that nothing was begun."""
+
+    def run(*settings, address=None):
+        monkeypatch.setattr(ray, "init", lambda **_: pytest.fail("Ray was started"))
+        recipe = tmp_path / "recipe.toml"
+        recipe.write_text(as_toml({**SETTINGS, "model": str(small)}))
+        at = ["--ray-address", address] if address else []
+        code = main(["verl", str(recipe), *settings, *at, "--out", str(tmp_path / "run")])
+        said = capsys.readouterr().err
+        assert code == 2
+        assert said.startswith("ragen-train: ")
+        assert said.count("\n") == 1
+        assert not (tmp_path / "run").exists()
+        return said
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (["rollouts.sample=1"], "rollouts.sample: Unexpected keyword"),
+        (["rollout.samples=1"], "no setting of the recipe or of verl: Could not override 'rollout"),
+        (["trainer.epochs=1"], "no setting of the recipe or of verl: Could not override 'trainer.e"),
+        (["trainer.logger=["], "verl: no viable alternative at input '[' in \"trainer.logger=[\""),
+        (["trainer"], "missing EQUAL"),
+        (["trainer.nnodes=2"], "trainer.nnodes follows from the recipe; set cluster.nodes there"),
+        (["critic.optim.lr=1"], "critic.optim.lr follows from the recipe; set critic there"),
+        (["+critic.optim.lr=1"], "critic.optim.lr follows from the recipe"),
+        (["trainer={nnodes:2}"], "trainer.nnodes follows from the recipe"),
+        (["mini_batch=6", "cluster.processes=4"], "mini_batch=6 does not divide among 4 processes"),
+        (["model=nowhere"], "there is no folder nowhere"),
+        (["envs=[Lake]"], "unknown environment 'Lake'"),
+        (["cluster.engine=vllm"], "engine vllm samples on GPUs"),
+        (["cluster.engine=vllm", "cluster.device=gpu"], "the recipe wants a GPU"),
+    ],
+)
+def test_settings(refused, settings, said):
+    assert said in refused(*settings)
+
+
+def test_no_gpu(refused):
+    assert "the recipe wants a GPU, and torch finds none here" in refused("cluster.device=gpu")
+
+
+def test_no_vllm(refused, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    said = refused("cluster.device=gpu", "cluster.engine=vllm")
+    assert "cluster.engine=vllm needs vllm 0.24" in said
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("127.0.0.1:1", "no Ray cluster answers at 127.0.0.1:1 (ConnectionRefusedError"),
+        ("here", "'here' is no address of Ray; give HOST:PORT"),
+        ("127.0.0.1:x", "is no address of Ray"),
+        ("127.0.0.1:99999", "no Ray cluster answers"),
+    ],
+)
+def test_addresses(refused, address, said):
+    assert said in refused(address=address)
+
+
+@pytest.mark.parametrize("package", ["ray", "hydra", "verl"])
+def test_a_missing_package_names_the_extra(refused, monkeypatch, package):
+    for name in [name for name in sys.modules if name.startswith("ragen_starpo.cluster")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    assert f"this needs {package}: in a checkout pip install '.[train]'" in refused()

@@ -1,0 +1,136 @@
+"""Runs on real Ray and verl: the same figures and weights as in one process, to rounding."""
+
+import json
+
+import pytest
+import torch
+from ray.cluster_utils import Cluster
+from safetensors.torch import load_file
+
+from ragen_bench.models.hf import HFModel
+from ragen_starpo.local.train import train
+from ragen_starpo.recipe import recipe_of
+from ragen_starpo.recipe_files import as_toml
+
+SETTINGS = {
+    "envs": ["FrozenLake-v0"],
+    "response_format": "answer",
+    "iterations": 3,
+    "updates": 2,
+    # Six rollouts are kept: steps of four and two, of micro-batches that have to be filled up.
+    "mini_batch": 4,
+    "micro_batch": 3,
+    "checkpoint_every": 2,
+    "rollouts": {"instances": 4, "samples": 3, "max_tokens": 24},
+    "advantage": {"estimator": "bi-level-gae"},
+    "filter": {"strategy": "top-k", "amount": 0.5},
+    "loss": {"kl": 0.01},
+    "optimiser": {"learning_rate": 1e-3, "warmup_steps": 2},
+    "critic": {"learning_rate": 1e-3},
+    "validation": {"every": 2, "instances": 6},
+}
+TWO_NODES = {
+    **SETTINGS,
+    "iterations": 2,
+    "advantage": {"estimator": "grpo"},
+    "lora": {"rank": 4, "alpha": 8},
+    "loss": {"kl": 0.01, "aggregation": "seq-mean-token-mean"},
+    "checkpoint_every": 2,
+    "validation": {"every": 0},
+}
+
+
+def lines(run, name="metrics"):
+    return [json.loads(line) for line in (run / f"{name}.jsonl").read_text().splitlines()]
+
+
+def in_one_process(settings, warm, folder):
+    train(recipe_of({**settings, "model": str(warm)}, "a test"), warm, folder)
+    return folder
+
+
+def write(settings, warm, folder):
+    path = folder / "recipe.toml"
+    path.write_text(as_toml({**settings, "model": str(warm)}))
+    return path
+
+
+def assert_same_run(run, local):
+    assert len(lines(run)) == len(lines(local))
+    for ours, theirs in zip(lines(run), lines(local), strict=True):
+        # One has two engines, which may differ; the other tells its learning rates.
+        assert 0 < ours.pop("policy/engine_gap") < 1e-4
+        theirs = {name: value for name, value in theirs.items() if not name.endswith("/lr")}
+        # The root of a mean over a micro-batch, whose rows may be others.
+        errors = [line.pop("critic/value_error", 0.0) for line in (ours, theirs)]
+        assert errors[0] == pytest.approx(errors[1], rel=0.2)
+        assert ours == pytest.approx(theirs, rel=1e-3, abs=1e-4)
+    models = [load_file(folder / "final/model.safetensors") for folder in (run, local)]
+    assert models[0].keys() == models[1].keys()
+    for name, weight in models[0].items():
+        torch.testing.assert_close(weight, models[1][name], atol=1e-4, rtol=1e-3)
+
+
+def test_a_run_and_its_resumption_are_those_of_one_process(typed, warm, tmp_path):
+    local = in_one_process(SETTINGS, warm, tmp_path / "local")
+    kept = [line["filter/kept"] for line in lines(local)]
+    assert 0 < min(kept) < 1
+    recipe, out = write(SETTINGS, warm, tmp_path), tmp_path / "run"
+    code, said, errors = typed("verl", recipe, "iterations=2", "--out", out)
+    assert (code, errors) == (0, "")
+    assert "     2  held-out success 0." in said
+    assert said.endswith(f"Models  {out}/best, {out}/final\n")
+    first = [(out / f"{name}.jsonl").read_text() for name in ("metrics", "timings")]
+    (out / "metrics.jsonl").open("a").write('{"iteration": 2, "torn')
+    code, said, errors = typed("verl", recipe, "--out", out)
+    assert (code, errors) == (0, "")
+    for name, before in zip(("metrics", "timings"), first, strict=True):
+        assert (out / f"{name}.jsonl").read_text().startswith(before)
+    assert [line["iteration"] for line in lines(out, "timings")] == [0, 1, 2]
+    assert set(lines(out, "timings")[1]) == {
+        "iteration",
+        "rollouts",
+        "updates",
+        "weights",
+        "validation",
+    }
+    assert_same_run(out, local)
+    assert HFModel(str(out / "best")).identity()["dtype"] == "float32"
+    assert typed("report", out)[0] == 0
+    assert "iteration" in (out / "report.html").read_text()
+    # Another number of processes has other shards: it is said, and the run stays as it is.
+    more = ("cluster.processes=2", "iterations=4")
+    code, said, errors = typed("verl", recipe, *more, "--out", out)
+    assert code == 2
+    assert "is a run of another recipe (recipe.cluster.processes" in errors
+
+
+@pytest.fixture
+def two_nodes():
+    cluster = Cluster(
+        initialize_head=True,
+        head_node_args={"num_cpus": 16, "num_gpus": 1, "include_dashboard": False},
+    )
+    try:
+        cluster.add_node(num_cpus=16, num_gpus=1)
+        yield cluster
+    finally:
+        cluster.shutdown()
+
+
+def test_two_nodes_train_as_one_process_does(typed, two_nodes, warm, tmp_path):
+    local = in_one_process(TWO_NODES, warm, tmp_path / "local")
+    recipe, out = write(TWO_NODES, warm, tmp_path), tmp_path / "run"
+    join = ("--ray-address", two_nodes.address, "--out", out)
+    code, _, errors = typed("verl", recipe, "cluster.nodes=3", "mini_batch=6", *join)
+    assert code == 2
+    assert (
+        "the recipe wants cluster.nodes=3 with cluster.processes=1 each, and the cluster" in errors
+    )
+    code, _, errors = typed("verl", recipe, "cluster.nodes=2", *join)
+    assert (code, errors) == (0, "")
+    assert_same_run(out, local)
+    shards = (out / "checkpoints/iteration_000002/policy").glob("model_*.pt")
+    assert {shard.name for shard in shards} == {
+        f"model_world_size_2_rank_{rank}.pt" for rank in range(2)
+    }

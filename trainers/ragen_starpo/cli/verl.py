@@ -1,0 +1,127 @@
+"""`verl`: trains in many processes on one machine or more, with a progress bar."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from ragen_bench.cli.results import plain_console
+from ragen_bench.errors import missing_extra
+from ragen_starpo.cli.models import model_folder
+from ragen_starpo.engine.settings import OptimiserSettings
+from ragen_starpo.recipe import Recipe, read_recipe
+
+_LOOK = 0.5
+"""Seconds between two looks at what the run has written."""
+
+
+def run_verl(given: argparse.Namespace) -> int:
+    """Train by a recipe, print held-out figures as they come, and say where the models are.
+
+    Raises:
+        UserError: if anything that is named is not what it should be.
+    """
+    try:
+        from ragen_starpo.cluster.train import train
+    except ImportError as missing:
+        raise missing_extra(missing, "train") from missing
+    own, overrides = split_settings(given.settings)
+    recipe = read_recipe(given.recipe, own)
+    console = plain_console()
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[said]}"),
+        TimeElapsedColumn(),
+        console=console,
+    )
+    out = given.out
+    with bar:
+        task = bar.add_task(given.recipe.stem, total=recipe.iterations, said="starting Ray")
+
+        def told(line: dict[str, Any]) -> None:
+            said = f"success {line['rollout/success']:.3f} reward {line['rollout/reward']:.2f}"
+            bar.update(task, completed=line["iteration"] + 1, said=said)
+            if "val/success" in line:
+                bar.console.print(
+                    f"{line['iteration'] + 1:>6}  held-out success {line['val/success']:.3f}"
+                )
+
+        def warned(line: dict[str, Any]) -> None:
+            bar.console.print(line["text"], soft_wrap=True)
+
+        metrics, warnings = out / "metrics.jsonl", out / "warnings.jsonl"
+        with Following(metrics, told), Following(warnings, warned):
+            train(recipe, model_folder(recipe.model), out, overrides, given.ray_address)
+    console.print(f"Run     {out}", soft_wrap=True)
+    console.print(f"Models  {out / 'best'}, {out / 'final'}", soft_wrap=True)
+    return 0
+
+
+def split_settings(settings: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return which settings are the recipe's, and which are verl's.
+
+    Both have a table `critic`; the recipe's has the settings of an optimiser.
+    """
+    own = {field.name for field in fields(Recipe)}
+    of_critic = {field.name for field in fields(OptimiserSettings)}
+    found: tuple[list[str], list[str]] = ([], [])
+    for setting in settings:
+        table, _, rest = setting.partition("=")[0].partition(".")
+        of_verl = table not in own or (table == "critic" and rest not in of_critic)
+        found[of_verl].append(setting)
+    return found
+
+
+class Following:
+    """Tells of each whole line that is added to a file of lines while it is followed.
+
+    Args:
+        file: which need not be there yet.
+        told: called with each line, in a thread of its own.
+    """
+
+    def __init__(self, file: Path, told: Callable[[dict[str, Any]], None]) -> None:
+        self._file, self._told = file, told
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+        self._known = len(self._lines())
+
+    def __enter__(self) -> Following:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _follow(self) -> None:
+        over = False
+        while not over:
+            over = self._over.wait(_LOOK)
+            lines = self._lines()
+            # A resumed run drops what came after its checkpoint.
+            self._known = min(self._known, len(lines))
+            for line in lines[self._known :]:
+                self._told(json.loads(line))
+            self._known = len(lines)
+
+    def _lines(self) -> list[str]:
+        if not self._file.exists():
+            return []
+        lines = self._file.read_text(encoding="utf-8").splitlines(keepends=True)
+        return [line for line in lines if line.endswith("\n")]
