@@ -1,7 +1,10 @@
 """Who plays: a model with a real tokenizer, which the harness runs by an attention of its own."""
 
+import copy
+
 import pytest
 import torch
+from transformers import AutoModelForCausalLM
 
 from ragen_bench.models.hf_loading import load
 from ragen_starpo.local.actor import Actor
@@ -12,14 +15,17 @@ from tests.ragen_starpo.chats import made
 
 @pytest.fixture(scope="module")
 def real_chat(random_model, tmp_path_factory):
+    """A model as published ones are: in 16 bits."""
     folder = tmp_path_factory.mktemp("chat")
-    random_model.save_pretrained(folder)
+    copy.deepcopy(random_model).bfloat16().save_pretrained(folder)
     made("chatml")[0].tokenizer.save_pretrained(folder)
     return folder
 
 
-def test_rollouts_of_a_model_that_the_harness_runs_continuously(real_chat, random_model):
-    assert load(str(real_chat)).waves == ""
+def test_rollouts_of_a_model_that_the_harness_runs_otherwise(real_chat):
+    loaded = load(str(real_chat))
+    assert (loaded.waves, loaded.model.dtype) == ("", torch.bfloat16)
+    exact = AutoModelForCausalLM.from_pretrained(real_chat, dtype=torch.float32)
     settings = {
         "model": str(real_chat),
         "envs": ["Sokoban-v0"],
@@ -31,7 +37,7 @@ def test_rollouts_of_a_model_that_the_harness_runs_continuously(real_chat, rando
     for one in played:
         batch = batch_of([one], 0)
         with torch.no_grad():
-            logits = random_model(torch.tensor([one.ids])).logits[0, :-1]
+            logits = exact(torch.tensor([one.ids])).logits[0, :-1]
         found = torch.log_softmax(logits, -1).gather(1, torch.tensor(one.ids[1:])[:, None])[:, 0]
         sampled = batch.mask[0, 1:].bool()
         assert float((found[sampled] - batch.log_probs[0, 1:][sampled]).abs().max()) < 1e-4

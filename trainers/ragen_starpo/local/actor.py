@@ -31,8 +31,8 @@ class Actor:
 
     def __init__(self, folder: Path, recipe: Recipe) -> None:
         self._loaded = load(str(folder))
-        # The harness may have given it an attention of its own; the trainer's is this one.
-        self._loaded.model.set_attn_implementation("sdpa")
+        # The harness may have given it an attention of its own and 16 bits; the trainer has these.
+        self._loaded.model.float().set_attn_implementation("sdpa")
         self._recipe = recipe
         loaded = self._loaded
         self._stage = Stage(recipe, loaded.chat, loaded.ends, loaded.context)
