@@ -26,10 +26,10 @@ from ragen_starpo.recipe import Recipe, recipe_of
 from ragen_starpo.trajectory import Sampled, Trajectory
 
 
-class EpisodeLoop(AgentLoopBase):  # type: ignore[misc]
+class EpisodeLoop(AgentLoopBase):
     """Plays the episode that a row of verl's batch names; verl makes one for each."""
 
-    async def run(
+    async def run(  # type: ignore[override] # the row's columns are told by their names
         self,
         sampling_params: dict[str, Any],
         *,
@@ -60,7 +60,7 @@ class EpisodeLoop(AgentLoopBase):  # type: ignore[misc]
             version = output.extra_fields.get("global_steps")
             on_tokens.take(_sampled(output, stage.ending))
         stage.end(episode)
-        return _output(on_tokens.trajectory(), version, self.tokenizer.eos_token_id or 0)
+        return _output(on_tokens.trajectory(), version, _filler(self.tokenizer))
 
     async def _answer(
         self, episode: TokenEpisode, casting: Casting, asked: dict[str, Any]
@@ -71,16 +71,22 @@ class EpisodeLoop(AgentLoopBase):  # type: ignore[misc]
         )
         # The same for all turns, so that one server has what it read before.
         name = f"{casting.seed}/{casting.task.key}"
-        return await self.server_manager.generate(
+        output: TokenOutput = await self.server_manager.generate(
             request_id=name, prompt_ids=episode.ids, sampling_params=dict(asked), **own
         )
+        return output
 
 
 def _sampled(output: TokenOutput, ending: Ending) -> Sampled:
     """Return an answer up to where ours end: engines may go on, as to the end of a text."""
-    ids = output.token_ids
+    ids, log_probs = output.token_ids, output.log_probs or []
     count = next((n for n in range(1, len(ids)) if ending.over(ids[:n])), len(ids))
-    return Sampled(tuple(ids[:count]), tuple(output.log_probs[:count]), ending.stopped(ids[:count]))
+    return Sampled(tuple(ids[:count]), tuple(log_probs[:count]), ending.stopped(ids[:count]))
+
+
+def _filler(tokenizer: Any) -> int:
+    """Return an id for what is not learned from."""
+    return int(tokenizer.eos_token_id or 0)
 
 
 def _parameters(sampling: Sampling, temperature: float) -> dict[str, Any]:

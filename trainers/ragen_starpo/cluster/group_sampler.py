@@ -26,7 +26,7 @@ class RolloutError(RuntimeError):
     """An episode ended in an error, which verl wrote to Ray's logs."""
 
 
-class GroupSampler(ReplayBuffer):  # type: ignore[misc]
+class GroupSampler(ReplayBuffer):
     """Waits for all groups of an iteration, and keeps those that say most.
 
     Args:
@@ -79,7 +79,7 @@ class GroupSampler(ReplayBuffer):  # type: ignore[misc]
     def _wait(self, partition_id: str, groups: int) -> None:
         since = 0.0
         while True:
-            self._sync_metadata_from_transfer_queue()
+            self._sync_metadata_from_transfer_queue()  # type: ignore[no-untyped-call]
             if self.failure_keys[partition_id]:
                 raise RolloutError("an episode ended in an error; Ray's logs have its traceback")
             if len(self.finished_keys[partition_id]) >= groups:

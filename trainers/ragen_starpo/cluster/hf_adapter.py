@@ -13,7 +13,7 @@ from verl.workers.rollout.base import BaseRollout
 from ragen_starpo.cluster.names import server_name
 
 
-class HFAdapter(BaseRollout):  # type: ignore[misc]
+class HFAdapter(BaseRollout):
     """One a process that trains; its server is a process of its own on the same node."""
 
     async def resume(self, tags: list[str]) -> None:

@@ -12,7 +12,7 @@ from ragen_starpo.cluster.hf_server import HFServer
 from ragen_starpo.cluster.names import HF_ENGINE, server_name
 
 
-class HFReplica(RolloutReplica):  # type: ignore[misc]
+class HFReplica(RolloutReplica):
     """A server of one process, on the node and the device of its trainer."""
 
     async def launch_servers(self) -> None:

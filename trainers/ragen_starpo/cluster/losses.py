@@ -34,8 +34,9 @@ def policy_loss(
     """
     columns = _columns(data, [*POLICY_COLUMNS, *([REFERENCE] if settings.kl else [])])
     mask = columns["mask"]
-    given = [_aligned(model_output[name], data, mask) for name in ("log_probs", "entropy")]
-    return _told(policy_contribution(settings, *given, columns), data, mask)
+    log_probs = _aligned(model_output["log_probs"], data, mask)
+    entropies = _aligned(model_output["entropy"], data, mask)
+    return _told(policy_contribution(settings, log_probs, entropies, columns), data, mask)
 
 
 def critic_loss(

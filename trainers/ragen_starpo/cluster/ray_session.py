@@ -6,12 +6,13 @@ import contextlib
 import os
 import socket
 from collections.abc import Iterator
+from typing import Any
 
 import ray
 
 from ragen_bench.errors import UserError, described
 from ragen_starpo.cluster.verl_config import Device
-from ragen_starpo.recipe import Cluster
+from ragen_starpo.hardware import Cluster
 
 _ANSWER_SECONDS = 5.0
 _CPUS_A_PROCESS, _CPUS_BESIDE = 4, 12
@@ -80,7 +81,7 @@ def _variables(device: Device) -> dict[str, str]:
 
 
 def _init(cluster: Cluster, device: Device, address: str | None, variables: dict[str, str]) -> None:
-    shared = {
+    shared: dict[str, Any] = {
         "runtime_env": {"env_vars": variables},
         "log_to_driver": False,
         "logging_level": "error",
@@ -91,8 +92,8 @@ def _init(cluster: Cluster, device: Device, address: str | None, variables: dict
             return
         cpus = _CPUS_A_PROCESS * cluster.processes + _CPUS_BESIDE
         # On a CPU Ray's GPUs are counts too: one for each process that trains.
-        gpus = {"num_gpus": cluster.processes} if device == "cpu" else {}
-        ray.init(num_cpus=cpus, include_dashboard=False, **gpus, **shared)
+        gpus = cluster.processes if device == "cpu" else None
+        ray.init(num_cpus=cpus, num_gpus=gpus, include_dashboard=False, **shared)
     except (ConnectionError, RuntimeError, ValueError) as error:
         raise UserError(f"Ray does not start: {described(error)}") from error
 
@@ -103,7 +104,8 @@ def _check_size(cluster: Cluster, address: str | None) -> None:
     Raises:
         UserError: if not.
     """
-    sizes = [node["Resources"].get("GPU", 0) for node in ray.nodes() if node["Alive"]]
+    nodes = ray.nodes()  # type: ignore[no-untyped-call]
+    sizes = [node["Resources"].get("GPU", 0) for node in nodes if node["Alive"]]
     fitting = sum(size >= cluster.processes for size in sizes)
     if fitting < cluster.nodes:
         place = f"the cluster at {address}" if address else "this machine"

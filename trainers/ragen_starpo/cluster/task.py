@@ -28,7 +28,7 @@ class Task:
         tq.init(config.transfer_queue)
         try:
             trainer = VerlTrainer(config)
-            trainer.init()
+            trainer.init()  # type: ignore[no-untyped-call]
             manager = AgentLoopManagerTQ.create(
                 config=config,
                 llm_client=trainer.get_llm_client(),

@@ -6,6 +6,7 @@ import importlib.util
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import ray
 import torch
@@ -105,9 +106,10 @@ def _run(config: DictConfig) -> None:
 
     from ragen_starpo.cluster.task import Task
 
+    task: Any = Task
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     try:
-        run_ppo(config, task_runner_class=Task.options(scheduling_strategy=here))
+        run_ppo(config, task_runner_class=task.options(scheduling_strategy=here))
     except RayTaskError as error:
         if isinstance(error.cause, UserError):
             raise error.cause from None

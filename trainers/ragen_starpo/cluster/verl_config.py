@@ -21,6 +21,8 @@ from ragen_starpo.recipe import WITH_CRITIC, Recipe
 Device: TypeAlias = Literal["cpu", "cuda"]
 _STRATEGY = "fsdp2"
 _AGENT_LOOPS = "agent_loops.yaml"
+_FIXED = ("model_engine", "ragen")
+"""Names of verl's that have a place of their own in this driver."""
 _ROLLOUT, _ACTOR = "actor_rollout_ref.rollout", "actor_rollout_ref.actor"
 _MODEL, _REF = "actor_rollout_ref.model", "actor_rollout_ref.ref"
 
@@ -41,8 +43,10 @@ def verl_config(
     """
     decided = decided_by(recipe, model_dir, device)
     for name in _names(overrides):
-        if name in decided:
+        if name in decided or name in _FIXED:
             raise UserError(f"{name} follows from the recipe; change that, not verl's setting")
+        if any(one.startswith(f"{name}.") for one in decided):
+            raise UserError(f"{name} is a table, of which the recipe decides a part; set its parts")
     config = _composed([*_unless_said(device), *overrides])
     with open_dict(config):
         for name, value in decided.items():
@@ -156,6 +160,8 @@ def _of_optimiser(place: str, settings: OptimiserSettings) -> dict[str, Any]:
         f"{place}.weight_decay": settings.weight_decay,
         f"{place}.clip_grad": settings.clip_grad,
         f"{place}.lr_warmup_steps": settings.warmup_steps,
+        f"{place}.lr_scheduler_type": "cosine" if settings.decay_steps else "constant",
+        f"{place}.total_training_steps": settings.decay_steps,
     }
 
 

@@ -18,6 +18,7 @@ from verl.utils.tracking import Tracking
 from ragen_bench.errors import UserError
 from ragen_starpo.cluster import hf_replica
 from ragen_starpo.cluster.agent_loop import recipe_of_text
+from ragen_starpo.cluster.group_sampler import GroupSampler
 from ragen_starpo.cluster.learner import Learner, Processes
 from ragen_starpo.cluster.names import AGENT_LOOP, TRAIN, VAL, uid_of
 from ragen_starpo.cluster.workers import PolicyWorker, TrainedWorker
@@ -37,12 +38,14 @@ _OURS = {
 }
 
 
-class VerlTrainer(PPOTrainerSync):  # type: ignore[misc]
+class VerlTrainer(PPOTrainerSync):
     """verl's synchronous trainer, whose loop is that of `ragen_starpo.local.train`.
 
     Args:
         config: verl's, with `ragen.recipe`, the recipe as JSON, and `ragen.run`, the directory.
     """
+
+    replay_buffer: GroupSampler
 
     def __init__(self, config: Any) -> None:
         hf_replica.register()
@@ -160,7 +163,8 @@ class VerlTrainer(PPOTrainerSync):  # type: ignore[misc]
 
     def _log(self, iteration: Iteration) -> None:
         """Tell verl's loggers, such as wandb, where the user has asked for any."""
-        self.logger.log(data=iteration.metrics, step=iteration.number)
+        loggers: Any = self.logger
+        loggers.log(data=iteration.metrics, step=iteration.number)
 
     def _init_dataloader(self) -> None:
         """Make none: which instances are played follows from the recipe and the iteration."""
@@ -168,7 +172,7 @@ class VerlTrainer(PPOTrainerSync):  # type: ignore[misc]
 
     def _init_resource_pool_mgr(self) -> None:
         """Let workers be ours, in verl's places."""
-        super()._init_resource_pool_mgr()
+        super()._init_resource_pool_mgr()  # type: ignore[no-untyped-call]
         for role in self.role_worker_mapping:
             self.role_worker_mapping[role] = ray.remote(_OURS[role])
 

@@ -6,8 +6,9 @@ Importing this module registers the engines and the adapter of the `hf` rollouts
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch.distributed
 from verl.single_controller.base.decorator import Dispatch, register
@@ -23,7 +24,17 @@ from ragen_starpo.engine.merging import merged_weights
 _ROLLOUT_REGISTRY[HF_ENGINE, "async"] = "ragen_starpo.cluster.hf_adapter.HFAdapter"
 
 
-class TrainedWorker(TrainingWorker):  # type: ignore[misc]
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _on_all_ranks(method: Method) -> Method:
+    """Let verl's groups of processes call a method on all of them."""
+    to_all: Any = Dispatch
+    marked: Method = register(dispatch_mode=to_all.ONE_TO_ALL)(method)  # type: ignore[no-untyped-call]
+    return marked
+
+
+class TrainedWorker(TrainingWorker):
     """One process of a model that is trained, or of the reference."""
 
     def __init__(self, config: Any) -> None:
@@ -31,13 +42,13 @@ class TrainedWorker(TrainingWorker):  # type: ignore[misc]
         super().__init__(config)
 
 
-class PolicyWorker(ActorRolloutRefWorker):  # type: ignore[misc]
+class PolicyWorker(ActorRolloutRefWorker):
     """One process of the policy, with the reference where there is one."""
 
     actor_worker_cls = TrainedWorker
     ref_worker_cls = TrainedWorker
 
-    @register(dispatch_mode=Dispatch.ONE_TO_ALL)
+    @_on_all_ranks
     def save_model(self, folder: str, model_dir: str) -> None:
         """Write a folder that transformers reads, adapters merged; rank 0 writes, all ranks gather.
 
@@ -53,7 +64,8 @@ class PolicyWorker(ActorRolloutRefWorker):  # type: ignore[misc]
 
     @property
     def _module(self) -> Any:
-        return self.actor.engine.module
+        actor: Any = self.actor
+        return actor.engine.module
 
 
 def join_group() -> None:

@@ -88,13 +88,13 @@ class _Local:
         return norm
 
 
-class PolicyEngine(_Local, FSDPEngineWithLMHead):
+class PolicyEngine(_Local, FSDPEngineWithLMHead):  # type: ignore[misc]
     """A language model."""
 
     auto_class = AutoModelForCausalLM
 
 
-class ValueEngine(_Local, FSDPEngineWithValueHead):
+class ValueEngine(_Local, FSDPEngineWithValueHead):  # type: ignore[misc]
     """A language model with one value at each token in place of its output layer."""
 
     auto_class = AutoModelForTokenClassification
