@@ -109,16 +109,20 @@ class Following:
         self._over.set()
         self._thread.join()
 
+    def look(self) -> None:
+        """Tell of what is new."""
+        lines = self._lines()
+        # A resumed run drops what came after its checkpoint.
+        self._known = min(self._known, len(lines))
+        for line in lines[self._known :]:
+            self._told(json.loads(line))
+        self._known = len(lines)
+
     def _follow(self) -> None:
         over = False
         while not over:
             over = self._over.wait(_LOOK)
-            lines = self._lines()
-            # A resumed run drops what came after its checkpoint.
-            self._known = min(self._known, len(lines))
-            for line in lines[self._known :]:
-                self._told(json.loads(line))
-            self._known = len(lines)
+            self.look()
 
     def _lines(self) -> list[str]:
         if not self._file.exists():

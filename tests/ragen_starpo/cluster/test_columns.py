@@ -1,0 +1,63 @@
+"""Rows of verl, and batches that are filled up for it."""
+
+from math import ceil
+
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragen_starpo.cluster.columns import filled_up, responses_of
+from ragen_starpo.trajectory import Sampled, Trajectory, Turn, batch_of
+
+
+@given(st.integers(1, 200), st.integers(1, 9), st.integers(1, 40))
+def test_batches_are_filled_up_to_equal_micro_batches(rows, ranks, largest):
+    size, extra = filled_up(rows, ranks, largest)
+    assert 1 <= size <= largest
+    assert extra >= 0
+    each, rest = divmod(rows + extra, ranks)
+    assert rest == 0
+    assert each % size == 0
+    # No rank has a micro-batch more than the rows of the fullest rank need.
+    assert each // size == ceil(ceil(rows / ranks) / largest)
+
+
+@st.composite
+def trajectories(draw):
+    layouts = draw(
+        st.lists(
+            st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=3),
+            min_size=1,
+            max_size=4,
+        )
+    )
+    count = iter(range(1, 1000))
+    return [
+        Trajectory(
+            row,
+            tuple(
+                Turn(
+                    tuple(next(count) for _ in range(seen)),
+                    Sampled(tuple(next(count) for _ in range(said)), (-1.0,) * said, True),
+                    0.0,
+                )
+                for seen, said in layout
+            ),
+            {},
+        )
+        for row, layout in enumerate(layouts)
+    ]
+
+
+@given(trajectories(), st.integers(0, 2))
+def test_columns_reach_verls_rows_and_come_back(played, fillers):
+    batch, responses = batch_of(played, 0), responses_of(played)
+    rows = responses.rows({"ids": batch.ids.float()}, fillers)["ids"].unbind()
+    assert len(rows) == len(played) + fillers
+    for row, one in zip(rows, played, strict=False):
+        assert row.tolist() == one.ids[len(one.turns[0].observed) :]
+    assert all(row.tolist() == [0.0] for row in rows[len(played) :])
+    # An engine that says of the token t + 1, at the position t, its id.
+    said = [torch.tensor([*one.ids[1:], -1.0]) for one in played] + [torch.ones(5)] * fillers
+    found = responses.column(torch.nested.as_nested_tensor(said, layout=torch.jagged), batch)
+    assert torch.equal(found, batch.ids.float() * batch.mask)

@@ -1,0 +1,46 @@
+import pytest
+from verl.trainer.ppo.v1 import replay_buffer
+from verl.workers.rollout import base
+
+from ragen_starpo.cluster.contract import SYMBOLS
+from ragen_starpo.cluster.verl_config import verl_config
+from ragen_starpo.engine import contract
+from ragen_starpo.recipe import recipe_of
+
+from .test_runs import SETTINGS
+
+
+def test_the_installed_verl_has_all_that_is_used():
+    assert list(contract.changes(SYMBOLS)) == []
+    contract.check(SYMBOLS)
+    places = [symbol.place for symbol in (*SYMBOLS, *contract.SYMBOLS)]
+    assert len(set(places)) == len(places)
+
+
+def test_private_places():
+    """Those that no signature tells of."""
+    assert ("vllm", "async") in base._ROLLOUT_REGISTRY
+    assert {"partitions", "finished_keys", "failure_keys"} <= set(vars(buffer()))
+
+
+def buffer():
+    return replay_buffer.ReplayBuffer("sync", {}, None, "drop", {})
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_every_setting_that_is_decided_is_one_of_verls(device, tmp_path):
+    """A setting that verl lacks would be added and change nothing."""
+    from omegaconf import OmegaConf
+
+    from ragen_starpo.cluster import verl_config as module
+
+    recipe = recipe_of({**SETTINGS, "model": "m"}, "a test")
+    plain = module._composed(module._unless_said(device))
+    new = {"mixed_precision"}
+    for name in module.decided_by(recipe, tmp_path, device):
+        table, _, last = name.rpartition(".")
+        assert last in OmegaConf.select(plain, table) or last in new, name
+    config = verl_config(recipe, tmp_path, device, ["trainer.logger=[console]"])
+    assert config.trainer.logger == ["console"]
+    assert config.actor_rollout_ref.actor.optim.lr == 1e-3
+    assert config.actor_rollout_ref.actor.fsdp_config.mixed_precision.param_dtype == "fp32"
