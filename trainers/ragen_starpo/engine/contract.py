@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -51,7 +51,10 @@ SYMBOLS = (
     ),
     Symbol(
         _CONFIG + "FSDPOptimizerConfig",
-        ("lr", "betas", "weight_decay", "clip_grad", "lr_warmup_steps"),
+        (
+            *("lr", "betas", "weight_decay", "clip_grad"),
+            *("lr_warmup_steps", "lr_scheduler_type", "total_training_steps"),
+        ),
     ),
     Symbol(
         _CONFIG + "HFModelConfig",
@@ -87,13 +90,16 @@ SYMBOLS = (
 )
 
 
-def check() -> None:
-    """Check that the installed verl is one that this engine can run.
+def check(symbols: Sequence[Symbol] | None = None) -> None:
+    """Check that the installed verl has what is used of it.
+
+    Args:
+        symbols: what is used; None for what the engine is built on.
 
     Raises:
         UserError: naming the first place that has changed.
     """
-    for change in changes():
+    for change in changes(symbols):
         raise _misfit(change)
 
 
@@ -111,9 +117,13 @@ def check_platform(platform: type) -> None:
         raise _misfit(f"verl.plugin.platform:PlatformBase asks for {', '.join(asked)}")
 
 
-def changes() -> Iterator[str]:
-    """Yield what has changed in verl, one line for each place."""
-    for symbol in SYMBOLS:
+def changes(symbols: Sequence[Symbol] | None = None) -> Iterator[str]:
+    """Yield what has changed in verl, one line for each place.
+
+    Args:
+        symbols: what is used; None for what the engine is built on.
+    """
+    for symbol in SYMBOLS if symbols is None else symbols:
         change = _change(symbol)
         if change:
             yield f"{symbol.place} {change}"
