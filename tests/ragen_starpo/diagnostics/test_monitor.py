@@ -135,7 +135,7 @@ def test_a_fall_without_a_gradient_is_never_confirmed():
 
 def test_a_warning_says_its_numbers():
     found = [
-        line(n, 0.5 if n < 66 else 0.25, *((0.4, 2.0) if n < 60 else (0.1, 0.5)), 1 + 7 * (n > 66))
+        line(n, 0.5 if n < 66 else 0.4, *((0.4, 2.0) if n < 60 else (0.1, 0.5)), 1 + 7 * (n > 66))
         for n in range(90)
     ]
     early, confirmed = warnings_of(found)
@@ -144,7 +144,7 @@ def test_a_warning_says_its_numbers():
         "from 0.4 to 0.1 (its peak was 0.4) and the entropy fell from 2 to 0.5 (its peak was 2)."
     )
     assert confirmed.text == (
-        "Confirmed in iteration 69, after the early warning of iteration 62: the reward is 0.25 "
+        "Confirmed in iteration 69, after the early warning of iteration 62: the reward is 0.4 "
         "(10 iterations before it was 0.5) and the gradient norm is 8, more than 3 times its "
         "median of 1."
     )
@@ -153,6 +153,31 @@ def test_a_warning_says_its_numbers():
         "policy/entropy": {"level": 0.5, "before": 2.0, "peak": 2.0},
     }
     assert confirmed.signals["policy/grad_norm"] == {"level": 8.0, "median": 1.0}
+
+
+def test_a_reward_that_falls_too_needs_no_gradient():
+    found = [line(n, 0.5 if n < 66 else 0.2, 0.4 if n < 60 else 0.1, 1.0, 1.0) for n in range(90)]
+    _, confirmed = warnings_of(found)
+    assert confirmed.text == (
+        "Confirmed in iteration 68, after the early warning of iteration 62: within 10 iterations "
+        "the reward fell from 0.5 to 0.2 (its peak was 0.5)."
+    )
+    assert confirmed.signals == {"rollout/reward": {"level": 0.2, "before": 0.5, "peak": 0.5}}
+
+
+@pytest.mark.parametrize(("back", "said"), [(9, ["early", "confirmed"]), (10, ["early"])])
+def test_a_warning_stands_for_a_while_after_a_recovery(back, said):
+    """The entropy falls and leaps up again, and so many iterations later the reward falls."""
+    found = [
+        line(n, 0.5 if n < 66 + back else 0.1, 0.4, 0.1 if 60 <= n < 66 else 1.0, 1.0)
+        for n in range(110)
+    ]
+    assert [kind for kind, _ in kinds(found)] == said
+
+
+def test_a_reward_that_falls_alone_is_no_news():
+    found = [line(n, 0.5 if n < 66 else 0.1, 0.4, 1.0, 1.0) for n in range(90)]
+    assert kinds(found) == []
 
 
 def test_it_warns_again_after_a_recovery_only():
@@ -172,7 +197,7 @@ def test_it_warns_again_after_a_recovery_only():
 def test_the_first_iterations_count_in_nothing():
     found = [line(n, 0.5, 0.4, 5.0 if n < 10 else 1.0, 1.0) for n in range(60)]
     assert kinds(found) == []
-    assert kinds(found, warm_up=0) == [("early", 19)]
+    assert kinds(found, warm_up=0) == [("early", 12)]
 
 
 @given(st.integers(0, 10**6), st.integers(1, ITERATIONS - 1), st.integers(30, 150))

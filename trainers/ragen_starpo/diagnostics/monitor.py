@@ -17,11 +17,15 @@ from typing import Any, Literal, TypeAlias, get_args
 Action: TypeAlias = Literal["none", "stop", "adapt"]
 Signals: TypeAlias = dict[str, dict[str, float]]
 
+_REWARD, _GRADIENT = "rollout/reward", "policy/grad_norm"
 _NAMES = {
     "rollout/reward_deviation": "the reward deviation in groups",
     "policy/entropy": "the entropy",
+    _REWARD: "the reward",
 }
-_REWARD, _GRADIENT = "rollout/reward", "policy/grad_norm"
+_NOISE = {"rollout/reward_deviation": 3.0, "policy/entropy": 2.5, _REWARD: 3.0}
+"""How many times its noise a figure loses at least: few groups make deviation and reward leap, and
+entropy is the mean of thousands of tokens. Set on runs of `benchmarks/echo_trap.py`."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +36,8 @@ class MonitorSettings:
         window: iterations of a moving median, which stands for a figure: one spike, or two in five
             iterations, do not move it as they move a mean.
         fall: share of its highest level so far that a figure loses before there is a warning. It
-            also loses three times what it moves in all but a fifth of the iterations: where
-            successes are rare, deviations are all chance.
+            also loses some times what it moves by chance: where successes are rare, deviations are
+            all chance.
         gradient: how many times its median so far the norm of the gradient is in a trap.
         patience: iterations within which a fall is sharp, a slower one being none; and after which
             a reward that is no higher stands still.
@@ -101,10 +105,11 @@ class EchoTrapMonitor:
 
     def __init__(self, settings: MonitorSettings) -> None:
         self._settings = settings
-        self._falls = {name: _Fall(settings) for name in _NAMES}
-        self._reward = _Moving(settings.window)
+        self._falls = {name: _Fall(settings, _NOISE[name]) for name in _NAMES if name != _REWARD}
+        self._reward = _Fall(settings, _NOISE[_REWARD])
         self._gradient = _Moving(settings.window)
         self._since: int | None = None
+        self._last = 0
         self._confirmed = False
 
     def take(self, line: Mapping[str, Any]) -> list[TrapWarning]:
@@ -122,43 +127,65 @@ class EchoTrapMonitor:
         self._reward.take(_finite(line.get(_REWARD)))
         self._gradient.take(_norm(line.get(_GRADIENT)))
         early = self._early(number, {name: new for name, new in fallen.items() if new is not None})
-        return [one for one in (early, self._confirmation(number)) if one is not None]
+        return [one for one in (early, self._confirmed_in(number)) if one is not None]
 
     def _early(self, number: int, fallen: Signals) -> TrapWarning | None:
-        if not any(fall.stands for fall in self._falls.values()):
+        if any(fall.stands for fall in self._falls.values()):
+            self._last = number
+        elif number > self._last + self._settings.patience:
+            # Not at once: the entropy of a model that breaks may leap up again.
             self._since, self._confirmed = None, False
         if not fallen:
             return None
         if self._since is None:
             self._since = number
-        said = " and ".join(
-            f"{_NAMES[name]} fell from {new['before']:.3g} to {new['level']:.3g} "
-            f"(its peak was {new['peak']:.3g})"
-            for name, new in fallen.items()
+        return TrapWarning(
+            number, "early", fallen, f"Early warning in iteration {number}: {self._told(fallen)}."
         )
-        text = f"Early warning in iteration {number}: within {self._settings.patience} iterations "
-        return TrapWarning(number, "early", fallen, f"{text}{said}.")
 
-    def _confirmation(self, number: int) -> TrapWarning | None:
+    def _confirmed_in(self, number: int) -> TrapWarning | None:
+        if self._since is None or self._confirmed:
+            return None
+        found = self._fallen_reward() or self._risen_gradient()
+        if found is None:
+            return None
+        self._confirmed = True
+        signals, said = found
+        text = f"Confirmed in iteration {number}, after the early warning of iteration "
+        return TrapWarning(number, "confirmed", signals, f"{text}{self._since}: {said}.")
+
+    def _fallen_reward(self) -> tuple[Signals, str] | None:
+        """Return that the reward has fallen too, and how."""
+        if self._reward.stands is None:
+            return None
+        signals = {_REWARD: self._reward.stands}
+        return signals, self._told(signals)
+
+    def _risen_gradient(self) -> tuple[Signals, str] | None:
+        """Return that the gradient is large while the reward stands still."""
         patience, times = self._settings.patience, self._settings.gradient
-        rewards, norms = self._reward.levels, self._gradient.levels
-        if self._since is None or self._confirmed or len(rewards) <= patience or not norms:
+        rewards, norms = self._reward.figure.levels, self._gradient.levels
+        if len(rewards) <= patience or not norms:
             return None
         level, before, usual = rewards[-1], rewards[-1 - patience], median(self._gradient.values)
         if level > before or norms[-1] <= times * usual:
             return None
-        self._confirmed = True
         signals = {
             _REWARD: {"level": level, "before": before},
             _GRADIENT: {"level": norms[-1], "median": usual},
         }
-        text = (
-            f"Confirmed in iteration {number}, after the early warning of iteration {self._since}: "
+        return signals, (
             f"the reward is {level:.3g} ({patience} iterations before it was {before:.3g}) and the "
-            f"gradient norm is {norms[-1]:.3g}, more than {times:g} times its median of "
-            f"{usual:.3g}."
+            f"gradient norm is {norms[-1]:.3g}, more than {times:g} times its median of {usual:.3g}"
         )
-        return TrapWarning(number, "confirmed", signals, text)
+
+    def _told(self, fallen: Signals) -> str:
+        falls = " and ".join(
+            f"{_NAMES[name]} fell from {new['before']:.3g} to {new['level']:.3g} "
+            f"(its peak was {new['peak']:.3g})"
+            for name, new in fallen.items()
+        )
+        return f"within {self._settings.patience} iterations {falls}"
 
 
 class _Moving:
@@ -167,7 +194,7 @@ class _Moving:
     Attributes:
         values: all of them, in order of size.
         levels: the medians of so many values in a row.
-        steps: how far each value lies from the level before it, in order of size.
+        steps: how far each value lies from the one before it, in order of size.
     """
 
     def __init__(self, window: int) -> None:
@@ -179,8 +206,8 @@ class _Moving:
     def take(self, value: float | None) -> None:
         if value is None:
             return
-        if self.levels:
-            insort(self.steps, abs(value - self.levels[-1]))
+        if self._last:
+            insort(self.steps, abs(value - self._last[-1]))
         insort(self.values, value)
         self._last.append(value)
         if len(self._last) == self._last.maxlen:
@@ -190,40 +217,49 @@ class _Moving:
 class _Fall:
     """Whether a figure has lost a share of its peak, and lost it fast.
 
+    Args:
+        settings: of the monitor.
+        noise: how many times its noise it loses at least.
+
     Attributes:
-        stands: from the fall until half of what was lost is back, so that noise at the threshold
-            is one warning.
+        figure: and its levels.
+        stands: level, level before and peak of a fall, until half of what was lost is back, so
+            that noise at the threshold is one warning.
     """
 
-    def __init__(self, settings: MonitorSettings) -> None:
-        self._settings = settings
-        self._figure = _Moving(settings.window)
-        self._back = 0.0
-        self.stands = False
+    def __init__(self, settings: MonitorSettings, noise: float) -> None:
+        self._settings, self._noise = settings, noise
+        self.figure = _Moving(settings.window)
+        self.stands: dict[str, float] | None = None
 
     def take(self, value: float | None) -> dict[str, float] | None:
         """Return level, level before and peak if the figure has fallen now."""
-        self._figure.take(value)
-        levels = self._figure.levels
+        self.figure.take(value)
+        levels = self.figure.levels
         if not levels:
             return None
         level, peak = levels[-1], max(levels)
-        if self.stands:
-            self.stands = level < self._back
+        if self.stands is not None:
+            if level >= (self.stands["before"] + self.stands["level"]) / 2:
+                self.stands = None
             return None
         before = max(levels[-1 - self._settings.patience :])
         # Of the peak of all time: what falls evenly loses but a little of that at a time.
-        least = max(self._settings.fall * peak, 3 * _four_fifths(self._figure.steps))
+        least = max(self._settings.fall * peak, self._noise * _noise(self.figure.steps))
         # What is mostly 0, as where no rollout succeeds, has nothing to lose.
-        if median(self._figure.values) <= 0 or before - level < least:
+        if median(self.figure.values) <= 0 or before - level < least:
             return None
-        self.stands, self._back = True, (before + level) / 2
-        return {"level": level, "before": before, "peak": peak}
+        self.stands = {"level": level, "before": before, "peak": peak}
+        return self.stands
 
 
-def _four_fifths(values: list[float]) -> float:
-    """Return the bound that four of five ordered values do not exceed; 0 for none."""
-    return values[(4 * len(values) - 1) // 5] if values else 0.0
+def _noise(steps: list[float]) -> float:
+    """Return what all but a fifth of the values move by chance at most, by ordered steps.
+
+    A step is the difference of two values, so its noise is larger by the root of 2; and what a
+    figure moves in an iteration with good reason is small beside it.
+    """
+    return steps[(4 * len(steps) - 1) // 5] / math.sqrt(2) if steps else 0.0
 
 
 def _finite(value: float | None) -> float | None:
