@@ -55,6 +55,16 @@ def test_the_environments_need_gymnasium_and_numpy_alone(python, tmp_path):
     }  # fmt: skip
 
 
+def test_the_recipes_come_along(python, tmp_path):
+    code = (
+        "from importlib.util import find_spec; from pathlib import Path; "
+        "folder = Path(find_spec('ragen_starpo').origin).parent / 'recipes'; "
+        "print(sorted(path.name for path in folder.glob('*.toml')))"
+    )
+    written = (ROOT / "trainers/ragen_starpo/recipes").glob("*.toml")
+    assert run(python, "-c", code, cwd=tmp_path).stdout == f"{sorted(p.name for p in written)}\n"
+
+
 def test_the_module_prefix_of_gymnasium_works(python, tmp_path):
     code = "import gymnasium; gymnasium.make('ragen_envs:ragen/Sokoban-v0').reset(seed=0)"
     assert run(python, "-c", code, cwd=tmp_path).returncode == 0

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from ragen_starpo.recipe import read_recipe, recipe_of
 from ragen_starpo.recipe_files import RECIPES, as_toml, override, scales, settings_of, sweeps
 from ragen_starpo.training_envs import training_pool
 
+DOCS = Path(__file__).parents[2] / "docs" / "recipes.md"
 ROWS = {row: group for group, found in sweeps().items() for row in found["rows"]}
 NUMBER = r"-(\d+)$"
 SLIP_OF = {"FrozenLake-v0": 2 / 3, "FrozenLakeMild-v0": 0.2}
@@ -215,6 +217,15 @@ def test_rows_are_what_is_typed_on_the_command_line(rows, scale):
         for change in (*group.get("shared", []), *group["rows"][row]):
             override(typed, change)
     assert recipe_of(typed, "typed") == read_recipe(f"{'+'.join(rows)}@{scale}")
+
+
+def test_the_docs_examples_are_recipes(tmp_path):
+    blocks = re.findall(r"```toml\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) == 3
+    for block in blocks:
+        base = "" if "base =" in block else 'base = "frozen-lake@small"\n'
+        (tmp_path / "r.toml").write_text(base + block)
+        assert read_recipe(tmp_path / "r.toml") != read_recipe("small")
 
 
 def test_the_files_are_in_the_package():
