@@ -34,6 +34,8 @@ def test_settings_and_defaults(written):
     assert recipe.optimiser.betas == (0.9, 0.95)
     assert (recipe.loss.clip.low, recipe.loss.clip.high, recipe.loss.clip.dual) == (0.2, 0.28, 3.0)
     assert recipe.lora is None
+    # A quarter of 8 groups of 4 is one mini-batch.
+    assert recipe.most_steps == recipe.iterations == 200
     assert read_recipe(written(GOOD), ["lora.rank=8"]).lora.rank == 8
 
 
@@ -51,6 +53,7 @@ def test_settings_and_defaults(written):
         ("optimiser.learning_rate=fast", "optimiser.learning_rate: Input should be a valid number"),
         ("optimiser.learning_rate=-1", "learning_rate is greater than 0"),
         ("loss.clip_low=1.5", "clip.low is in [0, 1)"),
+        ("optimiser.decay_steps=199", "optimiser.decay_steps: the run may take 200 steps"),
         ("seed", "'seed' is no setting; give name=value"),
         ("seed.a=1", "seed: "),
     ],

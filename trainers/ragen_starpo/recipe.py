@@ -186,6 +186,12 @@ class Recipe:
     environment: Environment = field(default_factory=Environment)
     cluster: Cluster = field(default_factory=Cluster)
 
+    @property
+    def most_steps(self) -> int:
+        """The most steps that the optimiser can take in the whole run."""
+        learned = self.filter.most(self.rollouts.instances) * self.rollouts.samples
+        return self.iterations * self.updates * math.ceil(learned / self.mini_batch)
+
     def as_json(self) -> dict[str, Any]:
         """Return all settings, defaults included."""
         found: dict[str, Any] = asdict(self)
@@ -249,6 +255,12 @@ def _problem(recipe: Recipe) -> str | None:
     for name, value in at_least_one.items():
         if value < 1:
             return f"{name}: is at least 1, got {value}"
+    for name, optimiser in (("optimiser", recipe.optimiser), ("critic", recipe.critic)):
+        if 0 < optimiser.decay_steps < recipe.most_steps:
+            return (
+                f"{name}.decay_steps: the run may take {recipe.most_steps} steps, and the rate "
+                f"is 0 after {optimiser.decay_steps}"
+            )
     if not recipe.envs:
         return "envs: names at least one environment"
     if not recipe.rollouts.temperature > 0:

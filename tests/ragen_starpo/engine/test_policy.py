@@ -124,14 +124,25 @@ def test_steps_are_those_of_adamw_after_clipping_and_warming_up(model_dir):
         torch.testing.assert_close(weight, model.state_dict()[name], atol=2e-5, rtol=1e-4)
 
 
+def test_the_rate_falls_along_half_a_cosine(model_dir):
+    policy = Policy(model_dir, OptimiserSettings(2e-3, warmup_steps=2, decay_steps=6), 4)
+    batch = token_batch()
+    weights = {"weights": token_weights(batch.mask, "token-mean")}
+    rates = [policy.update(batch, weights, likelihood)["lr"] for _ in range(6)]
+    half_root = math.sqrt(0.5) / 2
+    expected = [0.0, 0.5, 1.0, 0.5 + half_root, 0.5, 0.5 - half_root]
+    assert rates == pytest.approx([2e-3 * share for share in expected])
+
+
+def likelihood(log_probs, _, given):
+    return -(log_probs * given["weights"]).sum(), {}
+
+
 def test_supervised_training_lowers_its_loss(model_dir):
     batch = token_batch()
     policy = Policy(model_dir, OptimiserSettings(1e-2), 4)
     weights = {"weights": token_weights(batch.mask, "token-mean")}
-    losses = [
-        policy.update(batch, weights, lambda p, _, c: (-(p * c["weights"]).sum(), {}))["loss"]
-        for _ in range(12)
-    ]
+    losses = [policy.update(batch, weights, likelihood)["loss"] for _ in range(12)]
     assert losses[-1] < losses[0] / 2
     assert policy.log_probs(batch)[0].sum() / batch.mask.sum() > -losses[0] / 2
 
@@ -154,7 +165,7 @@ def test_an_error_in_a_loss_is_raised_and_the_next_step_is_as_if_it_had_not_been
         return -log_probs.sum(), {}
 
     def broken(log_probs, _, given):
-        if given["mask"].sum() == 12:  # the second of two micro-batches
+        if given["mask"].sum() == 18:  # the second of two micro-batches, that of long rows
             raise ArithmeticError("of the loss")
         return log_probs.sum(), {}
 

@@ -41,6 +41,13 @@ class GroupFilter:
         if not 0 < self.amount <= 1 or self.eps < 0:
             raise ValueError(f"filter.amount is in (0, 1] and eps at least 0, got {self}")
 
+    def most(self, groups: int) -> int:
+        """Return how many of so many groups are kept at most."""
+        if self.strategy != "top-k":
+            return groups
+        # A share such as 0.3 of 10 is 3, whatever floating point says.
+        return math.ceil(self.amount * groups - 1e-9)
+
     def kept(self, scores: Tensor, groups: Tensor) -> Tensor:
         """Return which trajectories are learned from.
 
@@ -68,8 +75,7 @@ class GroupFilter:
     def _how_many(self, ranked: Tensor) -> int:
         """Return how many groups are kept, given their deviations from the largest on."""
         if self.strategy == "top-k":
-            # A share such as 0.3 of 10 is 3, whatever floating point says.
-            return math.ceil(self.amount * len(ranked) - 1e-9)
+            return self.most(len(ranked))
         variances = torch.where(ranked > self.eps, ranked.square(), 0.0)
         if self.strategy == "min-p":
             return int((variances >= self.amount * variances[0]).sum())

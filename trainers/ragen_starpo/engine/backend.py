@@ -203,5 +203,7 @@ def _optimiser_config(settings: OptimiserSettings | None) -> dict[str, Any]:
         weight_decay=settings.weight_decay,
         clip_grad=settings.clip_grad,
         lr_warmup_steps=settings.warmup_steps,
+        lr_scheduler_type="cosine" if settings.decay_steps else "constant",
+        total_training_steps=settings.decay_steps,
     )
     return {"optimizer_config": config}

@@ -51,6 +51,22 @@ def check(batch: TokenBatch) -> None:
         raise ValueError("a sampled token is the first of its trajectory; nothing predicts it")
 
 
+def check_columns(batch: TokenBatch, columns: Mapping[str, Tensor]) -> None:
+    """Check that columns belong to a batch.
+
+    Raises:
+        ValueError: if one has another number of rows.
+    """
+    for name, column in columns.items():
+        if len(column) != len(batch):
+            raise ValueError(f"{name} has {len(column)} rows, the batch has {len(batch)}")
+
+
+def by_length(batch: TokenBatch) -> Tensor:
+    """Return the rows from the shortest on, so that micro-batches have little padding."""
+    return torch.argsort(batch.attention.sum(1), stable=True)
+
+
 def micro_batches(rows: int, largest: int) -> tuple[int, int]:
     """Return the size of micro-batches, and how many rows fill up the last one.
 
@@ -78,18 +94,12 @@ def to_verl(
         columns: of as many rows as the batch.
         largest: rows of a micro-batch.
         temperature: by which logits are divided.
-
-    Raises:
-        ValueError: if a column has another number of rows.
     """
     size, extra = micro_batches(len(batch), largest)
     lengths = batch.attention.sum(1).clamp(min=1).tolist() + [1] * extra
     ids = functional.pad(batch.ids, (0, 0, 0, extra))
     # Every real column, so that verl splits it with the rows; an extra row of it is never read.
     carried = {"mask": batch.mask, **columns}
-    for name, column in carried.items():
-        if len(column) != len(batch):
-            raise ValueError(f"{name} has {len(column)} rows, the batch has {len(batch)}")
     tensors = {_COLUMN + name: _extended(column, extra) for name, column in carried.items()}
     return TensorDict(
         {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class OptimiserSettings:
-    """AdamW with gradient clipping and a learning rate that is constant after a warm-up.
+    """AdamW with gradient clipping and a learning rate that stays or falls after a warm-up.
 
     Attributes:
         learning_rate: greater than 0.
@@ -16,6 +16,9 @@ class OptimiserSettings:
         clip_grad: the largest norm of a gradient; `math.inf` for no bound.
         warmup_steps: over which the rate rises linearly from 0. The first step is then taken at a
             rate of 0: verl's schedule counts from there.
+        decay_steps: the step at which the rate has fallen to 0, along half a cosine that begins
+            where the warm-up ends; 0 for a rate that stays. No step may follow: verl's rate would
+            rise again.
     """
 
     learning_rate: float
@@ -23,6 +26,7 @@ class OptimiserSettings:
     weight_decay: float = 0.01
     clip_grad: float = 1.0
     warmup_steps: int = 0
+    decay_steps: int = 0
 
     def __post_init__(self) -> None:
         if not self.learning_rate > 0:
@@ -33,6 +37,11 @@ class OptimiserSettings:
             raise ValueError(
                 "weight_decay and warmup_steps are at least 0 and clip_grad is greater than 0, "
                 f"got {self}"
+            )
+        if self.decay_steps and self.decay_steps <= max(self.warmup_steps, 0):
+            raise ValueError(
+                f"decay_steps is 0 or more than warmup_steps, which is {self.warmup_steps}, "
+                f"got {self.decay_steps}"
             )
 
 

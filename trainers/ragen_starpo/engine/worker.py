@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import torch
 from torch import Tensor
 
 from ragen_bench.errors import UserError
@@ -46,10 +47,12 @@ class _Model:
         from ragen_starpo.engine import rows
 
         rows.check(batch)
-        data = rows.to_verl(batch, {}, self._micro_batch_size, temperature)
+        order = rows.by_length(batch)
+        data = rows.to_verl(batch.rows(order), {}, self._micro_batch_size, temperature)
         found = self._backend.outputs(data)
         rest = rows.rows_of(data)
-        return [rest.aligned(found[name]) for name in names]
+        back = torch.argsort(order)
+        return [rest.aligned(found[name])[back] for name in names]
 
     def _step(
         self,
@@ -71,7 +74,10 @@ class _Model:
             tally.add(means, int(some.mask.sum()))
             return contribution, {}
 
-        data = rows.to_verl(batch, columns, self._micro_batch_size, temperature)
+        order = rows.by_length(batch)
+        rows.check_columns(batch, columns)
+        ordered = {name: column[order] for name, column in columns.items()}
+        data = rows.to_verl(batch.rows(order), ordered, self._micro_batch_size, temperature)
         taken = self._backend.step(data, loss)
         return {**tally.means(), **taken}
 
