@@ -41,6 +41,7 @@ def test_one_recipe_in_full(capsys):
             "the recipe wants a GPU, and torch finds none",
         ),
         (["local", "cluster", "--out", "run"], "wants 8 GPUs a node, and torch finds none here"),
+        (["verl", "filter-50@gpu", "--out", "run"], "the recipe wants a GPU, and torch finds none"),
         (["local", "small", "cluster.nodes=2", "--out", "run"], "run it by ragen-train verl"),
     ],
 )

@@ -30,11 +30,12 @@ def run_verl(given: argparse.Namespace) -> int:
         UserError: if anything that is named is not what it should be.
     """
     try:
-        from ragen_starpo.cluster.train import train
+        from ragen_starpo.cluster.train import device_of, train
     except ImportError as missing:
         raise missing_extra(missing, "train") from missing
     own, overrides = split_settings(given.settings)
     recipe = read_recipe(given.recipe, own)
+    device_of(recipe, given.ray_address)  # before a model may be fetched
     console = plain_console()
     bar = Progress(
         TextColumn("{task.description}"),
