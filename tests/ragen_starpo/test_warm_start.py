@@ -8,6 +8,7 @@ from ragen_bench.models.hf import HFModel
 from ragen_bench.models.hf_loading import load
 from ragen_bench.runner import play, tasks_of
 from ragen_starpo.demonstrations import Demonstrator
+from ragen_starpo.local.validation import validate
 from ragen_starpo.warm_start import WarmStart, warm_start
 
 pytestmark = pytest.mark.xdist_group("verl")
@@ -37,12 +38,13 @@ def moves(trajectory):
 def test_answers_find_their_form(small, tmp_path):
     told = []
     settings = WarmStart(
-        ("FrozenLake-v0",), "answer", 64, 12, 16, learning_rate=1e-2, max_tokens=24
+        ("FrozenLake-v0",), "answer", 64, 16, 16, learning_rate=1e-2, max_tokens=24
     )
-    warm_start(settings, small, tmp_path / "warm", lambda epoch, loss: told.append((epoch, loss)))
-    assert [epoch for epoch, _ in told] == list(range(1, 13))
-    assert told[0][1] > 2.5
-    assert told[-1][1] < 1.0
+    warm_start(settings, small, tmp_path / "warm", told.append)
+    assert [epoch.number for epoch in told] == list(range(1, 17))
+    assert told[0].loss > 2.5
+    assert told[-1].loss < 1.0
+    assert all(epoch.success is None for epoch in told)
     model = HFModel(str(tmp_path / "warm"))
     tasks = tasks_of({"ragen/FrozenLake-v0": 8}, "val", 1)
     turns = [
@@ -51,6 +53,19 @@ def test_answers_find_their_form(small, tmp_path):
         for turn in played.record["turns"]
     ]
     assert sum(turn["format_is_valid"] for turn in turns) / len(turns) > 0.9
+
+
+def test_the_model_of_the_highest_held_out_success_is_kept(small, tmp_path):
+    told = []
+    settings = WarmStart(
+        *(("FrozenLake-v0",), "answer", 32, 5, 16),
+        **{"learning_rate": 2e-2, "max_tokens": 24, "validate_every": 2, "val_instances": 16},
+    )
+    warm_start(settings, small, tmp_path / "warm", told.append)
+    measured = [epoch.success for epoch in told]
+    assert [success is None for success in measured] == [True, False, True, False, False]
+    again = validate(tmp_path / "warm", settings.validation(tmp_path / "warm"))
+    assert again["success"] == max(success for success in measured if success is not None)
 
 
 def test_bad_settings(small, tmp_path):

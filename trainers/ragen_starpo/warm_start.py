@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import torch
 from torch import Tensor
@@ -19,6 +20,8 @@ from ragen_starpo.demonstrations import Demonstrator
 from ragen_starpo.engine.settings import OptimiserSettings
 from ragen_starpo.engine.weights import token_weights
 from ragen_starpo.engine.worker import Contribution, Policy
+from ragen_starpo.local.validation import validate
+from ragen_starpo.recipe import Recipe, Rollouts, Validation
 from ragen_starpo.trajectory import Trajectory, batch_of
 
 FIRST_INDEX = 1 << 62
@@ -36,8 +39,13 @@ class WarmStart:
         epochs: passes over them.
         batch: trajectories of one step.
         micro_batch: trajectories that are computed at once.
-        learning_rate: stays as it is.
+        learning_rate: after a warm-up over a twentieth of the steps; from there it falls to 0
+            along half a cosine.
         max_tokens: of an answer.
+        validate_every: epochs, after which held-out success is measured and the best model kept; 0
+            keeps the last one unmeasured.
+        val_instances: of the val split, of each environment.
+        val_temperature: of the answers.
         seed: of the order.
     """
 
@@ -49,19 +57,59 @@ class WarmStart:
     micro_batch: int = 32
     learning_rate: float = 1e-3
     max_tokens: int = 200
+    validate_every: int = 0
+    val_instances: int = 256
+    val_temperature: float = 0.5
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("episodes", "epochs", "batch"):
+        for name in ("episodes", "epochs", "batch", "val_instances"):
             if getattr(self, name) < 1:
                 raise UserError(f"{name} is at least 1, got {getattr(self, name)}")
+        if self.validate_every < 0:
+            raise UserError(f"validate_every is at least 0, got {self.validate_every}")
+
+    @property
+    def steps(self) -> int:
+        """How many steps the optimiser takes."""
+        return self.epochs * math.ceil(self.episodes / self.batch)
+
+    def due(self, epoch: int) -> bool:
+        """Return whether held-out success is measured after this epoch: also after the last."""
+        every = self.validate_every
+        return every > 0 and (epoch % every == 0 or epoch == self.epochs)
+
+    def validation(self, folder: Path) -> Recipe:
+        """Return how held-out success of a model is measured."""
+        return Recipe(
+            model=str(folder),
+            envs=self.envs,
+            response_format=self.response_format,
+            rollouts=Rollouts(max_tokens=self.max_tokens),
+            validation=Validation(instances=self.val_instances, temperature=self.val_temperature),
+        )
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What came of a pass over the demonstrations.
+
+    Attributes:
+        number: from 1 on.
+        loss: the mean negative log-likelihood of a demonstrated token.
+        success: on the val split; None where it was not measured.
+    """
+
+    number: int
+    loss: float
+    success: float | None
 
 
 def warm_start(
     settings: WarmStart,
     folder: Path,
     out: Path,
-    told: Callable[[int, float], None] = lambda epoch, loss: None,
+    told: Callable[[Epoch], None] = lambda epoch: None,
 ) -> None:
     """Train a model on demonstrations, and write it as a folder that transformers reads.
 
@@ -69,7 +117,7 @@ def warm_start(
         settings: what is demonstrated and how it is learned.
         folder: of the model that training begins with.
         out: of the trained one.
-        told: called after each epoch with its number, from 1 on, and the mean loss of a token.
+        told: called after each epoch.
 
     Raises:
         UserError: if there is no model or no such environment.
@@ -77,13 +125,31 @@ def warm_start(
     loaded = load(str(folder))
     demonstrator = Demonstrator(loaded, settings.response_format, settings.max_tokens)
     shown = list(_demonstrations(settings, demonstrator))
-    optimiser = OptimiserSettings(settings.learning_rate)
+    rate = settings.learning_rate
+    warmup = settings.steps // 20
+    # One more, since a rate of 0 in the last step would waste it.
+    optimiser = OptimiserSettings(rate, (0.9, 0.95), 0.1, 1.0, warmup, settings.steps + 1)
     policy = Policy(folder, optimiser, settings.micro_batch, seed=settings.seed)
-    steps = math.ceil(len(shown) / settings.batch)
-    for epoch in range(settings.epochs):
-        losses = [_step(policy, rows, loaded.pad) for rows in _mini_batches(shown, settings, epoch)]
-        told(epoch + 1, sum(losses) / steps)
-    policy.save(out)
+    best = -1.0
+    for number in range(1, settings.epochs + 1):
+        batches = _mini_batches(shown, settings, number)
+        losses = [_step(policy, rows, loaded.pad) for rows in batches]
+        success = _validated(settings, policy, out, best) if settings.due(number) else None
+        best = best if success is None else max(best, success)
+        told(Epoch(number, sum(losses) / len(losses), success))
+    if not settings.validate_every:
+        policy.save(out)
+
+
+def _validated(settings: WarmStart, policy: Policy, out: Path, best: float) -> float:
+    """Return held-out success, and keep the model if it is better than the best before."""
+    with TemporaryDirectory() as scratch:
+        latest = Path(scratch) / "latest"
+        policy.save(latest)
+        success = validate(latest, settings.validation(latest))["success"]
+    if success > best:
+        policy.save(out)
+    return success
 
 
 def _demonstrations(settings: WarmStart, demonstrator: Demonstrator) -> Iterator[Trajectory]:

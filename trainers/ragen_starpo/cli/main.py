@@ -128,6 +128,15 @@ def _add_warm_start(commands: Commands) -> None:
     add("--epochs", type=int, default=10, metavar="N", help="passes over them (default: 10)")
     add("--batch", type=int, default=32, metavar="N", help="episodes of a step (default: 32)")
     add("--learning-rate", type=float, default=1e-3, metavar="X", help="(default: 0.001)")
+    add("--max-tokens", type=int, default=200, metavar="N", help="of an answer (default: 200)")
+    add(
+        "--validate-every",
+        type=int,
+        default=0,
+        metavar="N",
+        help="epochs after which held-out success is measured, and the best model kept "
+        "(default: 0, the last model is kept)",
+    )
     add("--seed", type=int, default=0, metavar="N", help="of the order (default: 0)")
     warm.set_defaults(run=_lazily("warm_start", lambda module, given: module.run_warm_start(given)))
 

@@ -6,7 +6,7 @@ import argparse
 
 from ragen_bench.cli.results import plain_console
 from ragen_starpo.cli.models import model_folder
-from ragen_starpo.warm_start import WarmStart, warm_start
+from ragen_starpo.warm_start import Epoch, WarmStart, warm_start
 
 
 def run_warm_start(given: argparse.Namespace) -> int:
@@ -22,6 +22,8 @@ def run_warm_start(given: argparse.Namespace) -> int:
         epochs=given.epochs,
         batch=given.batch,
         learning_rate=given.learning_rate,
+        max_tokens=given.max_tokens,
+        validate_every=given.validate_every,
         seed=given.seed,
     )
     console = plain_console()
@@ -30,7 +32,12 @@ def run_warm_start(given: argparse.Namespace) -> int:
         settings,
         model_folder(given.model),
         given.out,
-        lambda epoch, loss: console.print(f"epoch {epoch:>3}  loss {loss:.4f}"),
+        lambda epoch: console.print(_line(epoch)),
     )
     console.print(f"Model  {given.out}", soft_wrap=True)
     return 0
+
+
+def _line(epoch: Epoch) -> str:
+    said = f"epoch {epoch.number:>3}  loss {epoch.loss:.4f}"
+    return said if epoch.success is None else f"{said}  held-out success {epoch.success:.3f}"
