@@ -162,8 +162,6 @@ def _of_optimiser(place: str, settings: OptimiserSettings) -> dict[str, Any]:
         f"{place}.lr_warmup_steps": settings.warmup_steps,
         f"{place}.lr_scheduler_type": "cosine" if settings.decay_steps else "constant",
         f"{place}.total_training_steps": settings.decay_steps,
-        f"{place}.lr_scheduler_type": "cosine" if settings.decay_steps else "constant",
-        f"{place}.total_training_steps": settings.decay_steps,
     }
 
 
