@@ -41,6 +41,7 @@ def _parser() -> Parser:
     _add_report(commands)
     _add_warm_start(commands)
     _add_small_model(commands)
+    _add_demo(commands)
     return parser
 
 
@@ -137,6 +138,13 @@ def _add_warm_start(commands: Commands) -> None:
         help="epochs after which held-out success is measured, and the best model kept "
         "(default: 0, the last model is kept)",
     )
+    add(
+        "--val-instances",
+        type=int,
+        default=256,
+        metavar="N",
+        help="held-out instances of each environment (default: 256)",
+    )
     add("--seed", type=int, default=0, metavar="N", help="of the order (default: 0)")
     warm.set_defaults(run=_lazily("warm_start", lambda module, given: module.run_warm_start(given)))
 
@@ -153,6 +161,27 @@ def _add_small_model(commands: Commands) -> None:
     small.set_defaults(
         run=_lazily("small_model", lambda module, given: module.run_small_model(given))
     )
+
+
+def _add_demo(commands: Commands) -> None:
+    demo = commands.add_parser(
+        "demo",
+        help="train small agents for two games from nothing",
+        description="Makes a small model, lets it learn from the oracle, trains it by StarPO-S, "
+        "and evaluates all three on the val split; for Sokoban and FrozenLake, each on one core. "
+        "The same command resumes.",
+    )
+    add = demo.add_argument
+    add("--out", type=Path, required=True, metavar="DIR", help="the agents and their runs")
+    add("--seed", type=int, action="append", default=[], metavar="N", help="may be given again")
+    add(
+        "--val-instances",
+        type=int,
+        default=256,
+        metavar="N",
+        help="held-out instances of the table (default: 256, all)",
+    )
+    demo.set_defaults(run=_lazily("demo", lambda module, given: module.run_demo(given)))
 
 
 def _lazily(

@@ -24,6 +24,7 @@ def run_warm_start(given: argparse.Namespace) -> int:
         learning_rate=given.learning_rate,
         max_tokens=given.max_tokens,
         validate_every=given.validate_every,
+        val_instances=given.val_instances,
         seed=given.seed,
     )
     console = plain_console()

@@ -1,0 +1,58 @@
+"""The demo's commands, run for real on next to nothing."""
+
+import json
+
+import pytest
+
+from ragen_bench.errors import UserError
+from ragen_starpo.demo.games import Game
+from ragen_starpo.demo.results import results
+from ragen_starpo.demo.stages import Commands, Stage, stages
+
+pytestmark = pytest.mark.xdist_group("verl")
+
+RECIPE = """
+base = "demo-sokoban"
+iterations = 2
+[rollouts]
+instances = 2
+samples = 2
+[optimiser]
+decay_steps = 0
+warmup_steps = 0
+[validation]
+every = 2
+instances = 2
+"""
+
+
+def test_from_nothing_to_figures(tmp_path):
+    (tmp_path / "tiny.toml").write_text(RECIPE)
+    game = Game("Sokoban-v0", str(tmp_path / "tiny.toml"), 8, 1)
+    agent = tmp_path / "agent"
+    told = []
+    todo = stages(game, 3, 2)
+    Commands().run(agent, todo, lambda stage, seconds: told.append((stage.name, seconds)))
+    begun = [name for name, seconds in told if seconds is None]
+    assert begun == [stage.name for stage in todo]
+    assert begun[:3] == ["model", "warm start", "RL"]
+    assert all(seconds > 0 for _, seconds in told if seconds is not None)
+    assert json.loads((agent / "run" / "recipe.json").read_text())["seed"] == 3
+
+    found = results(game, [agent])
+    assert found["instances"] == 2
+    for row, name in zip(found["rows"], ("before", "warm-start", "rl"), strict=True):
+        summary = json.loads((agent / "evaluations" / name / "summary.json").read_text())
+        assert row["mean"] == pytest.approx(summary["envs"][0]["success"])
+
+    done = (agent / "stages.jsonl").read_text()
+    assert len(done.splitlines()) == len(todo) == 6
+    Commands().run(agent, todo, lambda stage, seconds: None)
+    assert (agent / "stages.jsonl").read_text() == done
+
+
+def test_a_command_that_fails_says_why(tmp_path):
+    wrong = Stage("model", "ragen-train", ("small-model", "small", "--sed", "1"))
+    with pytest.raises(UserError, match=r"small-model small --sed 1` failed: .*--sed"):
+        Commands().run(tmp_path / "agent", [wrong], lambda stage, seconds: None)
+    assert not (tmp_path / "agent" / "stages.jsonl").exists()

@@ -1,0 +1,36 @@
+"""What the demo trains, and for how long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+RESPONSE_FORMAT = "answer"
+MAX_TOKENS = 24
+"""Of an answer: five actions and its tags are nine."""
+SAMPLES = 4
+"""Episodes of each val instance in the final table."""
+
+
+@dataclass(frozen=True)
+class Game:
+    """A game of the demo.
+
+    Attributes:
+        env: its id without the namespace.
+        recipe: of the reinforcement learning, of those that come with the package.
+        episodes: of the oracle that the warm start learns from.
+        epochs: passes over them.
+        learning_rate: of the warm start.
+    """
+
+    env: str
+    recipe: str
+    episodes: int
+    epochs: int
+    learning_rate: float = 2e-3
+
+
+GAMES = (
+    Game("Sokoban-v0", "demo-sokoban", 1000, 44),
+    Game("FrozenLake-v0", "demo-frozen-lake", 1000, 16),
+)

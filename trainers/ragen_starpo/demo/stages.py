@@ -1,0 +1,148 @@
+"""The commands that make one trained agent, each run once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from ragen_bench.errors import INTERRUPTED, UserError
+from ragen_bench.jsonl import append, parsed
+from ragen_starpo.demo.games import MAX_TOKENS, RESPONSE_FORMAT, SAMPLES, Game
+
+MODELS = ("before", "warm start", "RL")
+"""The rows of the table, by the names of their evaluations."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A command.
+
+    Attributes:
+        name: of what it does.
+        program: `ragen-train` or `ragen-bench`.
+        arguments: paths count from the agent's folder.
+    """
+
+    name: str
+    program: str
+    arguments: tuple[str, ...]
+
+    @property
+    def typed(self) -> str:
+        """The command as a person types it."""
+        return " ".join([self.program, *self.arguments])
+
+
+def stages(game: Game, seed: int, val_instances: int) -> list[Stage]:
+    """Return the commands that train and evaluate an agent, in their order.
+
+    Args:
+        game: that it plays.
+        seed: of all that is drawn.
+        val_instances: that it is evaluated on.
+    """
+    form = ("--env", game.env, "--format", RESPONSE_FORMAT, "--max-tokens", str(MAX_TOKENS))
+    warm = (
+        *("--episodes", str(game.episodes), "--epochs", str(game.epochs)),
+        *("--learning-rate", str(game.learning_rate), "--validate-every", "4"),
+        *("--val-instances", str(val_instances)),
+    )
+    made = [
+        Stage("model", "ragen-train", ("small-model", "small", "--seed", str(seed))),
+        Stage(
+            "warm start",
+            "ragen-train",
+            ("warm-start", "small", "--out", "warm", *form, *warm, "--seed", str(seed)),
+        ),
+        Stage(
+            "RL",
+            "ragen-train",
+            ("local", game.recipe, "model=warm", f"seed={seed}", "--out", "run"),
+        ),
+    ]
+    play = ("--split", "val", "--limit", str(val_instances), "--samples", str(SAMPLES))
+    for name, model in zip(MODELS, ("small", "warm", "run/best"), strict=True):
+        arguments = ("evaluate", f"hf/{model}", *form, *play, "--out", str(evaluation(name)))
+        made.append(Stage(f"evaluation: {name}", "ragen-bench", arguments))
+    return made
+
+
+def evaluation(model: str) -> Path:
+    """Return where the run of one of `MODELS` lies, from the agent's folder."""
+    return Path("evaluations") / model.replace(" ", "-").lower()
+
+
+class Commands:
+    """Runs stages, of several agents at once if several threads call it."""
+
+    def __init__(self) -> None:
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._stopped = False
+
+    def run(
+        self, folder: Path, todo: Sequence[Stage], told: Callable[[Stage, float | None], None]
+    ) -> None:
+        """Run the commands that have not run here yet; what they print goes to `log.txt`.
+
+        Args:
+            folder: of the agent; is made. `stages.jsonl` in it names the commands that are done and
+                their seconds.
+            todo: in their order.
+            told: called with each stage when it begins, and with its seconds when it is done.
+
+        Raises:
+            UserError: if a command fails.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        record = folder / "stages.jsonl"
+        done = {line["command"]: line["seconds"] for _, line in parsed(record)}
+        for stage in todo:
+            told(stage, None)
+            if stage.typed not in done:
+                start = time.perf_counter()
+                self._run(folder, stage)
+                done[stage.typed] = round(time.perf_counter() - start, 1)
+                line = {"stage": stage.name, "command": stage.typed}
+                append(record, {**line, "seconds": done[stage.typed]})
+            told(stage, done[stage.typed])
+
+    def stop(self) -> None:
+        """End what runs, and start nothing more."""
+        self._stopped = True
+        for child in list(self._running):
+            child.terminate()
+
+    def _run(self, folder: Path, stage: Stage) -> None:
+        log = folder / "log.txt"
+        with log.open("a", encoding="utf-8") as file:
+            file.write(f"$ {stage.typed}\n")
+            file.flush()
+            code = self._code(folder, stage, file)
+        if code:
+            said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1]
+            raise UserError(f"`{stage.typed}` failed: {said} (more in {log})", exit_code=1)
+
+    def _code(self, folder: Path, stage: Stage, log: TextIO) -> int:
+        if self._stopped:
+            return INTERRUPTED
+        module = "ragen_starpo" if stage.program == "ragen-train" else "ragen_bench"
+        child = subprocess.Popen(
+            [sys.executable, "-m", module, *stage.arguments],
+            cwd=folder,
+            # Models as small as these are no faster on two threads, and the other game has the
+            # other core.
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+        self._running.add(child)
+        try:
+            return child.wait()
+        finally:
+            self._running.discard(child)
