@@ -84,7 +84,12 @@ def test_a_model_of_the_hub_comes_from_its_cache(tmp_path, monkeypatch):
     refs.mkdir()
     (refs / "main").write_text("abc")
     assert model_folder("owner/name") == snapshot
-    for name in ("owner/other", "owner/na--me", "./name"):
-        with pytest.raises(UserError, match=f"there is no folder {name}") as refused:
+    of_the_hub = "and none of that name comes from the hub"
+    for name, then in (
+        ("owner/other", of_the_hub),
+        ("owner/na--me", of_the_hub),
+        ("./name", "give that of a model"),
+    ):
+        with pytest.raises(UserError, match=f"there is no folder {name}[,;] {then}") as refused:
             model_folder(name)
         assert "\n" not in str(refused.value)
