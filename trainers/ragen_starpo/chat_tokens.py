@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Message
@@ -35,7 +36,25 @@ class ChatTokens:
 
     def prompt(self, messages: Sequence[Message]) -> list[int]:
         """Return a conversation that the model has not answered in, up to where it does."""
-        return self.chat.read(messages)
+        return list(self._read(tuple((one["role"], one["content"]) for one in messages)))
+
+    @cached_property
+    def _read(self) -> Callable[[tuple[tuple[str, str], ...]], list[int]]:
+        """Read a conversation, given as pairs.
+
+        Rollouts of an instance begin alike, one after the other, so the last one is remembered.
+        """
+
+        @lru_cache(maxsize=1)
+        def read(messages: tuple[tuple[str, str], ...]) -> list[int]:
+            return self.chat.read([{"role": role, "content": text} for role, text in messages])
+
+        return read
+
+    @cached_property
+    def _asked(self) -> str:
+        """What stands before the first answer of the conversation that `_between` makes up."""
+        return self.chat.prompt(sample_conversation())
 
     def observation(self, text: str, sampled: Sequence[int]) -> list[int]:
         """Return what follows an answer.
@@ -56,7 +75,7 @@ class ChatTokens:
         observed: Message = {"role": "user", "content": text}
         conversation = self.chat.prompt([*asked, answered, observed])
         before, found, after = conversation.partition(_ANSWER)
-        if not found or before != self.chat.prompt(asked):
+        if not found or before != self._asked:
             raise UserError(
                 "the model's chat template shows an earlier answer otherwise than it opens a new "
                 "one, so the tokens that were sampled cannot stay; train with another template"
