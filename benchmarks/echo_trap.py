@@ -42,7 +42,7 @@ TEMPLATE = r"""
 {%- if add_generation_prompt -%}<assistant>{%- endif -%}
 """.strip()
 """Of each observation it shows in which direction the goal lies, and nothing else."""
-CONSTANT, RISING = {"learning_rate": 1e-3}, {"learning_rate": 4e-2, "warmup_steps": 400}
+CONSTANT, RISING = {"learning_rate": 1e-3}, {"learning_rate": 8e-2, "warmup_steps": 400}
 _WINDOW = 5
 
 
@@ -50,7 +50,7 @@ def make_walker(folder: Path) -> Path:
     """Write a model that reaches the goal in about half of the episodes, and return its folder."""
     make_small_model(folder / "untrained", Shape(width=32, layers=2, hidden=64), 0)
     (folder / "untrained/chat_template.jinja").write_text(TEMPLATE, encoding="utf-8")
-    shown = WarmStart((ENV,), "answer", 256, 8, 16, 16, learning_rate=1e-2, max_tokens=24)
+    shown = WarmStart((ENV,), "answer", 256, 12, 16, 16, learning_rate=1e-2, max_tokens=24)
     warm_start(shown, folder / "untrained", folder / "warm")
     return folder / "warm"
 
@@ -82,7 +82,7 @@ def fall_of(successes: Sequence[float]) -> int | None:
     for end in range(_WINDOW, len(successes) + 1):
         average = fmean(successes[end - _WINDOW : end])
         peak = max(peak, average)
-        if 0 < peak and average <= peak / 2:
+        if peak > 0 and average <= peak / 2:
             return end - 1
     return None
 

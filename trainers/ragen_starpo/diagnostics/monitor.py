@@ -50,7 +50,7 @@ class MonitorSettings:
     """
 
     window: int = 5
-    fall: float = 0.4
+    fall: float = 0.35
     gradient: float = 3.0
     patience: int = 10
     warm_up: int = 10
