@@ -33,6 +33,11 @@ _ENGINE = "verl.workers.engine.fsdp.transformer_impl:"
 _WORKER = "verl.workers.engine_workers:TrainingWorker"
 _CONFIG = "verl.workers.config:"
 SYMBOLS = (
+    Symbol(_ENGINE + "logprobs_from_logits", ("logits", "labels", "inplace_backward")),
+    Symbol(
+        _ENGINE + "FSDPEngineWithLMHead.prepare_model_outputs",
+        ("output", "output_args", "micro_batch", "logits_processor_func"),
+    ),
     Symbol("verl.plugin.platform:PlatformRegistry.register", ("platform",)),
     Symbol("verl.plugin.platform:set_platform", ("platform",)),
     Symbol("verl.plugin.platform:get_platform"),
