@@ -6,10 +6,15 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 VLLM := .venv-vllm
 VLLM_PIP := $(VLLM)/bin/python -m pip --disable-pip-version-check -q
 
-.PHONY: demo test lint chromium held-out clean
+.PHONY: demo train-demo test lint chromium held-out clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/ragen-bench evaluate smollm2-135m --suite quick
+
+# Small agents for two games, from nothing; SEEDS="0 1 2" trains three of each.
+SEEDS ?= 0
+train-demo: $(VENV)/dev.stamp
+	$(BIN)/ragen-train demo --out runs/train-demo $(addprefix --seed ,$(SEEDS))
 
 test: lint chromium
 	$(BIN)/python -m pytest -n 2 --dist loadgroup

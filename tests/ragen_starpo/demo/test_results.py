@@ -35,7 +35,7 @@ def agents(tmp_path, monkeypatch):
         for seed, outcomes in enumerate(seeds):
             folder = tmp_path / str(seed)
             for name, found in zip(MODELS, outcomes, strict=True):
-                place = folder / evaluation(name)
+                place = folder / evaluation(name, "val")
                 place.mkdir(parents=True)
                 envs = [{"random": PLAYER, "oracle": PLAYER}]
                 (place / "summary.json").write_text(json.dumps({"envs": envs}))
@@ -55,6 +55,7 @@ def test_rates_and_gains(agents):
             (nothing, [[True, True], [False, False]], [[True, True], [False, False]]),
             (nothing, [[False, False], [True, False]], [[True, True], [True, True]]),
         ),
+        "val",
     )
     assert (found["env"], found["instances"], found["random"]) == ("Sokoban-v0", 2, PLAYER)
     before, warm, trained = found["rows"]
@@ -75,6 +76,6 @@ def test_rates_and_gains(agents):
 
 def test_one_seed_says_nothing_about_seeds(agents):
     outcomes = ([[True], [False]],) * 3
-    found = results(GAME, agents(outcomes))
+    found = results(GAME, agents(outcomes), "val")
     assert found["gain"]["seeds_interval"] is None
     assert found["gain"]["mean"] == 0

@@ -39,14 +39,14 @@ def test_from_nothing_to_figures(tmp_path):
     assert all(seconds > 0 for _, seconds in told if seconds is not None)
     assert json.loads((agent / "run" / "recipe.json").read_text())["seed"] == 3
 
-    found = results(game, [agent])
+    found = results(game, [agent], "val")
     assert found["instances"] == 2
     for row, name in zip(found["rows"], ("before", "warm-start", "rl"), strict=True):
-        summary = json.loads((agent / "evaluations" / name / "summary.json").read_text())
+        summary = json.loads((agent / "evaluations" / f"{name}-val" / "summary.json").read_text())
         assert row["mean"] == pytest.approx(summary["envs"][0]["success"])
 
     done = (agent / "stages.jsonl").read_text()
-    assert len(done.splitlines()) == len(todo) == 6
+    assert len(done.splitlines()) == len(todo) == 9
     Commands().run(agent, todo, lambda stage, seconds: None)
     assert (agent / "stages.jsonl").read_text() == done
 

@@ -15,7 +15,7 @@ from rich.table import Table
 from ragen_bench.cli.results import plain_console
 from ragen_bench.cli.table import interval, percent
 from ragen_bench.errors import UserError
-from ragen_starpo.demo.games import GAMES, Game
+from ragen_starpo.demo.games import GAMES, SPLITS, Game
 from ragen_starpo.demo.results import Results, results
 from ragen_starpo.demo.stages import Commands, Stage, stages
 
@@ -28,8 +28,8 @@ def run_demo(given: argparse.Namespace) -> int:
     """
     if len(set(given.seed)) < len(given.seed):
         raise UserError("a seed is given twice; give each once")
-    if given.val_instances < 1:
-        raise UserError(f"--val-instances is at least 1, got {given.val_instances}")
+    if given.instances < 1:
+        raise UserError(f"--instances is at least 1, got {given.instances}")
     console = plain_console()
     out: Path = given.out.resolve()
     bar = Progress(
@@ -42,11 +42,15 @@ def run_demo(given: argparse.Namespace) -> int:
     )
     with bar:
         for seed in given.seed or [0]:
-            _train(out, seed, given.val_instances, bar)
-    for game in GAMES:
-        found = results(game, [_folder(out, game, seed) for seed in given.seed or [0]])
-        (out / f"{game.env}.json").write_text(json.dumps(found, indent=1) + "\n", "utf-8")
-        console.print(_table(found))
+            _train(out, seed, given.instances, bar)
+    found = [
+        results(game, [_folder(out, game, seed) for seed in given.seed or [0]], split)
+        for game in GAMES
+        for split in SPLITS
+    ]
+    (out / "results.json").write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    for one in found:
+        console.print(_table(one))
     console.print(f"Agents  {given.out}/*/seed-*/run/best", soft_wrap=True)
     return 0
 
@@ -55,14 +59,14 @@ def _folder(out: Path, game: Game, seed: int) -> Path:
     return out / game.env / f"seed-{seed}"
 
 
-def _train(out: Path, seed: int, val_instances: int, bar: Progress) -> None:
+def _train(out: Path, seed: int, instances: int, bar: Progress) -> None:
     """Run the stages of both games, each on one core."""
     commands = Commands()
     with ThreadPoolExecutor(len(GAMES)) as threads:
         try:
             futures = []
             for game in GAMES:
-                todo = stages(game, seed, val_instances)
+                todo = stages(game, seed, instances)
                 told = _told(bar, game, seed, len(todo))
                 folder = _folder(out, game, seed)
                 futures.append(threads.submit(commands.run, folder, todo, told))
@@ -90,9 +94,8 @@ def _told(
 
 def _table(found: Results) -> Table:
     """Return the rates of an environment in per cent."""
-    seeds = len(found["gain"]["rates"])
     made = Table(
-        title=f"{found['env']}, val split, {found['instances']} instances, {seeds} seed(s)",
+        title=f"{found['env']}, {found['split']} split, {found['instances']} instances",
         caption=_caption(found),
         caption_justify="left",
         box=SIMPLE_HEAD,

@@ -168,18 +168,18 @@ def _add_demo(commands: Commands) -> None:
         "demo",
         help="train small agents for two games from nothing",
         description="Makes a small model, lets it learn from the oracle, trains it by StarPO-S, "
-        "and evaluates all three on the val split; for Sokoban and FrozenLake, each on one core. "
-        "The same command resumes.",
+        "and evaluates all three on held-out instances; for Sokoban and FrozenLake, each on one "
+        "core. The same command resumes.",
     )
     add = demo.add_argument
     add("--out", type=Path, required=True, metavar="DIR", help="the agents and their runs")
     add("--seed", type=int, action="append", default=[], metavar="N", help="may be given again")
     add(
-        "--val-instances",
+        "--instances",
         type=int,
         default=256,
         metavar="N",
-        help="held-out instances of the table (default: 256, all)",
+        help="of each held-out split (default: 256, all)",
     )
     demo.set_defaults(run=_lazily("demo", lambda module, given: module.run_demo(given)))
 

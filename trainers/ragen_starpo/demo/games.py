@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ragen_envs.instances import Split
+
 RESPONSE_FORMAT = "answer"
-MAX_TOKENS = 24
-"""Of an answer: five actions and its tags are nine."""
+MAX_TOKENS = 14
+"""Of an answer: five actions, two tags and the end are eight."""
+SPLITS: tuple[Split, ...] = ("val", "test")
+"""Of the final table. The best models are chosen by val, so test is the one that chose nothing."""
 SAMPLES = 4
-"""Episodes of each val instance in the final table."""
+"""Episodes of each instance in the final table."""
 
 
 @dataclass(frozen=True)
@@ -32,5 +36,5 @@ class Game:
 
 GAMES = (
     Game("Sokoban-v0", "demo-sokoban", 1000, 44),
-    Game("FrozenLake-v0", "demo-frozen-lake", 1000, 16),
+    Game("FrozenLake-v0", "demo-frozen-lake", 1000, 12),
 )

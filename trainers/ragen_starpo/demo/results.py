@@ -11,6 +11,7 @@ from typing import Any
 
 from ragen_bench.records import read_run
 from ragen_bench.statistics import paired
+from ragen_envs.instances import Split
 from ragen_starpo.demo.games import Game
 from ragen_starpo.demo.stages import MODELS, evaluation
 
@@ -19,24 +20,28 @@ _T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 Results = dict[str, Any]
 
 
-def results(game: Game, folders: Sequence[Path]) -> Results:
-    """Return the success rates of a game's agents on the val split.
+def results(game: Game, folders: Sequence[Path], split: Split) -> Results:
+    """Return the success rates of a game's agents on held-out instances.
 
     Args:
         game: that they play.
         folders: of the agents, one a seed.
+        split: of the instances.
 
     Returns:
-        `env`; `instances`; `random` and `oracle`, rates with their intervals; `rows`, for each of
-        `MODELS` the `rates` of the seeds, their `mean`, and the `interval` of the mean over
-        instances; `gain`, how far RL ends above the warm start: of each seed, their `mean`, its
-        `interval` over instances, and the `seeds_interval` over seeds by Student's t (None for a
-        single seed or more than ten).
+        `env`; `split`; `instances`, how many; `random` and `oracle`, rates with their intervals;
+        `rows`, for each of `MODELS` the `rates` of the seeds, their `mean`, and the `interval` of
+        the mean over instances; `gain`, how far RL ends above the warm start: of each seed, their
+        `mean`, its `interval` over instances, and the `seeds_interval` over seeds by Student's t
+        (None for a single seed or more than ten).
     """
     samples = {
-        name: [_successes(folder / evaluation(name)) for folder in folders] for name in MODELS
+        name: [_successes(folder / evaluation(name, split)) for folder in folders]
+        for name in MODELS
     }
-    summary = json.loads((folders[0] / evaluation("RL") / "summary.json").read_text())["envs"][0]
+    summary = json.loads((folders[0] / evaluation("RL", split) / "summary.json").read_text())[
+        "envs"
+    ][0]
     rows: list[Results] = []
     for name, seeds in samples.items():
         rates = [_rate(found) for found in seeds]
@@ -48,6 +53,7 @@ def results(game: Game, folders: Sequence[Path]) -> Results:
     gain = paired(_pooled(samples["RL"]), _pooled(samples["warm start"])).difference
     return {
         "env": game.env,
+        "split": split,
         "instances": len(samples["RL"][0]),
         **{player: summary[player] for player in ("random", "oracle")},
         "rows": rows,

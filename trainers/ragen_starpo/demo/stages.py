@@ -13,7 +13,8 @@ from typing import TextIO
 
 from ragen_bench.errors import INTERRUPTED, UserError
 from ragen_bench.jsonl import append, parsed
-from ragen_starpo.demo.games import MAX_TOKENS, RESPONSE_FORMAT, SAMPLES, Game
+from ragen_envs.instances import Split
+from ragen_starpo.demo.games import MAX_TOKENS, RESPONSE_FORMAT, SAMPLES, SPLITS, Game
 
 MODELS = ("before", "warm start", "RL")
 """The rows of the table, by the names of their evaluations."""
@@ -39,19 +40,19 @@ class Stage:
         return " ".join([self.program, *self.arguments])
 
 
-def stages(game: Game, seed: int, val_instances: int) -> list[Stage]:
+def stages(game: Game, seed: int, instances: int) -> list[Stage]:
     """Return the commands that train and evaluate an agent, in their order.
 
     Args:
         game: that it plays.
         seed: of all that is drawn.
-        val_instances: that it is evaluated on.
+        instances: of each split, that it is evaluated on.
     """
     form = ("--env", game.env, "--format", RESPONSE_FORMAT, "--max-tokens", str(MAX_TOKENS))
     warm = (
         *("--episodes", str(game.episodes), "--epochs", str(game.epochs)),
         *("--learning-rate", str(game.learning_rate), "--validate-every", "4"),
-        *("--val-instances", str(val_instances)),
+        *("--val-instances", str(instances)),
     )
     made = [
         Stage("model", "ragen-train", ("small-model", "small", "--seed", str(seed))),
@@ -66,16 +67,18 @@ def stages(game: Game, seed: int, val_instances: int) -> list[Stage]:
             ("local", game.recipe, "model=warm", f"seed={seed}", "--out", "run"),
         ),
     ]
-    play = ("--split", "val", "--limit", str(val_instances), "--samples", str(SAMPLES))
-    for name, model in zip(MODELS, ("small", "warm", "run/best"), strict=True):
-        arguments = ("evaluate", f"hf/{model}", *form, *play, "--out", str(evaluation(name)))
-        made.append(Stage(f"evaluation: {name}", "ragen-bench", arguments))
+    for split in SPLITS:
+        play = ("--split", split, "--limit", str(instances), "--samples", str(SAMPLES))
+        for name, model in zip(MODELS, ("small", "warm", "run/best"), strict=True):
+            out = str(evaluation(name, split))
+            arguments = ("evaluate", f"hf/{model}", *form, *play, "--out", out)
+            made.append(Stage(f"evaluation: {name}, {split}", "ragen-bench", arguments))
     return made
 
 
-def evaluation(model: str) -> Path:
-    """Return where the run of one of `MODELS` lies, from the agent's folder."""
-    return Path("evaluations") / model.replace(" ", "-").lower()
+def evaluation(model: str, split: Split) -> Path:
+    """Return where the evaluation of one of `MODELS` lies, from the agent's folder."""
+    return Path("evaluations") / f"{model.replace(' ', '-').lower()}-{split}"
 
 
 class Commands:
