@@ -96,6 +96,6 @@ def value_contribution(
     )
     errors = (columns["returns"] - values.detach()).square()
     return (losses * columns["weights"]).sum(), {
-        "value_error": torch.sqrt(masked_mean(errors, columns["mask"])),
+        "squared_error": masked_mean(errors, columns["mask"]),
         "value_clip_fraction": held,
     }

@@ -61,9 +61,6 @@ def assert_same_run(run, local):
         # One has two engines, which may differ; the other tells its learning rates.
         assert 0 < ours.pop("policy/engine_gap") < 1e-4
         theirs = {name: value for name, value in theirs.items() if not name.endswith("/lr")}
-        # The root of a mean over a micro-batch, whose rows may be others.
-        errors = [line.pop("critic/value_error", 0.0) for line in (ours, theirs)]
-        assert errors[0] == pytest.approx(errors[1], rel=0.2)
         assert ours == pytest.approx(theirs, rel=1e-3, abs=1e-4)
     models = [load_file(folder / "final/model.safetensors") for folder in (run, local)]
     assert models[0].keys() == models[1].keys()
