@@ -1,0 +1,1 @@
+"""WebShop: find a product in a shop by text, and buy the right one of it."""
