@@ -181,14 +181,14 @@ def test_a_reward_that_falls_alone_is_no_news():
     assert kinds(found) == []
 
 
-@pytest.mark.parametrize(("low", "said"), [(0.75, []), (0.6, ["early"])])
+@pytest.mark.parametrize(("low", "said"), [(0.75, set()), (0.6, {"early"})])
 def test_an_entropy_that_leaps_must_fall_farther(low, said):
     """Steps of 0.4 are a noise of 0.28, of which 2.5 are more than 35 % of the peak of 1.2."""
     found = [
         line(n, 0.5, 0.4, (1.0 if n < 60 else low) + (0.2 if n % 2 else -0.2), 1.0)
         for n in range(90)
     ]
-    assert [kind for kind, _ in kinds(found)] == said
+    assert {kind for kind, _ in kinds(found)} == said
 
 
 def test_it_warns_again_after_a_recovery_only():
