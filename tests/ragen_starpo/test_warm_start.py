@@ -68,6 +68,15 @@ def test_the_model_of_the_highest_held_out_success_is_kept(small, tmp_path):
     assert again["success"] == max(success for success in measured if success is not None)
 
 
+def test_the_same_seed_makes_the_same_model(small, tmp_path):
+    def trained(name, seed):
+        settings = WarmStart(("Sokoban-v0",), "answer", 8, 1, 4, max_tokens=24, seed=seed)
+        warm_start(settings, small, tmp_path / name)
+        return (tmp_path / name / "model.safetensors").read_bytes()
+
+    assert trained("a", 1) == trained("b", 1) != trained("c", 2)
+
+
 def test_bad_settings(small, tmp_path):
     with pytest.raises(UserError, match="epochs is at least 1, got 0"):
         WarmStart(("FrozenLake-v0",), epochs=0)
