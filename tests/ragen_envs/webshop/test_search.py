@@ -1,0 +1,189 @@
+import json
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from ragen_envs.webshop import search
+from ragen_envs.webshop.lengths import kept_length
+from ragen_envs.webshop.search import HITS, Index
+
+from .excerpt import needs_excerpt, records
+from .shops import catalogue, product
+
+# Words that are their own stems, in titles long enough for lengths that a byte rounds.
+WORDS = [f"w{i}" for i in range(8)]
+TITLES = st.lists(
+    st.dictionaries(st.sampled_from(WORDS), st.integers(1, 40), max_size=4).map(
+        lambda counts: " ".join(word for word, times in counts.items() for _ in range(times))
+    ),
+    max_size=90,
+)
+QUERIES = st.lists(st.sampled_from([*WORDS, "unknown"]), max_size=6).map(" ".join)
+
+
+def slow_scores(titles, query):
+    """BM25 from the formula, a document and a term at a time."""
+    documents = [title.split() for title in titles]
+    filled = [document for document in documents if document]
+    average = sum(map(len, filled)) / max(len(filled), 1)
+    scores = []
+    for document in documents:
+        score = 0.0
+        for word in query.split():
+            df = sum(word in other for other in documents)
+            tf = document.count(word)
+            idf = math.log(1 + (len(filled) - df + 0.5) / (df + 0.5))
+            length = kept_length(len(document))
+            if tf:
+                score += idf * tf / (tf + 0.9 * (1 - 0.4 + 0.4 * length / average))
+        scores.append(score)
+    return scores
+
+
+@given(TITLES, QUERIES)
+@example(["w1"] * 60 + ["w1 w2"] * 30, "w1 w2")
+@settings(deadline=None)
+def test_agrees_with_the_formula(titles, query):
+    scores = slow_scores(titles, query)
+    found = Index(catalogue(*titles)).search(query)
+    expected = sorted((i for i, s in enumerate(scores) if s > 0), key=lambda i: (-scores[i], i))
+    assert len(found) == min(len(expected), HITS)
+    np.testing.assert_allclose(
+        [scores[i] for i in found], [scores[i] for i in expected[:HITS]], rtol=1e-6
+    )
+    for first, second in zip(found, found[1:], strict=False):
+        assert first < second or scores[first] > scores[second]
+    same_title = [i for i in expected if titles[i] == titles[expected[0]]]
+    assert found[: len(same_title)] == same_title[:HITS]
+
+
+@given(TITLES, QUERIES.filter(bool), st.randoms(use_true_random=False))
+@settings(deadline=None, max_examples=30)
+def test_neither_case_nor_order_nor_the_rest_of_a_query_matters(titles, query, random):
+    index = Index(catalogue(*titles))
+    words = query.split()
+    random.shuffle(words)
+    expected = index.search(query)
+    assert index.search(f"<p>the {', '.join(words).upper()}\x00\x1b!</p>") == expected
+
+
+def test_everything_of_the_document_is_searched_and_no_more():
+    shop = catalogue("", "")
+    found = product(
+        "title",
+        description="described",
+        bullets=("first", "second"),
+        options=(("colour", ("navy blue",)),),
+        query="asked",
+        attributes=("attributed",),
+        breadcrumbs=("crumb",),
+    )
+    index = Index(type(shop)((shop.products[0], found), "test"))
+    for word in ("title", "described", "first", "colour", "navy", "titles"):
+        assert index.search(word) == [1]
+    for word in ("second", "asked", "attributed", "crumb", "B000000001"):
+        assert index.search(word) == []
+
+
+def test_long_queries_and_what_is_no_word():
+    index = Index(catalogue("red shoe", "blue shoe", "red red hat"))
+    for words in ("", " ", "\x00\x1b[0m", "<r>", "!" * 10_000, "\ud800", "the of", "green"):
+        assert index.search(words) == []
+    assert index.search("shoe blue " * 1000) == [1, 0]
+    assert index.search("x" * 10_000) == []
+    assert index.search("\x00blue\x00" + "zz " * 3300) == [1]
+
+
+def test_repeated_words_weigh_more():
+    index = Index(catalogue("red", "blue", "red blue"))
+    assert index.search("red red blue") == [2, 0, 1]
+    assert index.search("red blue blue") == [2, 1, 0]
+
+
+def test_terms_beyond_the_most_that_lucene_takes_are_passed_over(monkeypatch):
+    monkeypatch.setattr(search, "QUERY_TERMS", 2)
+    assert Index(catalogue("w1", "w2", "w3")).search("w1 w1 w2 w3 w1") == [0, 1]
+
+
+def test_an_empty_shop_finds_nothing():
+    assert Index(catalogue()).search("shoe") == []
+
+
+@pytest.fixture
+def kept(monkeypatch, tmp_path):
+    """Keep indices of every size, in a folder of the test's own."""
+    monkeypatch.setattr(search, "KEPT_FROM", 0)
+    monkeypatch.setenv("RAGEN_CACHE", str(tmp_path))
+    return tmp_path / "webshop"
+
+
+def test_a_kept_index_finds_the_same(kept, monkeypatch, capfd):
+    titles = [f"w{i % 7} w{i % 5} w{i % 3}" for i in range(200)]
+    shop = catalogue(*titles)
+    first = Index(shop)
+    monkeypatch.setattr(search, "_build", None)  # the second time nothing is built
+    second = Index(shop)
+    (folder,) = kept.iterdir()
+    assert isinstance(second._engine.scores["data"], np.memmap)
+    monkeypatch.undo()
+    fresh = Index(shop)
+    for query in ("w1 w2", "w6", "w0 w4 w4"):
+        assert first.search(query) == second.search(query) == fresh.search(query) != []
+    assert capfd.readouterr() == ("", "")
+
+
+def test_another_catalogue_has_an_index_of_its_own(kept):
+    assert Index(catalogue("red", "blue")).search("red") == [0]
+    assert Index(catalogue("blue", "red")).search("red") == [1]
+    assert Index(catalogue("bluered", "")).search("red") == []
+    assert len(list(kept.iterdir())) == 3
+
+
+def test_processes_that_start_together_share_one(kept, tmp_path):
+    code = (
+        "from ragen_envs.webshop import search\n"
+        "from tests.ragen_envs.webshop.shops import catalogue\n"
+        "search.KEPT_FROM = 0\n"
+        "shop = catalogue(*(f'w{i % 7} w{i % 5}' for i in range(3000)))\n"
+        "print(search.Index(shop).search('w3 w4'))\n"
+    )
+    runs = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) for _ in range(2)
+    ]
+    found = [run.communicate()[0] for run in runs]
+    assert found[0] == found[1] != b""
+    assert len(list(kept.iterdir())) == 1
+
+
+def test_a_folder_that_cannot_be_written_is_named(kept, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("RAGEN_CACHE", str(tmp_path / "file"))
+    with pytest.raises(ValueError, match=r"file/webshop .*RAGEN_CACHE") as error:
+        Index(catalogue("red"))
+    assert "\n" not in str(error.value)
+
+
+def test_a_missing_library_names_its_extra():
+    code = (
+        "import sys; sys.modules['bm25s'] = None\n"
+        "import ragen_envs.webshop.products\n"
+        "try:\n    import ragen_envs.webshop.search\n"
+        "except ImportError as error:\n    print(error)\n"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.count("\n") == 1
+    assert "ragen-bench[webshop]" in said.stdout
+
+
+@needs_excerpt
+def test_every_product_of_the_excerpt_is_found_by_its_title():
+    shop = catalogue(*(json.dumps(record["contents"]) for record in records()))
+    index = Index(shop)
+    ranks = [index.search(record["product"]["name"]).index(i) for i, record in enumerate(records())]
+    assert sum(rank == 0 for rank in ranks) >= 95
+    assert max(ranks) <= 3
