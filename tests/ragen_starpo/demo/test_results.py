@@ -3,11 +3,12 @@
 import json
 import math
 
+import numpy as np
 import pytest
 
 from ragen_starpo.demo import results as module
 from ragen_starpo.demo.games import Game
-from ragen_starpo.demo.results import results
+from ragen_starpo.demo.results import results, two_way_interval
 from ragen_starpo.demo.stages import MODELS, evaluation
 
 GAME = Game("Sokoban-v0", "demo-sokoban", 8, 2)
@@ -72,6 +73,8 @@ def test_rates_and_gains(agents):
     assert gain["seeds_interval"] == pytest.approx((1.25 / 3 - half, 1.25 / 3 + half))
     low, high = gain["interval"]
     assert low < 1.25 / 3 < high
+    # Nothing solved of two instances: Wilson's interval begins at 0.
+    assert before["interval"][0] == 0 < before["interval"][1] < 1
 
 
 def test_one_seed_says_nothing_about_seeds(agents):
@@ -79,3 +82,19 @@ def test_one_seed_says_nothing_about_seeds(agents):
     found = results(GAME, agents(outcomes), "val")
     assert found["gain"]["seeds_interval"] is None
     assert found["gain"]["mean"] == 0
+
+
+def test_both_seeds_and_instances_widen_the_interval():
+    noise = np.random.default_rng(5)
+    instances = noise.normal(0.1, 1.0, (1, 400))
+    seeds = noise.normal(0.0, 0.3, (6, 1))
+    # Each alone has the deviation of its mean; together their variances add up.
+    alone = [width(np.repeat(instances, 6, axis=0)), width(np.repeat(seeds, 400, axis=1))]
+    expected = [2 * 1.96 * instances.std() / 20, 2 * 1.96 * seeds.std() / math.sqrt(6)]
+    assert alone == pytest.approx(expected, rel=0.1)
+    assert width(instances + seeds) == pytest.approx(math.hypot(*alone), rel=0.1)
+
+
+def width(values):
+    low, high = two_way_interval(values)
+    return high - low

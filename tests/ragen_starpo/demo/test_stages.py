@@ -1,6 +1,7 @@
 """The demo's commands, run for real on next to nothing."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +9,7 @@ from ragen_bench.errors import UserError
 from ragen_starpo.demo.games import Game
 from ragen_starpo.demo.results import results
 from ragen_starpo.demo.stages import Commands, Stage, stages
+from ragen_starpo.recipe import Recipe, read_recipe
 
 pytestmark = pytest.mark.xdist_group("verl")
 
@@ -32,7 +34,8 @@ def test_from_nothing_to_figures(tmp_path):
     agent = tmp_path / "agent"
     told = []
     todo = stages(game, 3, 2)
-    Commands().run(agent, todo, lambda stage, seconds: told.append((stage.name, seconds)))
+    recipe = read_recipe(tmp_path / "tiny.toml", ["model=warm", "seed=3"])
+    Commands().run(agent, todo, recipe, lambda stage, seconds: told.append((stage.name, seconds)))
     begun = [name for name, seconds in told if seconds is None]
     assert begun == [stage.name for stage in todo]
     assert begun[:3] == ["model", "warm start", "RL"]
@@ -47,12 +50,27 @@ def test_from_nothing_to_figures(tmp_path):
 
     done = (agent / "stages.jsonl").read_text()
     assert len(done.splitlines()) == len(todo) == 9
-    Commands().run(agent, todo, lambda stage, seconds: None)
+    Commands().run(agent, todo, recipe, ignored)
     assert (agent / "stages.jsonl").read_text() == done
+
+
+def ignored(stage, seconds):
+    pass
+
+
+def test_an_agent_of_other_settings_is_not_gone_on_with(tmp_path):
+    agent, recipe = tmp_path / "agent", Recipe("warm", ("Sokoban-v0",))
+    Commands().run(agent, [], recipe, ignored)
+    Commands().run(agent, [], recipe, ignored)
+    with pytest.raises(UserError, match="an agent of other settings"):
+        Commands().run(agent, [], replace(recipe, iterations=7), ignored)
+    (agent / "plan.json").rename(agent / "thesis")
+    with pytest.raises(UserError, match="holds something else"):
+        Commands().run(agent, [], recipe, ignored)
 
 
 def test_a_command_that_fails_says_why(tmp_path):
     wrong = Stage("model", "ragen-train", ("small-model", "small", "--sed", "1"))
     with pytest.raises(UserError, match=r"small-model small --sed 1` failed: .*--sed"):
-        Commands().run(tmp_path / "agent", [wrong], lambda stage, seconds: None)
+        Commands().run(tmp_path / "agent", [wrong], Recipe("warm", ("Sokoban-v0",)), ignored)
     assert not (tmp_path / "agent" / "stages.jsonl").exists()

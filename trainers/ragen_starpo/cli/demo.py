@@ -15,9 +15,11 @@ from rich.table import Table
 from ragen_bench.cli.results import plain_console
 from ragen_bench.cli.table import interval, percent
 from ragen_bench.errors import UserError
+from ragen_envs.instances import HELD_OUT_SIZE
 from ragen_starpo.demo.games import GAMES, SPLITS, Game
 from ragen_starpo.demo.results import Results, results
 from ragen_starpo.demo.stages import Commands, Stage, stages
+from ragen_starpo.recipe import read_recipe
 
 
 def run_demo(given: argparse.Namespace) -> int:
@@ -28,8 +30,8 @@ def run_demo(given: argparse.Namespace) -> int:
     """
     if len(set(given.seed)) < len(given.seed):
         raise UserError("a seed is given twice; give each once")
-    if given.instances < 1:
-        raise UserError(f"--instances is at least 1, got {given.instances}")
+    if not 1 <= given.instances <= HELD_OUT_SIZE:
+        raise UserError(f"--instances is between 1 and {HELD_OUT_SIZE}, got {given.instances}")
     console = plain_console()
     out: Path = given.out.resolve()
     bar = Progress(
@@ -69,7 +71,8 @@ def _train(out: Path, seed: int, instances: int, bar: Progress) -> None:
                 todo = stages(game, seed, instances)
                 told = _told(bar, game, seed, len(todo))
                 folder = _folder(out, game, seed)
-                futures.append(threads.submit(commands.run, folder, todo, told))
+                recipe = read_recipe(Path(game.recipe), ["model=warm", f"seed={seed}"])
+                futures.append(threads.submit(commands.run, folder, todo, recipe, told))
             for future in futures:
                 future.result()
         except BaseException:
@@ -115,7 +118,7 @@ def _table(found: Results) -> Table:
 def _caption(found: Results) -> str:
     gain = found["gain"]
     said = f"RL ends {percent(gain['mean'])} points above the warm start"
-    said += f" [{interval(list(gain['interval']))} over instances"
+    said += f" [{interval(list(gain['interval']))} over seeds and instances"
     if gain["seeds_interval"]:
-        said += f"; {interval(list(gain['seeds_interval']))} over seeds"
+        said += f"; {interval(list(gain['seeds_interval']))} by t over seeds"
     return said + "]"

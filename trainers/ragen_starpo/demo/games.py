@@ -10,9 +10,11 @@ RESPONSE_FORMAT = "answer"
 MAX_TOKENS = 14
 """Of an answer: five actions, two tags and the end are eight."""
 SPLITS: tuple[Split, ...] = ("val", "test")
-"""Of the final table. The best models are chosen by val, so test is the one that chose nothing."""
-SAMPLES = 4
-"""Episodes of each instance in the final table."""
+"""Of the final table. The best models are chosen by val, so test is what a claim rests on."""
+SAMPLES = 2
+"""Episodes of each instance in the final table; of a model that has learned nothing, one."""
+EVALUATION_SEED = 1
+"""Of the final table. Models are chosen with seed 0, and other episodes tell what they reach."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,6 @@ class Game:
 
 
 GAMES = (
-    Game("Sokoban-v0", "demo-sokoban", 1000, 44),
-    Game("FrozenLake-v0", "demo-frozen-lake", 1000, 12),
+    Game("Sokoban-v0", "demo-sokoban", 500, 60),
+    Game("FrozenLake-v0", "demo-frozen-lake", 500, 16),
 )

@@ -7,17 +7,24 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean, stdev
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragen_bench.records import read_run
-from ragen_bench.statistics import paired
+from ragen_bench.statistics import mean_interval
 from ragen_envs.instances import Split
 from ragen_starpo.demo.games import Game
 from ragen_starpo.demo.stages import MODELS, evaluation
 
 _T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 """Student's t: the 97.5 % quantiles of 1 to 9 degrees of freedom."""
-Results = dict[str, Any]
+_RESAMPLES = 4000
+Results: TypeAlias = dict[str, Any]
+Outcomes: TypeAlias = dict[int, list[float]]
+"""1 for each episode that was solved, by instance."""
+Values: TypeAlias = NDArray[np.float64]
 
 
 def results(game: Game, folders: Sequence[Path], split: Split) -> Results:
@@ -32,59 +39,86 @@ def results(game: Game, folders: Sequence[Path], split: Split) -> Results:
         `env`; `split`; `instances`, how many; `random` and `oracle`, rates with their intervals;
         `rows`, for each of `MODELS` the `rates` of the seeds, their `mean`, and the `interval` of
         the mean over instances; `gain`, how far RL ends above the warm start: of each seed, their
-        `mean`, its `interval` over instances, and the `seeds_interval` over seeds by Student's t
-        (None for a single seed or more than ten).
+        `mean`, its `interval` over seeds and instances at once, and the `seeds_interval` over seeds
+        alone by Student's t (None for a single seed or more than ten).
     """
-    samples = {
+    found = {
         name: [_successes(folder / evaluation(name, split)) for folder in folders]
         for name in MODELS
     }
-    summary = json.loads((folders[0] / evaluation("RL", split) / "summary.json").read_text())[
-        "envs"
-    ][0]
-    rows: list[Results] = []
-    for name, seeds in samples.items():
-        rates = [_rate(found) for found in seeds]
-        # Against nothing: the interval over instances of the mean itself.
-        pooled = _pooled(seeds)
-        over = paired(pooled, [[0.0] for _ in pooled]).difference
-        rows.append({"model": name, "rates": rates, "mean": mean(rates), "interval": over.interval})
-    gains = [b - a for a, b in zip(rows[1]["rates"], rows[2]["rates"], strict=True)]
-    gain = paired(_pooled(samples["RL"]), _pooled(samples["warm start"])).difference
+    summary = json.loads((folders[0] / evaluation("RL", split) / "summary.json").read_text())
+    rows = [
+        {
+            "model": name,
+            "rates": [mean(map(mean, seed.values())) for seed in seeds],
+            "mean": mean(mean(map(mean, seed.values())) for seed in seeds),
+            "interval": mean_interval(_pooled(seeds)),
+        }
+        for name, seeds in found.items()
+    ]
+    gains = _gains(found["RL"], found["warm start"])
+    each = [float(value) for value in gains.mean(axis=1)]
     return {
         "env": game.env,
         "split": split,
-        "instances": len(samples["RL"][0]),
-        **{player: summary[player] for player in ("random", "oracle")},
+        "instances": gains.shape[1],
+        **{player: summary["envs"][0][player] for player in ("random", "oracle")},
         "rows": rows,
         "gain": {
-            "rates": gains,
-            "mean": mean(gains),
-            "interval": gain.interval,
-            "seeds_interval": _over_seeds(gains),
+            "rates": each,
+            "mean": mean(each),
+            "interval": two_way_interval(gains),
+            "seeds_interval": over_seeds(each),
         },
     }
 
 
-def _successes(run: Path) -> dict[int, list[float]]:
+def two_way_interval(values: Values) -> tuple[float, float]:
+    """Return the percentile bootstrap interval of a mean, resampling rows and columns alike.
+
+    Source: Owen 2007, The pigeonhole bootstrap (Annals of Applied Statistics 1), which is
+    conservative where rows and columns both matter, as seeds and instances do.
+
+    Args:
+        values: (seeds, instances).
+    """
+    generator = np.random.Generator(np.random.PCG64(0))
+    rows, columns = values.shape
+    means = []
+    for _ in range(_RESAMPLES):
+        of_rows = np.bincount(generator.integers(rows, size=rows), minlength=rows)
+        of_columns = np.bincount(generator.integers(columns, size=columns), minlength=columns)
+        means.append(of_rows @ values @ of_columns / (rows * columns))
+    low, high = np.quantile(means, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def over_seeds(values: Sequence[float]) -> tuple[float, float] | None:
+    """Return the interval of a mean by Student's t; None for one value or more than ten."""
+    if not 2 <= len(values) <= len(_T) + 1:
+        return None
+    half = _T[len(values) - 2] * stdev(values) / math.sqrt(len(values))
+    return mean(values) - half, mean(values) + half
+
+
+def _gains(after: Sequence[Outcomes], before: Sequence[Outcomes]) -> Values:
+    """Return by how much each seed's rate on each instance rose, as (seeds, instances)."""
+    return np.array(
+        [
+            [mean(new[index]) - mean(old[index]) for index in sorted(old)]
+            for new, old in zip(after, before, strict=True)
+        ]
+    )
+
+
+def _successes(run: Path) -> Outcomes:
     """Return the outcomes of a run's episodes by instance."""
-    found: dict[int, list[float]] = {}
+    found: Outcomes = {}
     for episode in read_run(run).episodes():
         found.setdefault(episode["index"], []).append(float(episode["success"]))
     return found
 
 
-def _rate(successes: dict[int, list[float]]) -> float:
-    return mean(mean(samples) for samples in successes.values())
-
-
-def _pooled(seeds: Sequence[dict[int, list[float]]]) -> list[list[float]]:
+def _pooled(seeds: Sequence[Outcomes]) -> list[list[float]]:
     """Return each instance's outcomes under all seeds."""
     return [[one for seed in seeds for one in seed[index]] for index in sorted(seeds[0])]
-
-
-def _over_seeds(values: Sequence[float]) -> tuple[float, float] | None:
-    if not 2 <= len(values) <= len(_T) + 1:
-        return None
-    half = _T[len(values) - 2] * stdev(values) / math.sqrt(len(values))
-    return mean(values) - half, mean(values) + half

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,12 +10,20 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from ragen_bench.errors import INTERRUPTED, UserError
 from ragen_bench.jsonl import append, parsed
 from ragen_envs.instances import Split
-from ragen_starpo.demo.games import MAX_TOKENS, RESPONSE_FORMAT, SAMPLES, SPLITS, Game
+from ragen_starpo.demo.games import (
+    EVALUATION_SEED,
+    MAX_TOKENS,
+    RESPONSE_FORMAT,
+    SAMPLES,
+    SPLITS,
+    Game,
+)
+from ragen_starpo.recipe import Recipe
 
 MODELS = ("before", "warm start", "RL")
 """The rows of the table, by the names of their evaluations."""
@@ -67,11 +76,13 @@ def stages(game: Game, seed: int, instances: int) -> list[Stage]:
             ("local", game.recipe, "model=warm", f"seed={seed}", "--out", "run"),
         ),
     ]
+    played = ("--limit", str(instances), "--seed", str(EVALUATION_SEED))
     for split in SPLITS:
-        play = ("--split", split, "--limit", str(instances), "--samples", str(SAMPLES))
         for name, model in zip(MODELS, ("small", "warm", "run/best"), strict=True):
-            out = str(evaluation(name, split))
-            arguments = ("evaluate", f"hf/{model}", *form, *play, "--out", out)
+            samples = 1 if name == MODELS[0] else SAMPLES
+            how = ("--split", split, *played, "--samples", str(samples))
+            out = ("--out", str(evaluation(name, split)))
+            arguments = ("evaluate", f"hf/{model}", *form, *how, *out)
             made.append(Stage(f"evaluation: {name}, {split}", "ragen-bench", arguments))
     return made
 
@@ -89,20 +100,25 @@ class Commands:
         self._stopped = False
 
     def run(
-        self, folder: Path, todo: Sequence[Stage], told: Callable[[Stage, float | None], None]
+        self,
+        folder: Path,
+        todo: Sequence[Stage],
+        recipe: Recipe,
+        told: Callable[[Stage, float | None], None],
     ) -> None:
         """Run the commands that have not run here yet; what they print goes to `log.txt`.
 
         Args:
-            folder: of the agent; is made. `stages.jsonl` in it names the commands that are done and
-                their seconds.
+            folder: of the agent; is made. `plan.json` in it holds the commands and the recipe,
+                `stages.jsonl` the commands that are done and their seconds.
             todo: in their order.
+            recipe: of the reinforcement learning.
             told: called with each stage when it begins, and with its seconds when it is done.
 
         Raises:
-            UserError: if a command fails.
+            UserError: if a command fails, or the folder is that of another plan.
         """
-        folder.mkdir(parents=True, exist_ok=True)
+        _claim(folder, {"commands": [one.typed for one in todo], "recipe": recipe.as_json()})
         record = folder / "stages.jsonl"
         done = {line["command"]: line["seconds"] for _, line in parsed(record)}
         for stage in todo:
@@ -149,3 +165,17 @@ class Commands:
             return child.wait()
         finally:
             self._running.discard(child)
+
+
+def _claim(folder: Path, plan: dict[str, Any]) -> None:
+    """Check that a folder is new or of the same plan: what is done in it need not be done again."""
+    file = folder / "plan.json"
+    written = json.dumps(plan, indent=1) + "\n"
+    if file.exists():
+        if file.read_text(encoding="utf-8") != written:
+            raise UserError(f"{folder} holds an agent of other settings; choose another --out")
+        return
+    if folder.exists() and any(folder.iterdir()):
+        raise UserError(f"{folder} holds something else; choose another --out")
+    folder.mkdir(parents=True, exist_ok=True)
+    file.write_text(written, encoding="utf-8")
