@@ -26,6 +26,8 @@ from ragen_starpo.trajectory import Trajectory, batch_of
 
 FIRST_INDEX = 1 << 62
 """Demonstrations are of train instances from this seed on, where no rollouts come from."""
+INSTANCES_A_SEED = 1 << 32
+"""Each seed of a warm start has instances of its own."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class WarmStart:
             keeps the last one unmeasured.
         val_instances: of the val split, of each environment.
         val_temperature: of the answers.
-        seed: of the order.
+        seed: of the instances and their order, at least 0 and below 2**30.
     """
 
     envs: tuple[str, ...]
@@ -66,6 +68,8 @@ class WarmStart:
         for name in ("episodes", "epochs", "batch", "val_instances"):
             if getattr(self, name) < 1:
                 raise UserError(f"{name} is at least 1, got {getattr(self, name)}")
+        if not 0 <= self.seed < 1 << 30:
+            raise UserError(f"seed is at least 0 and below 2**30, got {self.seed}")
         if self.validate_every < 0:
             raise UserError(f"validate_every is at least 0, got {self.validate_every}")
 
@@ -154,9 +158,10 @@ def _validated(settings: WarmStart, policy: Policy, out: Path, best: float) -> f
 
 def _demonstrations(settings: WarmStart, demonstrator: Demonstrator) -> Iterator[Trajectory]:
     envs = [env_id(name) for name in settings.envs]
+    first = FIRST_INDEX + settings.seed * INSTANCES_A_SEED
     for number in range(settings.episodes):
         env = envs[number % len(envs)]
-        yield demonstrator.episode(env, "train", FIRST_INDEX + number)
+        yield demonstrator.episode(env, "train", first + number)
 
 
 def _mini_batches(
