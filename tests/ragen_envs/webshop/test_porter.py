@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 from ragen_envs.webshop.porter import stem
 
 SNOWBALL = Stemmer.Stemmer("porter")
-ENDINGS = (
-    "ational ization iveness fulness ousness tional biliti entli ousli ation alism aliti iviti enci "
-    "anci izer alli ator eli icate ative alize iciti ical ness ful ement ance ence able ible ment "
-    "sion tion ant ent ism ate iti ous ive ize al er ic ou sses ies ss s eed ed ing y e ll"
-).split()
+ENDINGS = re.findall(
+    r"\w+",
+    "ational ization iveness fulness ousness tional biliti entli ousli ation alism aliti iviti "
+    "enci anci izer alli ator eli icate ative alize iciti ical ness ful ement ance ence able "
+    "ible ment sion tion ant ent ism ate iti ous ive ize al er ic ou sses ies ss s eed ed ing y "
+    "e ll",
+)
 WORDS = st.tuples(
     st.text("abcdefilnoprstuyz", min_size=1, max_size=7),
     st.lists(st.sampled_from(ENDINGS), max_size=3).map("".join),
