@@ -20,6 +20,8 @@ def advantages_of(
 ) -> tuple[Tensor, Tensor | None]:
     """Return advantages of all sampled tokens, and returns for the critic if there is one.
 
+    What compares returns is computed in 64 bits; the result is of the kind of log-probabilities.
+
     Args:
         settings: the estimator and its discounts.
         batch: all trajectories that are learned from.
@@ -28,26 +30,9 @@ def advantages_of(
     Raises:
         ValueError: if a critic's estimator is given no values.
     """
-    name, mask = settings.estimator, batch.mask
-    if name in ("grpo", "dr-grpo"):
-        return estimators.grpo(batch.scores, batch.groups, mask, name == "grpo"), None
-    if name == "rloo":
-        return estimators.rloo(batch.scores, batch.groups, mask), None
-    rewards = (
-        on_turn_ends(batch.turn_rewards, batch.turns, mask)
-        if settings.credit == "turn" or name == "bi-level-gae"
-        else on_last_token(batch.scores, mask)
-    )
-    if name == "reinforce-plus-plus":
-        return estimators.reinforce_plus_plus(rewards, mask, settings.gamma)[0], None
-    if values is None:
-        raise ValueError(f"{name} needs the values of a critic")
-    if name == "gae":
-        return estimators.token_gae(rewards, values, mask, settings.gamma, settings.lam)
-    ends = turn_ends(batch.turns, mask)
-    return estimators.bi_level_gae(
-        rewards, values, mask, ends, settings.gamma_turn, settings.gamma, settings.lam
-    )
+    advantages, returns = _estimated(settings, batch, values)
+    kind = batch.log_probs.dtype
+    return advantages.to(kind), None if returns is None else returns.to(kind)
 
 
 def policy_contribution(
@@ -98,3 +83,28 @@ def value_contribution(
         "squared_error": masked_mean(errors, columns["mask"]),
         "value_clip_fraction": held,
     }
+
+
+def _estimated(
+    settings: Advantage, batch: TokenBatch, values: Tensor | None
+) -> tuple[Tensor, Tensor | None]:
+    name, mask = settings.estimator, batch.mask
+    if name in ("grpo", "dr-grpo"):
+        return estimators.grpo(batch.scores, batch.groups, mask, name == "grpo"), None
+    if name == "rloo":
+        return estimators.rloo(batch.scores, batch.groups, mask), None
+    rewards = (
+        on_turn_ends(batch.turn_rewards, batch.turns, mask)
+        if settings.credit == "turn" or name == "bi-level-gae"
+        else on_last_token(batch.scores, mask)
+    )
+    if name == "reinforce-plus-plus":
+        return estimators.reinforce_plus_plus(rewards, mask, settings.gamma)[0], None
+    if values is None:
+        raise ValueError(f"{name} needs the values of a critic")
+    if name == "gae":
+        return estimators.token_gae(rewards, values, mask, settings.gamma, settings.lam)
+    ends = turn_ends(batch.turns, mask)
+    return estimators.bi_level_gae(
+        rewards, values, mask, ends, settings.gamma_turn, settings.gamma, settings.lam
+    )

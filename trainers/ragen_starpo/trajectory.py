@@ -11,6 +11,9 @@ from torch import Tensor
 
 from ragen_bench.episode import Record
 
+_DECIMALS = 6
+"""Of a return: far fewer than rounding takes, far more than rewards have."""
+
 
 @dataclass(frozen=True)
 class Sampled:
@@ -77,8 +80,11 @@ class Trajectory:
 
     @property
     def score(self) -> float:
-        """The shaped return."""
-        return sum(turn.reward for turn in self.turns)
+        """The shaped return, 0 without a turn.
+
+        It is rounded, so that returns are equal whatever order their rewards came in.
+        """
+        return round(sum((turn.reward for turn in self.turns), 0.0), _DECIMALS)
 
 
 @dataclass(frozen=True)
@@ -95,7 +101,7 @@ class TokenBatch:
         turns: (trajectories, tokens) the turn of each token, from 0 on; the last one's on padding.
         log_probs: (trajectories, tokens) of the engine, 0 elsewhere than on sampled tokens.
         turn_rewards: (trajectories, turns) shaped; 0 for turns that were not played.
-        scores: (trajectories,) shaped returns.
+        scores: (trajectories,) shaped returns, in 64 bits.
         groups: (trajectories,).
     """
 
@@ -141,9 +147,14 @@ def batch_of(trajectories: Sequence[Trajectory], pad: int) -> TokenBatch:
                 for one in trajectories
             ]
         ),
-        scores=torch.tensor([one.score for one in trajectories]),
+        scores=scores_of(trajectories),
         groups=torch.tensor([one.group for one in trajectories]),
     )
+
+
+def scores_of(trajectories: Sequence[Trajectory]) -> Tensor:
+    """Return the shaped returns, (trajectories,), in 64 bits."""
+    return torch.tensor([one.score for one in trajectories], dtype=torch.float64)
 
 
 def _padded(rows: list[list[int]], width: int, value: int) -> Tensor:

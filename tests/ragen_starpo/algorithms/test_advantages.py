@@ -184,3 +184,27 @@ def test_no_group_gains_by_grpo(scored):
         of_group = found[groups == group]
         if len(of_group) > 1:
             assert float(of_group.sum()) == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+@pytest.mark.parametrize("estimator", [grpo, lambda *of: grpo(*of, by_deviation=False), rloo])
+def test_equal_returns_have_no_advantages(kind, estimator):
+    """In groups of every size, whatever the mean is rounded to."""
+    returns = torch.tensor([tenths / 10 for tenths in range(-200, 201)], dtype=kind)
+    for size in range(2, 33):
+        scores = returns.repeat_interleave(size)
+        groups = torch.arange(len(returns)).repeat_interleave(size)
+        assert not estimator(scores, groups, torch.ones(len(scores), 1)).any()
+
+
+def test_a_group_of_one_keeps_its_return():
+    scores, groups = torch.tensor([10.8, 1.0, 3.0]), torch.tensor([0, 1, 1])
+    for estimator in (grpo, rloo):
+        assert float(estimator(scores, groups, torch.ones(3, 1))[0]) == pytest.approx(10.8)
+
+
+def test_whitening_equal_returns_leaves_next_to_nothing():
+    mask = torch.ones(64, 200)
+    rewards = torch.zeros(64, 200)
+    rewards[:, -1] = 10.8
+    assert float(reinforce_plus_plus(rewards, mask)[0].abs().max()) < 1e-6

@@ -90,10 +90,24 @@ def test_by_hand(strategy, amount, eps, kept):
     assert kept_groups(GroupFilter(strategy, amount, eps), scores, groups) == kept
 
 
-def test_rounding_is_no_deviation():
-    third = torch.tensor([0.1] * 3, dtype=torch.float64)
-    groups = torch.zeros(3, dtype=torch.int64)
-    assert not GroupFilter("top-k", 1.0).kept(third, groups).any()
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+@pytest.mark.parametrize("strategy", STRATEGIES[1:])
+def test_rounding_is_no_deviation(kind, strategy):
+    """Of the returns that games have, in groups of every size."""
+    for size in range(2, 33):
+        returns = torch.tensor([tenths / 10 for tenths in range(-200, 201)], dtype=kind)
+        groups = torch.arange(len(returns)).repeat_interleave(size)
+        chosen = GroupFilter(strategy, 1.0, 0.0)
+        assert not chosen.kept(returns.repeat_interleave(size), groups).any()
+
+
+def test_a_last_bit_is_no_deviation():
+    scores = torch.tensor([10.8, 10.8, 10.8, 10.8])
+    scores[0] = torch.nextafter(scores[0], torch.tensor(11.0))
+    groups = torch.zeros(4, dtype=torch.int64)
+    assert not GroupFilter("top-k", 1.0, 0.0).kept(scores, groups).any()
+    scores[0] = 10.801
+    assert GroupFilter("top-k", 1.0, 0.0).kept(scores, groups).all()
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES[1:])

@@ -2,7 +2,8 @@
 
 Shapes: `mask`, `rewards`, `values` and all results are (trajectories, tokens). `mask` is 1 on the
 tokens that the model sampled; those of observations stand between them and are passed over, so a
-turn's last token is followed by the next turn's first. Advantages are 0 where the mask is.
+turn's last token is followed by the next turn's first. Advantages are 0 where the mask is. Those
+that compare the returns of a group are in 64 bits, and 0 where returns differ by rounding alone.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import torch
 from torch import Tensor
 
 from ragen_starpo.algorithms.masked import (
+    group_centred,
     group_deviation,
     group_index,
-    group_mean,
     group_sizes,
     masked_whiten,
 )
@@ -91,7 +92,7 @@ def grpo(
     """
     index, count = group_index(groups)
     alone = (group_sizes(index, count) == 1)[index]
-    centred = torch.where(alone, scores, scores - group_mean(scores, index, count)[index])
+    centred = torch.where(alone, scores.double(), group_centred(scores, index, count))
     if by_deviation:
         deviation = torch.where(alone, 1.0, group_deviation(scores, index, count)[index])
         centred = centred / (deviation + eps)
@@ -110,8 +111,8 @@ def rloo(scores: Tensor, groups: Tensor, mask: Tensor) -> Tensor:
     """
     index, count = group_index(groups)
     size = group_sizes(index, count)[index]
-    centred = scores - group_mean(scores, index, count)[index]
-    return _on_tokens(torch.where(size > 1, centred * size / (size - 1).clamp(min=1), scores), mask)
+    beyond = group_centred(scores, index, count) * size / (size - 1).clamp(min=1)
+    return _on_tokens(torch.where(size > 1, beyond, scores.double()), mask)
 
 
 def reinforce_plus_plus(rewards: Tensor, mask: Tensor, gamma: float = 1.0) -> tuple[Tensor, Tensor]:

@@ -26,7 +26,7 @@ class GroupFilter:
             `min-p` those of at least a share of the largest variance (RAGEN-2, arXiv 2604.06268).
         amount: the share, in (0, 1].
         eps: groups whose deviation is not above it are dropped, whatever the strategy but `all`:
-            they have no advantages. Above 0, since equal returns may differ by rounding.
+            they have no advantages. Returns that differ by rounding alone have a deviation of 0.
     """
 
     strategy: Strategy = "top-k"

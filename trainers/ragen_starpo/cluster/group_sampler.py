@@ -12,7 +12,7 @@ from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 
 from ragen_starpo.algorithms.filters import GroupFilter
 from ragen_starpo.cluster.names import TRAIN
-from ragen_starpo.trajectory import Trajectory
+from ragen_starpo.trajectory import Trajectory, scores_of
 
 _POLL = 0.05
 """Seconds between two looks for rollouts; verl's 2 are longer than a small model's iteration."""
@@ -88,7 +88,7 @@ class GroupSampler(ReplayBuffer):
 
     def _chosen(self) -> list[bool]:
         """Return which are learned from: whole groups, without rollouts that sampled nothing."""
-        scores = torch.tensor([one.score for one in self.played])
+        scores = scores_of(self.played)
         groups = torch.tensor([one.group for one in self.played])
         kept = self._filter.kept(scores, groups).tolist()
         return [keep and bool(one.turns) for keep, one in zip(kept, self.played, strict=True)]

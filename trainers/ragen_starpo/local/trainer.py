@@ -19,7 +19,7 @@ from ragen_starpo.local.validation import validate
 from ragen_starpo.mini_batches import mini_batches
 from ragen_starpo.objective import advantages_of, policy_contribution, value_contribution
 from ragen_starpo.recipe import WITH_CRITIC, Recipe
-from ragen_starpo.trajectory import TokenBatch, Trajectory, batch_of
+from ragen_starpo.trajectory import TokenBatch, Trajectory, batch_of, scores_of
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Trainer:
 
     def _kept(self, trajectories: list[Trajectory]) -> list[Trajectory]:
         """Return what is learned from: whole groups, without rollouts that sampled nothing."""
-        scores = torch.tensor([one.score for one in trajectories])
+        scores = scores_of(trajectories)
         groups = torch.tensor([one.group for one in trajectories])
         chosen = self._recipe.filter.kept(scores, groups).tolist()
         return [one for one, kept in zip(trajectories, chosen, strict=True) if kept and one.turns]
