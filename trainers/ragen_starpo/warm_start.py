@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ragen_bench.errors import UserError
 from ragen_bench.models.hf_loading import load
-from ragen_bench.suites import env_id
+from ragen_bench.suites import env_id, make_env
 from ragen_envs.instances import Stream
 from ragen_envs.protocol import ResponseFormat
 from ragen_starpo.demonstrations import Demonstrator
@@ -21,6 +21,7 @@ from ragen_starpo.engine.settings import OptimiserSettings
 from ragen_starpo.engine.weights import token_weights
 from ragen_starpo.engine.worker import Contribution, Policy
 from ragen_starpo.local.validation import validate
+from ragen_starpo.made_folder import MadeFolder
 from ragen_starpo.recipe import Recipe, Rollouts, Validation
 from ragen_starpo.trajectory import Trajectory, batch_of
 
@@ -120,12 +121,16 @@ def warm_start(
     Args:
         settings: what is demonstrated and how it is learned.
         folder: of the model that training begins with.
-        out: of the trained one.
+        out: of the trained one; the settings are recorded in it.
         told: called after each epoch.
 
     Raises:
-        UserError: if there is no model or no such environment.
+        UserError: if there is no model or no such environment, or if `out` holds anything else.
     """
+    made_by = {"command": "warm-start", "model": str(folder), **asdict(settings)}
+    target = MadeFolder(out, made_by)
+    for name in settings.envs:
+        make_env(env_id(name), "train", settings.response_format)
     loaded = load(str(folder))
     demonstrator = Demonstrator(loaded, settings.response_format, settings.max_tokens)
     shown = list(_demonstrations(settings, demonstrator))
@@ -138,22 +143,27 @@ def warm_start(
     for number in range(1, settings.epochs + 1):
         batches = _mini_batches(shown, settings, number)
         losses = [_step(policy, rows, loaded.pad) for rows in batches]
-        success = _validated(settings, policy, out, best) if settings.due(number) else None
+        success = _validated(settings, policy, target, best) if settings.due(number) else None
         best = best if success is None else max(best, success)
         told(Epoch(number, sum(losses) / len(losses), success))
     if not settings.validate_every:
-        policy.save(out)
+        _save(policy, target)
 
 
-def _validated(settings: WarmStart, policy: Policy, out: Path, best: float) -> float:
+def _validated(settings: WarmStart, policy: Policy, target: MadeFolder, best: float) -> float:
     """Return held-out success, and keep the model if it is better than the best before."""
     with TemporaryDirectory() as scratch:
         latest = Path(scratch) / "latest"
         policy.save(latest)
         success = validate(latest, settings.validation(latest))["success"]
     if success > best:
-        policy.save(out)
+        _save(policy, target)
     return success
+
+
+def _save(policy: Policy, target: MadeFolder) -> None:
+    with target.written() as draft:
+        policy.save(draft)
 
 
 def _demonstrations(settings: WarmStart, demonstrator: Demonstrator) -> Iterator[Trajectory]:

@@ -14,6 +14,8 @@ from transformers import AutoModelForCausalLM
 
 from ragen_starpo.engine.quiet import libraries_quiet
 
+RECORD = "ragen-train.json"
+"""Names the command that made a folder: what is made of that one is not made by it."""
 _WEIGHTS = {".safetensors", ".bin", ".pt", ".pth", ".gguf", ".h5", ".msgpack", ".onnx"}
 
 
@@ -53,5 +55,5 @@ def write_model(folder: Path, state: Mapping[str, Tensor], config: Any, model_di
         model.save_pretrained(folder)
     for file in model_dir.iterdir():
         weights = file.suffix in _WEIGHTS or file.name.endswith(".index.json")
-        if file.is_file() and not weights and file.name != "config.json":
+        if file.is_file() and not weights and file.name not in ("config.json", RECORD):
             shutil.copyfile(file, folder / file.name)
