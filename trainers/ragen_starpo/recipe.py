@@ -76,7 +76,9 @@ class Loss:
         clip_high: above 1.
         dual_clip: at negative advantages; None for none.
         kl: weight of the divergence from the model that training began with; 0 keeps no reference.
-        kl_estimator: of it.
+            StarPO has 0.001, StarPO-S 0.
+        kl_estimator: by which its value is told; its gradient is that of k2 with all of them, see
+            `ragen_starpo.algorithms.losses.kl_penalty`.
         entropy: weight of the entropy bonus.
         aggregation: how losses of tokens become one.
         value_clip: how far a value may move in an iteration.

@@ -154,6 +154,35 @@ def test_k1_and_k3_have_no_bias(estimator):
     close((policy * kl_penalty(policy.log(), reference.log(), estimator)).sum(), wanted)
 
 
+@pytest.mark.parametrize("estimator", KL_ESTIMATORS)
+@given(seeds, st.floats(0.5, 3))
+def test_the_expected_gradient_is_that_of_the_divergence(estimator, seed, scale):
+    """Of a categorical policy, by enumeration; that of k1 itself is 0, that of k3 another one."""
+    logits = normal((5,), seed, scale).requires_grad_()
+    reference = torch.log_softmax(normal((5,), seed + 1, scale), 0)
+    log_probs = torch.log_softmax(logits, 0)
+    divergence = (log_probs.exp() * (log_probs - reference)).sum()
+    (wanted,) = torch.autograd.grad(divergence, logits, retain_graph=True)
+    expected = (log_probs.exp().detach() * kl_penalty(log_probs, reference, estimator)).sum()
+    (found,) = torch.autograd.grad(expected, logits)
+    assert wanted.abs().max() > 1e-6
+    close(found, wanted)
+
+
+@pytest.mark.parametrize("estimator", KL_ESTIMATORS)
+@given(seeds)
+def test_kl_and_its_gradient_are_those_of_verls_straight_through_forms(estimator, seed):
+    reference = normal((3, 4), seed + 1)
+    both = []
+    for penalty, name in ((core_algos.kl_penalty, f"{estimator}+"), (kl_penalty, estimator)):
+        log_probs = normal((3, 4), seed).requires_grad_()
+        found = penalty(log_probs, reference, name)
+        found.sum().backward()
+        both.append((found.detach().clamp(-10, 10), log_probs.grad))
+    for one, other in zip(*both, strict=True):
+        close(one, other)
+
+
 def test_k3_stays_finite():
     found = kl_penalty(torch.tensor([-500.0]), torch.tensor([0.0]), "k3")
     assert torch.isfinite(found).all()

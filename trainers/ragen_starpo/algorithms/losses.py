@@ -117,11 +117,22 @@ def kl_penalty(log_probs: Tensor, reference: Tensor, estimator: KLEstimator) -> 
     With r = reference - log_probs: k1 is -r, k2 is r^2 / 2, k3 is exp(r) - 1 - r
     (Schulman 2020, "Approximating KL divergence"). k1 and k3 have no bias; k3 is never negative.
 
+    The estimator decides the value alone. The gradient is always that of k2, whose expectation is
+    the divergence's gradient; that of k1 would be 0, and that of k3 is of the divergence the other
+    way round (Tang and Munos 2025, arXiv 2506.09477). verl names these forms k1+ and k3+. It is the
+    divergence at each token: that a token leads to later ones that diverge is not counted.
+
     Args:
         log_probs: of the sampled tokens under the policy.
         reference: under the reference.
         estimator: which.
     """
+    # Straight through: k2 less itself is 0, but for its gradient.
+    half_square = (log_probs - reference).square() / 2
+    return _kl_value(log_probs, reference, estimator).detach() + half_square - half_square.detach()
+
+
+def _kl_value(log_probs: Tensor, reference: Tensor, estimator: KLEstimator) -> Tensor:
     ratio = reference - log_probs
     if estimator == "k1":
         return -ratio
