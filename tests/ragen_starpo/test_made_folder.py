@@ -60,11 +60,11 @@ def test_places_where_no_folder_can_be(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for place in (".", "../" + tmp_path.name, str(tmp_path)):
         with pytest.raises(UserError, match="is the folder that you are in; name one in it"):
-            check_place(tmp_path / place)
+            MadeFolder(tmp_path / place, BY)
     for place in ("file", "file/deep/er"):
         with pytest.raises(UserError, match="file is a file; choose a folder"):
             check_place(tmp_path / place)
-    assert check_place(tmp_path / "deep/er") is None
+    assert check_place(tmp_path / "deep/er") is check_place(tmp_path) is None
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 

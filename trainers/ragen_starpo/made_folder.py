@@ -29,6 +29,8 @@ class MadeFolder:
 
     def __init__(self, path: Path, made_by: Mapping[str, Any]) -> None:
         check_place(path)
+        if path.resolve() == Path.cwd():
+            raise UserError(f"{path} is the folder that you are in; name one in it")
         self.path = path
         self._made_by = json.loads(json.dumps(made_by))
         if not path.is_dir() or not any(path.iterdir()):
@@ -58,8 +60,6 @@ def check_place(path: Path) -> None:
         UserError: if not.
     """
     whole = path.resolve()
-    if whole == Path.cwd():
-        raise UserError(f"{path} is the folder that you are in; name one in it")
     nearest = next(place for place in (whole, *whole.parents) if place.exists())
     if not nearest.is_dir():
         raise UserError(f"{nearest} is a file; choose a folder")

@@ -19,7 +19,7 @@ from ragen_starpo.cluster.ray_session import check_address, ray_session
 from ragen_starpo.cluster.verl_config import Device, verl_config
 from ragen_starpo.engine.quiet import import_quietly
 from ragen_starpo.hardware import check_devices
-from ragen_starpo.local.run import TrainingRun
+from ragen_starpo.local.run import TrainingRun, check_run
 from ragen_starpo.recipe import Recipe
 from ragen_starpo.training_envs import training_pool
 
@@ -48,18 +48,16 @@ def train(
     """
     device = device_of(recipe, address)
     _check_batches(recipe)
+    check_run(out, recipe)
     training_pool(recipe)
     config = verl_config(recipe, model_dir.resolve(), device, overrides)
     if address is not None:
         check_address(address)
-    if out.exists():
-        TrainingRun(out, recipe)
     with open_dict(config):
         config.ragen = {"recipe": json.dumps(recipe.as_json()), "run": str(out.resolve())}
     with ray_session(recipe.cluster, device, address):
-        run = TrainingRun(out, recipe)
         _run(config)
-    return run
+    return TrainingRun(out, recipe)
 
 
 def device_of(recipe: Recipe, address: str | None) -> Device:

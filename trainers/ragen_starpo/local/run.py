@@ -9,9 +9,11 @@ from typing import Any
 
 from ragen_bench.differences import first_difference
 from ragen_bench.errors import UserError
+from ragen_starpo.made_folder import check_place
 from ragen_starpo.recipe import Recipe
 
 _SCHEMA = 1
+_RECIPE = "recipe.json"
 
 
 class TrainingRun:
@@ -31,17 +33,11 @@ class TrainingRun:
 
     def __init__(self, path: Path, recipe: Recipe) -> None:
         self.path = path
-        settings = {"schema": _SCHEMA, **json.loads(json.dumps(recipe.as_json()))}
-        file = path / "recipe.json"
-        if file.exists():
-            self._refuse_other(file, settings)
-        elif path.exists() and any(path.iterdir()):
-            raise UserError(
-                f"{path} holds something else than a training run; choose another --out"
-            )
-        else:
-            path.mkdir(parents=True, exist_ok=True)
-            file.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+        check_run(path, recipe)
+        path.mkdir(parents=True, exist_ok=True)
+        if not (path / _RECIPE).exists():
+            text = json.dumps(_settings(recipe), indent=2) + "\n"
+            (path / _RECIPE).write_text(text, encoding="utf-8")
 
     def resume(self) -> tuple[int, Path] | None:
         """Return the next iteration and the checkpoint before it, and drop what came after it.
@@ -78,16 +74,42 @@ class TrainingRun:
         draft.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
         draft.replace(self.path / name)
 
-    def _refuse_other(self, file: Path, settings: dict[str, Any]) -> None:
-        try:
-            there = json.loads(file.read_text(encoding="utf-8"))
-        except ValueError:
-            raise UserError(f"{file} is damaged; choose another --out") from None
-        # More iterations of the same recipe are a longer run, not another one.
-        different = first_difference(
-            {**there, "iterations": 0}, {**settings, "iterations": 0}, "recipe"
-        )
-        if different:
+
+def check_run(path: Path, recipe: Recipe) -> None:
+    """Check that a directory can be that of a recipe's run; change nothing.
+
+    Args:
+        path: of the directory, which need not be there.
+        recipe: of the run.
+
+    Raises:
+        UserError: if it belongs to something else, or cannot be made.
+    """
+    check_place(path)
+    if not (path / _RECIPE).exists():
+        if path.exists() and any(path.iterdir()):
             raise UserError(
-                f"{self.path} is a run of another recipe ({different}); choose another --out"
+                f"{path} holds something else than a training run; choose another --out"
             )
+        return
+    there = _recorded(path / _RECIPE)
+    # More iterations of the same recipe are a longer run, not another one.
+    different = first_difference(
+        {**there, "iterations": 0}, {**_settings(recipe), "iterations": 0}, "recipe"
+    )
+    if different:
+        raise UserError(f"{path} is a run of another recipe ({different}); choose another --out")
+
+
+def _settings(recipe: Recipe) -> dict[str, Any]:
+    return {"schema": _SCHEMA, **json.loads(json.dumps(recipe.as_json()))}
+
+
+def _recorded(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise UserError(f"{file} is damaged; choose another --out")
+    return found

@@ -12,9 +12,10 @@ from ragen_starpo.diagnostics.adaptation import Adaptation
 from ragen_starpo.diagnostics.monitor import EchoTrapMonitor, TrapWarning
 from ragen_starpo.engine.folders import replaced
 from ragen_starpo.local.clock import Clock
-from ragen_starpo.local.run import TrainingRun
+from ragen_starpo.local.run import TrainingRun, check_run
 from ragen_starpo.local.trainer import Iteration, Trainer
 from ragen_starpo.recipe import Recipe
+from ragen_starpo.training_envs import training_pool
 
 Listener = Callable[[Iteration], None]
 Warned = Callable[[TrapWarning], None]
@@ -62,8 +63,11 @@ def train(
         UserError: if the directory, the model or an environment is not what it should be; and as
             `go_on` does.
     """
-    run = TrainingRun(out, recipe)
+    check_run(out, recipe)
+    training_pool(recipe)
     trainer = Trainer(folder, recipe)
+    # Last, so that a mistake leaves no directory that the corrected command would be refused.
+    run = TrainingRun(out, recipe)
     go_on(recipe, trainer, run, told, warned, trainer.adapt)
     return run
 
