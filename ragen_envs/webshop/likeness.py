@@ -12,6 +12,11 @@ _NO_WORD = re.compile(r"\W+")
 _LATIN_1 = dict.fromkeys(range(128, 256))
 
 
+def normal_value(value: str) -> str:
+    """Return an option's value in the one way to write it: case, blanks and "/" do not matter."""
+    return " ".join(value.lower().replace("/", " | ").split())
+
+
 def words_of(text: str) -> frozenset[str]:
     """Return the different words of a text in lower case; what is no letter or digit parts them."""
     return frozenset(_NO_WORD.sub(" ", text.lower()).split())

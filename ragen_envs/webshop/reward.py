@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ragen_envs.webshop.colours import first_colour
-from ragen_envs.webshop.likeness import alike, same_words
+from ragen_envs.webshop.likeness import alike, normal_value, same_words
 from ragen_envs.webshop.products import Goal, Product
 
 CLOSE_TITLE = 0.2
@@ -130,11 +130,7 @@ def _has(bought: Product, attribute: str, compat: bool) -> bool:
 
 def _exactly_chosen(asked: tuple[str, str], chosen: Mapping[str, str]) -> bool:
     name, value = asked
-    return name in chosen and _normal(chosen[name]) == _normal(value)
-
-
-def _normal(value: str) -> str:
-    return " ".join(value.lower().replace("/", " | ").split())
+    return name in chosen and normal_value(chosen[name]) == normal_value(value)
 
 
 def _like_chosen(asked: tuple[str, str], chosen: Mapping[str, str]) -> bool:

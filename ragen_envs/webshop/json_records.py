@@ -1,0 +1,106 @@
+"""Records of large JSON files, one after another: a file of gigabytes takes a record's memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+LONGEST_RECORD = 1 << 24
+"""Characters of one record."""
+_READ = 1 << 20
+_BLANKS = " \t\r\n"
+_AFTER = frozenset(",:]}" + _BLANKS)
+
+
+def records(path: Path) -> Iterator[tuple[str, object]]:
+    """Yield the records of a file that holds one JSON array or object, with their names.
+
+    A record of an object is named by its key, one of an array by its number, from 1.
+
+    Raises:
+        ValueError: in one line that names file and record, if the file cannot be read, is no
+            JSON, ends too early, or holds a record of more than 16 million characters.
+    """
+    try:
+        with path.open(encoding="utf-8") as file:
+            yield from _Reader(path, file).records()
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8 ({error.reason})") from None
+
+
+class _Reader:
+    """Reads a file from front to back; `text[at:]` is what is read and not used up."""
+
+    def __init__(self, path: Path, file: TextIO) -> None:
+        self._path, self._file = path, file
+        self._text, self._at, self._ended = "", 0, False
+        self._decode = json.JSONDecoder().raw_decode
+
+    def records(self) -> Iterator[tuple[str, object]]:
+        opening = self._next()
+        if opening not in ("[", "{"):
+            raise ValueError(f"{self._path} is no JSON array or object of records")
+        closing = "]" if opening == "[" else "}"
+        self._at += 1
+        number = 0
+        while self._next() != closing:
+            number += 1
+            if number > 1:
+                self._pass(",", number)
+            name = str(number)
+            if opening == "{":
+                name = str(self._value(name))
+                self._pass(":", number)
+            yield name, self._value(name)
+
+    def _more(self) -> bool:
+        """Read on, in ever larger pieces; return whether there was anything."""
+        self._text = self._text[self._at :]
+        self._at = 0
+        read = self._file.read(max(_READ, len(self._text)))
+        self._text += read
+        self._ended = not read
+        return bool(read)
+
+    def _next(self) -> str:
+        """Return the next character that is no blank, and stay before it; "" at the end."""
+        while True:
+            while self._at < len(self._text) and self._text[self._at] in _BLANKS:
+                self._at += 1
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._more():
+                return ""
+
+    def _pass(self, mark: str, number: int) -> None:
+        if self._next() != mark:
+            raise self._wrong(str(number), f"is no JSON: {mark!r} is missing before or in it")
+        self._at += 1
+
+    def _value(self, name: str) -> object:
+        self._next()
+        while True:
+            try:
+                value, end = self._decode(self._text, self._at)
+            except json.JSONDecodeError as error:
+                problem = f"is no JSON: {error.msg}"
+            except RecursionError:
+                raise self._wrong(name, "is nested too deeply") from None
+            else:
+                # What follows tells whether a number is at its end.
+                if self._ended or self._text[end : end + 1] in _AFTER:
+                    self._at = end
+                    return value
+                problem = "is not closed"
+            if len(self._text) - self._at > LONGEST_RECORD:
+                raise self._wrong(name, f"has more than {LONGEST_RECORD} characters, or {problem}")
+            if self._ended:
+                raise self._wrong(name, problem)
+            self._more()
+
+    def _wrong(self, name: str, problem: str) -> ValueError:
+        return ValueError(f"{self._path}, record {name}: {problem}")

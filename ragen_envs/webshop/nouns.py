@@ -1,0 +1,48 @@
+"""The nouns of titles: by spaCy where it is installed, else by a rule."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from ragen_envs.webshop.colours import COLOURS
+from ragen_envs.webshop.tokens import STOP_WORDS
+
+Nouns = Iterator[tuple[str, ...]]
+MODELS = ("en_core_web_lg", "en_core_web_md", "en_core_web_sm")
+"""spaCy's English models; the original takes the first one."""
+RULE = "a rule: words of three letters or more, without stop words, colours, and -ly, -able, ..."
+
+_WORD = re.compile(r"[^\W\d_]{3,}").findall
+_NO_NOUNS = STOP_WORDS | frozenset(COLOURS) | {"all", "from", "more", "our", "out", "you", "your"}
+_ENDINGS = ("ly", "able", "ible", "less", "ful", "ous")
+
+
+def noun_finder() -> tuple[Callable[[Iterable[str]], Nouns], str]:
+    """Return what finds the nouns of titles, and what it is, in words.
+
+    It yields each title's nouns in lower case, in their order and as often as they occur. What
+    spaCy's models take for a noun differs from the rule, and between models: rewards that are to
+    be compared need the same one.
+    """
+    if importlib.util.find_spec("spacy") is None:
+        return _by_rule, RULE
+    import spacy
+
+    model = next((name for name in MODELS if spacy.util.is_package(name)), None)
+    if model is None:
+        return _by_rule, f"{RULE} (spaCy is installed, and none of {', '.join(MODELS)})"
+    pipe = spacy.load(model, exclude=["ner"]).pipe
+
+    def by_spacy(titles: Iterable[str]) -> Nouns:
+        for title in pipe(titles):
+            yield tuple(t.text.lower() for t in title if t.pos_ in ("NOUN", "PROPN"))
+
+    return by_spacy, f"spaCy {spacy.__version__}, {model}"
+
+
+def _by_rule(titles: Iterable[str]) -> Nouns:
+    for title in titles:
+        words = _WORD(title.lower())
+        yield tuple(w for w in words if w not in _NO_NOUNS and not w.endswith(_ENDINGS))
