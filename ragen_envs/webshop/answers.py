@@ -73,7 +73,7 @@ def _canonical(word: str) -> str:
 
 
 def _is_search(action: str) -> bool:
-    return action.startswith("search[") and action != "search[]"
+    return action.startswith("search[") and action.endswith("]") and action != "search[]"
 
 
 def words_of(action: str) -> str:

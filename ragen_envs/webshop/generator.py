@@ -1,9 +1,9 @@
 """From a seed to a catalogue, whose products are hard to tell apart where it matters.
 
-Products come in clusters: a first one, and twins of the same kind that differ from it in one
-attribute, in what an option offers, or in price. An attribute may stand in the title, in the
-description or further down on the features page, and a search reads only the first two and the
-first line of the third: so that what a search finds first is often a twin of what is wanted.
+Products come in clusters of one kind. Each but the first is a twin of another: it differs in one
+attribute, in what an option offers, or in price, and perhaps in its maker. Most attributes stand
+on the features page behind the first line, where no search reads: so that what a search finds
+first is often a twin of what is wanted.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from ragen_envs.webshop.vocabulary import Family, OptionValues, vocabulary
 
 DEFAULT_SIZE = 1000
 MAX_OPTION_VALUES = 15
-_TWINS = 5
-"""Twins of a cluster's first product, at most; there is always one."""
+_FEWEST_TWINS, _TWINS = 2, 6
+"""Products of a cluster besides the first one."""
+_PLACES = 6
+"""Of so many places for an attribute one is the title, one the description, the others bullets."""
 _RANGED_PERCENT = 13
 """Products whose price is a range, as in the public files."""
 _CENTS = (0, 49, 95, 99)
@@ -72,8 +74,9 @@ def procedural(seed: int = 0, size: int = DEFAULT_SIZE) -> Catalogue:
 
 def _cluster(stream: Stream) -> list[Product]:
     """Return a product and its twins."""
-    first = _draft(stream)
-    drafts = [first] + [_twin(first, stream) for _ in range(1 + stream.below(_TWINS))]
+    drafts = [_draft(stream)]
+    for _ in range(_FEWEST_TWINS + stream.below(_TWINS - _FEWEST_TWINS + 1)):
+        drafts.append(_twin(_pick(stream, drafts), stream))
     lines = stream.sample(range(len(vocabulary().names.lines)), len(drafts))
     return [_product(draft, line, stream) for draft, line in zip(drafts, lines, strict=True)]
 
@@ -107,7 +110,9 @@ def _twin(first: _Draft, stream: Stream) -> _Draft:
         at = stream.below(len(first.axes))
         others = [a for a in words.attributes[first.axes[at]] if a != first.attributes[at]]
         attributes = (*first.attributes[:at], _pick(stream, others), *first.attributes[at + 1 :])
-        return replace(first, attributes=attributes, brand=brand)
+        options = tuple((name, _values(stream, words.options[name])) for name, _ in first.options)
+        options = first.options if stream.below(2) else options
+        return replace(first, attributes=attributes, options=options, brand=brand)
     if change < 8:
         at = stream.below(len(first.options))
         name, _ = first.options[at]
@@ -143,23 +148,25 @@ def _price(stream: Stream, family: Family) -> tuple[int, int]:
 def _product(draft: _Draft, line: int, stream: Stream) -> Product:
     """Return the product of a draft, in words; it gets its name later."""
     words, family = vocabulary().names, draft.family
-    places: tuple[list[str], ...] = ([], [], [], [])
-    for attribute in draft.attributes:
-        places[stream.below(len(places))].append(attribute)
-    in_title, in_description, *in_bullets = places
+    places = [(stream.below(_PLACES), attribute) for attribute in draft.attributes]
+    in_title = [attribute for place, attribute in places if place == 0]
+    in_description = [attribute for place, attribute in places if place == 1]
     audience = _pick(stream, family.audience)
     parts = [draft.brand, words.lines[line], _pick(stream, words.styles), draft.kind.title()]
     title = ", ".join([" ".join(parts) + f" for {audience.title()}", *map(str.title, in_title)])
     about = [_pick(stream, words.about).format(kind=draft.kind)]
     if in_description:
         about.append(f"It is listed under: {', '.join(in_description)}.")
+    if stream.below(2):
+        other = _pick(stream, _pick(stream, vocabulary().families).kinds)
+        about.append(_pick(stream, words.company).format(kind=other))
     about.append(_pick(stream, words.closing))
     low, high = draft.price
     return Product(
         asin="",
         title=title,
         description=" ".join(about),
-        bullets=_bullets([*in_bullets[0], *in_bullets[1]], stream),
+        bullets=_bullets([attribute for place, attribute in places if place > 1], stream),
         price=(low / 100, high / 100),
         breadcrumbs=(*family.crumbs, draft.kind.title()),
         query=draft.kind,
@@ -170,11 +177,13 @@ def _product(draft: _Draft, line: int, stream: Stream) -> Product:
 
 
 def _bullets(attributes: list[str], stream: Stream) -> tuple[str, ...]:
-    """Return the lines of the features page, of which at least two praise nothing special."""
-    words = vocabulary().names
-    heads = [*attributes, "our promise", "in short"]
-    order = stream.sample(range(len(heads)), len(heads))
-    return tuple(f"{heads[i].capitalize()} - {_pick(stream, words.praise)}." for i in order)
+    """Return the lines of the features page: one for each attribute, behind one of no content."""
+    heads = [
+        "in short",
+        *(attributes[i] for i in stream.sample(range(len(attributes)), len(attributes))),
+    ]
+    praise = vocabulary().names.praise
+    return tuple(f"{head.capitalize()} - {_pick(stream, praise)}." for head in heads)
 
 
 def _pick(stream: Stream, values: Sequence[T]) -> T:

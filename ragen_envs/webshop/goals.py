@@ -6,6 +6,7 @@ the splits that are held out word their requests in ways that training never doe
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -56,33 +57,75 @@ def part_of(catalogue: str, asin: str) -> str:
     return partition_of(content_hash(GAME, f"{catalogue}\0{asin}".encode()), _SIXTEENTHS)
 
 
-def errands(catalogue: Catalogue, stream: Stream) -> Iterator[Errand | None]:
-    """Yield errands, each a pure function of the stream; None for a product without attributes."""
-    products, phrasings = catalogue.products, vocabulary().phrasings
-    while True:
-        position = stream.below(len(products))
-        product = products[position]
-        if not product.attributes:
-            yield None
-            continue
-        train = part_of(catalogue.name, product.asin) == "train"
-        words = phrasings["train" if train else "held_out"]
-        yield Errand(_goal(position, product, words, stream), product.asin, catalogue.name)
+class Errands:
+    """Makes errands from a catalogue.
+
+    A request asks for an attribute by which the target differs from a product of the same kind
+    that has all its other attributes, if there is one.
+
+    Args:
+        catalogue: the products.
+    """
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._telling = telling_attributes(catalogue.products)
+
+    def __call__(self, stream: Stream) -> Iterator[Errand | None]:
+        """Yield errands, each a function of the stream; None for a product without attributes."""
+        name, products, phrasings = (
+            self._catalogue.name,
+            self._catalogue.products,
+            vocabulary().phrasings,
+        )
+        while True:
+            position = stream.below(len(products))
+            product = products[position]
+            if not product.attributes:
+                yield None
+                continue
+            train = part_of(name, product.asin) == "train"
+            words = phrasings["train" if train else "held_out"]
+            yield Errand(self._goal(position, product, words, stream), product.asin, name)
+
+    def _goal(self, position: int, product: Product, words: Phrasings, stream: Stream) -> Goal:
+        """Return a goal that the product meets, whatever its price turns out to be."""
+        attributes = self._asked(position, product.attributes, stream)
+        options = tuple(
+            (name, values[stream.below(len(values))])
+            for name, values in product.options[:MOST_OPTIONS]
+            if stream.below(4)
+        )
+        cap = (int(product.price[1]) // _CAP_STEP + 1 + stream.below(_CAP_STEPS)) * _CAP_STEP
+        instruction = _worded(product.query, attributes, options, cap, words, stream)
+        return Goal(position, instruction, attributes, options, float(cap))
+
+    def _asked(self, position: int, every: tuple[str, ...], stream: Stream) -> tuple[str, ...]:
+        """Return 1 to 4 of a product's attributes in random order."""
+        telling = self._telling[position]
+        count = 1 + stream.below(min(MOST_ATTRIBUTES, len(every)))
+        chosen = stream.sample(range(len(every)), count)
+        if telling and not set(telling) & set(chosen):
+            chosen[stream.below(count)] = telling[stream.below(len(telling))]
+        return tuple(every[i] for i in chosen)
 
 
-def _goal(position: int, product: Product, words: Phrasings, stream: Stream) -> Goal:
-    """Return a goal that the product meets, whatever its price turns out to be."""
-    every = product.attributes
-    count = 1 + stream.below(min(MOST_ATTRIBUTES, len(every)))
-    attributes = tuple(every[i] for i in stream.sample(range(len(every)), count))
-    options = tuple(
-        (name, values[stream.below(len(values))])
-        for name, values in product.options[:MOST_OPTIONS]
-        if stream.below(4)
-    )
-    cap = (int(product.price[1]) // _CAP_STEP + 1 + stream.below(_CAP_STEPS)) * _CAP_STEP
-    instruction = _worded(product.query, attributes, options, cap, words, stream)
-    return Goal(position, instruction, attributes, options, float(cap))
+def telling_attributes(products: Sequence[Product]) -> list[tuple[int, ...]]:
+    """Return for each product which of its attributes tell it from another one.
+
+    They are those without which it could be taken for a product of the same kind that has as many
+    attributes and all the others of this one.
+    """
+    every = {(product.query, frozenset(product.attributes)) for product in products}
+    alike = Counter((kind, some - {one}) for kind, some in every for one in some)
+    return [
+        tuple(
+            i
+            for i, one in enumerate(product.attributes)
+            if alike[product.query, frozenset(product.attributes) - {one}] > 1
+        )
+        for product in products
+    ]
 
 
 def _worded(

@@ -62,6 +62,7 @@ class Names:
     styles: tuple[str, ...]
     praise: tuple[str, ...]
     about: tuple[str, ...]
+    company: tuple[str, ...]
     closing: tuple[str, ...]
 
 

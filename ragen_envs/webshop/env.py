@@ -1,0 +1,227 @@
+"""WebShop as a text environment."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ragen_envs.budget import Budget
+from ragen_envs.instances import Split, Stream
+from ragen_envs.protocol import ActionReader, ResponseFormat
+from ragen_envs.text_env import TextEnv
+from ragen_envs.webshop import text
+from ragen_envs.webshop.answers import PageReader, click_of, searches_for, words_of
+from ragen_envs.webshop.generator import DEFAULT_SIZE
+from ragen_envs.webshop.goals import GAME, MOST_OPTIONS, Errand, price_of
+from ragen_envs.webshop.pages import Page, clicked, labels, searched
+from ragen_envs.webshop.products import Goal
+from ragen_envs.webshop.reward import Reward, reward_of
+from ragen_envs.webshop.shop import Shop, procedural_shop
+from ragen_envs.webshop.solver import best_action
+
+EXAMPLE = "ACTION"
+PARTS = ("r_type", "r_att", "r_option", "r_price", "title_score")
+"""What the reward is made of, as `info` holds it."""
+_FEWEST_TURNS = 3 + MOST_OPTIONS
+"""Search, click, choose, buy."""
+
+
+@dataclass(frozen=True)
+class WebShopVariant:
+    """One environment of the family.
+
+    Attributes:
+        name: the id without its namespace; it also names the stream of the instances.
+        mode: how pages read, "rich" or "plain".
+        products: the size of the catalogue.
+        catalogue_seed: which catalogue of that size.
+        budget: turns of one action each; what is no action costs nothing, as in WebShop.
+
+    Raises:
+        ValueError: if a turn has several actions, which would have to be named before their page
+            is seen, or if the longest purchase does not fit into the budget.
+    """
+
+    name: str
+    mode: text.Mode = "rich"
+    products: int = DEFAULT_SIZE
+    catalogue_seed: int = 0
+    budget: Budget = Budget(max_turns=9, max_actions_per_turn=1, max_actions=9, penalty=0)
+
+    def __post_init__(self) -> None:
+        if self.budget.max_actions_per_turn != 1:
+            raise ValueError(f"{self.name}: a turn has one action, as each leads to another page")
+        most = min(self.budget.max_actions, self.budget.max_turns)
+        if most < _FEWEST_TURNS:
+            raise ValueError(f"{self.name}: a purchase takes {_FEWEST_TURNS} turns, not {most}")
+
+
+_FULL = Budget(max_turns=15, max_actions_per_turn=1, max_actions=15, penalty=0)
+VARIANTS = {
+    variant.name: variant
+    for variant in (
+        WebShopVariant("WebShop-v0"),
+        WebShopVariant("WebShopFull-v0", budget=_FULL),
+        WebShopVariant("WebShopText-v0", mode="plain"),
+    )
+}
+
+
+class WebShopEnv(TextEnv[WebShopVariant, Errand]):
+    """Find a product in a shop by a request in words, choose its options, and buy it.
+
+    | | |
+    | --- | --- |
+    | actions | search[WORDS] on the search page, any words; click[LABEL] with a label that the page offers: "back to search", "next >", "< prev", a product, an option's value, "description", "features", "reviews", "attributes", "buy now". One action a turn; case and blanks do not matter. An action that the page does not offer does nothing. |
+    | rewards | at the purchase: type x (attributes met + options met + [price within the cap]) / (attributes + options + 1); everything else 0, a broken form and an unknown action included |
+    | ends | terminated by "buy now"; truncated after 9 turns (Full: 15) |
+    | success | a purchase of reward 1 |
+    | score | the reward |
+    | instances | goals of 1 to 4 attributes, up to 3 options and a price cap in a generated catalogue of 1,000 products. The target product decides the split, and held-out requests are worded as no request of training is. |
+    | randomness | none after the first state: `rollout` changes nothing |
+    | info | `ceiling` 1.0; after the purchase `r_type`, `r_att`, `r_option`, `r_price`, `title_score`, 0 before |
+    | oracle | searches for the title of the product that the request was written for, and buys it |
+
+    Task, pages and reward follow WebShop (arXiv 2207.01206); the catalogue is this suite's own.
+    `info["legal_actions"]` lists, on the search page, the search for the whole request and for each
+    of its longer words; any other search is as valid.
+
+    ```python
+    from ragen_envs.webshop import WebShopEnv
+
+    env = WebShopEnv("WebShop-v0", split="test", response_format="plain")
+    observation, info = env.reset(seed=0)
+    observation, reward, terminated, truncated, info = env.step("search[ankle boots]")
+    assert not terminated and "click[back to search]" in info["legal_actions"]
+    ```
+    """  # noqa: E501 (a Markdown table has one row a line)
+
+    variants = VARIANTS
+    game = GAME
+    held_out_files = "errands/{name}-{split}.txt"
+    stochastic = False
+    example = EXAMPLE
+
+    def __init__(
+        self,
+        variant: str | WebShopVariant,
+        split: Split = "train",
+        response_format: ResponseFormat = "think",
+        render_mode: str | None = None,
+    ) -> None:
+        super().__init__(variant, split, response_format, render_mode)
+        self.shop: Shop = procedural_shop(self.variant.catalogue_seed, self.variant.products)
+        self._receipt: Reward | None = None
+
+    @property
+    def goal(self) -> Goal:
+        """The goal of the episode, for oracles and other players that may know it."""
+        return self._errand.goal
+
+    @property
+    def page(self) -> Page:
+        """The page that the shopper stands on."""
+        return self._page
+
+    def _symbols(self) -> frozenset[str]:
+        return frozenset()
+
+    def candidates(self, stream: Stream) -> Iterator[Errand | None]:
+        """Yield goals of random products."""
+        return self.shop.errands(stream)
+
+    def write_instance(self, instance: Errand) -> tuple[str, dict[str, object]]:
+        """Return what is asked for as a line of JSON, with its product and price cap."""
+        goal = instance.goal
+        asked = {
+            "instruction": goal.instruction,
+            "attributes": goal.attributes,
+            "options": dict(goal.options),
+        }
+        return json.dumps(asked), {
+            "catalogue": instance.catalogue,
+            "product": goal.product,
+            "asin": instance.asin,
+            "price_cap": goal.price_cap,
+        }
+
+    @staticmethod
+    def read_instance(body: str, figures: dict[str, str]) -> Errand:
+        """Return the errand of a line of JSON."""
+        asked = json.loads(body)
+        goal = Goal(
+            int(figures["product"]),
+            asked["instruction"],
+            tuple(asked["attributes"]),
+            tuple(asked["options"].items()),
+            float(figures["price_cap"]),
+        )
+        return Errand(goal, figures["asin"], figures["catalogue"])
+
+    def _begin(self, instance: Errand) -> ActionReader:
+        self._errand = instance
+        self._page = Page()
+        self._receipt = None
+        return self._reader_of_page()
+
+    def _reader_of_page(self) -> PageReader:
+        """Return the reader of the present page's actions."""
+        if self._page.kind == "search":
+            return PageReader(searches_for(self.goal.instruction), EXAMPLE, any_search=True)
+        offered = labels(self.shop.catalogue, self._page)
+        return PageReader(tuple(map(click_of, offered)), EXAMPLE, any_search=False)
+
+    def _apply(self, action: int) -> tuple[float, bool]:
+        name, before = self._reader.actions[action], self._page
+        words = words_of(name)
+        if name.startswith("search["):
+            self._page = searched(before, words, self.shop.search)
+        else:
+            self._page = clicked(self.shop.catalogue, before, words)
+        if self._page.kind != "done":
+            return 0, self._page != before
+        self._receipt = self._bought()
+        self._terminated = True
+        self._success = self._receipt.total == 1
+        return 100 * self._receipt.total, True
+
+    def _bought(self) -> Reward:
+        products = self.shop.catalogue.products
+        bought, target = products[self._page.product], products[self.goal.product]
+        price = price_of(bought, self._errand)
+        return reward_of(bought, dict(self._page.chosen), price, self.goal, target)
+
+    def _end_turn(self) -> None:
+        self._reader = self._reader_of_page()
+        self._legal = self._reader.actions
+
+    def _score(self) -> float:
+        return self._receipt.total if self._receipt else 0.0
+
+    def _info_at_reset(self) -> dict[str, Any]:
+        return {**super()._info_at_reset(), **dict.fromkeys(PARTS, 0.0)}
+
+    def _info(self) -> dict[str, Any]:
+        info = super()._info()
+        if self._receipt:
+            info.update({part: float(getattr(self._receipt, part)) for part in PARTS})
+        return info
+
+    def _rules(self) -> str:
+        return text.rules(self.variant.mode, self.budget.max_turns)
+
+    def _state(self) -> str:
+        page = text.written(
+            self.shop.catalogue, self._page, self.goal.instruction, self.variant.mode
+        )
+        if self.variant.mode == "rich" or self._page.kind == "done":
+            return page
+        return f"{page}\n{text.offered(self._page, labels(self.shop.catalogue, self._page))}"
+
+    def _oracle(self, instance: Errand) -> dict[str, float]:
+        return {"ceiling": 1.0}
+
+    def _best_actions(self) -> tuple[str, ...]:
+        return (best_action(self.shop.catalogue, self.goal, self._page, self.turns_left),)

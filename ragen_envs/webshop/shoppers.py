@@ -1,0 +1,69 @@
+"""Shoppers between the random player and the oracle: what the task asks for beyond them.
+
+Each takes an environment in its turn, and returns an answer in form, as `ragen_envs.policies` do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ragen_envs.protocol import format_answer
+from ragen_envs.webshop.answers import click_of, search_of
+from ragen_envs.webshop.env import WebShopEnv
+from ragen_envs.webshop.pages import BACK, BUY
+from ragen_envs.webshop.products import Goal, Product
+from ragen_envs.webshop.solver import best_action
+
+_WITHIN_REACH = 30
+"""Hits on the first three pages: with options, a product behind them takes too many turns."""
+
+
+def bag_of_words(env: WebShopEnv) -> str:
+    """Search for the whole request, and buy the first hit as it comes."""
+    page = env.page
+    if page.kind == "search":
+        action = search_of(env.goal.instruction)
+    elif page.kind == "results":
+        first = (env.shop.catalogue.products[i].asin for i in page.hits)
+        action = click_of(next(first, BACK))
+    else:
+        action = click_of(BUY)
+    return format_answer((action,), env.response_format)
+
+
+def attribute_blind(env: WebShopEnv) -> str:
+    """Do everything right except for one attribute, the first, which it does not look at.
+
+    It searches for the request without it, and buys with all options the first hit that meets the
+    rest, or meets most of it.
+    """
+    goal, page = env.goal, env.page
+    blind, *seen = goal.attributes
+    if page.kind == "search":
+        action = search_of(goal.instruction.replace(blind, " "))
+    elif not page.hits:
+        action = click_of(BACK)
+    else:
+        believed = _believed(env, replace(goal, attributes=tuple(seen)), page.hits[:_WITHIN_REACH])
+        action = best_action(env.shop.catalogue, believed, page, env.turns_left)
+    return format_answer((action,), env.response_format)
+
+
+def _believed(env: WebShopEnv, goal: Goal, hits: Sequence[int]) -> Goal:
+    """Return the goal for the hit that meets most of it, with the options that there are."""
+    products = env.shop.catalogue.products
+    kind = products[goal.product].query
+    best = max(hits, key=lambda i: (products[i].query == kind, _met(products[i], goal)))
+    offers = dict(products[best].options)
+    options = tuple((name, value) for name, value in goal.options if value in offers.get(name, ()))
+    return replace(goal, product=best, options=options)
+
+
+def _met(product: Product, goal: Goal) -> int:
+    offers = dict(product.options)
+    return (
+        sum(attribute in product.attributes for attribute in goal.attributes)
+        + sum(value in offers.get(name, ()) for name, value in goal.options)
+        + (product.price[1] <= goal.price_cap)
+    )

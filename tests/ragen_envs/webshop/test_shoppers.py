@@ -1,0 +1,58 @@
+import pytest
+
+from ragen_envs.instances import Stream
+from ragen_envs.policies import random_answer
+from ragen_envs.webshop.env import WebShopEnv
+from ragen_envs.webshop.shoppers import attribute_blind, bag_of_words
+
+
+def played(shopper, split="val", seeds=256):
+    """Return the mean score, the rate of success and the mean of each part of the reward."""
+    env = WebShopEnv("WebShop-v0", split=split, response_format="plain")
+    infos = []
+    for seed in range(seeds):
+        _, info = env.reset(seed=seed)
+        while env.legal_actions:
+            info = env.step(shopper(env))[4]
+            assert info["action_is_valid"]
+        infos.append(info)
+    return {
+        key: sum(float(info[key]) for info in infos) / seeds
+        for key in ("score", "success", "r_type", "r_att", "r_option", "r_price")
+    }
+
+
+def test_the_random_shopper_gets_next_to_nothing():
+    stream = Stream("floor")
+    found = played(lambda env: random_answer(env, stream))
+    assert found["score"] < 0.08
+    assert found["success"] < 0.03
+
+
+def test_a_bag_of_words_stands_clearly_between():
+    found = played(bag_of_words)
+    assert 0.5 < found["score"] < 0.7
+    assert 0.02 < found["success"] < 0.15
+    assert found["r_att"] < 0.9
+    assert found["r_option"] < 0.25
+    assert found["r_price"] < 0.9
+
+
+def test_who_overlooks_one_attribute_misses_one_purchase_of_five():
+    found = played(attribute_blind)
+    assert 0.9 < found["score"] < 0.97
+    assert 0.65 < found["success"] < 0.85
+    assert found["r_type"] == 1
+    assert found["r_att"] < 0.92
+    assert found["r_option"] > 0.97
+
+
+@pytest.mark.parametrize("shopper", [bag_of_words, attribute_blind])
+def test_shoppers_buy_and_answer_in_form(shopper):
+    env = WebShopEnv("WebShopText-v0", split="test")
+    for seed in range(20):
+        env.reset(seed=seed)
+        while env.legal_actions:
+            *_, terminated, _, info = env.step(shopper(env))
+            assert info["format_is_valid"]
+        assert terminated
