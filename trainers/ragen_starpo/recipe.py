@@ -158,9 +158,10 @@ class Recipe:
         response_format: of the answers.
         iterations: of rollouts and updates.
         updates: passes over the rollouts of an iteration (online-k).
-        mini_batch: trajectories of one step of the optimiser.
+        mini_batch: the most trajectories of one step of the optimiser; a pass over an iteration's
+            takes as few steps as that allows, of equal sizes but for one trajectory.
         micro_batch: trajectories that are computed at once; decides memory, and no figure.
-        checkpoint_every: iterations; 0 for never.
+        checkpoint_every: iterations; 0 for none but the one after the last iteration.
         give_up_after: iterations in a row in which the filter leaves nothing.
         seed: of instances, noise, sampling and the order of updates.
     """

@@ -19,7 +19,7 @@ from ragen_starpo.cluster.ray_session import check_address, ray_session
 from ragen_starpo.cluster.verl_config import Device, verl_config
 from ragen_starpo.engine.quiet import import_quietly
 from ragen_starpo.hardware import check_devices
-from ragen_starpo.local.run import TrainingRun, check_run
+from ragen_starpo.local.run import TrainingRun, check_run, finished
 from ragen_starpo.recipe import Recipe
 from ragen_starpo.training_envs import training_pool
 
@@ -50,6 +50,8 @@ def train(
     _check_batches(recipe)
     check_run(out, recipe)
     training_pool(recipe)
+    if finished(out, recipe):
+        return TrainingRun(out, recipe)
     config = verl_config(recipe, model_dir.resolve(), device, overrides)
     if address is not None:
         check_address(address)

@@ -35,21 +35,21 @@ class TrainingRun:
         self.path = path
         check_run(path, recipe)
         path.mkdir(parents=True, exist_ok=True)
-        if not (path / _RECIPE).exists():
-            text = json.dumps(_settings(recipe), indent=2) + "\n"
-            (path / _RECIPE).write_text(text, encoding="utf-8")
+        settings = _settings(recipe)
+        if not (path / _RECIPE).exists() or _recorded(path / _RECIPE) != settings:
+            self._write(_RECIPE, json.dumps(settings, indent=2) + "\n")
 
     def resume(self) -> tuple[int, Path] | None:
         """Return the next iteration and the checkpoint before it, and drop what came after it.
 
         Without a checkpoint the run begins anew, and None is returned.
         """
-        checkpoints = sorted((self.path / "checkpoints").glob(f"iteration_{'[0-9]' * 6}"))
-        done = int(checkpoints[-1].name.partition("_")[2]) if checkpoints else 0
+        checkpoints = _checkpoints(self.path)
+        done = max(checkpoints, default=0)
         for name in ("metrics.jsonl", "timings.jsonl", "warnings.jsonl"):
             kept = [line for line in self.lines(name) if line["iteration"] < done]
-            self._write(name, kept)
-        return (done, checkpoints[-1]) if checkpoints else None
+            self._write(name, "".join(json.dumps(line) + "\n" for line in kept))
+        return (done, checkpoints[done]) if checkpoints else None
 
     def checkpoint(self, done: int) -> Path:
         """Return where the checkpoint after so many iterations goes."""
@@ -69,9 +69,9 @@ class TrainingRun:
                 found: dict[str, Any] = json.loads(line)
                 yield found
 
-    def _write(self, name: str, lines: list[dict[str, Any]]) -> None:
+    def _write(self, name: str, text: str) -> None:
         draft = self.path / f"{name}.draft"
-        draft.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        draft.write_text(text, encoding="utf-8")
         draft.replace(self.path / name)
 
 
@@ -99,6 +99,33 @@ def check_run(path: Path, recipe: Recipe) -> None:
     )
     if different:
         raise UserError(f"{path} is a run of another recipe ({different}); choose another --out")
+    done = max(_checkpoints(path), default=0)
+    if done > recipe.iterations:
+        raise UserError(
+            f"{path} has {done} iterations already; give iterations={done} or more, or choose "
+            "another --out"
+        )
+
+
+def finished(path: Path, recipe: Recipe) -> bool:
+    """Return whether a directory that is a recipe's run has all that the recipe asks for.
+
+    The last checkpoint is written after all else.
+
+    Args:
+        path: of the directory, which need not be there.
+        recipe: of the run.
+    """
+    if recipe.iterations not in _checkpoints(path) or not (path / "final").is_dir():
+        return False
+    # A run that a warning ended has more lines than its last checkpoint.
+    return (path / "metrics.jsonl").read_bytes().count(b"\n") == recipe.iterations
+
+
+def _checkpoints(path: Path) -> dict[int, Path]:
+    """Return a run's checkpoints by how many iterations are done."""
+    found = (path / "checkpoints").glob(f"iteration_{'[0-9]' * 6}")
+    return {int(one.name.partition("_")[2]): one for one in found}
 
 
 def _settings(recipe: Recipe) -> dict[str, Any]:

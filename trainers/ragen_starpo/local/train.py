@@ -12,7 +12,7 @@ from ragen_starpo.diagnostics.adaptation import Adaptation
 from ragen_starpo.diagnostics.monitor import EchoTrapMonitor, TrapWarning
 from ragen_starpo.engine.folders import replaced
 from ragen_starpo.local.clock import Clock
-from ragen_starpo.local.run import TrainingRun, check_run
+from ragen_starpo.local.run import TrainingRun, check_run, finished
 from ragen_starpo.local.trainer import Iteration, Trainer
 from ragen_starpo.recipe import Recipe
 from ragen_starpo.training_envs import training_pool
@@ -47,7 +47,9 @@ def train(
     told: Listener = lambda iteration: None,
     warned: Warned = lambda warning: None,
 ) -> TrainingRun:
-    """Train in one process to the recipe's last iteration; the same call resumes a killed run.
+    """Train in one process to the recipe's last iteration.
+
+    The same call resumes a killed run, and leaves a finished one as it is.
 
     Args:
         recipe: of the run.
@@ -65,6 +67,8 @@ def train(
     """
     check_run(out, recipe)
     training_pool(recipe)
+    if finished(out, recipe):
+        return TrainingRun(out, recipe)
     trainer = Trainer(folder, recipe)
     # Last, so that a mistake leaves no directory that the corrected command would be refused.
     run = TrainingRun(out, recipe)
@@ -121,12 +125,13 @@ def go_on(
         ended = _trapped(warnings, run, recipe) or _starved(run, recipe)
         if ended:
             break
-        if _due(number + 1, recipe.checkpoint_every):
-            with replaced(run.checkpoint(number + 1)) as draft:
-                trainer.save_checkpoint(draft)
+        if number + 1 < recipe.iterations and _due(number + 1, recipe.checkpoint_every):
+            _checkpoint(trainer, run, number + 1)
     trainer.save(run.path / "final")
     if ended:
         raise UserError(ended, exit_code=1)
+    # Last of all: by it a run is known to be finished.
+    _checkpoint(trainer, run, recipe.iterations)
 
 
 class _Watch:
@@ -162,6 +167,11 @@ def _resumed(run: TrainingRun, trainer: Trains) -> int:
     first, checkpoint = resumed
     trainer.load_checkpoint(checkpoint)
     return first
+
+
+def _checkpoint(trainer: Trains, run: TrainingRun, done: int) -> None:
+    with replaced(run.checkpoint(done)) as draft:
+        trainer.save_checkpoint(draft)
 
 
 def _validated(
