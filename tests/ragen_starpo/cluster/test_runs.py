@@ -17,9 +17,9 @@ SETTINGS = {
     "response_format": "answer",
     "iterations": 3,
     "updates": 2,
-    # Six rollouts are kept: steps of four and two, of micro-batches that have to be filled up.
+    # Six rollouts are kept: two steps of three, of micro-batches that have to be filled up.
     "mini_batch": 4,
-    "micro_batch": 3,
+    "micro_batch": 2,
     "checkpoint_every": 2,
     "rollouts": {"instances": 4, "samples": 3, "max_tokens": 24},
     "advantage": {"estimator": "bi-level-gae"},

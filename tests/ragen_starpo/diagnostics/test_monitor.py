@@ -231,7 +231,11 @@ def test_figures_that_are_missing_or_no_numbers():
         found[number]["rollout/reward_deviation"] = math.nan
     assert kinds(found)[0][0] == "early"
     assert "confirmed" in dict(kinds(found))
-    broken = [line(n, 0.5, 0.4 if n < 60 else 0.1, 1, 1 if n < 60 else math.nan) for n in range(90)]
+    broken = [line(n, 0.5, 0.4 if n < 60 else 0.1, 1, 1) for n in range(90)]
+    assert [kind for kind, _ in kinds(broken)] == ["early"]
+    for one in broken[60:]:
+        del one["policy/grad_norm"]
+        one["policy/skipped_steps"] = 2
     assert [kind for kind, _ in kinds(broken)] == ["early", "confirmed"]
 
 

@@ -27,6 +27,7 @@ from ragen_starpo.engine.weights import token_weights
 from ragen_starpo.mini_batches import mini_batches
 from ragen_starpo.objective import advantages_of
 from ragen_starpo.recipe import Recipe
+from ragen_starpo.step_figures import StepFigures
 from ragen_starpo.trajectory import TokenBatch, Trajectory, batch_of
 
 _INPUTS = (*("input_ids", "position_ids", "prompts", "responses", "response_mask", "loss_mask"),)
@@ -84,15 +85,15 @@ class Learner:
         keys, fillers = filled.keys[: len(batch)], filled.keys[len(batch) :]
         work = _Rows(filled.partition_id, keys, fillers, responses_of(trajectories), batch)
         columns = self._columns(work)
-        sums: dict[str, float] = {}
+        figures = StepFigures()
         for chosen in steps:
-            for name, value in self._step(work, columns, chosen).items():
-                sums[name] = sums.get(name, 0.0) + value
+            found = self._step(work, columns, chosen)
+            figures.add(found, int(batch.mask[chosen].sum()))
         tq.kv_clear(keys=filled.keys, partition_id=filled.partition_id)
         gap = (columns["old_log_probs"] - batch.log_probs).abs().max()
         trained = self.recipe.updates * int(batch.mask.sum())
         return {
-            **{name: total / len(steps) for name, total in sums.items()},
+            **figures.means(),
             "policy/engine_gap": float(gap),
             "steps": len(steps),
             "trained_tokens": trained,

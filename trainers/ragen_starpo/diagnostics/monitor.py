@@ -18,6 +18,7 @@ Action: TypeAlias = Literal["none", "stop", "adapt"]
 Signals: TypeAlias = dict[str, dict[str, float]]
 
 _REWARD, _GRADIENT = "rollout/reward", "policy/grad_norm"
+_SKIPPED = "policy/skipped_steps"
 _NAMES = {
     "rollout/reward_deviation": "the reward deviation in groups",
     "policy/entropy": "the entropy",
@@ -117,15 +118,15 @@ class EchoTrapMonitor:
 
         Args:
             line: of `metrics.jsonl`. A figure that it lacks, as an iteration without an update has
-                no entropy, is passed over; so is one that is no number, but for the norm of the
-                gradient, where that is as far above its median as can be.
+                no entropy, is passed over; so is one that is no number. Where no step had a finite
+                gradient, its norm is as far above its median as can be.
         """
         number = int(line["iteration"])
         if number < self._settings.warm_up:
             return []
         fallen = {name: fall.take(_finite(line.get(name))) for name, fall in self._falls.items()}
         self._reward.take(_finite(line.get(_REWARD)))
-        self._gradient.take(_norm(line.get(_GRADIENT)))
+        self._gradient.take(_norm(line))
         early = self._early(number, {name: new for name, new in fallen.items() if new is not None})
         return [one for one in (early, self._confirmed_in(number)) if one is not None]
 
@@ -266,5 +267,7 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def _norm(value: float | None) -> float | None:
-    return math.inf if value is not None and math.isnan(value) else value
+def _norm(line: Mapping[str, Any]) -> float | None:
+    """Return the norm of the gradient; where no step had one, it is as large as can be."""
+    norm = _finite(line.get(_GRADIENT))
+    return math.inf if norm is None and line.get(_SKIPPED) else norm

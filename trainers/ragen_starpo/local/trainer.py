@@ -19,6 +19,7 @@ from ragen_starpo.local.validation import validate
 from ragen_starpo.mini_batches import mini_batches
 from ragen_starpo.objective import advantages_of, policy_contribution, value_contribution
 from ragen_starpo.recipe import WITH_CRITIC, Recipe
+from ragen_starpo.step_figures import StepFigures
 from ragen_starpo.trajectory import TokenBatch, Trajectory, batch_of, scores_of
 
 
@@ -118,15 +119,13 @@ class Trainer:
 
     def _learn(self, batch: TokenBatch, number: int) -> dict[str, float]:
         columns = self._columns(batch)
-        sums: dict[str, float] = {}
-        steps = 0
-        for rows in mini_batches(self._recipe, len(batch), number):
-            steps += 1
-            for name, value in self._step(batch.rows(rows), _rows(columns, rows)).items():
-                sums[name] = sums.get(name, 0.0) + value
-        means = {name: total / steps for name, total in sums.items()}
+        figures = StepFigures()
+        steps = list(mini_batches(self._recipe, len(batch), number))
+        for rows in steps:
+            some = batch.rows(rows)
+            figures.add(self._step(some, _rows(columns, rows)), int(some.mask.sum()))
         trained = self._recipe.updates * int(batch.mask.sum())
-        return {**means, "steps": steps, "trained_tokens": trained}
+        return {**figures.means(), "steps": len(steps), "trained_tokens": trained}
 
     def _columns(self, batch: TokenBatch) -> dict[str, Tensor]:
         """Return what the losses need, computed before the first step."""
