@@ -18,6 +18,7 @@ from ragen_starpo.algorithms.losses import Aggregation, Clip, KLEstimator
 from ragen_starpo.diagnostics.monitor import MonitorSettings
 from ragen_starpo.engine.settings import Lora, OptimiserSettings
 from ragen_starpo.hardware import Cluster
+from ragen_starpo.recipe_checks import problem_of
 from ragen_starpo.recipe_files import override, settings_of
 from ragen_starpo.training_envs import Environment
 
@@ -236,63 +237,7 @@ def recipe_of(settings: dict[str, Any], place: str) -> Recipe:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
         raise UserError(f"{place}: {name or 'the recipe'}: {first['msg']}") from None
-    problem = _problem(recipe)
+    problem = problem_of(recipe)
     if problem:
         raise UserError(f"{place}: {problem}")
     return recipe
-
-
-def _problem(recipe: Recipe) -> str | None:
-    """Return what is wrong with settings that have the right types."""
-    at_least_one = {
-        "iterations": recipe.iterations,
-        "updates": recipe.updates,
-        "mini_batch": recipe.mini_batch,
-        "micro_batch": recipe.micro_batch,
-        "give_up_after": recipe.give_up_after,
-        "rollouts.instances": recipe.rollouts.instances,
-        "rollouts.samples": recipe.rollouts.samples,
-        "rollouts.max_tokens": recipe.rollouts.max_tokens,
-        "validation.instances": recipe.validation.instances,
-    }
-    for name, value in at_least_one.items():
-        if value < 1:
-            return f"{name}: is at least 1, got {value}"
-    for name, optimiser in (("optimiser", recipe.optimiser), ("critic", recipe.critic)):
-        if 0 < optimiser.decay_steps < recipe.most_steps:
-            return (
-                f"{name}.decay_steps: the run may take {recipe.most_steps} steps, and the rate "
-                f"is 0 after {optimiser.decay_steps}"
-            )
-    if not recipe.envs:
-        return "envs: names at least one environment"
-    if not recipe.rollouts.temperature > 0:
-        return f"rollouts.temperature: is above 0, got {recipe.rollouts.temperature}"
-    if recipe.advantage.credit == "turn" and recipe.advantage.estimator in (
-        "grpo",
-        "dr-grpo",
-        "rloo",
-    ):
-        return (
-            f"advantage.credit: {recipe.advantage.estimator} compares whole returns; set trajectory"
-        )
-    if recipe.shaping.reads_thoughts and recipe.response_format != "think":
-        return (
-            "shaping: plan_agreement and true_claims read thoughts, and the form "
-            f"{recipe.response_format!r} has none; set response_format=think, or both to 0"
-        )
-    if recipe.monitor.action == "adapt" and not _has_room(recipe):
-        return (
-            "monitor.action: adapt has nothing to change; raise monitor.temperature_limit above "
-            "rollouts.temperature, or updates above 1"
-        )
-    return None
-
-
-def _has_room(recipe: Recipe) -> bool:
-    """Tell whether a warning could change how the recipe's rollouts are played or used."""
-    monitor = recipe.monitor
-    hotter = (
-        monitor.temperature_factor > 1 and monitor.temperature_limit > recipe.rollouts.temperature
-    )
-    return hotter or (monitor.single_update and recipe.updates > 1)
