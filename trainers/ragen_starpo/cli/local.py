@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ragen_bench.cli.results import plain_console
-from ragen_bench.errors import missing_extra
 from ragen_starpo.cli.models import model_folder
 from ragen_starpo.diagnostics.monitor import TrapWarning
 from ragen_starpo.hardware import check_one_process
@@ -65,8 +64,6 @@ def run_local(given: argparse.Namespace) -> int:
 
 
 def _tensorboard(out: Path) -> EventFiles:
-    try:
-        from ragen_starpo.diagnostics.tensorboard import EventFiles
-    except ImportError as missing:
-        raise missing_extra(missing, "train") from missing
+    from ragen_starpo.diagnostics.tensorboard import EventFiles
+
     return EventFiles(out / "tensorboard")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ragen_bench.cli.arguments.base import Commands, Parser
-from ragen_bench.errors import INTERRUPTED, UserError
+from ragen_bench.errors import INTERRUPTED, UserError, missing_extra
 from ragen_envs.protocol import RESPONSE_FORMATS
 
 
@@ -106,7 +106,9 @@ def _add_report(commands: Commands) -> None:
         description="Writes report.html into a run's directory, also while it is trained.",
     )
     report.add_argument("run_directory", type=Path, metavar="RUN", help="directory of a run")
-    report.set_defaults(run=_lazily("report", lambda module, given: module.run_report(given)))
+    report.set_defaults(
+        run=_lazily("report", lambda module, given: module.run_report(given), "bench")
+    )
 
 
 def _add_warm_start(commands: Commands) -> None:
@@ -185,7 +187,22 @@ def _add_demo(commands: Commands) -> None:
 
 
 def _lazily(
-    module: str, call: Callable[[Any, argparse.Namespace], int]
+    module: str, call: Callable[[Any, argparse.Namespace], int], extra: str = "train"
 ) -> Callable[[argparse.Namespace], int]:
-    """Return a command that imports its module when it is called: torch and verl take seconds."""
-    return lambda given: call(importlib.import_module(f"ragen_starpo.cli.{module}"), given)
+    """Return a command that imports its module when it is called: torch and verl take seconds.
+
+    Where a package is missing it names the extra that has all that the command needs, also where
+    the harness would name one of its own.
+    """
+
+    def run(given: argparse.Namespace) -> int:
+        try:
+            return call(importlib.import_module(f"ragen_starpo.cli.{module}"), given)
+        except ImportError as missing:
+            raise missing_extra(missing, extra) from missing
+        except UserError as error:
+            if isinstance(error.__cause__, ImportError):
+                raise missing_extra(error.__cause__, extra) from error
+            raise
+
+    return run

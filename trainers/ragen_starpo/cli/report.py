@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from ragen_bench.errors import missing_extra
-
-try:
-    from ragen_bench.cli.results import plain_console
-    from ragen_starpo.report import write_report
-    from ragen_starpo.report.reading import read_left
-except ImportError as missing:
-    raise missing_extra(missing, "bench") from missing
+from ragen_bench.cli.results import plain_console
+from ragen_starpo.report import write_report
+from ragen_starpo.report.reading import read_left
 
 
 def run_report(given: argparse.Namespace) -> int:

@@ -14,7 +14,6 @@ from typing import Any
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ragen_bench.cli.results import plain_console
-from ragen_bench.errors import missing_extra
 from ragen_starpo.cli.models import model_folder
 from ragen_starpo.engine.settings import OptimiserSettings
 from ragen_starpo.recipe import Recipe, read_recipe
@@ -29,10 +28,8 @@ def run_verl(given: argparse.Namespace) -> int:
     Raises:
         UserError: if anything that is named is not what it should be.
     """
-    try:
-        from ragen_starpo.cluster.train import device_of, train
-    except ImportError as missing:
-        raise missing_extra(missing, "train") from missing
+    from ragen_starpo.cluster.train import device_of, train
+
     own, overrides = split_settings(given.settings)
     recipe = read_recipe(given.recipe, own)
     device_of(recipe, given.ray_address)  # before a model may be fetched
