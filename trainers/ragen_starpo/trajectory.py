@@ -145,10 +145,11 @@ def batch_of(trajectories: Sequence[Trajectory], pad: int) -> TokenBatch:
             [
                 [turn.reward for turn in one.turns] + [0.0] * (longest - len(one.turns))
                 for one in trajectories
-            ]
+            ],
+            dtype=torch.float32,
         ),
         scores=scores_of(trajectories),
-        groups=torch.tensor([one.group for one in trajectories]),
+        groups=torch.tensor([one.group for one in trajectories], dtype=torch.int64),
     )
 
 
@@ -158,7 +159,8 @@ def scores_of(trajectories: Sequence[Trajectory]) -> Tensor:
 
 
 def _padded(rows: list[list[int]], width: int, value: int) -> Tensor:
-    return torch.tensor([row + [value] * (width - len(row)) for row in rows])
+    padded = [row + [value] * (width - len(row)) for row in rows]
+    return torch.tensor(padded, dtype=torch.int64)
 
 
 def _turns(trajectory: Trajectory, width: int) -> Tensor:

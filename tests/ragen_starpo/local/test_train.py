@@ -130,3 +130,9 @@ def test_bad_names(small, tmp_path):
     rollouts = {**SETTINGS["rollouts"], "max_tokens": 10, "context": 9}
     with pytest.raises(UserError, match=r"leaves no room in a context of 9"):
         train(recipe(rollouts=rollouts), small, tmp_path / "c")
+
+
+def test_a_context_that_no_prompt_fits(small, tmp_path):
+    rollouts = {**SETTINGS["rollouts"], "max_tokens": 8, "context": 10}
+    with pytest.raises(UserError, match="no prompt leaves room for an answer in the context"):
+        train(recipe(rollouts=rollouts), small, tmp_path / "d")

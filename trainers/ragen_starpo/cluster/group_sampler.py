@@ -5,14 +5,14 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
-import torch
 import transfer_queue as tq
 from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 
 from ragen_starpo.algorithms.filters import GroupFilter
 from ragen_starpo.cluster.names import TRAIN
-from ragen_starpo.trajectory import Trajectory, scores_of
+from ragen_starpo.selection import chosen
+from ragen_starpo.trajectory import Trajectory
 
 _POLL = 0.05
 """Seconds between two looks for rollouts; verl's 2 are longer than a small model's iteration."""
@@ -58,20 +58,22 @@ class GroupSampler(ReplayBuffer):
 
         Raises:
             RolloutError: if an episode failed.
+            UserError: if no prompt left room for an answer.
         """
         self._wait(partition_id, batch_size)
         keys = sorted(self.partitions[partition_id], key=_order)
         fields = tq.kv_batch_get(keys=keys, partition_id=partition_id, select_fields=[_EXTRA])
         self.played = [pickle.loads(extra["trajectory"]) for extra in list(fields[_EXTRA])]
         tags = [self.partitions[partition_id][key] for key in keys]
-        chosen = self._chosen() if partition_id == TRAIN else [True] * len(keys)
+        learned = partition_id == TRAIN
+        kept = chosen(self._filter, self.played) if learned else [True] * len(keys)
         batch = KVBatchMeta(
             partition_id=partition_id,
-            keys=[key for key, kept in zip(keys, chosen, strict=True) if kept],
-            tags=[tag for tag, kept in zip(tags, chosen, strict=True) if kept],
+            keys=[key for key, keep in zip(keys, kept, strict=True) if keep],
+            tags=[tag for tag, keep in zip(tags, kept, strict=True) if keep],
         )
-        self.kept = [one for one, kept in zip(self.played, chosen, strict=True) if kept]
-        dropped = [key for key, kept in zip(keys, chosen, strict=True) if not kept]
+        self.kept = [one for one, keep in zip(self.played, kept, strict=True) if keep]
+        dropped = [key for key, keep in zip(keys, kept, strict=True) if not keep]
         groups = {key.partition("_")[0] for key in keys}
         tq.kv_clear(keys=[*groups, *dropped], partition_id=partition_id)
         return batch, {"filter/kept": len(batch.keys) / len(keys)}
@@ -85,13 +87,6 @@ class GroupSampler(ReplayBuffer):
             if len(self.finished_keys[partition_id]) >= groups:
                 return
             since = self._wait_for_next_poll(partition_id, since)
-
-    def _chosen(self) -> list[bool]:
-        """Return which are learned from: whole groups, without rollouts that sampled nothing."""
-        scores = scores_of(self.played)
-        groups = torch.tensor([one.group for one in self.played])
-        kept = self._filter.kept(scores, groups).tolist()
-        return [keep and bool(one.turns) for keep, one in zip(kept, self.played, strict=True)]
 
 
 def _order(key: str) -> tuple[str, int]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import torch
 from torch import Tensor
 
 from ragen_starpo.diagnostics.metrics import rollout_metrics
@@ -19,8 +18,9 @@ from ragen_starpo.local.validation import validate
 from ragen_starpo.mini_batches import mini_batches
 from ragen_starpo.objective import advantages_of, policy_contribution, value_contribution
 from ragen_starpo.recipe import WITH_CRITIC, Recipe
+from ragen_starpo.selection import chosen
 from ragen_starpo.step_figures import StepFigures
-from ragen_starpo.trajectory import TokenBatch, Trajectory, batch_of, scores_of
+from ragen_starpo.trajectory import TokenBatch, Trajectory, batch_of
 
 
 @dataclass(frozen=True)
@@ -111,11 +111,9 @@ class Trainer:
             yield "critic", self._critic
 
     def _kept(self, trajectories: list[Trajectory]) -> list[Trajectory]:
-        """Return what is learned from: whole groups, without rollouts that sampled nothing."""
-        scores = scores_of(trajectories)
-        groups = torch.tensor([one.group for one in trajectories])
-        chosen = self._recipe.filter.kept(scores, groups).tolist()
-        return [one for one, kept in zip(trajectories, chosen, strict=True) if kept and one.turns]
+        """Return what is learned from."""
+        kept = chosen(self._recipe.filter, trajectories)
+        return [one for one, keep in zip(trajectories, kept, strict=True) if keep]
 
     def _learn(self, batch: TokenBatch, number: int) -> dict[str, float]:
         columns = self._columns(batch)
