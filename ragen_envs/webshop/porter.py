@@ -8,29 +8,23 @@ how often a consonant follows a vowel in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Mapping
 
-Rules = tuple[tuple[str, str], ...]
-
-_STEP_2: Rules = (
-    ("ational", "ate"), ("ization", "ize"), ("iveness", "ive"), ("fulness", "ful"),
-    ("ousness", "ous"), ("tional", "tion"), ("biliti", "ble"), ("entli", "ent"), ("ousli", "ous"),
-    ("ation", "ate"), ("alism", "al"), ("aliti", "al"), ("iviti", "ive"), ("enci", "ence"),
-    ("anci", "ance"), ("izer", "ize"), ("alli", "al"), ("ator", "ate"), ("logi", "log"),
-    ("bli", "ble"), ("eli", "e"),
-)  # fmt: skip
-_STEP_3: Rules = (
-    ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"),
-    ("ness", ""), ("ful", ""),
-)  # fmt: skip
+_STEP_2 = {
+    "ational": "ate", "ization": "ize", "iveness": "ive", "fulness": "ful", "ousness": "ous",
+    "tional": "tion", "biliti": "ble", "entli": "ent", "ousli": "ous", "ation": "ate",
+    "alism": "al", "aliti": "al", "iviti": "ive", "enci": "ence", "anci": "ance", "izer": "ize",
+    "alli": "al", "ator": "ate", "logi": "log", "bli": "ble", "eli": "e",
+}  # fmt: skip
+_STEP_3 = {
+    "icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ness": "", "ful": "",
+}  # fmt: skip
 _STEP_4 = (
     "ement", "ance", "ence", "able", "ible", "ment", "sion", "tion", "ant", "ent", "ism", "ate",
     "iti", "ous", "ive", "ize", "al", "er", "ic", "ou",
 )  # fmt: skip
 
 
-@lru_cache(maxsize=1 << 18)
 def stem(word: str) -> str:
     """Return the stem of a word in lower case; what is no letter a-z counts as a consonant."""
     if len(word) <= 2:
@@ -63,8 +57,11 @@ def _short(word: str) -> bool:
     return _kinds(word).endswith("cvc") and word[-1] not in "wxy"
 
 
-def _ending(word: str, endings: Iterable[str]) -> str:
-    return next((ending for ending in endings if word.endswith(ending)), "")
+def _ending(word: str, endings: tuple[str, ...]) -> str:
+    """Return the first of the endings that the word has, "" if it has none."""
+    if not word.endswith(endings):
+        return ""
+    return next(ending for ending in endings if word.endswith(ending))
 
 
 def _step_1a(word: str) -> str:
@@ -93,13 +90,11 @@ def _step_1c(word: str) -> str:
     return word[:-1] + "i" if word.endswith("y") and "v" in _kinds(word[:-1]) else word
 
 
-def _replaced(word: str, rules: Rules) -> str:
+def _replaced(word: str, rules: Mapping[str, str]) -> str:
     """Replace the longest ending of the rules that it has, if a stem of m > 0 is left."""
-    for ending, new in rules:
-        if word.endswith(ending):
-            rest = word.removesuffix(ending)
-            return rest + new if _measure(rest) else word
-    return word
+    ending = _ending(word, tuple(rules))
+    rest = word.removesuffix(ending)
+    return rest + rules[ending] if ending and _measure(rest) else word
 
 
 def _step_4(word: str) -> str:

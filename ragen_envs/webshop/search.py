@@ -64,14 +64,14 @@ class Index:
         """Return the positions of the products that fit best, at most 50, the best one first.
 
         A product without any of the words is none of them; equal scores are in the catalogue's
-        order. A word counts as often as it is said. Any text will do; what is no word is passed
-        over.
+        order. A word counts as often as it is said, in whatever order. Any text will do; what is
+        no word is passed over.
         """
         known = [self._vocabulary[term] for term in terms(words) if term in self._vocabulary]
         if not known:
             return []
         said: dict[int, list[int]] = {}
-        for term, times in islice(Counter(known).items(), QUERY_TERMS):
+        for term, times in sorted(islice(Counter(known).items(), QUERY_TERMS)):
             said.setdefault(times, []).append(term)
         scores = [times * self._engine.get_scores_from_ids(some) for times, some in said.items()]
         return _best(np.sum(scores, axis=0))
@@ -98,7 +98,7 @@ def _build(documents: list[str]) -> BM25:
         counts.extend(found.values())
         sizes.append(len(found))
         lengths.append(found.total())
-    engine = BM25(method="lucene", k1=K1, b=B, dtype="float64")
+    engine = BM25(method="lucene", k1=K1, b=B)
     engine.vocab_dict = vocabulary
     engine.nonoccurrence_array = None
     engine.scores = _scores(
@@ -116,7 +116,7 @@ def _scores(
     """Return BM25's part of each pair of a term and a document, terms after one another.
 
     Source: Kamphuis et al. 2020, "Which BM25 do you mean?", the accurate variant of Lucene, with
-    lengths as Lucene keeps them. Parts have four bytes, as in Lucene; sums have eight.
+    lengths as Lucene keeps them. Scores have four bytes, as in Lucene.
 
     Args:
         columns: the term of each pair, documents after one another.
@@ -139,7 +139,7 @@ def _scores(
     }
 
 
-def _best(scores: NDArray[np.float64]) -> list[int]:
+def _best(scores: NDArray[np.float32]) -> list[int]:
     """Return the positions of the highest positive scores, in order."""
     found = np.flatnonzero(scores)
     if len(found) > HITS:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from ragen_envs.webshop.porter import stem
 
@@ -44,15 +45,19 @@ def terms(text: str) -> list[str]:
 
     Source: Lucene's EnglishAnalyzer, which WebShop's engine searches with.
     """
-    found = []
-    for word in (_ASCII if text.isascii() else _UNICODE).findall(text):
-        for start in range(0, len(word), LONGEST):
-            piece = word[start : start + LONGEST].lower()
-            if piece.endswith(_POSSESSIVES):
-                piece = piece[:-2]
-            if piece not in STOP_WORDS and piece.strip("_"):
-                found.append(stem(piece))
-    return found
+    words = (_ASCII if text.isascii() else _UNICODE).findall(text)
+    if max(map(len, words), default=0) > LONGEST:
+        words = [word[i : i + LONGEST] for word in words for i in range(0, len(word), LONGEST)]
+    return list(filter(None, map(_term, words)))
+
+
+@lru_cache(maxsize=1 << 16)
+def _term(word: str) -> str:
+    """Return what the search knows a word by; "" for one that it does not."""
+    word = word.lower()
+    if word.endswith(_POSSESSIVES):
+        word = word[:-2]
+    return "" if word in STOP_WORDS or not word.strip("_") else stem(word)
 
 
 def _pattern(marks: str, no_letters: str, alone: str) -> re.Pattern[str]:
