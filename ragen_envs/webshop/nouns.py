@@ -12,11 +12,13 @@ from ragen_envs.webshop.tokens import STOP_WORDS
 Nouns = Iterator[tuple[str, ...]]
 MODELS = ("en_core_web_lg", "en_core_web_md", "en_core_web_sm")
 """spaCy's English models; the original takes the first one."""
-RULE = "a rule: words of three letters or more, without stop words, colours, and -ly, -able, ..."
+RULE = "a rule: words of 3 letters or more but stop words, colours, long ones in -able, -less, ..."
 
 _WORD = re.compile(r"[^\W\d_]{3,}").findall
 _NO_NOUNS = STOP_WORDS | frozenset(COLOURS) | {"all", "from", "more", "our", "out", "you", "your"}
-_ENDINGS = ("ly", "able", "ible", "less", "ful", "ous")
+_ENDINGS = ("able", "ible", "less", "ful", "ous")
+_LONG = 7
+"""Letters from which on an ending tells an adjective: "durable", and not "table" or "cable"."""
 
 
 def noun_finder() -> tuple[Callable[[Iterable[str]], Nouns], str]:
@@ -44,5 +46,8 @@ def noun_finder() -> tuple[Callable[[Iterable[str]], Nouns], str]:
 
 def _by_rule(titles: Iterable[str]) -> Nouns:
     for title in titles:
-        words = _WORD(title.lower())
-        yield tuple(w for w in words if w not in _NO_NOUNS and not w.endswith(_ENDINGS))
+        yield tuple(filter(_may_be_noun, _WORD(title.lower())))
+
+
+def _may_be_noun(word: str) -> bool:
+    return word not in _NO_NOUNS and not (len(word) >= _LONG and word.endswith(_ENDINGS))

@@ -1,5 +1,4 @@
 import itertools
-import json
 import math
 import subprocess
 import sys
@@ -13,7 +12,6 @@ from ragen_envs.webshop import search
 from ragen_envs.webshop.lengths import kept_length
 from ragen_envs.webshop.search import HITS, Index
 
-from .excerpt import needs_excerpt, records
 from .shops import catalogue, product
 
 # Words that are their own stems, in titles long enough for lengths that a byte rounds.
@@ -186,12 +184,3 @@ def test_a_missing_library_names_its_extra():
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.count("\n") == 1
     assert "ragen-bench[webshop]" in said.stdout
-
-
-@needs_excerpt
-def test_every_product_of_the_excerpt_is_found_by_its_title():
-    shop = catalogue(*(json.dumps(record["contents"]) for record in records()))
-    index = Index(shop)
-    ranks = [index.search(record["product"]["name"]).index(i) for i, record in enumerate(records())]
-    assert sum(rank == 0 for rank in ranks) >= 95
-    assert max(ranks) <= 3
