@@ -3,7 +3,8 @@
 import pytest
 
 from ragen_bench.errors import UserError
-from ragen_starpo.recipe import read_recipe
+from ragen_starpo.recipe import read_recipe, recipe_of
+from ragen_starpo.recipe_bounds import BOUNDS
 
 GOOD = """
 model = "some/folder"
@@ -14,6 +15,16 @@ samples = 4
 learning_rate = 1e-4
 betas = [0.9, 0.95]
 """
+
+OWN = ("clip_grad", "warmup_steps", "decay_steps")
+
+
+def flat(recipe):
+    return {
+        f"{name}.{inner}" if isinstance(value, dict) else name: found
+        for name, value in recipe.as_json().items()
+        for inner, found in (value.items() if isinstance(value, dict) else [(name, value)])
+    }
 
 
 @pytest.fixture
@@ -48,7 +59,23 @@ def test_settings_and_defaults(written):
         ("advantage.estimator=gea", "advantage.estimator: Input should be 'gae'"),
         ("iterations=0", "iterations: is at least 1, got 0"),
         ("iterations=1.5", "iterations: Input should be a valid integer"),
-        ("rollouts.temperature=0", "rollouts.temperature: is above 0, got 0.0"),
+        ("rollouts.temperature=0", "rollouts.temperature: is above 0 and finite, got 0.0"),
+        ("rollouts.temperature=inf", "rollouts.temperature: is above 0 and finite, got inf"),
+        ("rollouts.context=0", "rollouts.context: is at least 1, got 0"),
+        ("validation.temperature=-1", "validation.temperature: is at least 0 and finite, got -1"),
+        ("validation.every=-1", "validation.every: is at least 0, which is never, got -1"),
+        ("checkpoint_every=-3", "checkpoint_every: is at least 0, got -3"),
+        ("loss.value_clip=-1", "loss.value_clip: is above 0 and finite, got -1.0"),
+        ("loss.kl=-1", "loss.kl: is at least 0 and finite, got -1.0"),
+        ("loss.entropy=nan", "loss.entropy: is finite, got nan"),
+        ("loss.dual_clip=nan", "loss.dual_clip: is above 1 and finite, got nan"),
+        ("loss.clip_high=nan", "loss.clip_high: is at least 0 and finite, got nan"),
+        ("filter.eps=nan", "filter.eps: is at least 0 and finite, got nan"),
+        ("advantage.gamma=7", "advantage.gamma: is from 0 to 1, got 7.0"),
+        ("advantage.lam=-2", "advantage.lam: is from 0 to 1, got -2.0"),
+        ("advantage.gamma_turn=1.5", "advantage.gamma_turn: is from 0 to 1, got 1.5"),
+        ("optimiser.learning_rate=inf", "optimiser.learning_rate: is above 0 and finite, got inf"),
+        ("optimiser.weight_decay=inf", "optimiser.weight_decay: is at least 0 and finite, got inf"),
         ("envs=[]", "envs: names at least one environment"),
         ("optimiser.learning_rate=fast", "optimiser.learning_rate: Input should be a valid number"),
         ("optimiser.learning_rate=-1", "learning_rate is greater than 0"),
@@ -63,6 +90,21 @@ def test_bad_settings(written, override, said):
         read_recipe(written(GOOD), [override])
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_every_bound_is_of_a_setting_with_a_default_within():
+    numbers = {
+        name: value
+        for name, value in flat(recipe_of({"model": "m", "envs": ["Bandit-v0"]}, "m")).items()
+        if isinstance(value, (int, float)) and not isinstance(value, bool)
+    }
+    assert BOUNDS.keys() - numbers.keys() == {"rollouts.context"}
+    checked_there = {"cluster", "monitor", "shaping", "environment"}
+    checked_there |= {f"{of}.{name}" for of in ("optimiser", "critic") for name in OWN}
+    left = {
+        name for name in numbers.keys() - BOUNDS.keys() if name.split(".")[0] not in checked_there
+    }
+    assert left - checked_there == {"filter.amount", "loss.clip_low", "seed"}
 
 
 @pytest.mark.parametrize("estimator", ["grpo", "dr-grpo", "rloo"])

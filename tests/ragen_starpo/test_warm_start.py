@@ -1,5 +1,7 @@
 """Demonstrations, and a model that learns from them."""
 
+import math
+
 import pytest
 
 from ragen_bench.errors import UserError
@@ -78,7 +80,13 @@ def test_the_same_seed_makes_the_same_model(small, tmp_path):
 
 
 def test_bad_settings(small, tmp_path):
-    with pytest.raises(UserError, match="epochs is at least 1, got 0"):
-        WarmStart(("FrozenLake-v0",), epochs=0)
+    for name in ("episodes", "epochs", "batch", "micro_batch", "max_tokens", "val_instances"):
+        with pytest.raises(UserError, match=f"^{name} is at least 1, got 0"):
+            WarmStart(("FrozenLake-v0",), **{name: 0})
+    for rate in (0.0, -1.0, math.inf, math.nan):
+        with pytest.raises(UserError, match="learning_rate is above 0 and finite"):
+            WarmStart(("FrozenLake-v0",), learning_rate=rate)
+    with pytest.raises(UserError, match="val_temperature is at least 0 and finite, got -1"):
+        WarmStart(("FrozenLake-v0",), val_temperature=-1)
     with pytest.raises(UserError, match="unknown environment 'Lake'"):
         warm_start(WarmStart(("Lake",)), small, tmp_path / "warm")

@@ -18,6 +18,7 @@ from ragen_starpo.algorithms.losses import Aggregation, Clip, KLEstimator
 from ragen_starpo.diagnostics.monitor import MonitorSettings
 from ragen_starpo.engine.settings import Lora, OptimiserSettings
 from ragen_starpo.hardware import Cluster
+from ragen_starpo.recipe_bounds import beyond_bounds
 from ragen_starpo.recipe_checks import problem_of
 from ragen_starpo.recipe_files import override, settings_of
 from ragen_starpo.training_envs import Environment
@@ -237,7 +238,7 @@ def recipe_of(settings: dict[str, Any], place: str) -> Recipe:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
         raise UserError(f"{place}: {name or 'the recipe'}: {first['msg']}") from None
-    problem = problem_of(recipe)
+    problem = beyond_bounds(recipe) or problem_of(recipe)
     if problem:
         raise UserError(f"{place}: {problem}")
     return recipe

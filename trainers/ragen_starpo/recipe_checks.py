@@ -10,20 +10,6 @@ if TYPE_CHECKING:
 
 def problem_of(recipe: Recipe) -> str | None:
     """Return what is wrong with settings that have the right types, None if nothing is."""
-    at_least_one = {
-        "iterations": recipe.iterations,
-        "updates": recipe.updates,
-        "mini_batch": recipe.mini_batch,
-        "micro_batch": recipe.micro_batch,
-        "give_up_after": recipe.give_up_after,
-        "rollouts.instances": recipe.rollouts.instances,
-        "rollouts.samples": recipe.rollouts.samples,
-        "rollouts.max_tokens": recipe.rollouts.max_tokens,
-        "validation.instances": recipe.validation.instances,
-    }
-    for name, value in at_least_one.items():
-        if value < 1:
-            return f"{name}: is at least 1, got {value}"
     for name, optimiser in (("optimiser", recipe.optimiser), ("critic", recipe.critic)):
         if 0 < optimiser.decay_steps < recipe.most_steps:
             return (
@@ -32,8 +18,6 @@ def problem_of(recipe: Recipe) -> str | None:
             )
     if not recipe.envs:
         return "envs: names at least one environment"
-    if not recipe.rollouts.temperature > 0:
-        return f"rollouts.temperature: is above 0, got {recipe.rollouts.temperature}"
     if recipe.advantage.credit == "turn" and recipe.advantage.estimator in (
         "grpo",
         "dr-grpo",

@@ -66,13 +66,17 @@ class WarmStart:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("episodes", "epochs", "batch", "val_instances"):
+        for name in ("episodes", "epochs", "batch", "micro_batch", "max_tokens", "val_instances"):
             if getattr(self, name) < 1:
                 raise UserError(f"{name} is at least 1, got {getattr(self, name)}")
         if not 0 <= self.seed < 1 << 30:
             raise UserError(f"seed is at least 0 and below 2**30, got {self.seed}")
         if self.validate_every < 0:
             raise UserError(f"validate_every is at least 0, got {self.validate_every}")
+        if not 0 < self.learning_rate < math.inf:
+            raise UserError(f"learning_rate is above 0 and finite, got {self.learning_rate}")
+        if not 0 <= self.val_temperature < math.inf:
+            raise UserError(f"val_temperature is at least 0 and finite, got {self.val_temperature}")
 
     @property
     def steps(self) -> int:

@@ -1,0 +1,58 @@
+"""Between what each number of a recipe lies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import reduce
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from ragen_starpo.recipe import Recipe
+
+Bound: TypeAlias = tuple[str, Callable[[float], bool]]
+
+_COUNT: Bound = ("is at least 1", lambda value: value >= 1)
+_EVERY: Bound = ("is at least 0, which is never", lambda value: value >= 0)
+_ABOVE: Bound = ("is above 0 and finite", lambda value: 0 < value < math.inf)
+_WEIGHT: Bound = ("is at least 0 and finite", lambda value: 0 <= value < math.inf)
+_SHARE: Bound = ("is from 0 to 1", lambda value: 0 <= value <= 1)
+BOUNDS: dict[str, Bound] = {
+    "iterations": _COUNT,
+    "updates": _COUNT,
+    "mini_batch": _COUNT,
+    "micro_batch": _COUNT,
+    "checkpoint_every": ("is at least 0", lambda value: value >= 0),
+    "give_up_after": _COUNT,
+    "rollouts.instances": _COUNT,
+    "rollouts.samples": _COUNT,
+    "rollouts.temperature": _ABOVE,
+    "rollouts.max_tokens": _COUNT,
+    "rollouts.context": _COUNT,
+    "advantage.gamma": _SHARE,
+    "advantage.lam": _SHARE,
+    "advantage.gamma_turn": _SHARE,
+    "filter.eps": _WEIGHT,
+    "loss.clip_high": _WEIGHT,
+    "loss.dual_clip": ("is above 1 and finite", lambda value: 1 < value < math.inf),
+    "loss.kl": _WEIGHT,
+    "loss.entropy": ("is finite", math.isfinite),
+    "loss.value_clip": _ABOVE,
+    "optimiser.learning_rate": _ABOVE,
+    "optimiser.weight_decay": _WEIGHT,
+    "critic.learning_rate": _ABOVE,
+    "critic.weight_decay": _WEIGHT,
+    "validation.every": _EVERY,
+    "validation.instances": _COUNT,
+    "validation.temperature": _WEIGHT,
+}
+"""By the name of the setting: what it is, in words and as a test. None is within all of them."""
+
+
+def beyond_bounds(recipe: Recipe) -> str | None:
+    """Return which number of a recipe cannot be and why, None if all can."""
+    for name, (what, holds) in BOUNDS.items():
+        value = reduce(getattr, name.split("."), recipe)
+        if value is not None and not holds(value):
+            return f"{name}: {what}, got {value}"
+    return None
