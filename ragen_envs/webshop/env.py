@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from ragen_envs.budget import Budget
 from ragen_envs.instances import Split, Stream
 from ragen_envs.protocol import ActionReader, ResponseFormat
-from ragen_envs.text_env import TextEnv
+from ragen_envs.spaces import SharedText
+from ragen_envs.text_env import PRINTABLE, TextEnv
 from ragen_envs.webshop import text
 from ragen_envs.webshop.answers import PageReader, click_of, searches_for, words_of
 from ragen_envs.webshop.generator import DEFAULT_SIZE
@@ -18,12 +21,14 @@ from ragen_envs.webshop.goals import GAME, MOST_OPTIONS, Errand, price_of
 from ragen_envs.webshop.pages import Page, clicked, labels, searched
 from ragen_envs.webshop.products import Goal
 from ragen_envs.webshop.reward import Reward, reward_of
-from ragen_envs.webshop.shop import Shop, procedural_shop
+from ragen_envs.webshop.shop import Shop, procedural_shop, public_shop
 from ragen_envs.webshop.solver import best_action
 
 EXAMPLE = "ACTION"
 PARTS = ("r_type", "r_att", "r_option", "r_price", "title_score")
 """What the reward is made of, as `info` holds it."""
+LONGEST_PUBLIC_PAGE = 65_536
+"""Characters; some public products have hundreds of values to choose from."""
 _FEWEST_TURNS = 3 + MOST_OPTIONS
 """Search, click, choose, buy."""
 
@@ -36,7 +41,10 @@ class WebShopVariant:
         name: the id without its namespace; it also names the stream of the instances.
         mode: how pages read, "rich" or "plain".
         products: the size of the catalogue.
-        catalogue_seed: which catalogue of that size.
+        catalogue_seed: which generated catalogue of that size.
+        catalogue: the folder of WebShop's public files, or one file of products; "" for a
+            generated catalogue.
+        compat: whether a purchase is worth what it is to the original, quirks included.
         budget: turns of one action each; what is no action costs nothing, as in WebShop.
 
     Raises:
@@ -48,6 +56,8 @@ class WebShopVariant:
     mode: text.Mode = "rich"
     products: int = DEFAULT_SIZE
     catalogue_seed: int = 0
+    catalogue: str = ""
+    compat: bool = False
     budget: Budget = Budget(max_turns=9, max_actions_per_turn=1, max_actions=9, penalty=0)
 
     def __post_init__(self) -> None:
@@ -69,6 +79,13 @@ VARIANTS = {
 }
 
 
+def _opened(variant: WebShopVariant) -> Shop:
+    """Return the shop of a variant, opened once a process."""
+    if variant.catalogue:
+        return public_shop(variant.catalogue)
+    return procedural_shop(variant.catalogue_seed, variant.products)
+
+
 class WebShopEnv(TextEnv[WebShopVariant, Errand]):
     """Find a product in a shop by a request in words, choose its options, and buy it.
 
@@ -81,10 +98,12 @@ class WebShopEnv(TextEnv[WebShopVariant, Errand]):
     | score | the reward |
     | instances | goals of 1 to 4 attributes, up to 3 options and a price cap in a generated catalogue of 1,000 products. The target product decides the split, and held-out requests are worded as no request of training is. |
     | randomness | none after the first state: `rollout` changes nothing |
-    | info | `ceiling` 1.0; after the purchase `r_type`, `r_att`, `r_option`, `r_price`, `title_score`, 0 before |
+    | info | `ceiling` 1.0 (with `catalogue` or `compat`: what the oracle's purchase is worth); after the purchase `r_type`, `r_att`, `r_option`, `r_price`, `title_score`, 0 before |
     | oracle | searches for the title of the product that the request was written for, and buys it |
 
     Task, pages and reward follow WebShop (arXiv 2207.01206); the catalogue is this suite's own.
+    `catalogue="path"` opens the shop of WebShop's public files instead, whose val and test are
+    generated from them, and `compat=True` takes the original's reward with its quirks.
     `info["legal_actions"]` lists, on the search page, the search for the whole request and for each
     of its longer words; any other search is as valid.
 
@@ -110,9 +129,20 @@ class WebShopEnv(TextEnv[WebShopVariant, Errand]):
         split: Split = "train",
         response_format: ResponseFormat = "think",
         render_mode: str | None = None,
+        catalogue: str | os.PathLike[str] | None = None,
+        compat: bool = False,
     ) -> None:
-        super().__init__(variant, split, response_format, render_mode)
-        self.shop: Shop = procedural_shop(self.variant.catalogue_seed, self.variant.products)
+        chosen: WebShopVariant = self._variant(variant)
+        if catalogue is not None:
+            chosen = replace(chosen, catalogue=str(Path(catalogue).absolute()))
+        if compat:
+            chosen = replace(chosen, compat=True)
+        self.shop = _opened(chosen)
+        super().__init__(chosen, split, response_format, render_mode)
+        if chosen.catalogue:
+            self.observation_space = SharedText(
+                LONGEST_PUBLIC_PAGE, charset="".join(sorted(PRINTABLE | self.shop.symbols))
+            )
         self._receipt: Reward | None = None
 
     @property
@@ -126,11 +156,28 @@ class WebShopEnv(TextEnv[WebShopVariant, Errand]):
         return self._page
 
     def _symbols(self) -> frozenset[str]:
-        return frozenset()
+        return self.shop.symbols
 
     def candidates(self, stream: Stream) -> Iterator[Errand | None]:
         """Yield goals of random products."""
         return self.shop.errands(stream)
+
+    def instance_of(self, seed: int) -> Errand:
+        """Return the errand of a seed; the environment's own state stays as it is.
+
+        Raises:
+            ValueError: if the catalogue has too few products for the split.
+        """
+        try:
+            return super().instance_of(seed)
+        except RuntimeError as error:
+            name = self.shop.catalogue.name
+            raise ValueError(f"the catalogue {name!r} is too small: {error}") from None
+
+    def _shipped(self) -> tuple[Errand, ...]:
+        if self.variant.catalogue:
+            return self.shop.held_out(self.variant.name, self.split)
+        return super()._shipped()
 
     def write_instance(self, instance: Errand) -> tuple[str, dict[str, object]]:
         """Return what is asked for as a line of JSON, with its product and price cap."""
@@ -188,10 +235,14 @@ class WebShopEnv(TextEnv[WebShopVariant, Errand]):
         return 100 * self._receipt.total, True
 
     def _bought(self) -> Reward:
-        products = self.shop.catalogue.products
-        bought, target = products[self._page.product], products[self.goal.product]
-        price = price_of(bought, self._errand)
-        return reward_of(bought, dict(self._page.chosen), price, self.goal, target)
+        """Return what the product of this page is worth, with the options as they are chosen."""
+        return self._worth(self._errand, self._page.product, dict(self._page.chosen))
+
+    def _worth(self, errand: Errand, position: int, chosen: dict[str, str]) -> Reward:
+        products, goal = self.shop.catalogue.products, errand.goal
+        bought, target = products[position], products[goal.product]
+        price = price_of(bought, errand)
+        return reward_of(bought, chosen, price, goal, target, self.variant.compat)
 
     def _end_turn(self) -> None:
         self._reader = self._reader_of_page()
@@ -221,7 +272,10 @@ class WebShopEnv(TextEnv[WebShopVariant, Errand]):
         return f"{page}\n{text.offered(self._page, labels(self.shop.catalogue, self._page))}"
 
     def _oracle(self, instance: Errand) -> dict[str, float]:
-        return {"ceiling": 1.0}
+        if not self.variant.catalogue and not self.variant.compat:
+            return {"ceiling": 1.0}
+        goal = instance.goal
+        return {"ceiling": self._worth(instance, goal.product, dict(goal.options)).total}
 
     def _best_actions(self) -> tuple[str, ...]:
         return (best_action(self.shop.catalogue, self.goal, self._page, self.turns_left),)

@@ -1,15 +1,21 @@
-"""A shop: a catalogue and its search. One of each is made a process, and all episodes share it."""
+"""A shop: a catalogue, its search and its errands. One is opened a process, and all share it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
+from ragen_envs.instances import Split, Stream, held_out
+from ragen_envs.text_env import PRINTABLE
 from ragen_envs.webshop.generator import procedural
-from ragen_envs.webshop.goals import Errands
+from ragen_envs.webshop.goals import Errand, Errands
 from ragen_envs.webshop.pages import Search
-from ragen_envs.webshop.products import Catalogue
+from ragen_envs.webshop.products import Catalogue, Product
+
+Source = Callable[[Stream], Iterator[Errand | None]]
+"""From a stream to errands."""
 
 
 class Shop:
@@ -20,6 +26,8 @@ class Shop:
     Args:
         catalogue: the products.
         search: finds their positions by words.
+        errands: gives goals for it.
+        symbols: the characters of its texts beyond printable ASCII.
         made: the function and the arguments that return this shop.
     """
 
@@ -27,12 +35,33 @@ class Shop:
         self,
         catalogue: Catalogue,
         search: Search,
+        errands: Source,
+        symbols: frozenset[str],
         made: tuple[Callable[..., Shop], tuple[Any, ...]],
     ) -> None:
         self.catalogue = catalogue
         self.search = search
-        self.errands = Errands(catalogue)
+        self.errands = errands
+        self.symbols = symbols
         self._made = made
+        self._held_out: dict[tuple[str, Split], tuple[Errand, ...]] = {}
+
+    def held_out(self, name: str, split: Split) -> tuple[Errand, ...]:
+        """Return the held-out errands of a shop for which the package ships none.
+
+        They are generated when they are first asked for.
+
+        Args:
+            name: the variant's name.
+            split: "val" or "test".
+
+        Raises:
+            RuntimeError: if there are too few different ones.
+        """
+        if (name, split) not in self._held_out:
+            label = f"{name} {self.catalogue.name}"
+            self._held_out[name, split] = tuple(held_out(self.errands, label, split, set()))
+        return self._held_out[name, split]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Shop:
         return self
@@ -46,13 +75,54 @@ class Shop:
 
 @cache
 def procedural_shop(seed: int, size: int) -> Shop:
-    """Return the shop of a generated catalogue, opened once a process.
+    """Return the shop of a generated catalogue.
 
     Args:
         seed: which catalogue.
         size: the number of its products.
     """
+    catalogue = procedural(seed, size)
+    made = procedural_shop, (seed, size)
+    return Shop(catalogue, _search(catalogue), Errands(catalogue), frozenset(), made)
+
+
+@cache
+def public_shop(where: str) -> Shop:
+    """Return the shop of WebShop's public files.
+
+    Args:
+        where: their folder, or one file of products, see `loader.load`.
+
+    Raises:
+        ValueError: if the files are not what they should be.
+    """
+    from ragen_envs.webshop import loader, requests
+
+    public = loader.load(Path(where))
+    catalogue = public.catalogue
+    texts = (text for product in catalogue.products for text in _texts(product))
+    asked = (request.instruction for request in public.requests)
+    symbols = _beyond_ascii(texts) | _beyond_ascii(asked)
+    errands = partial(requests.errands, catalogue, public.requests)
+    return Shop(catalogue, _search(catalogue), errands, symbols, (public_shop, (where,)))
+
+
+def _search(catalogue: Catalogue) -> Search:
     from ragen_envs.webshop.search import Index  # needs the extra "webshop"
 
-    catalogue = procedural(seed, size)
-    return Shop(catalogue, Index(catalogue).search, (procedural_shop, (seed, size)))
+    return Index(catalogue).search
+
+
+def _texts(product: Product) -> Iterator[str]:
+    """Yield what the pages of a product may show."""
+    yield from (product.title, product.description, *product.bullets, *product.attributes)
+    for name, values in product.options:
+        yield from (name, *values)
+
+
+def _beyond_ascii(texts: Iterable[str]) -> frozenset[str]:
+    found: set[str] = set()
+    for text in texts:
+        if not text.isascii() or not text.isprintable():
+            found.update(text, text.lower())
+    return frozenset(found - PRINTABLE)

@@ -4,6 +4,7 @@ import json
 import pickle
 import random
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from ragen_envs.budget import Budget
 from ragen_envs.instances import Stream
 from ragen_envs.policies import oracle_answer, random_answer
 from ragen_envs.protocol import RESPONSE_FORMATS
+from ragen_envs.testing import check_text_env
 from ragen_envs.webshop.answers import click_of
 from ragen_envs.webshop.env import PARTS, VARIANTS, WebShopEnv, WebShopVariant
 from ragen_envs.webshop.goals import price_of
@@ -216,6 +218,26 @@ def test_gymnasium_has_nothing_to_say(name, split):
         warnings.simplefilter("error")
         check_env(WebShopEnv(name, split=split), skip_render_check=True)
         check_env(make(name, split=split, render_mode="ansi"), skip_render_check=True)
+
+
+@pytest.mark.parametrize("name", ["WebShop-v0", "WebShopText-v0"])
+def test_the_kit_has_nothing_to_say(name):
+    outcomes = check_text_env(
+        partial(WebShopEnv, name),
+        answers=lambda env, rng: random_answer(env, Stream("kit", rng.getrandbits(64))),
+        splits={
+            split: partial(WebShopEnv, name, split=split) for split in ("train", "val", "test")
+        },
+        held_out={"val": 256, "test": 256},
+        rollout=lambda j: {"rollout": j},
+        stochastic=False,
+        oracle=oracle_answer,
+        oracle_episodes=40,
+        max_turns=9,
+        seeds=range(2),
+    )
+    skipped = [outcome.name for outcome in outcomes if outcome.status == "skipped"]
+    assert skipped == ["rollouts_differ_in_noise"]
 
 
 def test_info_is_plain_data():
