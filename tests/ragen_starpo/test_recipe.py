@@ -64,6 +64,8 @@ def test_settings_and_defaults(written):
         ("rollouts.context=0", "rollouts.context: is at least 1, got 0"),
         ("validation.temperature=-1", "validation.temperature: is at least 0 and finite, got -1"),
         ("validation.every=-1", "validation.every: is at least 0, which is never, got -1"),
+        ("validation.instances=0", "validation.instances: is from 1 to 256, got 0"),
+        ("validation.instances=257", "validation.instances: is from 1 to 256, got 257"),
         ("checkpoint_every=-3", "checkpoint_every: is at least 0, got -3"),
         ("loss.value_clip=-1", "loss.value_clip: is above 0 and finite, got -1.0"),
         ("loss.kl=-1", "loss.kl: is at least 0 and finite, got -1.0"),

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import reduce
 from typing import TYPE_CHECKING, TypeAlias
 
+from ragen_envs.instances import HELD_OUT_SIZE
+
 if TYPE_CHECKING:
     from ragen_starpo.recipe import Recipe
 
@@ -24,6 +26,7 @@ BOUNDS: dict[str, Bound] = {
     "micro_batch": _COUNT,
     "checkpoint_every": ("is at least 0", lambda value: value >= 0),
     "give_up_after": _COUNT,
+    "seed": ("is at least 0 and below 2**30", lambda value: 0 <= value < 1 << 30),
     "rollouts.instances": _COUNT,
     "rollouts.samples": _COUNT,
     "rollouts.temperature": _ABOVE,
@@ -36,6 +39,7 @@ BOUNDS: dict[str, Bound] = {
     "loss.clip_high": _WEIGHT,
     "loss.dual_clip": ("is above 1 and finite", lambda value: 1 < value < math.inf),
     "loss.kl": _WEIGHT,
+    "loss.horizon": _COUNT,
     "loss.entropy": ("is finite", math.isfinite),
     "loss.value_clip": _ABOVE,
     "optimiser.learning_rate": _ABOVE,
@@ -43,7 +47,11 @@ BOUNDS: dict[str, Bound] = {
     "critic.learning_rate": _ABOVE,
     "critic.weight_decay": _WEIGHT,
     "validation.every": _EVERY,
-    "validation.instances": _COUNT,
+    # The harness begins again after the last one, and would count some twice.
+    "validation.instances": (
+        f"is from 1 to {HELD_OUT_SIZE}",
+        lambda value: 1 <= value <= HELD_OUT_SIZE,
+    ),
     "validation.temperature": _WEIGHT,
 }
 """By the name of the setting: what it is, in words and as a test. None is within all of them."""

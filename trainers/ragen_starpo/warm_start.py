@@ -14,7 +14,7 @@ from torch import Tensor
 from ragen_bench.errors import UserError
 from ragen_bench.models.hf_loading import load
 from ragen_bench.suites import env_id, make_env
-from ragen_envs.instances import Stream
+from ragen_envs.instances import HELD_OUT_SIZE, Stream
 from ragen_envs.protocol import ResponseFormat
 from ragen_starpo.demonstrations import Demonstrator
 from ragen_starpo.engine.settings import OptimiserSettings
@@ -66,11 +66,13 @@ class WarmStart:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("episodes", "epochs", "batch", "micro_batch", "max_tokens", "val_instances"):
+        for name in ("episodes", "epochs", "batch", "micro_batch", "max_tokens"):
             if getattr(self, name) < 1:
                 raise UserError(f"{name} is at least 1, got {getattr(self, name)}")
         if not 0 <= self.seed < 1 << 30:
             raise UserError(f"seed is at least 0 and below 2**30, got {self.seed}")
+        if not 1 <= self.val_instances <= HELD_OUT_SIZE:
+            raise UserError(f"val_instances is from 1 to {HELD_OUT_SIZE}, got {self.val_instances}")
         if self.validate_every < 0:
             raise UserError(f"validate_every is at least 0, got {self.validate_every}")
         if not 0 < self.learning_rate < math.inf:
