@@ -112,6 +112,10 @@ class Game(Generic[V, I]):
         """Return the episode's score so far in [0, 1]; success or not, unless a game says more."""
         return 1.0 if self._success else 0.0
 
+    def _details(self) -> dict[str, float]:
+        """Return further entries of `info`, the same keys at any time, which turns may change."""
+        return {}
+
     def _end_turn(self) -> None:
         """Run after the actions of a turn, for games in which the answer itself ends something."""
 

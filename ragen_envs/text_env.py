@@ -48,6 +48,7 @@ class TextEnv(Game[V, I], gymnasium.Env[str, str]):
     # What every step reads and writes: slots stay fast after a copy, `__dict__` does not.
     __slots__ = (
         "_actions_left",
+        "_detailed",
         "_effective",
         "_figures",
         "_frame",
@@ -85,6 +86,7 @@ class TextEnv(Game[V, I], gymnasium.Env[str, str]):
             MAX_OBSERVATION, charset=_ordered(PRINTABLE | self._symbols())
         )
         self.action_space = SharedText(MAX_ACTION, min_length=0, charset=_ordered(PRINTABLE))
+        self._detailed = type(self)._details is not Game._details
         self._running = False
         self._legal: tuple[str, ...] = ()
         self._instance: I | None = None
@@ -275,6 +277,7 @@ class TextEnv(Game[V, I], gymnasium.Env[str, str]):
             "turn": self._turn,
             "actions_left": self._actions_left,
             **self._figures,
+            **self._details(),
         }
 
     def _info(self) -> dict[str, Any]:
@@ -289,6 +292,8 @@ class TextEnv(Game[V, I], gymnasium.Env[str, str]):
         info["legal_actions"] = self._legal
         info["turn"] = self._turn
         info["actions_left"] = self._actions_left
+        if self._detailed:
+            info.update(self._details())
         return info
 
     @classmethod

@@ -29,13 +29,14 @@ class VectorInfos:
         self._envs = envs
         # Whether success is all that their scores say, which saves a call for each.
         self._success_is_score = all(type(env)._score is TextEnv._score for env in envs)
+        self._detailed = [i for i, env in enumerate(envs) if env._detailed]
         # What is constant in an episode is written when it begins, and copied out ever after.
         self._figures: dict[str, Array] = {}
         self._given: dict[str, Mask] = {}
 
     def begin(self, i: int) -> None:
         """Note the constants of the episode that environment i has begun."""
-        figures = self._envs[i]._figures
+        figures = {**self._envs[i]._figures, **self._envs[i]._details()}
         for key in figures.keys() - self._figures.keys():
             self._figures[key] = _blank(len(self._envs), np.array([figures[key]]).dtype)
             self._given[key] = _blank(len(self._envs), np.dtype(np.bool_))
@@ -45,6 +46,7 @@ class VectorInfos:
 
     def all(self) -> dict[str, Any]:
         """Return the infos of all environments."""
+        self._note_details()
         infos = self._columns(self._envs)
         masks = np.ones((len(infos), len(self._envs)), dtype=np.bool_)
         infos.update({f"_{key}": mask for key, mask in zip(infos, masks, strict=True)})
@@ -54,6 +56,7 @@ class VectorInfos:
 
     def of(self, which: list[int]) -> dict[str, Any]:
         """Return the infos of the environments of the given numbers; the others are masked."""
+        self._note_details()
         columns = self._columns([self._envs[i] for i in which])
         columns.update({key: array[which] for key, array in self._figures.items()})
         infos = {}
@@ -63,6 +66,12 @@ class VectorInfos:
             infos[f"_{key}"] = _blank(len(self._envs), np.dtype(np.bool_))
             infos[f"_{key}"][which] = self._given[key][which] if key in self._given else True
         return infos
+
+    def _note_details(self) -> None:
+        """Write what games tell beyond the rest, which comes and goes with the figures."""
+        for i in self._detailed:
+            for key, value in self._envs[i]._details().items():
+                self._figures[key][i] = value
 
     def _columns(self, envs: Sequence[TextEnv[Any, Any]]) -> dict[str, Array]:
         """Return what may change in a turn, one array a key."""
