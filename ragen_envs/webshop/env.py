@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from ragen_envs.budget import Budget
 from ragen_envs.instances import Split, Stream
@@ -251,14 +250,8 @@ class WebShopEnv(TextEnv[WebShopVariant, Errand]):
     def _score(self) -> float:
         return self._receipt.total if self._receipt else 0.0
 
-    def _info_at_reset(self) -> dict[str, Any]:
-        return {**super()._info_at_reset(), **dict.fromkeys(PARTS, 0.0)}
-
-    def _info(self) -> dict[str, Any]:
-        info = super()._info()
-        if self._receipt:
-            info.update({part: float(getattr(self._receipt, part)) for part in PARTS})
-        return info
+    def _details(self) -> dict[str, float]:
+        return {part: float(getattr(self._receipt, part, 0)) for part in PARTS}
 
     def _rules(self) -> str:
         return text.rules(self.variant.mode, self.budget.max_turns)
