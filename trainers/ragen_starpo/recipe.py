@@ -56,7 +56,8 @@ class Advantage:
     Attributes:
         estimator: which; `gae` and `bi-level-gae` train a critic too.
         credit: whether a reward stands at the end of its turn or, as one return, at the end of the
-            trajectory. The estimators that compare returns know the whole return only.
+            trajectory. The estimators that compare returns know the whole return only, and
+            `bi-level-gae` wants `turn`.
         gamma: discount a token.
         lam: lambda of both levels of GAE.
         gamma_turn: discount a turn, of `bi-level-gae`.
@@ -83,6 +84,8 @@ class Loss:
             `ragen_starpo.algorithms.losses.kl_penalty`.
         entropy: weight of the entropy bonus.
         aggregation: how losses of tokens become one.
+        horizon: the constant number of tokens by which `seq-mean-token-sum-norm` divides, and no
+            other aggregation.
         value_clip: how far a value may move in an iteration.
     """
 
@@ -93,6 +96,7 @@ class Loss:
     kl_estimator: KLEstimator = "k1"
     entropy: float = 0.001
     aggregation: Aggregation = "token-mean"
+    horizon: int | None = None
     value_clip: float = 0.5
 
     def __post_init__(self) -> None:
@@ -140,7 +144,8 @@ class Validation:
     """How held-out success is measured, by the harness.
 
     Attributes:
-        every: iterations; 0 for never.
+        every: iterations; the model that training begins with and the last one are measured too.
+            0 for never.
         instances: of the val split, of each environment.
         temperature: of the answers; the paper has 0.5.
     """
@@ -156,7 +161,9 @@ class Recipe:
 
     Attributes:
         model: a folder that transformers reads, a name that the hub knows, or `smollm2-135m`.
-        envs: ids, taken in turn, an iteration's instances from all of them.
+        envs: ids, taken in turn, an iteration's instances from all of them; where their number does
+            not divide, the next iteration begins with the next one. The filter keeps its share of
+            each one's groups.
         response_format: of the answers.
         iterations: of rollouts and updates.
         updates: passes over the rollouts of an iteration (online-k).
@@ -165,7 +172,8 @@ class Recipe:
         micro_batch: trajectories that are computed at once; decides memory, and no figure.
         checkpoint_every: iterations; 0 for none but the one after the last iteration.
         give_up_after: iterations in a row in which the filter leaves nothing.
-        seed: of instances, noise, sampling and the order of updates.
+        seed: of instances, noise, sampling and the order of updates; below 2**30, where instances
+            of demonstrations begin.
     """
 
     model: str
@@ -194,7 +202,11 @@ class Recipe:
     @property
     def most_steps(self) -> int:
         """The most steps that the optimiser can take in the whole run."""
-        learned = self.filter.most(self.rollouts.instances) * self.rollouts.samples
+        # Each environment has its share of the instances, and the filter leaves a share of that.
+        each, more = divmod(self.rollouts.instances, len(self.envs))
+        groups = more * self.filter.most(each + 1)
+        groups += (len(self.envs) - more) * self.filter.most(each)
+        learned = groups * self.rollouts.samples
         return self.iterations * self.updates * math.ceil(learned / self.mini_batch)
 
     def as_json(self) -> dict[str, Any]:

@@ -2,12 +2,17 @@
 
 import json
 import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ragen_bench.errors import UserError
 from ragen_starpo.local.run import TrainingRun, check_run
-from ragen_starpo.local.train import train
+from ragen_starpo.local.train import go_on, train
+from ragen_starpo.local.trainer import Iteration
 from ragen_starpo.recipe import recipe_of
 
 SETTINGS = {
@@ -111,3 +116,70 @@ def test_a_run_that_is_cut_off_at_its_end_is_finished(small, tmp_path, lost):
     assert (out / "final/model.safetensors").read_bytes() == weights
     assert lines(out) == before
     assert (out / "checkpoints/iteration_000002").is_dir()
+
+
+class Scripted:
+    """A driver whose held-out success is written down, by how many iterations it has made."""
+
+    driver = "scripted"
+
+    def __init__(self, successes):
+        self.successes, self.done = successes, 0
+        self.measured = []
+
+    def iterate(self, number):
+        self.done = number + 1
+        figures = {"rollout/reward": 0.0, "rollout/reward_deviation": 1.0, "filter/kept": 1.0}
+        return Iteration(number, True, figures, {})
+
+    def validate(self, folder):
+        self.measured.append(self.done)
+        return {"success": self.successes[self.done]}
+
+    def save(self, folder):
+        folder.mkdir(exist_ok=True)
+        (folder / "model").write_text(str(self.done))
+
+    def save_checkpoint(self, folder):
+        (folder / "state").write_text(str(self.done))
+
+    def load_checkpoint(self, folder):
+        self.done = int((folder / "state").read_text())
+
+
+def scripted(out, successes, **changed):
+    told, made = [], recipe(**changed)
+    trainer = Scripted(successes)
+    go_on(made, trainer, TrainingRun(out, made), told.append, told.append, lambda _: None)
+    return trainer
+
+
+@given(st.lists(st.sampled_from([0.0, 0.25, 0.5]), min_size=6, max_size=6), st.integers(1, 7))
+def test_the_best_model_is_the_first_of_the_highest_that_was_measured(successes, every):
+    with TemporaryDirectory() as folder:
+        out = Path(folder) / "run"
+        trainer = scripted(out, successes, iterations=5, validation={"every": every})
+        measured = [0, *(done for done in range(1, 6) if done % every == 0 or done == 5)]
+        assert trainer.measured == measured
+        best = max(measured, key=lambda done: successes[done])
+        assert (out / "best/model").read_text() == str(best)
+        assert json.loads((out / "start.json").read_text()) == {"val/success": successes[0]}
+        found = {line["iteration"] + 1: line.get("val/success") for line in lines(out)}
+        assert found == {
+            done: successes[done] if done in measured else None for done in range(1, 6)
+        }
+
+
+def test_the_start_is_measured_once(tmp_path):
+    cut = {"iterations": 4, "checkpoint_every": 2, "validation": {"every": 2}}
+    scripted(tmp_path / "run", [0.5, 0, 0.25, 0, 0.25], **cut)
+    shutil.rmtree(tmp_path / "run/checkpoints/iteration_000004")
+    trainer = scripted(tmp_path / "run", [1.0, 1, 1, 1, 0.5], **cut)
+    assert trainer.measured == [4]
+    assert (tmp_path / "run/best/model").read_text() == "0"
+
+
+def test_without_validation_nothing_is_measured(tmp_path):
+    assert scripted(tmp_path / "run", [0.5] * 3, iterations=2).measured == []
+    names = {file.name for file in (tmp_path / "run").iterdir()}
+    assert not names & {"best", "start.json"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,15 @@ from ragen_starpo.recipe import Recipe
 
 _SCHEMA = 1
 _RECIPE = "recipe.json"
+_START = "start.json"
 
 
 class TrainingRun:
     """The files of a run.
 
     `recipe.json` holds the settings; `metrics.jsonl` a line for each iteration, which follow from
-    the settings alone; `timings.jsonl` their seconds; `warnings.jsonl` the echo trap's;
+    the settings alone; `start.json` the held-out figures of the model that training begins with;
+    `timings.jsonl` the iterations' seconds; `warnings.jsonl` the echo trap's;
     `checkpoints/` what a resumed run needs; `best/` the model of the highest held-out success,
     `final/` the last one.
 
@@ -54,6 +56,16 @@ class TrainingRun:
     def checkpoint(self, done: int) -> Path:
         """Return where the checkpoint after so many iterations goes."""
         return self.path / "checkpoints" / f"iteration_{done:06d}"
+
+    def keep_start(self, figures: Mapping[str, float]) -> None:
+        """Keep the held-out figures of the model that training begins with."""
+        self._write(_START, json.dumps(figures, indent=2) + "\n")
+
+    def start(self) -> dict[str, float]:
+        """Return what `keep_start` was given, nothing if it was not called."""
+        file = self.path / _START
+        found: dict[str, float] = json.loads(file.read_text("utf-8")) if file.exists() else {}
+        return found
 
     def append(self, name: str, line: dict[str, Any]) -> None:
         """Add a line to a file of lines."""

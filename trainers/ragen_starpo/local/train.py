@@ -86,6 +86,9 @@ def go_on(
 ) -> None:
     """Iterate from the latest checkpoint, or the first iteration, to the last one.
 
+    If the recipe has a validation, the model that training begins with is measured too, and the
+    last one whether or not it is its turn.
+
     Args:
         recipe: of the run.
         trainer: as it is made.
@@ -104,6 +107,10 @@ def go_on(
             "monitor.action: this driver plays all rollouts alike; set it to none or stop"
         )
     first = _resumed(run, trainer)
+    if first == 0 and recipe.validation.every:
+        found = trainer.validate(run.path / "latest")
+        trainer.save(run.path / "best")
+        run.keep_start(_of_validation(found))
     watch = _Watch(recipe)
     for line in run.lines("metrics.jsonl"):
         watch.take(line)
@@ -178,17 +185,22 @@ def _validated(
     iteration: Iteration, trainer: Trains, run: TrainingRun, recipe: Recipe
 ) -> Iteration:
     """Return the iteration with held-out figures, where they are due; keep the best model."""
-    if not _due(iteration.number + 1, recipe.validation.every):
+    every, done = recipe.validation.every, iteration.number + 1
+    if not _due(done, every) and not (every and done == recipe.iterations):
         return iteration
     clock = Clock()
     found = clock.during("validation", lambda: trainer.validate(run.path / "latest"))
-    best = max((line.get("val/success", -1.0) for line in run.lines("metrics.jsonl")), default=-1.0)
-    if found["success"] > best:
+    earlier = [run.start(), *run.lines("metrics.jsonl")]
+    if found["success"] > max(line.get("val/success", -1.0) for line in earlier):
         trainer.save(run.path / "best")
-    metrics = {**iteration.metrics, **{f"val/{name}": value for name, value in found.items()}}
+    metrics = {**iteration.metrics, **_of_validation(found)}
     return Iteration(
         iteration.number, iteration.learned, metrics, {**iteration.seconds, **clock.seconds}
     )
+
+
+def _of_validation(found: Mapping[str, float]) -> dict[str, float]:
+    return {f"val/{name}": value for name, value in found.items()}
 
 
 def _starved(run: TrainingRun, recipe: Recipe) -> str | None:
