@@ -49,6 +49,11 @@ def test_settings_and_defaults(written):
     # A quarter of 8 groups of 4 is one mini-batch.
     assert recipe.most_steps == recipe.iterations == 200
     assert read_recipe(written(GOOD), ["lora.rank=8"]).lora.rank == 8
+    # Of 8 groups among 3 environments each keeps a quarter of its own, rounded up: 3, 3 and 2.
+    envs = ["envs=['a', 'b', 'c']", "filter.amount=0.4", "mini_batch=4"]
+    assert read_recipe(written(GOOD), envs).most_steps == 200 * (2 + 2 + 1)
+    alone = ["rollouts.samples=1", "filter.strategy=all"]
+    assert read_recipe(written(GOOD), alone).rollouts.samples == 1
 
 
 @pytest.mark.parametrize(
@@ -80,6 +85,11 @@ def test_settings_and_defaults(written):
         ("optimiser.learning_rate=inf", "optimiser.learning_rate: is above 0 and finite, got inf"),
         ("optimiser.weight_decay=inf", "optimiser.weight_decay: is at least 0 and finite, got inf"),
         ("envs=[]", "envs: names at least one environment"),
+        ("rollouts.samples=1", "filter.strategy: top-k keeps groups whose returns differ, and one"),
+        ("advantage.estimator=bi-level-gae", "has each turn's reward at its end; set turn"),
+        ("loss.aggregation=seq-mean-token-sum-norm", "loss.horizon: seq-mean-token-sum-norm div"),
+        ("loss.horizon=0", "loss.horizon: is at least 1, got 0"),
+        ("seed=-1", "seed: is at least 0 and below 2**30, got -1"),
         ("optimiser.learning_rate=fast", "optimiser.learning_rate: Input should be a valid number"),
         ("optimiser.learning_rate=-1", "learning_rate is greater than 0"),
         ("loss.clip_low=1.5", "clip.low is in [0, 1)"),
@@ -105,7 +115,7 @@ def test_every_number_has_its_bounds():
         for name, value in settings.items()
         if isinstance(value, int | float) and not name.startswith(tables)
     }
-    assert left - BOUNDS.keys() - own - {"seed"} == {"filter.amount", "loss.clip_low"}
+    assert left - BOUNDS.keys() - own == {"filter.amount", "loss.clip_low"}
 
 
 @pytest.mark.parametrize("estimator", ["grpo", "dr-grpo", "rloo"])

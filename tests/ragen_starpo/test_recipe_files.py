@@ -48,7 +48,7 @@ def slips(recipe):
 MAY_CHANGE = {
     "task": {"envs"},
     "method": {"advantage.estimator", "filter.strategy", "loss.kl", "loss.clip_high"},
-    "estimator": {"advantage.estimator"},
+    "estimator": {"advantage.estimator", "advantage.credit"},
     "filter": {"filter.amount", "filter.strategy"},
     "kl": {"loss.kl"},
     "clip": {"loss.clip_high"},
@@ -56,7 +56,7 @@ MAY_CHANGE = {
     "actions": {"environment.actions_per_turn"},
     "online": {"updates"},
     "think": {"response_format"},
-    "snr": {"filter.strategy", "filter.amount"},
+    "snr": {"filter.strategy", "filter.amount", "filter.eps"},
     "mass": {"filter.amount"},
     "slip": {"environment.slip", "envs"},
 }
@@ -112,6 +112,8 @@ def test_the_rows_of_the_papers():
         ("top-p-softmax", 0.9),
         ("top-k", 0.25),
     ]
+    assert filters[0].eps == 0.01
+    assert read_recipe("bi-level-gae@gpu").advantage.credit == "turn"
 
 
 def test_no_two_rows_of_a_group_are_the_same():

@@ -59,10 +59,12 @@ def castings(recipe: Recipe, iteration: int) -> list[Casting]:
     """
     envs = [env_id(name) for name in recipe.envs]
     count = recipe.rollouts.instances
-    first = recipe.seed * _INSTANCES_A_SEED + iteration * count
+    played, first = iteration * count, recipe.seed * _INSTANCES_A_SEED
+    # Environments go on where the iteration before has ended, so that none has more for long.
+    taken = [(number, envs[number % len(envs)]) for number in range(played, played + count)]
     return [
-        Casting(group, Task(envs[group % len(envs)], "train", first + group, sample), recipe.seed)
-        for group in range(count)
+        Casting(group, Task(env, "train", first + number, sample), recipe.seed)
+        for group, (number, env) in enumerate(taken)
         for sample in range(recipe.rollouts.samples)
     ]
 

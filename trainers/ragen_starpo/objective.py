@@ -95,7 +95,7 @@ def _estimated(
         return estimators.rloo(batch.scores, batch.groups, mask), None
     rewards = (
         on_turn_ends(batch.turn_rewards, batch.turns, mask)
-        if settings.credit == "turn" or name == "bi-level-gae"
+        if settings.credit == "turn"
         else on_last_token(batch.scores, mask)
     )
     if name == "reinforce-plus-plus":

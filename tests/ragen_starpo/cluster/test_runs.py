@@ -22,7 +22,7 @@ SETTINGS = {
     "micro_batch": 2,
     "checkpoint_every": 2,
     "rollouts": {"instances": 4, "samples": 3, "max_tokens": 24},
-    "advantage": {"estimator": "bi-level-gae"},
+    "advantage": {"estimator": "bi-level-gae", "credit": "turn"},
     "filter": {"strategy": "top-k", "amount": 0.5},
     "loss": {"kl": 0.01},
     "optimiser": {"learning_rate": 1e-3, "warmup_steps": 2},
