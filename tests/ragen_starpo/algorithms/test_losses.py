@@ -113,24 +113,27 @@ def test_value_loss_is_verls(batch, seed, clip):
 
 
 @pytest.mark.parametrize("how", AGGREGATIONS)
-@given(batches(), seeds)
-def test_aggregations_are_verls(how, batch, seed):
+@given(batches(), seeds, st.integers(1, 90))
+def test_aggregations_are_verls(how, batch, seed, horizon):
     mask, _, _, _ = batch
     losses = normal(mask.shape, seed)
-    close(aggregate(losses, mask, how), core_algos.agg_loss(losses, mask, how))
+    theirs = core_algos.agg_loss(losses, mask, how, loss_scale_factor=horizon)
+    close(aggregate(losses, mask, how, horizon), theirs)
 
 
 def test_aggregations_by_hand():
     losses = torch.tensor([[1.0, 2.0, 9.0, 3.0], [4.0, 9.0, 9.0, 9.0], [9.0] * 4])
     mask = torch.tensor([[1, 1, 0, 1], [1, 0, 0, 0], [0] * 4])
-    found = {how: aggregate(losses, mask, how).item() for how in AGGREGATIONS}
+    found = {how: aggregate(losses, mask, how, 4).item() for how in AGGREGATIONS}
     assert found == {
         "token-mean": 2.5,
         "seq-mean-token-sum": 5.0,
         "seq-mean-token-mean": 3.0,
-        "seq-mean-token-sum-norm": pytest.approx(10 / 12),
+        "seq-mean-token-sum-norm": 1.25,
     }
-    assert aggregate(losses, mask, "seq-mean-token-sum-norm", 100).item() == pytest.approx(1 / 30)
+    assert aggregate(losses, mask, "seq-mean-token-sum-norm", 100).item() == pytest.approx(0.05)
+    with pytest.raises(ValueError, match="seq-mean-token-sum-norm needs a horizon"):
+        aggregate(losses, mask, "seq-mean-token-sum-norm")
     with pytest.raises(ValueError, match="unknown aggregation 'mean'; choose one of: token-mean"):
         aggregate(losses, mask, "mean")
 

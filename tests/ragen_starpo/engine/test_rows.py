@@ -45,7 +45,7 @@ def test_rows_come_back_as_they_went(largest):
         assert torch.equal(ids, kept if len(kept) else batch.ids[row, :1])
 
 
-@given(st.integers(1, 6), st.integers(1, 7), st.integers(0, 2**31), st.sampled_from([None, 5, 40]))
+@given(st.integers(1, 6), st.integers(1, 7), st.integers(0, 2**31), st.sampled_from([5, 40]))
 def test_weights_of_rows_add_up_to_the_aggregate_of_all(height, width, seed, horizon):
     noise = torch.Generator().manual_seed(seed)
     mask = torch.randint(0, 2, (height, width), generator=noise)
@@ -59,3 +59,15 @@ def test_weights_of_rows_add_up_to_the_aggregate_of_all(height, width, seed, hor
 def test_an_unknown_aggregation_is_refused():
     with pytest.raises(ValueError, match="seq-mean-token-sum-norm"):
         token_weights(torch.ones(1, 1), "mean")
+    with pytest.raises(ValueError, match="seq-mean-token-sum-norm needs a horizon"):
+        token_weights(torch.ones(1, 1), "seq-mean-token-sum-norm")
+
+
+@given(st.integers(1, 6), st.integers(1, 7), st.integers(1, 20))
+def test_padding_changes_no_weight(height, width, more):
+    mask = torch.ones(height, width, dtype=torch.int64)
+    padded = torch.cat([mask, mask.new_zeros(height, more)], 1)
+    for how in AGGREGATIONS:
+        found = token_weights(padded, how, 50)
+        assert torch.equal(found[:, :width], token_weights(mask, how, 50))
+        assert not found[:, width:].any()

@@ -162,20 +162,25 @@ def aggregate(losses: Tensor, mask: Tensor, how: Aggregation, horizon: int | Non
         mask: 1 on sampled tokens.
         how: `token-mean`, every token alike (DAPO); `seq-mean-token-mean`, every trajectory alike
             (GRPO); `seq-mean-token-sum`, trajectories by their lengths; `seq-mean-token-sum-norm`,
-            the same over a constant length (Dr.GRPO).
-        horizon: that length, in tokens; the width of the batch if None.
+            the same over a constant length (Dr.GRPO, arXiv 2503.20783).
+        horizon: that length, in tokens; the other aggregations have none. It is told and not the
+            width of the batch, which differs from step to step and would be no constant.
 
     Trajectories without a sampled token count in no mean.
+
+    Raises:
+        ValueError: if the aggregation is unknown, or its horizon is missing.
     """
     if how == "token-mean":
         return masked_mean(losses, mask)
-    admitted = torch.where(mask.bool(), losses, 0.0)
+    if how not in AGGREGATIONS:
+        raise ValueError(f"unknown aggregation {how!r}; choose one of: {', '.join(AGGREGATIONS)}")
     lengths = mask.to(losses.dtype).sum(1)
-    sums = admitted.sum(1)
+    sums = torch.where(mask.bool(), losses, 0.0).sum(1)
     if how == "seq-mean-token-mean":
         sums = sums / lengths.clamp(min=1.0)
-    elif how == "seq-mean-token-sum-norm":
-        return sums.sum() / (len(losses) * (horizon or losses.shape[1]))
-    elif how != "seq-mean-token-sum":
-        raise ValueError(f"unknown aggregation {how!r}; choose one of: {', '.join(AGGREGATIONS)}")
+    if how == "seq-mean-token-sum-norm":
+        if horizon is None:
+            raise ValueError(f"{how} needs a horizon")
+        sums = sums / horizon
     return sums.sum() / (lengths > 0).sum().clamp(min=1)

@@ -145,9 +145,9 @@ class Learner:
 
     def _step(self, work: _Rows, columns: dict[str, Tensor], chosen: Tensor) -> dict[str, float]:
         """Take one step of the policy, and one of the critic."""
-        some = chosen.tolist()
+        some, loss = chosen.tolist(), self.recipe.loss
         weights = columns["old_log_probs"].new_zeros(work.batch.mask.shape)
-        weights[chosen] = token_weights(work.batch.mask[chosen], self.recipe.loss.aggregation)
+        weights[chosen] = token_weights(work.batch.mask[chosen], loss.aggregation, loss.horizon)
         work.put({"weights": weights})
         names = [*POLICY_COLUMNS, *([REFERENCE] if self.recipe.loss.kl else [])]
         figures = self._updated(work, some, self._processes.policy.update_actor, names)

@@ -18,10 +18,14 @@ def token_weights(mask: Tensor, how: Aggregation, horizon: int | None = None) ->
     Args:
         mask: (trajectories, tokens) of the whole mini-batch, 1 on sampled tokens.
         how: see `aggregate`.
-        horizon: see `aggregate`.
+        horizon: see `aggregate`; that aggregation needs it, since a width would differ between
+            mini-batches.
 
     Returns:
         (trajectories, tokens), 0 but on sampled tokens.
+
+    Raises:
+        ValueError: if the aggregation is unknown, or its horizon is missing.
     """
     admitted = mask.to(torch.get_default_dtype())
     lengths = admitted.sum(1, keepdim=True).clamp(min=1.0)
@@ -33,5 +37,7 @@ def token_weights(mask: Tensor, how: Aggregation, horizon: int | None = None) ->
     if how == "seq-mean-token-sum":
         return admitted / trajectories
     if how == "seq-mean-token-sum-norm":
-        return admitted / (len(mask) * (horizon or mask.shape[1]))
+        if horizon is None:
+            raise ValueError(f"{how} needs a horizon")
+        return admitted / (trajectories * horizon)
     raise ValueError(f"unknown aggregation {how!r}; choose one of: {', '.join(AGGREGATIONS)}")

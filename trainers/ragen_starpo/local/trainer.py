@@ -139,7 +139,7 @@ class Trainer:
 
     def _step(self, batch: TokenBatch, columns: dict[str, Tensor]) -> dict[str, float]:
         loss, temperature = self._recipe.loss, self._recipe.rollouts.temperature
-        columns = {**columns, "weights": token_weights(batch.mask, loss.aggregation)}
+        columns = {**columns, "weights": token_weights(batch.mask, loss.aggregation, loss.horizon)}
         found = self.policy.update(batch, columns, partial(policy_contribution, loss), temperature)
         metrics = {f"policy/{name}": value for name, value in found.items()}
         if self._critic is not None:
