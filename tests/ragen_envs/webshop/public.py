@@ -25,6 +25,7 @@ LAMP = DESK | {
     "name": "Lamp",
     "small_description": "One line",
     "pricing": None,
+    "product_category": "",
     "customization_options": "",
 }
 ATTRIBUTES = {

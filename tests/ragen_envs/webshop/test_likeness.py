@@ -65,6 +65,7 @@ def test_alike_is_the_definition(first, second):
         ("machine wash", "hand wash", 67, False),
         ("7", "7.5", 100, True),
         ("Caf\u00e9 Noir", "caf noir", 100, True),
+        ("\u00e9", "\u00e9", 0, False),  # nothing is left of either
         ("", "x", 0, False),
     ],
 )

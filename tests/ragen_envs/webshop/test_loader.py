@@ -54,7 +54,7 @@ def test_a_product_by_hand(tmp_path):
     assert desk.attributes == ("easy clean", "solid wood")
     assert desk.nouns == ("oak", "desk", "women")
     assert (lamp.price, lamp.bullets, lamp.options) == ((100.0, 100.0), ("One line",), ())
-    assert lamp.attributes == ()
+    assert (lamp.attributes, lamp.breadcrumbs) == ((), ())
     assert document(desk) == (
         "oak desk for women a desk. easy clean size: x-small, small | medium, and style: plain"
     )

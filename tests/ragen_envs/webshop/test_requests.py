@@ -101,6 +101,15 @@ def test_a_cap_is_the_higher_of_two_of_the_next_four_tens(price, seed):
         assert goal.instruction == f"buy it, and price lower than {goal.price_cap:.2f} dollars"
 
 
+def test_a_price_of_ten_dollars_is_capped_above_it():
+    shop = Catalogue((product(price=(10.0, 10.0)),), "test")
+    asked = (Request(0, "buy it", ("cheap",), ()),)
+    caps = {
+        errand.goal.price_cap for errand in itertools.islice(errands(shop, asked, Stream()), 99)
+    }
+    assert caps == {30, 40, 50}
+
+
 def test_no_target_stands_in_two_parts(tmp_path):
     many = [DESK | {"asin": f"B{i:09}"} for i in range(300)]
     wanted = {p["asin"]: {"instruction": "buy", "instruction_attributes": ["a"]} for p in many}

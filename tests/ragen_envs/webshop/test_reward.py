@@ -130,6 +130,7 @@ def test_the_right_purchase_scores_1_and_the_wrong_kind_0():
     chosen = {"color": "navy blue", "size": "small"}
     assert rated(asked, chosen=chosen).total == 1
     assert rated(asked, OTHER, chosen).total == 0
+    assert rated().r_option == 1  # none is asked for
 
 
 WORDS = st.sampled_from(["easy clean", "solid wood", "wash", "machine wash", "no slip"])

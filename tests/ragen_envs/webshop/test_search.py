@@ -68,6 +68,15 @@ def test_agrees_with_the_formula(titles, query):
     assert found[: len(same_title)] == same_title[:HITS]
 
 
+@given(TITLES)
+@settings(deadline=None)
+def test_scores_are_those_of_the_formula(titles):
+    engine = search._build(titles)
+    for word, term in engine.vocab_dict.items():
+        scores = engine.get_scores_from_ids([term])
+        np.testing.assert_allclose(scores, slow_scores(titles, word), rtol=1e-6)
+
+
 @given(TITLES, QUERIES.filter(bool), st.randoms(use_true_random=False))
 @settings(deadline=None, max_examples=30)
 def test_neither_case_nor_order_nor_the_rest_of_a_query_matters(titles, query, random):
