@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import reduce
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ragen_envs.instances import HELD_OUT_SIZE
 
@@ -59,8 +59,9 @@ BOUNDS: dict[str, Bound] = {
 
 def beyond_bounds(recipe: Recipe) -> str | None:
     """Return which number of a recipe cannot be and why, None if all can."""
+    settings: Any = recipe
     for name, (what, holds) in BOUNDS.items():
-        value = reduce(getattr, name.split("."), recipe)
+        value = reduce(getattr, name.split("."), settings)
         if value is not None and not holds(value):
             return f"{name}: {what}, got {value}"
     return None

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -183,3 +185,53 @@ def test_without_validation_nothing_is_measured(tmp_path):
     assert scripted(tmp_path / "run", [0.5] * 3, iterations=2).measured == []
     names = {file.name for file in (tmp_path / "run").iterdir()}
     assert not names & {"best", "start.json"}
+
+
+def test_the_latest_two_checkpoints_are_kept(tmp_path):
+    out = tmp_path / "run"
+    scripted(out, [0.0] * 6, iterations=5)
+    assert sorted(file.name for file in (out / "checkpoints").iterdir()) == [
+        "iteration_000004",
+        "iteration_000005",
+    ]
+    (out / "checkpoints/iteration_000006.draft").mkdir()
+    scripted(out, [0.0] * 8, iterations=6)
+    assert sorted(file.name for file in (out / "checkpoints").iterdir()) == [
+        "iteration_000005",
+        "iteration_000006",
+    ]
+
+
+def test_one_process_writes_a_run(tmp_path):
+    run = TrainingRun(tmp_path / "run", recipe())
+    command = [sys.executable, "-c", HOLDS, str(tmp_path / "run/.lock")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout.readline() == b"held\n"
+        with pytest.raises(UserError, match=r"run is being written by another process") as refused:
+            go_on(recipe(), Scripted([0.0] * 3), run, print, print, lambda _: None)
+        assert refused.value.exit_code == 1
+        assert not (tmp_path / "run/metrics.jsonl").exists()
+        other.stdin.close()
+    scripted(tmp_path / "run", [0.0] * 3)
+    assert len(lines(tmp_path / "run")) == 2
+
+
+HOLDS = """
+import sys, filelock
+with filelock.FileLock(sys.argv[1]):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_the_other_drivers_checkpoint_is_refused(tmp_path):
+    scripted(tmp_path / "run", [0.0] * 3)
+    longer = recipe(iterations=3)
+    other = Scripted([0.0] * 4)
+    other.driver = "another"
+    run = TrainingRun(tmp_path / "run", longer)
+    with pytest.raises(UserError, match="was begun by ragen-train scripted; go on with that"):
+        go_on(longer, other, run, print, print, lambda _: None)
+    assert len(lines(tmp_path / "run")) == 2
+    scripted(tmp_path / "run", [0.0] * 4, iterations=3)
+    assert len(lines(tmp_path / "run")) == 3

@@ -45,6 +45,7 @@ class VerlTrainer(PPOTrainerSync):
         config: verl's, with `ragen.recipe`, the recipe as JSON, and `ragen.run`, the directory.
     """
 
+    driver = "verl"
     replay_buffer: GroupSampler
 
     def __init__(self, config: Any) -> None:
@@ -119,7 +120,7 @@ class VerlTrainer(PPOTrainerSync):
             if not (folder / name / last).is_file():
                 raise UserError(
                     f"{folder / name} has no {last}: the run was begun with another number of "
-                    "processes, or by ragen-train local; go on with those, or choose another --out"
+                    "processes; go on with those, or choose another --out"
                 )
             group.load_checkpoint(str(folder / name))
         self.checkpoint_manager.update_weights(self.global_steps)

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ragen_bench.differences import first_difference
-from ragen_bench.errors import UserError
+from ragen_bench.errors import UserError, missing_extra
+from ragen_starpo.engine.folders import replaced
 from ragen_starpo.made_folder import check_place
 from ragen_starpo.recipe import Recipe
 
+try:
+    from filelock import FileLock, Timeout
+except ImportError as missing:
+    raise missing_extra(missing, "train") from missing
+
 _SCHEMA = 1
 _RECIPE = "recipe.json"
+_DRIVER = "driver.txt"
 _START = "start.json"
 
 
@@ -41,21 +50,54 @@ class TrainingRun:
         if not (path / _RECIPE).exists() or _recorded(path / _RECIPE) != settings:
             self._write(_RECIPE, json.dumps(settings, indent=2) + "\n")
 
-    def resume(self) -> tuple[int, Path] | None:
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other writers out.
+
+        Raises:
+            UserError: if another process is writing.
+        """
+        try:
+            with FileLock(self.path / ".lock", timeout=0):
+                yield
+        except Timeout:
+            raise UserError(f"{self.path} is being written by another process", 1) from None
+
+    def resume(self, driver: str) -> tuple[int, Path] | None:
         """Return the next iteration and the checkpoint before it, and drop what came after it.
 
         Without a checkpoint the run begins anew, and None is returned.
+
+        Args:
+            driver: that goes on.
+
+        Raises:
+            UserError: if another one wrote the checkpoint.
         """
         checkpoints = _checkpoints(self.path)
         done = max(checkpoints, default=0)
+        if checkpoints:
+            self._refuse_other(checkpoints[done], driver)
         for name in ("metrics.jsonl", "timings.jsonl", "warnings.jsonl"):
             kept = [line for line in self.lines(name) if line["iteration"] < done]
             self._write(name, "".join(json.dumps(line) + "\n" for line in kept))
         return (done, checkpoints[done]) if checkpoints else None
 
-    def checkpoint(self, done: int) -> Path:
-        """Return where the checkpoint after so many iterations goes."""
-        return self.path / "checkpoints" / f"iteration_{done:06d}"
+    @contextmanager
+    def checkpoint(self, done: int, driver: str) -> Iterator[Path]:
+        """Give an empty folder to write a checkpoint to, and keep it and the one before alone.
+
+        Args:
+            done: iterations.
+            driver: that writes it.
+        """
+        with replaced(self.path / "checkpoints" / f"iteration_{done:06d}") as draft:
+            yield draft
+            (draft / _DRIVER).write_text(driver + "\n", encoding="utf-8")
+        found = _checkpoints(self.path)
+        kept = {found[number] for number in sorted(found)[-2:]}
+        for folder in set((self.path / "checkpoints").iterdir()) - kept:
+            shutil.rmtree(folder)
 
     def keep_start(self, figures: Mapping[str, float]) -> None:
         """Keep the held-out figures of the model that training begins with."""
@@ -80,6 +122,15 @@ class TrainingRun:
             if line.endswith("\n"):
                 found: dict[str, Any] = json.loads(line)
                 yield found
+
+    def _refuse_other(self, checkpoint: Path, driver: str) -> None:
+        file = checkpoint / _DRIVER
+        there = file.read_text(encoding="utf-8").strip() if file.exists() else "(another version)"
+        if there != driver:
+            raise UserError(
+                f"{self.path} was begun by ragen-train {there}; go on with that, or choose "
+                "another --out"
+            )
 
     def _write(self, name: str, text: str) -> None:
         draft = self.path / f"{name}.draft"

@@ -10,7 +10,6 @@ from typing import Any, Protocol
 from ragen_bench.errors import UserError
 from ragen_starpo.diagnostics.adaptation import Adaptation
 from ragen_starpo.diagnostics.monitor import EchoTrapMonitor, TrapWarning
-from ragen_starpo.engine.folders import replaced
 from ragen_starpo.local.clock import Clock
 from ragen_starpo.local.run import TrainingRun, check_run, finished
 from ragen_starpo.local.trainer import Iteration, Trainer
@@ -22,7 +21,13 @@ Warned = Callable[[TrapWarning], None]
 
 
 class Trains(Protocol):
-    """A driver: what iterates, in one process or in many."""
+    """A driver: what iterates, in one process or in many.
+
+    Attributes:
+        driver: the command's name; its checkpoints are of no use to another.
+    """
+
+    driver: str
 
     def iterate(self, number: int) -> Iteration:
         """Play, and learn from what is played; numbers count from 0."""
@@ -100,12 +105,24 @@ def go_on(
     Raises:
         UserError: if the filter left nothing for too many iterations in a row, or if a warning was
             confirmed that ends the run: `final/` is written then too. Or if the recipe asks to
-            adapt what cannot be.
+            adapt what cannot be, if another process writes the run, or if another driver did.
     """
     if adapt is None and recipe.monitor.action == "adapt":
         raise UserError(
             "monitor.action: this driver plays all rollouts alike; set it to none or stop"
         )
+    with run.held():
+        _iterate(recipe, trainer, run, told, warned, adapt)
+
+
+def _iterate(
+    recipe: Recipe,
+    trainer: Trains,
+    run: TrainingRun,
+    told: Listener,
+    warned: Warned,
+    adapt: Callable[[Recipe], None] | None,
+) -> None:
     first = _resumed(run, trainer)
     if first == 0 and recipe.validation.every:
         found = trainer.validate(run.path / "latest")
@@ -168,7 +185,7 @@ class _Watch:
 
 def _resumed(run: TrainingRun, trainer: Trains) -> int:
     """Load the latest checkpoint, if there is one, and return the next iteration."""
-    resumed = run.resume()
+    resumed = run.resume(trainer.driver)
     if resumed is None:
         return 0
     first, checkpoint = resumed
@@ -177,7 +194,7 @@ def _resumed(run: TrainingRun, trainer: Trains) -> int:
 
 
 def _checkpoint(trainer: Trains, run: TrainingRun, done: int) -> None:
-    with replaced(run.checkpoint(done)) as draft:
+    with run.checkpoint(done, trainer.driver) as draft:
         trainer.save_checkpoint(draft)
 
 

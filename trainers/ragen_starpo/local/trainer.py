@@ -51,6 +51,8 @@ class Trainer:
         UserError: if there is no model or no such environment.
     """
 
+    driver = "local"
+
     def __init__(self, folder: Path, recipe: Recipe) -> None:
         self._recipe = recipe
         self._actor = Actor(folder, recipe)
