@@ -16,7 +16,7 @@ from ragen_envs.webshop.record import Record, shown
 from ragen_envs.webshop.requests import Request, read_requests
 
 MOST_PRODUCTS = 200_000
-"""Products that are read without being asked for by number; each takes some 10 kB of memory."""
+"""Products that are read without being asked for by number; each takes some 6 kB of memory."""
 MISSING_PRICE = 100.0
 """Dollars, of a product without a price."""
 _LONGEST_ASIN = 10
@@ -124,8 +124,8 @@ def _read_products(path: Path, limit: int | None) -> dict[str, Product]:
     for name, value in islice(records(path), limit):
         if limit is None and len(products) == MOST_PRODUCTS:
             raise ValueError(
-                f"{path}, record {name}: that is more than {MOST_PRODUCTS} products; give a limit "
-                "to read the first ones"
+                f"{path}, record {name}: that is more than {MOST_PRODUCTS} products; load them "
+                "with a limit, or keep the first ones in a file of their own"
             )
         record = Record(path, name, value)
         asin = record.text("asin")

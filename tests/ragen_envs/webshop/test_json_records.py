@@ -26,7 +26,7 @@ def read(tmp_path, monkeypatch):
 
 
 @given(st.lists(VALUES, max_size=6), st.dictionaries(st.text(), VALUES), st.integers(1, 9))
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 def test_reads_what_json_reads_however_it_is_cut(tmp_path_factory, rows, fields, piece):
     path = tmp_path_factory.getbasetemp() / "items.json"
     with pytest.MonkeyPatch.context() as patch:

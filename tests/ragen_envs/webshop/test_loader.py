@@ -179,7 +179,9 @@ def test_what_is_no_product_is_named(tmp_path):
 def test_a_huge_file_wants_a_limit(tmp_path, monkeypatch):
     monkeypatch.setattr(loader, "MOST_PRODUCTS", 1)
     write(tmp_path)
-    with pytest.raises(ValueError, match="record 2: that is more than 1 products; give a limit"):
+    with pytest.raises(
+        ValueError, match="record 2: that is more than 1 products; load them with a limit"
+    ):
         load(tmp_path)
     assert len(load(tmp_path, limit=2).catalogue.products) == 2
 
