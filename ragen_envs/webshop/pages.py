@@ -112,7 +112,7 @@ def clicked(catalogue: Catalogue, page: Page, label: str) -> Page:
         return replace(page, number=page.number + 1)
     if page.kind == "results":
         product = next(i for i in page.shown if catalogue.products[i].asin.lower() == label)
-        return replace(page, kind="item", product=product, chosen=())
+        return replace(page, kind="item", product=product)
     if label == BUY:
         return replace(page, kind="done")
     if label in SUB_PAGES:

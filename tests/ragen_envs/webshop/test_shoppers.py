@@ -56,3 +56,17 @@ def test_shoppers_buy_and_answer_in_form(shopper):
             *_, terminated, _, info = env.step(shopper(env))
             assert info["format_is_valid"]
         assert terminated
+
+
+def test_a_bag_of_words_buys_the_first_hit_of_the_whole_request():
+    env = WebShopEnv("WebShop-v0", split="test", response_format="plain")
+    for seed in range(40):
+        env.reset(seed=seed)
+        first = env.shop.search(env.goal.instruction)[0]
+        asin = env.shop.catalogue.products[first].asin.lower()
+        told = []
+        while env.legal_actions:
+            told.append(bag_of_words(env))
+            env.step(told[-1])
+        assert told == [told[0], f"click[{asin}]", "click[buy now]"]
+        assert env.page.chosen == ()
