@@ -92,6 +92,11 @@ def test_a_warm_start_is_recorded_and_made_again(small, tmp_path, every):
     settings = WarmStart(("Bandit-v0",), "answer", 2, 1, 2, **of_bandit)
     for _ in range(2):
         warm_start(settings, begun, tmp_path / "warm")
+    typed = ["warm-start", str(begun), "--out", str(tmp_path / "warm"), "--env", "Bandit-v0"]
+    typed += ["--format", "answer", "--episodes", "2", "--epochs", "1", "--batch", "2"]
+    typed += ["--max-tokens", "8", "--validate-every", str(every), "--val-instances", "1"]
+    assert main(typed) == 0  # the defaults of the command are those of the settings
+    assert main([*typed, "--micro-batch", "1"]) == 2
     record = json.loads((tmp_path / "warm/ragen-train.json").read_text())
     assert (record["command"], record["model"]) == ("warm-start", str(begun))
     assert (record["envs"], record["max_tokens"]) == (["Bandit-v0"], 8)

@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from ragen_bench.cli.results import plain_console
 from ragen_starpo.cli.models import model_folder
+from ragen_starpo.cli.told import models, validated
 from ragen_starpo.diagnostics.monitor import TrapWarning
 from ragen_starpo.hardware import check_one_process
 from ragen_starpo.local.train import train
@@ -50,16 +51,14 @@ def run_local(given: argparse.Namespace) -> int:
             said = f"success {found['rollout/success']:.3f} reward {found['rollout/reward']:.2f}"
             bar.update(task, completed=iteration.number + 1, said=said)
             if "val/success" in found:
-                bar.console.print(
-                    f"Iteration {iteration.number}: held-out success {found['val/success']:.3f}"
-                )
+                bar.console.print(validated(iteration.number, found["val/success"]))
 
         def warned(warning: TrapWarning) -> None:
             bar.console.print(warning.text, soft_wrap=True)
 
         train(recipe, model_folder(recipe.model), out, told, warned)
     console.print(f"Run     {out}", soft_wrap=True)
-    console.print(f"Models  {out / 'best'}, {out / 'final'}", soft_wrap=True)
+    console.print(f"Models  {models(out)}", soft_wrap=True)
     return 0
 
 

@@ -20,20 +20,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # OpenMP reads it when torch is imported: threads that spin while they wait for each other are
     # many times slower wherever anything else computes.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    resumes = False
     try:
         given = _parser().parse_args(arguments)
+        resumes = given.resumes
         return int(given.run(given))
     except UserError as error:
         sys.stderr.write(f"ragen-train: {error}\n")
         return error.exit_code
     except KeyboardInterrupt:
-        said = "interrupted; the same command goes on from the latest checkpoint"
-        sys.stderr.write(f"\nragen-train: {said}\n")
+        goes_on = "; the same command goes on from the latest checkpoint" if resumes else ""
+        sys.stderr.write(f"\nragen-train: interrupted{goes_on}\n")
         return INTERRUPTED
 
 
 def _parser() -> Parser:
     parser = Parser(prog="ragen-train", description="Trains agents by StarPO and StarPO-S.")
+    parser.set_defaults(resumes=False)
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
     _add_local(commands)
     _add_verl(commands)
@@ -61,7 +64,9 @@ def _add_local(commands: Commands) -> None:
     local.add_argument(
         "--tensorboard", action="store_true", help="write event files into DIR/tensorboard"
     )
-    local.set_defaults(run=_lazily("local", lambda module, given: module.run_local(given)))
+    local.set_defaults(
+        resumes=True, run=_lazily("local", lambda module, given: module.run_local(given))
+    )
 
 
 def _add_verl(commands: Commands) -> None:
@@ -83,7 +88,9 @@ def _add_verl(commands: Commands) -> None:
         metavar="HOST:PORT",
         help="of a Ray cluster to join (default: this machine)",
     )
-    verl.set_defaults(run=_lazily("verl", lambda module, given: module.run_verl(given)))
+    verl.set_defaults(
+        resumes=True, run=_lazily("verl", lambda module, given: module.run_verl(given))
+    )
 
 
 def _add_recipes(commands: Commands) -> None:
@@ -130,6 +137,13 @@ def _add_warm_start(commands: Commands) -> None:
     add("--episodes", type=int, default=1000, metavar="N", help="of the oracle (default: 1000)")
     add("--epochs", type=int, default=10, metavar="N", help="passes over them (default: 10)")
     add("--batch", type=int, default=32, metavar="N", help="episodes of a step (default: 32)")
+    add(
+        "--micro-batch",
+        type=int,
+        default=32,
+        metavar="N",
+        help="episodes that are computed at once; decides memory alone (default: 32)",
+    )
     add("--learning-rate", type=float, default=1e-3, metavar="X", help="(default: 0.001)")
     add("--max-tokens", type=int, default=200, metavar="N", help="of an answer (default: 200)")
     add(
@@ -183,7 +197,9 @@ def _add_demo(commands: Commands) -> None:
         metavar="N",
         help="of each held-out split (default: 256, all)",
     )
-    demo.set_defaults(run=_lazily("demo", lambda module, given: module.run_demo(given)))
+    demo.set_defaults(
+        resumes=True, run=_lazily("demo", lambda module, given: module.run_demo(given))
+    )
 
 
 def _lazily(

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from ragen_bench.cli.results import plain_console
 from ragen_starpo.cli.models import model_folder
+from ragen_starpo.cli.told import models, validated
 from ragen_starpo.engine.settings import OptimiserSettings
 from ragen_starpo.recipe import Recipe, read_recipe
 
@@ -50,9 +51,7 @@ def run_verl(given: argparse.Namespace) -> int:
             said = f"success {line['rollout/success']:.3f} reward {line['rollout/reward']:.2f}"
             bar.update(task, completed=line["iteration"] + 1, said=said)
             if "val/success" in line:
-                bar.console.print(
-                    f"{line['iteration'] + 1:>6}  held-out success {line['val/success']:.3f}"
-                )
+                bar.console.print(validated(line["iteration"], line["val/success"]))
 
         def warned(line: dict[str, Any]) -> None:
             bar.console.print(line["text"], soft_wrap=True)
@@ -61,7 +60,7 @@ def run_verl(given: argparse.Namespace) -> int:
         with Following(metrics, told), Following(warnings, warned):
             train(recipe, model_folder(recipe.model), out, overrides, given.ray_address)
     console.print(f"Run     {out}", soft_wrap=True)
-    console.print(f"Models  {out / 'best'}, {out / 'final'}", soft_wrap=True)
+    console.print(f"Models  {models(out)}", soft_wrap=True)
     return 0
 
 

@@ -21,6 +21,7 @@ def run_warm_start(given: argparse.Namespace) -> int:
         episodes=given.episodes,
         epochs=given.epochs,
         batch=given.batch,
+        micro_batch=given.micro_batch,
         learning_rate=given.learning_rate,
         max_tokens=given.max_tokens,
         validate_every=given.validate_every,
