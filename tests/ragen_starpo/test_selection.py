@@ -59,6 +59,7 @@ def test_prompts_that_do_not_fit_are_said():
 def test_trajectories_of_no_turn_are_tensors_too():
     batch = batch_of([nothing(0), nothing(1)], 0)
     assert batch.scores.tolist() == [0.0, 0.0]
+    assert isinstance(nothing(0).score, float)
     assert batch.ids.shape == batch.mask.shape == (2, 0)
     whole = batch_of(group(0, "Sokoban-v0", 1, 2), 0)
     for one, other in zip(vars(batch).values(), vars(whole).values(), strict=True):

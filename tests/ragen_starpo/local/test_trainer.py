@@ -1,0 +1,28 @@
+"""An iteration in one process."""
+
+import pytest
+
+from ragen_starpo.local.trainer import Trainer
+from ragen_starpo.recipe import recipe_of
+
+SETTINGS = {
+    "model": "small",
+    "envs": ["FrozenLake-v0"],
+    "response_format": "answer",
+    "mini_batch": 8,
+    "rollouts": {"instances": 2, "samples": 3, "max_tokens": 6},
+    "filter": {"strategy": "all"},
+}
+
+
+def test_a_longer_horizon_makes_smaller_gradients(small):
+    """By as much, whatever the width of the batch is."""
+    norms = []
+    for horizon in (30, 60):
+        loss = {"aggregation": "seq-mean-token-sum-norm", "horizon": horizon}
+        told = recipe_of({**SETTINGS, "loss": loss}, "a test")
+        found = Trainer(small, told).iterate(0)
+        assert (found.metrics["steps"], found.metrics["policy/skipped_steps"]) == (1, 0)
+        norms.append(found.metrics["policy/grad_norm"])
+    assert norms[0] == pytest.approx(2 * norms[1], rel=1e-4)
+    assert norms[1] > 0
