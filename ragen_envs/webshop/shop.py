@@ -21,7 +21,7 @@ Source = Callable[[Stream], Iterator[Errand | None]]
 class Shop:
     """A catalogue, its search and what it is asked for, which nothing changes.
 
-    A copy of a shop is the shop; a pickle names how it was made, and is opened in any process.
+    A copy of a shop is the shop, and a pickle names how it was made: it is opened in any process.
 
     Args:
         catalogue: the products.
@@ -59,15 +59,8 @@ class Shop:
             RuntimeError: if there are too few different ones.
         """
         if (name, split) not in self._held_out:
-            label = f"{name} {self.catalogue.name}"
-            self._held_out[name, split] = tuple(held_out(self.errands, label, split, set()))
+            self._held_out[name, split] = tuple(held_out(self.errands, name, split, set()))
         return self._held_out[name, split]
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Shop:
-        return self
-
-    def __copy__(self) -> Shop:
-        return self
 
     def __reduce__(self) -> tuple[Callable[..., Shop], tuple[Any, ...]]:
         return self._made
@@ -124,5 +117,5 @@ def _beyond_ascii(texts: Iterable[str]) -> frozenset[str]:
     found: set[str] = set()
     for text in texts:
         if not text.isascii() or not text.isprintable():
-            found.update(text, text.lower())
+            found.update(text)
     return frozenset(found - PRINTABLE)

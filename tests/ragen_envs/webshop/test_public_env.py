@@ -25,7 +25,7 @@ def folder(tmp_path_factory):
     products, attributes = [], {}
     for i in range(COUNT):
         asin = f"B{i:09}"
-        sizes = [{"value": value} for value in ("Small", "Buy Now", f"{i}/Élan || x")]
+        sizes = [{"value": value} for value in ("Small", "Buy Now", f"{i}/Ñandú || x")]
         products.append(
             public.DESK
             | {
@@ -79,7 +79,7 @@ def test_values_that_two_options_share_are_told_apart(folder):
     env.step(env.legal_actions[-1])
     labels = {"click[size: small]", "click[fit: small]", "click[size: buy now]", "click[buy now]"}
     assert labels <= set(env.legal_actions)
-    [odd] = [action for action in env.legal_actions if "élan" in action]
+    [odd] = [action for action in env.legal_actions if "ñandú" in action]
     observation, *_, info = env.step(odd.upper())
     assert info["action_is_effective"]
     assert odd in observation
