@@ -93,12 +93,11 @@ def test_one_pass_sees_the_engines_own_probabilities(small, tmp_path):
     assert line["policy/clip_fraction"] == 0
 
 
-def test_validation_is_the_harness(whole, small):
-    found = [line for line in lines(whole) if "val/success" in line]
-    assert [line["iteration"] for line in found] == [1, 3]
-    for line in found:
-        assert line["val/Sokoban-v0/low"] == 0 <= line["val/Sokoban-v0/success"]
-        assert line["val/FrozenLake-v0/high"] > 0
+def test_validation_is_at_its_turns(whole):
+    validated = [line["iteration"] for line in lines(whole) if "val/success" in line]
+    assert validated == [1, 3]
+    start = json.loads((whole / "start.json").read_text())
+    assert start.keys() == {name for name in lines(whole)[1] if name.startswith("val/")}
     assert HFModel(str(whole / "best")).identity()["dtype"] == "float32"
 
 
