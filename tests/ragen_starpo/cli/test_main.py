@@ -31,7 +31,7 @@ def typed(folder, *arguments):
 
 
 def test_from_nothing_to_a_trained_model(tmp_path):
-    assert typed(tmp_path, "small-model", "small") == (0, "Model  small, 382,656 parameters\n", "")
+    assert typed(tmp_path, "small-model", "small") == (0, "Model  small, 383,040 parameters\n", "")
     warm = ("warm-start", "small", "--out", "warm", "--env", "FrozenLake-v0", "--format", "answer")
     code, out, err = typed(tmp_path, *warm, "--episodes", "8", "--epochs", "2", "--batch", "4")
     assert (code, err) == (0, "")
