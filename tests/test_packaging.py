@@ -59,9 +59,9 @@ def test_the_recipes_come_along(python, tmp_path):
     code = (
         "from importlib.util import find_spec; from pathlib import Path; "
         "folder = Path(find_spec('ragen_starpo').origin).parent / 'recipes'; "
-        "print(sorted(path.name for path in folder.glob('*.toml')))"
+        "print(sorted(path.name for path in folder.rglob('*.toml')))"
     )
-    written = (ROOT / "trainers/ragen_starpo/recipes").glob("*.toml")
+    written = (ROOT / "trainers/ragen_starpo/recipes").rglob("*.toml")
     assert run(python, "-c", code, cwd=tmp_path).stdout == f"{sorted(p.name for p in written)}\n"
 
 

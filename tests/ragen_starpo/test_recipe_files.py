@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ragen_bench.errors import UserError
 from ragen_starpo.recipe import read_recipe, recipe_of
-from ragen_starpo.recipe_files import RECIPES, as_toml, override, scales, settings_of, sweeps
+from ragen_starpo.recipe_files import RECIPES, alone, as_toml, override, scales, settings_of, sweeps
 from ragen_starpo.training_envs import training_pool
 
 DOCS = Path(__file__).parents[2] / "docs" / "recipes.md"
@@ -146,8 +146,14 @@ def test_the_bases_are_the_papers_batch():
 @pytest.mark.parametrize("scale", scales())
 def test_every_row_names_environments_that_can_be_made(scale):
     for row in ROWS:
-        if not (scale == "smollm2-lora" and row.startswith("actions")):  # one pull is one action
-            training_pool(read_recipe(f"{row}@{scale}"))
+        training_pool(read_recipe(f"{row}@{scale}"))
+
+
+@pytest.mark.parametrize("name", alone())
+def test_a_recipe_that_stands_for_itself(name):
+    training_pool(read_recipe(name))
+    with pytest.raises(UserError, match=f"unknown scale '{name}'"):
+        read_recipe(f"grpo@{name}")
 
 
 def test_rows_add_up_in_their_order():
@@ -231,4 +237,6 @@ def test_the_docs_examples_are_recipes(tmp_path):
 
 
 def test_the_files_are_in_the_package():
-    assert {path.name for path in RECIPES.iterdir()} == {f"{s}.toml" for s in (*scales(), "sweeps")}
+    named = (*scales(), *alone(), "sweeps")
+    assert {path.stem for path in RECIPES.rglob("*.toml")} == set(named)
+    assert len(set(named)) == len(named)

@@ -15,6 +15,7 @@ Settings: TypeAlias = dict[str, Any]
 """Tables as dictionaries."""
 RECIPES = Path(__file__).with_name("recipes")
 """The recipes that come with the package."""
+_ALONE = RECIPES / "alone"
 _SWEEPS = "sweeps"
 
 
@@ -22,8 +23,9 @@ def settings_of(name: str) -> Settings:
     """Return the settings of a recipe.
 
     Args:
-        name: the path of a TOML file, or a recipe of the package: a scale as `small`, or rows of
-            `sweeps.toml` at a scale as `filter-50@small` and `grpo+filter-50@small`. A file's
+        name: the path of a TOML file, or a recipe of the package: a scale as `small`, rows of
+            `sweeps.toml` at a scale as `filter-50@small` and `grpo+filter-50@small`, or one that
+            stands for itself as `demo-sokoban`. A file's
             `base` is such a name too, a path counting from the file; its own settings replace those
             of the base.
 
@@ -36,6 +38,11 @@ def settings_of(name: str) -> Settings:
 def scales() -> list[str]:
     """Return the names of the package's base files, which rows build on."""
     return sorted(path.stem for path in RECIPES.glob("*.toml") if path.stem != _SWEEPS)
+
+
+def alone() -> list[str]:
+    """Return the names of the package's recipes that rows do not build on."""
+    return sorted(path.stem for path in _ALONE.glob("*.toml"))
 
 
 def sweeps() -> dict[str, Settings]:
@@ -86,6 +93,8 @@ def _written(value: Any) -> str:
 
 
 def _settings(name: str, beside: Path, seen: tuple[str, ...]) -> Settings:
+    if name in alone():
+        return _of_file(_ALONE / f"{name}.toml", seen)
     path = beside / name
     if name not in scales() and (path.suffix == ".toml" or path.is_file()):
         return _of_file(path, seen)

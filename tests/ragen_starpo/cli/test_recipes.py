@@ -10,7 +10,7 @@ from ragen_bench.errors import UserError
 from ragen_starpo.cli import main
 from ragen_starpo.cli.models import model_folder
 from ragen_starpo.engine.platform import release
-from ragen_starpo.recipe_files import scales, sweeps
+from ragen_starpo.recipe_files import alone, scales, sweeps
 
 pytestmark = pytest.mark.xdist_group("verl")
 
@@ -20,7 +20,7 @@ def test_the_table_has_every_row_and_scale(capsys, monkeypatch):
     assert main(["recipes"]) == 0
     words = set(capsys.readouterr().out.replace(".", " ").split())
     assert {row for group in sweeps().values() for row in group["rows"]} <= words
-    assert set(scales()) <= words
+    assert {*scales(), *alone()} <= words
 
 
 def test_one_recipe_in_full(capsys):

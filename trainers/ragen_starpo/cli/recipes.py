@@ -8,7 +8,7 @@ from rich.table import Table
 
 from ragen_bench.cli.results import plain_console
 from ragen_starpo.recipe import read_recipe
-from ragen_starpo.recipe_files import as_toml, scales, sweeps
+from ragen_starpo.recipe_files import alone, as_toml, scales, sweeps
 
 
 def run_recipes(given: argparse.Namespace) -> int:
@@ -30,4 +30,5 @@ def run_recipes(given: argparse.Namespace) -> int:
     console.print(table)
     console.print(f"\nScales: {' '.join(scales())}. A row at a scale: filter-50@small;")
     console.print("several rows: grpo+filter-50@small. All settings: ragen-train recipes NAME")
+    console.print(f"\nRecipes without rows: {' '.join(alone())}")
     return 0
