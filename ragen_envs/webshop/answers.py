@@ -20,7 +20,7 @@ def search_of(words: str) -> str:
 
     What is not printable ASCII becomes a blank: the action is told in the next observation.
     """
-    cut = words[: 2 * LONGEST_SEARCH]
+    cut = " ".join(words.split())[: 2 * LONGEST_SEARCH]
     printable = "".join(char if " " <= char <= "~" else " " for char in cut)
     return f"search[{label_of(printable)[:LONGEST_SEARCH].strip()}]"
 

@@ -101,6 +101,14 @@ class WebShopEnv(TextEnv[WebShopVariant, Errand]):
     | oracle | searches for the title of the product that the request was written for, and buys it |
 
     Task, pages and reward follow WebShop (arXiv 2207.01206); the catalogue is this suite's own.
+    Shoppers on the 256 test instances of WebShop-v0 (`ragen_envs.webshop.shoppers`), means:
+
+    | shopper | score | success | attributes | options | price |
+    | --- | --- | --- | --- | --- | --- |
+    | bag of words: searches the request, buys the first hit | 0.597 | 0.082 | 0.826 | 0.141 | 0.820 |
+    | blind to one attribute, else without fault | 0.935 | 0.770 | 0.843 | 1.000 | 1.000 |
+    | oracle | 1.000 | 1.000 | 1.000 | 1.000 | 1.000 |
+
     `catalogue="path"` opens the shop of WebShop's public files instead, whose val and test are
     generated from them, and `compat=True` takes the original's reward with its quirks.
     `info["legal_actions"]` lists, on the search page, the search for the whole request and for each

@@ -53,6 +53,7 @@ def test_clicks(answer, expected):
         ("search[red shoes]", "search[red shoes]"),
         (" Search [ RED\tshoes\x00 ]", "search[red shoes]"),
         ("search[a]b]", "search[a]b]"),
+        ("search[" + 9000 * " " + "lamp]", "search[lamp]"),
         ("search[caf\u00e9]", "search[caf]"),
         ("search[]", None),
         ("search[ \x00\u00e9 ]", None),

@@ -1,7 +1,9 @@
+import textwrap
+
 import pytest
 
 from ragen_envs.instances import Stream
-from ragen_envs.policies import random_answer
+from ragen_envs.policies import oracle_answer, random_answer
 from ragen_envs.webshop.env import WebShopEnv
 from ragen_envs.webshop.shoppers import attribute_blind, bag_of_words
 
@@ -70,3 +72,23 @@ def test_a_bag_of_words_buys_the_first_hit_of_the_whole_request():
             env.step(told[-1])
         assert told == [told[0], f"click[{asin}]", "click[buy now]"]
         assert env.page.chosen == ()
+
+
+@pytest.mark.parametrize(
+    ("row", "shopper"),
+    [("bag of words", bag_of_words), ("blind", attribute_blind), ("oracle", oracle_answer)],
+)
+def test_the_specification_states_what_shoppers_get(row, shopper):
+    [line] = [s for s in WebShopEnv.__doc__.splitlines() if s.strip().startswith(f"| {row}")][-1:]
+    stated = [float(cell) for cell in line.split("|")[2:-1]]
+    found = played(shopper, split="test")
+    measured = [found[key] for key in ("score", "success", "r_att", "r_option", "r_price")]
+    assert stated == pytest.approx(measured, abs=0.0006)
+
+
+def test_the_example_of_the_specification_runs():
+    code = textwrap.dedent(WebShopEnv.__doc__.partition("```python\n")[2].partition("```")[0])
+    found = {}
+    exec(code, found)
+    assert found["info"]["turn"] == 1
+    assert found["env"].page.kind == "results"
