@@ -9,13 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress
 from rich.table import Table
 
 from ragen_bench.cli.results import plain_console
 from ragen_bench.cli.table import interval, percent
 from ragen_bench.errors import UserError
 from ragen_envs.instances import HELD_OUT_SIZE
+from ragen_starpo.cli.told import progress
 from ragen_starpo.demo.games import GAMES, SPLITS, Game
 from ragen_starpo.demo.results import Results, results
 from ragen_starpo.demo.stages import Commands, Stage, stages
@@ -34,14 +35,7 @@ def run_demo(given: argparse.Namespace) -> int:
         raise UserError(f"--instances is between 1 and {HELD_OUT_SIZE}, got {given.instances}")
     console = plain_console()
     out: Path = given.out.resolve()
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[said]}"),
-        TimeElapsedColumn(),
-        console=console,
-    )
+    bar = progress(console)
     with bar:
         for seed in given.seed or [0]:
             _train(out, seed, given.instances, bar)

@@ -7,11 +7,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
 from ragen_bench.cli.results import plain_console
 from ragen_starpo.cli.models import model_folder
-from ragen_starpo.cli.told import models, validated
+from ragen_starpo.cli.told import models, progress, validated
 from ragen_starpo.diagnostics.monitor import TrapWarning
 from ragen_starpo.hardware import check_one_process
 from ragen_starpo.local.train import train
@@ -32,14 +30,7 @@ def run_local(given: argparse.Namespace) -> int:
     recipe = read_recipe(path, given.settings)
     check_one_process(recipe.cluster)
     console = plain_console()
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[said]}"),
-        TimeElapsedColumn(),
-        console=console,
-    )
+    bar = progress(console)
     board = _tensorboard(out) if given.tensorboard else None
     with bar, board or nullcontext():
         task = bar.add_task(path.stem, total=recipe.iterations, said="")

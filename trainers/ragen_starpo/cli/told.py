@@ -1,8 +1,23 @@
-"""What both drivers tell of a run on the console."""
+"""What commands that train tell on the console."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+
+def progress(console: Console) -> Progress:
+    """Return a progress bar whose tasks have a field `said`, shown behind their count."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[said]}"),
+        TimeElapsedColumn(),
+        console=console,
+    )
 
 
 def validated(iteration: int, success: float) -> str:

@@ -11,11 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
 from ragen_bench.cli.results import plain_console
 from ragen_starpo.cli.models import model_folder
-from ragen_starpo.cli.told import models, validated
+from ragen_starpo.cli.told import models, progress, validated
 from ragen_starpo.engine.settings import OptimiserSettings
 from ragen_starpo.recipe import Recipe, read_recipe
 
@@ -35,14 +33,7 @@ def run_verl(given: argparse.Namespace) -> int:
     recipe = read_recipe(given.recipe, own)
     device_of(recipe, given.ray_address)  # before a model may be fetched
     console = plain_console()
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[said]}"),
-        TimeElapsedColumn(),
-        console=console,
-    )
+    bar = progress(console)
     out = given.out
     with bar:
         task = bar.add_task(given.recipe.stem, total=recipe.iterations, said="starting Ray")
