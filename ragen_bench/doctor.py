@@ -15,7 +15,6 @@ from ragen_bench.models.base import Completion, Request, Sampling, ask_all
 from ragen_bench.prompt import conversation
 from ragen_bench.reasoning import without_reasoning
 from ragen_bench.suites import make_env
-from ragen_envs.protocol import ActionReader, Parsed
 
 Status = Literal["ok", "warn", "FAIL"]
 _ORACLE_INSTANCES = 16
@@ -147,7 +146,7 @@ def _form(
             "it reasons by itself, and its server reports the thoughts apart: add --format answer",
         )
     read = [
-        _read(request, completion, evaluation)
+        request.env.read(completion.text)[0]
         for request, completion in zip(requests, completions, strict=True)
     ]
     formed = sum(parsed.format_valid for parsed in read)
@@ -158,11 +157,6 @@ def _form(
     broken = next(i for i, parsed in enumerate(read) if not parsed.actions_valid)
     said += f"; one that does not: {_shown(completions[broken].text)}"
     return Finding("form", "warn" if 2 * valid < len(read) else "ok", said)
-
-
-def _read(request: Request, completion: Completion, evaluation: Evaluation) -> Parsed:
-    reader = ActionReader(request.env.legal_actions, "")
-    return reader.read(completion.text, evaluation.response_format)
 
 
 def _stops(completions: Sequence[Completion], sampling: Sampling) -> Finding:

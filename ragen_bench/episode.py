@@ -10,7 +10,7 @@ from ragen_bench.models.base import Completion, Request
 from ragen_bench.prompt import History, conversation
 from ragen_bench.reasoning import without_reasoning
 from ragen_envs.instances import Split
-from ragen_envs.protocol import ActionReader, ResponseFormat
+from ragen_envs.protocol import ResponseFormat
 from ragen_envs.text_env import TextEnv
 
 Record = dict[str, Any]
@@ -111,15 +111,14 @@ class Episode:
             )
         completion = without_reasoning(completion, self._format)
         answer = completion.text
-        reader = ActionReader(self.env.legal_actions, "")
-        named = reader.read(answer, self._format).actions
+        _, named = self.env.read(answer)
         observation, reward, terminated, truncated, info = self.env.step(answer)
         self._turns.append(
             {
                 "observation": self.observation,
                 "answer": answer,
                 "reasoning": completion.reasoning,
-                "actions": [reader.actions[i] for i in named],
+                "actions": list(named),
                 "reward": reward,
                 "terminated": terminated,
                 "truncated": truncated,

@@ -48,6 +48,20 @@ class Parsed(NamedTuple):
     is_example: bool
 
 
+class FreeText(NamedTuple):
+    """An action in the player's own words, beside those that are listed.
+
+    Attributes:
+        before: what stands before the words.
+        after: what stands behind them; they do not contain it.
+        longest: characters of the words that count.
+    """
+
+    before: str
+    after: str
+    longest: int
+
+
 BROKEN = Parsed(format_valid=False, actions=(), actions_valid=False, is_example=False)
 
 
@@ -69,7 +83,12 @@ class ActionReader:
     Args:
         actions: the names of the actions; case and surrounding white space do not matter.
         example: the placeholder body that the instructions show.
+
+    Attributes:
+        free: the action in the player's own words that this reader knows too, if there is one.
     """
+
+    free: FreeText | None = None
 
     def __init__(self, actions: Sequence[str], example: str) -> None:
         self.actions = tuple(actions)

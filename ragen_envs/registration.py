@@ -13,6 +13,7 @@ _BANDIT = "ragen_envs.bandit.env:BanditEnv"
 _MULTI_PULL = "ragen_envs.bandit.multi_pull:MultiPullEnv"
 _SOKOBAN = "ragen_envs.sokoban.env:SokobanEnv"
 _FROZEN_LAKE = "ragen_envs.frozen_lake.env:FrozenLakeEnv"
+_WEBSHOP = "ragen_envs.webshop.env:WebShopEnv"
 
 
 class Entry(NamedTuple):
@@ -40,6 +41,9 @@ TABLE = {
     "FrozenLakeLarge-v0": Entry(_FROZEN_LAKE, "8x8, as slippery as FrozenLake-v0"),
     "FrozenLakeNewVocab-v0": Entry(_FROZEN_LAKE, "as FrozenLake-v0, other symbols"),
     "FrozenLakeCoord-v0": Entry(_FROZEN_LAKE, "as FrozenLake-v0, with coordinates"),
+    "WebShop-v0": Entry(_WEBSHOP, "a request, a shop of 1,000 products, nine turns"),
+    "WebShopFull-v0": Entry(_WEBSHOP, "as WebShop-v0, fifteen turns"),
+    "WebShopText-v0": Entry(_WEBSHOP, "as WebShop-v0, pages in one line"),
 }
 """The variants' names, which are the ids without their namespace."""
 

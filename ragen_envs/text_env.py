@@ -19,7 +19,14 @@ from ragen_envs.budget import Budget
 from ragen_envs.feedback import LINES
 from ragen_envs.game import Game, I, V
 from ragen_envs.instances import HELD_OUT_SIZE, SPLITS, Split
-from ragen_envs.protocol import BROKEN, RESPONSE_FORMATS, ResponseFormat, instructions
+from ragen_envs.protocol import (
+    BROKEN,
+    RESPONSE_FORMATS,
+    FreeText,
+    Parsed,
+    ResponseFormat,
+    instructions,
+)
 from ragen_envs.sealed import open_key
 from ragen_envs.spaces import SharedText
 
@@ -237,6 +244,23 @@ class TextEnv(Game[V, I], gymnasium.Env[str, str]):
         """
         self._need_running()
         return self._best_actions()
+
+    def read(self, answer: str) -> tuple[Parsed, tuple[str, ...]]:
+        """Return what an answer would say in this turn, and the names of its known actions.
+
+        The episode stays where it is.
+
+        Raises:
+            ResetNeeded: before the first `reset` and after the end of an episode.
+        """
+        self._need_running()
+        parsed = self._reader.read(answer, self.response_format)
+        return parsed, tuple(self._reader.actions[i] for i in parsed.actions)
+
+    @property
+    def free_text(self) -> FreeText | None:
+        """The action in words of one's own that may be answered now, beside the listed ones."""
+        return self._reader.free if self._running else None
 
     @property
     def legal_actions(self) -> tuple[str, ...]:

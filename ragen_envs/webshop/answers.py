@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ragen_envs.protocol import ActionReader, Parsed
+from ragen_envs.protocol import ActionReader, FreeText, Parsed
 from ragen_envs.webshop.pages import label_of
 
 LONGEST_SEARCH = 300
@@ -49,14 +49,15 @@ class PageReader(ActionReader):
 
     def __init__(self, listed: Sequence[str], example: str, any_search: bool) -> None:
         super().__init__(listed, example)
-        self._any_search = any_search
+        if any_search:
+            self.free = FreeText("search[", "]", LONGEST_SEARCH)
 
     @staticmethod
     def _words(body: str) -> list[str]:
         return [_canonical(word) for word in ActionReader._words(body)]
 
     def _parse(self, body: str) -> Parsed:
-        if self._any_search:
+        if self.free:
             found = dict.fromkeys(filter(_is_search, self._words(body)))
             new = [word for word in found if word not in self._index]
             self._index.update({word: len(self.actions) + i for i, word in enumerate(new)})
