@@ -2,20 +2,27 @@
 
 The language is what `ragen_envs.protocol.format_answer` writes of the actions that may be answered
 now: at least one, and no more than the turn may run. A thought is of printable ASCII and line ends,
-without "<", and bounded.
+without "<", and bounded. Where an action in words of one's own may be answered, these are of
+printable ASCII, begin with no blank and are bounded too.
 """
 
 from __future__ import annotations
 
 import json
+from itertools import groupby
 from typing import Any
 
-from ragen_envs.protocol import SEPARATOR, format_answer
+from ragen_envs.protocol import SEPARATOR, FreeText, format_answer
 from ragen_envs.text_env import TextEnv
 
 LONGEST_THOUGHT = 1000
 """Characters at most, whatever the tokens allow: engines unroll a counted repetition."""
+LONGEST_WORDS = 100
+"""Characters at most of an action in words of one's own, for a model that finds no end."""
 _THOUGHT = r"[ -;=-~\n]"
+_PRINTABLE = range(ord(" "), ord("~") + 1)
+_UNSPOKEN = frozenset("<|[]\\")
+"""No words hold these: they begin tags, make up separators, or mean something in a class."""
 _BETWEEN = f" {SEPARATOR} "
 _MARK = "\0"
 _REGEX_MARKS = frozenset(r"\.^$*+?{}[]|()")
@@ -24,19 +31,22 @@ _REGEX_MARKS = frozenset(r"\.^$*+?{}[]|()")
 def answer_regex(env: TextEnv[Any, Any], max_tokens: int) -> str:
     r"""Return a regular expression that the whole of an answer matches.
 
-    It has groups, alternatives, counted repetition and one class of characters, and escapes
-    nothing but the marks of regular expressions: Python, Rust, XGrammar and Outlines read it alike.
+    It has groups, alternatives, counted repetition and classes of characters, and escapes nothing
+    but the marks of regular expressions: Python, Rust, XGrammar and Outlines read it alike.
 
     Args:
-        env: the environment whose turn it is; its `response_format`, `legal_actions` and
-            `actions_this_turn` decide.
+        env: the environment whose turn it is; its `response_format`, `legal_actions`, `free_text`
+            and `actions_this_turn` decide.
         max_tokens: tokens in the answer at most, see `thought_bound`.
 
     Example: ``<answer>(Up|Down)( \|\| (Up|Down)){0,4}</answer>``.
     """
     *opening, before, after = map(_escaped, _frame(env))
     thought = f"{_THOUGHT}{{0,{thought_bound(env, max_tokens)}}}"
-    action = f"({'|'.join(map(_escaped, env.legal_actions))})"
+    names = [*map(_escaped, env.legal_actions)]
+    if free := env.free_text:
+        names.append(f"{_escaped(free.before)}{_words(free)}{_escaped(free.after)}")
+    action = f"({'|'.join(names)})"
     more = env.actions_this_turn - 1
     further = f"({_escaped(_BETWEEN)}{action}){{0,{more}}}" if more else ""
     return "".join([*(text + thought for text in opening), before, action, further, after])
@@ -54,8 +64,10 @@ def answer_gbnf(env: TextEnv[Any, Any], max_tokens: int) -> str:
     more = env.actions_this_turn - 1
     further = [f"({_quoted(_BETWEEN)} action){{0,{more}}}"] if more else []
     root = [*(f"{text} {thought}" for text in opening), before, "action", *further, after]
-    action = " | ".join(map(_quoted, env.legal_actions))
-    return f"root ::= {' '.join(root)}\naction ::= {action}\n"
+    names = [*map(_quoted, env.legal_actions)]
+    if free := env.free_text:
+        names.append(f"{_quoted(free.before)} {_words(free)} {_quoted(free.after)}")
+    return f"root ::= {' '.join(root)}\naction ::= {' | '.join(names)}\n"
 
 
 def thought_bound(env: TextEnv[Any, Any], max_tokens: int) -> int:
@@ -67,7 +79,10 @@ def thought_bound(env: TextEnv[Any, Any], max_tokens: int) -> int:
     takes a quarter of: with fewer tokens than two for each character of the longest form, a model
     that spells by the letter may run into the limit.
     """
-    longest = max(env.legal_actions, key=len)
+    names = env.legal_actions
+    if free := env.free_text:
+        names = *names, f"{free.before}{'.' * _most_words(free)}{free.after}"
+    longest = max(names, key=len)
     form = format_answer([longest] * env.actions_this_turn, env.response_format)
     return min(LONGEST_THOUGHT, max(max_tokens // 2, max_tokens - len(form) - 1))
 
@@ -75,6 +90,24 @@ def thought_bound(env: TextEnv[Any, Any], max_tokens: int) -> int:
 def _frame(env: TextEnv[Any, Any]) -> list[str]:
     """Return what stands before the thought, if there is one, before the actions and after them."""
     return format_answer([_MARK], env.response_format, _MARK).split(_MARK)
+
+
+def _words(free: FreeText) -> str:
+    """Return words of one's own, in a form that regular expressions and GBNF share."""
+    unspoken = _UNSPOKEN | {free.after[0]}
+    return f"{_class(unspoken | {' '})}{_class(unspoken)}{{0,{_most_words(free) - 1}}}"
+
+
+def _most_words(free: FreeText) -> int:
+    return min(free.longest, LONGEST_WORDS)
+
+
+def _class(unspoken: frozenset[str]) -> str:
+    """Return the class of the printable characters that are not among these."""
+    spoken = enumerate(code for code in _PRINTABLE if chr(code) not in unspoken)
+    # In a run of neighbours the codes grow with their places.
+    runs = ([code for _, code in run] for _, run in groupby(spoken, lambda one: one[1] - one[0]))
+    return f"[{''.join(f'{chr(run[0])}-{chr(run[-1])}' for run in runs)}]"
 
 
 def _escaped(text: str) -> str:

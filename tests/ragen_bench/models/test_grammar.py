@@ -2,7 +2,7 @@
 
 import json
 import re
-from types import SimpleNamespace
+from dataclasses import dataclass
 
 import gymnasium
 import pytest
@@ -10,8 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ragen_envs  # noqa: F401 - registers the environments
-from ragen_bench.models.grammar import LONGEST_THOUGHT, answer_gbnf, answer_regex, thought_bound
-from ragen_envs.protocol import RESPONSE_FORMATS, ActionReader, format_answer, thought_of
+from ragen_bench.models.grammar import (
+    LONGEST_THOUGHT,
+    LONGEST_WORDS,
+    answer_gbnf,
+    answer_regex,
+    thought_bound,
+)
+from ragen_envs.protocol import RESPONSE_FORMATS, ActionReader, FreeText, format_answer, thought_of
 from ragen_envs.registration import IDS
 
 FORMATS = st.sampled_from(RESPONSE_FORMATS)
@@ -32,39 +38,85 @@ def turns(draw):
 
 WORD = st.text(r"aB0\.^$*+?{}[]()|/-'" + '"√', min_size=1, max_size=5)
 NAMES = WORD.filter(lambda word: "||" not in word and word.strip("|") == word)
+PRINTABLE = "".join(map(chr, range(32, 127)))
+SPOKEN = st.text("".join(sorted(set(PRINTABLE) - set("<|[]\\"))), min_size=1)
+
+
+class FreeReader(ActionReader):
+    """Knows the free action too, by the definition of `FreeText`."""
+
+    def __init__(self, names, free):
+        super().__init__(names, "")
+        self.free = free
+
+    def _parse(self, body):
+        before, after, longest = self.free
+        for word in self._words(body):
+            if word.startswith(before) and word.endswith(after):
+                words = word[len(before) : -len(after)]
+                if words.strip() and after not in words and len(words) <= longest:
+                    self._index.setdefault(word, len(self._index))
+        return super()._parse(body)
+
+
+@dataclass
+class Other:
+    """What a grammar looks at of an environment."""
+
+    legal_actions: tuple
+    free_text: FreeText | None
+    actions_this_turn: int
+    response_format: str
+
+    def read(self, answer):
+        free = self.free_text
+        reader = (
+            FreeReader(self.legal_actions, free) if free else ActionReader(self.legal_actions, "")
+        )
+        parsed = reader.read(answer, self.response_format)
+        return parsed, parsed.actions
+
+
+FREE = st.builds(
+    FreeText,
+    st.sampled_from(["search[", "say(", ".*", "+"]),
+    st.sampled_from(["]", ")", "}", "!", "]]"]),
+    st.integers(1, 2 * LONGEST_WORDS),
+)
 
 
 @st.composite
 def others(draw):
     """Return a turn of an environment whose actions have names of any kind."""
     names = draw(st.lists(NAMES, min_size=1, max_size=4, unique_by=str.lower))
-    return SimpleNamespace(
-        legal_actions=tuple(names),
-        actions_this_turn=draw(st.integers(1, 3)),
-        response_format=draw(FORMATS),
-    )
+    free, most = draw(st.none() | FREE), draw(st.integers(1, 3))
+    return Other(tuple(names), free, most, draw(FORMATS))
 
 
 TURNS = turns() | others()
 
 
-def read(env, answer):
-    return ActionReader(env.legal_actions, "").read(answer, env.response_format)
+def names_of(env):
+    """Return what may be answered, the longest words of one's own included."""
+    free = env.free_text
+    if free is None:
+        return env.legal_actions
+    return *env.legal_actions, f"{free[0]}{'w' * min(free.longest, LONGEST_WORDS)}{free[1]}"
 
 
 @given(st.data(), TURNS, st.integers(1, 300))
 def test_all_that_matches_is_valid(data, env, max_tokens):
     answer = data.draw(st.from_regex(answer_regex(env, max_tokens), fullmatch=True))
-    parsed = read(env, answer)
+    parsed, names = env.read(answer)
     assert parsed.format_valid
     assert parsed.actions_valid
-    assert 1 <= len(parsed.actions) <= env.actions_this_turn
+    assert 1 <= len(parsed.actions) == len(names) <= env.actions_this_turn
 
 
 @given(st.data(), TURNS, st.integers(1, 300))
 def test_every_answer_that_the_protocol_writes_matches(data, env, max_tokens):
     actions = data.draw(
-        st.lists(st.sampled_from(env.legal_actions), min_size=1, max_size=env.actions_this_turn)
+        st.lists(st.sampled_from(names_of(env)), min_size=1, max_size=env.actions_this_turn)
     )
     thought = data.draw(THOUGHTS)[: thought_bound(env, max_tokens)]
     answer = format_answer(actions, env.response_format, thought)
@@ -94,7 +146,7 @@ def test_what_does_not_match(response_format):
 @given(st.data(), TURNS, st.integers(1, 1200))
 def test_with_ample_tokens_an_answer_fits_however_it_is_spelled(data, env, max_tokens):
     longest = format_answer(
-        [max(env.legal_actions, key=len)] * env.actions_this_turn,
+        [max(names_of(env), key=len)] * env.actions_this_turn,
         env.response_format,
         "." * thought_bound(env, max_tokens),
     )
@@ -107,6 +159,34 @@ def test_with_ample_tokens_an_answer_fits_however_it_is_spelled(data, env, max_t
         assert not re.fullmatch(
             answer_regex(env, max_tokens), longest.replace("</think>", ".</think>")
         )
+
+
+def shopper(**arguments):
+    env = gymnasium.make("ragen/WebShop-v0", split="test", **arguments).unwrapped
+    env.reset(seed=0)
+    return env
+
+
+@given(SPOKEN)
+def test_any_search_matches_and_is_run_as_it_was_said(words):
+    env = shopper(response_format="answer")
+    answer = format_answer([f"search[{words}]"], "answer")
+    matched = re.fullmatch(answer_regex(env, 200), answer)
+    assert bool(matched) == (words[0] != " " and len(words) <= LONGEST_WORDS)
+    if matched:
+        assert env.read(answer)[1] == (f"search[{' '.join(words.lower().split())}]",)
+
+
+def test_words_of_ones_own_that_do_not_match():
+    env = shopper(response_format="answer")
+    form = re.compile(answer_regex(env, 200))
+    for words in ("", " ", " a", "a<b", "a|b", "a]b", "a[b", "a\\b", "ä", "a\nb", "a" * 101):
+        assert not form.fullmatch(f"<answer>search[{words}]</answer>"), words
+    assert not form.fullmatch("<answer>click[a]</answer>")
+    env.step("<answer>search[mount]</answer>")
+    results = re.compile(answer_regex(env, 200))
+    assert results.fullmatch("<answer>click[back to search]</answer>")
+    assert not results.fullmatch("<answer>search[mount]</answer>")
 
 
 def as_regex(gbnf):
@@ -149,3 +229,9 @@ def test_the_forms_of_one_turn():
     single = gymnasium.make("ragen/BanditMultiPull-v0", response_format="plain").unwrapped
     single.reset(seed=0)
     assert answer_regex(single, 200) == f"({'|'.join(single.legal_actions)})"
+    with_search = shopper(response_format="plain")
+    words = r"[!-;=-Z^-{}-~][ -;=-Z^-{}-~]{0,99}"
+    assert answer_regex(with_search, 200).endswith(rf"|search\[dollars\]|search\[{words}\])")
+    assert answer_gbnf(with_search, 200).endswith(
+        rf' | "search[dollars]" | "search[" {words} "]"' + "\n"
+    )
