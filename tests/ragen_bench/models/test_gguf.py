@@ -12,7 +12,6 @@ from ragen_bench.errors import UserError
 from ragen_bench.evaluation import Evaluation, evaluate
 from ragen_bench.models import Request, ask_all, resolve
 from ragen_bench.models.gguf import GGUFModel
-from ragen_envs.protocol import ActionReader
 from tests.ragen_bench.cli.command import run
 
 from .server import llama
@@ -72,12 +71,13 @@ def test_nobody_else_is_served(gguf):
         llama.post(gguf._model._url, {"messages": REQUESTS[0].messages})
 
 
-def test_constrained_answers_are_in_form(gguf):
-    env = gymnasium.make("ragen/Sokoban-v0", response_format="answer").unwrapped
+@pytest.mark.parametrize("name", ["Sokoban-v0", "WebShop-v0"])
+def test_constrained_answers_are_in_form(gguf, name):
+    env = gymnasium.make(f"ragen/{name}", response_format="answer").unwrapped
     env.reset(seed=0)
     request = Request(REQUESTS[0].messages, "constrained", env)
     [answer] = ask_all(gguf, [request], dataclasses.replace(GREEDY, max_tokens=60, constrain=True))
-    assert ActionReader(env.legal_actions, "").read(answer.text, "answer").actions_valid
+    assert env.read(answer.text)[0].actions_valid
 
 
 def test_a_resumed_run_ends_with_the_same_bytes(gguf, tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from ragen_bench.errors import UserError
 from ragen_bench.models import Request, ask_all
 from ragen_bench.models.grammar import answer_regex
-from ragen_envs.protocol import RESPONSE_FORMATS, ActionReader
+from ragen_envs.protocol import RESPONSE_FORMATS
 
 from .server import proxy
 from .server.client import SAMPLED, model_at, refusal
@@ -27,15 +27,18 @@ def question(number, env="Sokoban-v0", response_format="think"):
 
 @pytest.mark.parametrize(
     ("env", "response_format"),
-    [*(("Sokoban-v0", form) for form in RESPONSE_FORMATS), ("Bandit-v0", "answer")],
+    [
+        *(("Sokoban-v0", form) for form in RESPONSE_FORMATS),
+        ("Bandit-v0", "answer"),
+        ("WebShop-v0", "answer"),
+    ],
 )
 def test_answers_are_always_in_form(model, env, response_format):
     requests = [question(number, env, response_format) for number in range(3)]
     completions = ask_all(model, requests, CONSTRAINED)
     for request, completion in zip(requests, completions, strict=True):
         assert completion.finish == "stop"
-        reader = ActionReader(request.env.legal_actions, "")
-        parsed = reader.read(completion.text, response_format)
+        parsed, _ = request.env.read(completion.text)
         assert parsed.format_valid
         assert parsed.actions_valid
         assert 1 <= len(parsed.actions) <= request.env.actions_this_turn
