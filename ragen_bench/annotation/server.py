@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import json
-import secrets
 from collections.abc import Callable
 from dataclasses import asdict
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from threading import Lock
 from typing import Any
 
 from ragen_bench.annotation.ratings import QUESTIONS, SCALE
 from ragen_bench.annotation.session import Session
+from ragen_bench.local_page import (
+    PageHandler,
+    PageServer,
+    RefusedError,
+    Reply,
+    in_json,
+    nothing_here,
+)
 
-_LONGEST_REQUEST = 100_000
 
-
-class AnnotationServer(ThreadingHTTPServer):
-    """Serves one rater on a free port of the loopback address.
-
-    The address holds a random word: another page in the same browser cannot guess it. Every
-    connection has its thread, as browsers open some on which they ask nothing.
+class AnnotationServer(PageServer):
+    """Serves one rater on a free port.
 
     Args:
         session: the rater's.
@@ -30,14 +30,8 @@ class AnnotationServer(ThreadingHTTPServer):
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.word = secrets.token_urlsafe(16)
         self.rating = Lock()
-        super().__init__(("127.0.0.1", 0), _Handler)
-
-    @property
-    def url(self) -> str:
-        """Where the page is."""
-        return f"http://127.0.0.1:{self.server_port}/{self.word}/"
+        super().__init__(_Handler)
 
 
 def serve(session: Session, announce: Callable[[str], object]) -> None:
@@ -52,68 +46,35 @@ def serve(session: Session, announce: Callable[[str], object]) -> None:
         server.serve_forever()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(PageHandler):
     server: AnnotationServer
 
-    def do_GET(self) -> None:
-        if self.path == f"/{self.server.word}/":
+    def get(self, place: str) -> Reply:
+        if place == "":
             page = files("ragen_bench.annotation").joinpath("page.html").read_bytes()
-            self._send(HTTPStatus.OK, page, "text/html; charset=utf-8")
-        elif self.path == f"/{self.server.word}/next":
-            self._send_json(_next(self.server.session))
-        else:
-            self._refuse(HTTPStatus.NOT_FOUND, "there is nothing here")
+            return Reply(page, "text/html; charset=utf-8")
+        if place == "next":
+            return in_json(_next(self.server.session))
+        raise nothing_here()
 
-    def do_POST(self) -> None:
-        if self.path != f"/{self.server.word}/rate":
-            self._refuse(HTTPStatus.NOT_FOUND, "there is nothing here")
-            return
-        said = self._body()
+    def post(self, place: str, said: Any) -> Reply:
+        if place != "rate":
+            raise nothing_here()
         with self.server.rating:
-            self._rate(said)
+            return self._rate(said)
 
-    def _rate(self, said: dict[str, Any] | None) -> None:
-        waiting = self.server.session.waiting()
-        if said is None or not waiting:
-            self._refuse(HTTPStatus.BAD_REQUEST, "that is no rating")
-            return
+    def _rate(self, rating: Any) -> Reply:
+        session = self.server.session
+        waiting = session.waiting()
+        if not waiting or not _is_rating(rating):
+            raise RefusedError(HTTPStatus.BAD_REQUEST, "that is no rating")
         run, key = waiting[0]
-        if said["episode"] != _name(self.server.session):
+        if rating["episode"] != _name(session):
             # Another tab has rated it meanwhile.
-            self._refuse(HTTPStatus.CONFLICT, "another episode is due; load the page again")
-            return
-        ratings = {question: said["ratings"][question] for question in QUESTIONS}
-        self.server.session.rate(run, key, ratings, said["comment"])
-        self._send_json(_next(self.server.session))
-
-    def log_message(self, format: str, *arguments: Any) -> None:
-        """Keep the terminal quiet."""
-
-    def _body(self) -> dict[str, Any] | None:
-        """Return what was sent, None if it is no rating."""
-        length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or int(length) > _LONGEST_REQUEST:
-            return None
-        try:
-            said = json.loads(self.rfile.read(int(length)))
-        except (ValueError, RecursionError):
-            return None
-        return said if _is_rating(said) else None
-
-    def _send_json(self, content: dict[str, Any]) -> None:
-        # ASCII, since answers may hold what UTF-8 does not.
-        self._send(HTTPStatus.OK, json.dumps(content).encode(), "application/json")
-
-    def _refuse(self, status: HTTPStatus, reason: str) -> None:
-        self._send(status, json.dumps({"error": reason}).encode(), "application/json")
-
-    def _send(self, status: HTTPStatus, content: bytes, kind: str) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(content)))
-        self.send_header("Cache-Control", "no-store")
-        self.end_headers()
-        self.wfile.write(content)
+            raise RefusedError(HTTPStatus.CONFLICT, "another episode is due; load the page again")
+        ratings = {question: rating["ratings"][question] for question in QUESTIONS}
+        session.rate(run, key, ratings, rating["comment"])
+        return in_json(_next(session))
 
 
 def _next(session: Session) -> dict[str, Any]:
