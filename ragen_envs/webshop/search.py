@@ -5,24 +5,18 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections import Counter
+from collections.abc import Iterable
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragen_envs import extras
 from ragen_envs.webshop.cache import cached_folder
 from ragen_envs.webshop.documents import document
 from ragen_envs.webshop.lengths import kept_lengths
+from ragen_envs.webshop.postings import Postings, load
 from ragen_envs.webshop.products import Catalogue
 from ragen_envs.webshop.tokens import terms
-
-try:
-    import bm25s
-    from bm25s import BM25
-except ImportError:
-    raise extras.missing("ragen_envs.webshop", "bm25s", "webshop") from None
 
 K1 = 0.9
 B = 0.4
@@ -33,7 +27,7 @@ QUERY_TERMS = 1024
 """Different terms of a query that count, the first ones; Lucene refuses queries of more."""
 KEPT_FROM = 10_000
 """Products from which on an index is kept on disk; a smaller one is built in less than that."""
-_VERSION = "1"
+_VERSION = "2"
 """Changes with everything that decides an index besides the documents."""
 
 
@@ -54,11 +48,11 @@ class Index:
     def __init__(self, catalogue: Catalogue) -> None:
         documents = [document(product) for product in catalogue.products]
         if len(documents) < KEPT_FROM:
-            self._engine = _build(documents)
+            self._postings = build(documents)
         else:
-            folder = cached_folder(_name(documents), lambda to: _build(documents).save(to))
-            self._engine = BM25.load(folder, mmap=True)
-        self._vocabulary: dict[str, int] = self._engine.vocab_dict
+            self._postings = load(
+                cached_folder(_name(documents), lambda to: build(documents).save(to))
+            )
 
     def search(self, words: str) -> list[int]:
         """Return the positions of the products that fit best, at most 50, the best one first.
@@ -67,76 +61,65 @@ class Index:
         order. A word counts as often as it is said, in whatever order. Any text will do; what is
         no word is passed over.
         """
-        known = [self._vocabulary[term] for term in terms(words) if term in self._vocabulary]
-        if not known:
-            return []
-        said: dict[int, list[int]] = {}
-        for term, times in sorted(islice(Counter(known).items(), QUERY_TERMS)):
-            said.setdefault(times, []).append(term)
-        scores = [times * self._engine.get_scores_from_ids(some) for times, some in said.items()]
-        return _best(np.sum(scores, axis=0))
+        vocabulary = self._postings.vocabulary
+        known = Counter(vocabulary[term] for term in terms(words) if term in vocabulary)
+        return _best(self._postings.scores(sorted(islice(known.items(), QUERY_TERMS))))
 
 
 def _name(documents: list[str]) -> str:
     """Return the name of the folder that keeps the index of these documents."""
-    digest = hashlib.sha256(f"{_VERSION} {bm25s.__version__}".encode())
+    digest = hashlib.sha256(_VERSION.encode())
     for text in documents:
         digest.update(b"\0" + text.encode("utf-8", "surrogatepass"))
     return digest.hexdigest()[:32]
 
 
-def _build(documents: list[str]) -> BM25:
-    """Return the index of documents, of the scores that each term gives to each of them.
-
-    The library's own way of building knows no lengths of one byte, so its tables are made here.
-    """
+def build(documents: Iterable[str]) -> Postings:
+    """Return the lists of the terms of documents, whose positions are those of the iterable."""
     vocabulary: dict[str, int] = {}
-    columns, counts, sizes, lengths = array("i"), array("i"), [], []
+    columns, counts, sizes, lengths = array("i"), array("i"), array("i"), array("q")
     for text in documents:
         found = Counter(terms(text))
         columns.extend([vocabulary.setdefault(term, len(vocabulary)) for term in found])
         counts.extend(found.values())
         sizes.append(len(found))
         lengths.append(found.total())
-    engine = BM25(method="lucene", k1=K1, b=B)
-    engine.vocab_dict = vocabulary
-    engine.nonoccurrence_array = None
-    engine.scores = _scores(
-        np.asarray(columns), np.asarray(counts), np.array(sizes, int), np.array(lengths, int)
+    column, size = np.asarray(columns), np.asarray(sizes)
+    row = np.repeat(np.arange(len(size), dtype=np.int32), size)
+    part = _parts(column, row, np.asarray(counts), np.asarray(lengths))
+    order = np.argsort(column, kind="stable")
+    return Postings(
+        vocabulary,
+        starts=np.concatenate(([0], np.cumsum(np.bincount(column, minlength=len(vocabulary))))),
+        documents=row[order],
+        parts=part[order],
+        size=len(size),
     )
-    return engine
 
 
-def _scores(
+def _parts(
     columns: NDArray[np.int32],
+    rows: NDArray[np.int32],
     counts: NDArray[np.int32],
-    sizes: NDArray[np.int64],
     lengths: NDArray[np.int64],
-) -> dict[str, Any]:
-    """Return BM25's part of each pair of a term and a document, terms after one another.
+) -> NDArray[np.float32]:
+    """Return what each pair of a term and a document adds to the document's score.
 
     Source: Kamphuis et al. 2020, "Which BM25 do you mean?", the accurate variant of Lucene, with
     lengths as Lucene keeps them. Scores have four bytes, as in Lucene.
 
     Args:
         columns: the term of each pair, documents after one another.
-        counts: how often it occurs in the document.
-        sizes: the number of pairs of each document.
+        rows: the document of each pair.
+        counts: how often the term occurs in the document.
         lengths: the number of terms of each document, with repetitions.
     """
-    rows = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-    filled = np.count_nonzero(sizes)  # Lucene knows nothing of documents without a term
+    filled = np.count_nonzero(lengths)  # Lucene knows nothing of documents without a term
     frequencies = np.bincount(columns)
     idf = np.log1p((filled - frequencies + 0.5) / (frequencies + 0.5))
     norms = K1 * (1 - B + B * kept_lengths(lengths) * (filled / max(lengths.sum(), 1)))
-    parts = idf[columns] * counts / (counts + norms[rows])
-    order = np.argsort(columns, kind="stable")
-    return {
-        "data": parts[order].astype(np.float32),
-        "indices": rows[order],
-        "indptr": np.concatenate(([0], np.cumsum(frequencies))),
-        "num_docs": len(sizes),
-    }
+    parts: NDArray[np.float64] = idf[columns] * counts / (counts + norms[rows])
+    return parts.astype(np.float32)
 
 
 def _best(scores: NDArray[np.float32]) -> list[int]:

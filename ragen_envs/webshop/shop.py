@@ -13,6 +13,7 @@ from ragen_envs.webshop.generator import procedural
 from ragen_envs.webshop.goals import Errand, Errands
 from ragen_envs.webshop.pages import Search
 from ragen_envs.webshop.products import Catalogue, Product
+from ragen_envs.webshop.search import Index
 
 Source = Callable[[Stream], Iterator[Errand | None]]
 """From a stream to errands."""
@@ -76,7 +77,7 @@ def procedural_shop(seed: int, size: int) -> Shop:
     """
     catalogue = procedural(seed, size)
     made = procedural_shop, (seed, size)
-    return Shop(catalogue, _search(catalogue), Errands(catalogue), frozenset(), made)
+    return Shop(catalogue, Index(catalogue).search, Errands(catalogue), frozenset(), made)
 
 
 @cache
@@ -97,13 +98,7 @@ def public_shop(where: str) -> Shop:
     asked = (request.instruction for request in public.requests)
     symbols = _beyond_ascii(texts) | _beyond_ascii(asked)
     errands = partial(requests.errands, catalogue, public.requests)
-    return Shop(catalogue, _search(catalogue), errands, symbols, (public_shop, (where,)))
-
-
-def _search(catalogue: Catalogue) -> Search:
-    from ragen_envs.webshop.search import Index  # needs the extra "webshop"
-
-    return Index(catalogue).search
+    return Shop(catalogue, Index(catalogue).search, errands, symbols, (public_shop, (where,)))
 
 
 def _texts(product: Product) -> Iterator[str]:

@@ -5,12 +5,14 @@ import sys
 
 import numpy as np
 import pytest
+from bm25s import BM25
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ragen_envs.webshop import search
 from ragen_envs.webshop.lengths import kept_length
-from ragen_envs.webshop.search import HITS, Index
+from ragen_envs.webshop.search import HITS, Index, build
+from ragen_envs.webshop.tokens import terms
 
 from .shops import catalogue, product
 
@@ -23,6 +25,14 @@ TITLES = st.lists(
     max_size=90,
 )
 QUERIES = st.lists(st.sampled_from([*WORDS, "unknown"]), max_size=6).map(" ".join)
+
+
+@pytest.fixture
+def kept(monkeypatch, tmp_path):
+    """Keep indices of every size, in a folder of the test's own."""
+    monkeypatch.setattr(search, "KEPT_FROM", 0)
+    monkeypatch.setenv("RAGEN_CACHE", str(tmp_path))
+    return tmp_path / "webshop"
 
 
 def slow_scores(titles, query):
@@ -71,10 +81,48 @@ def test_agrees_with_the_formula(titles, query):
 @given(TITLES)
 @settings(deadline=None)
 def test_scores_are_those_of_the_formula(titles):
-    engine = search._build(titles)
-    for word, term in engine.vocab_dict.items():
-        scores = engine.get_scores_from_ids([term])
+    postings = build(titles)
+    for word, term in postings.vocabulary.items():
+        scores = postings.scores([(term, 1)])
         np.testing.assert_allclose(scores, slow_scores(titles, word), rtol=1e-6)
+        assert np.array_equal(postings.scores([(term, 3)]), 3 * scores)
+
+
+SHORT = st.lists(
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=39).map(" ".join), min_size=1, max_size=90
+)
+
+
+@given(SHORT, st.lists(st.sampled_from(WORDS), min_size=1, max_size=6))
+@settings(deadline=None, max_examples=50)
+def test_agrees_with_another_bm25_where_a_byte_holds_the_lengths(titles, query):
+    reference = BM25(method="lucene", k1=0.9, b=0.4)
+    reference.index([title.split() for title in titles], show_progress=False)
+    known = [word for word in query if word in reference.vocab_dict]
+    scores = reference.get_scores(known) if known else np.zeros(len(titles))
+    found = Index(catalogue(*titles)).search(" ".join(query))
+    ordered = np.argsort(-scores, kind="stable")[: min(HITS, np.count_nonzero(scores))]
+    np.testing.assert_allclose(scores[found], scores[ordered], rtol=1e-5)
+    apart = [i for i in range(len(ordered)) if np.isclose(scores, scores[ordered[i]]).sum() == 1]
+    assert [found[i] for i in apart] == ordered[apart].tolist()
+
+
+@given(TITLES.filter(any), st.data())
+@settings(deadline=None, max_examples=50)
+def test_sums_are_to_the_bit_those_of_another_bm25_on_the_same_lists(titles, data):
+    postings = build(titles)
+    reference = BM25(method="lucene")
+    reference.nonoccurrence_array = None
+    reference.scores = {
+        "data": postings.parts,
+        "indices": postings.documents,
+        "indptr": postings.starts,
+        "num_docs": len(titles),
+    }
+    said = data.draw(st.lists(st.sampled_from(range(len(postings.vocabulary))), unique=True))
+    got = postings.scores([(term, 1) for term in said])
+    assert got.dtype == np.float32
+    assert np.array_equal(got, reference.get_scores_from_ids(said))
 
 
 @given(TITLES, QUERIES.filter(bool), st.randoms(use_true_random=False))
@@ -125,26 +173,24 @@ def test_terms_beyond_the_most_that_lucene_takes_are_passed_over(monkeypatch):
     assert Index(catalogue("w1", "w2", "w3")).search("w1 w1 w2 w3 w1") == [0, 1]
 
 
-def test_an_empty_shop_finds_nothing():
-    assert Index(catalogue()).search("shoe") == []
-
-
-@pytest.fixture
-def kept(monkeypatch, tmp_path):
-    """Keep indices of every size, in a folder of the test's own."""
-    monkeypatch.setattr(search, "KEPT_FROM", 0)
-    monkeypatch.setenv("RAGEN_CACHE", str(tmp_path))
-    return tmp_path / "webshop"
+def test_shops_without_words_find_nothing(kept):
+    for titles in ((), ("",), ("the", "")):
+        assert Index(catalogue(*titles)).search("shoe") == []
 
 
 def test_a_kept_index_finds_the_same(kept, monkeypatch, capfd):
     titles = [f"w{i % 7} w{i % 5} w{i % 3}" for i in range(200)]
     shop = catalogue(*titles)
     first = Index(shop)
-    monkeypatch.setattr(search, "_build", None)  # the second time nothing is built
+    monkeypatch.setattr(search, "build", None)  # the second time nothing is built
     second = Index(shop)
     assert len(list(kept.iterdir())) == 1
-    assert isinstance(second._engine.scores["data"], np.memmap)
+    assert {path.name for path in next(kept.iterdir()).iterdir()} == {
+        "starts.npy", "documents.npy", "parts.npy", "vocabulary.json",
+    }  # fmt: skip
+    for array in (second._postings.documents, second._postings.parts):
+        assert isinstance(array, np.memmap)
+        assert not array.flags.writeable
     monkeypatch.undo()
     fresh = Index(shop)
     for query in ("w1 w2", "w6", "w0 w4 w4"):
@@ -183,13 +229,33 @@ def test_a_folder_that_cannot_be_written_is_named(kept, monkeypatch, tmp_path):
     assert "\n" not in str(error.value)
 
 
-def test_a_missing_library_names_its_extra():
-    code = (
-        "import sys; sys.modules['bm25s'] = None\n"
-        "import ragen_envs.webshop.products\n"
-        "try:\n    import ragen_envs.webshop.search\n"
-        "except ImportError as error:\n    print(error)\n"
-    )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert said.stdout.count("\n") == 1
-    assert "ragen-bench[webshop]" in said.stdout
+@pytest.mark.parametrize("file", ["parts.npy", "vocabulary.json"])
+@pytest.mark.parametrize("damage", ["gone", "short", "other"])
+def test_a_damaged_index_is_named(kept, file, damage):
+    Index(catalogue("red", "blue"))
+    [folder] = kept.iterdir()
+    path = folder / file
+    if damage == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[:-3] if damage == "short" else b"[]")
+    with pytest.raises(ValueError, match=r"is damaged .*: remove that folder") as error:
+        Index(catalogue("red", "blue"))
+    assert str(folder) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_kept_index_holds_any_word(kept):
+    titles = [
+        "naïve café",
+        "数 学",
+        "a\u2028b c\x85d e\tf",
+        "x\u00adz \U0001d400",
+        "\ufeffbom \ud800 end",
+    ]
+    words = " ".join(titles)
+    Index(catalogue(*titles))
+    again = Index(catalogue(*titles))
+    expected = dict.fromkeys(term for title in titles for term in terms(title))
+    assert list(again._postings.vocabulary) == list(expected)
+    assert sorted(again.search(words)) == list(range(5))
