@@ -1,47 +1,83 @@
-"""`play`: a person in the terminal, in any environment."""
+"""`play`: a person in any environment, in the terminal or on a page."""
 
 from __future__ import annotations
 
+import argparse
 import sys
 
 from ragen_bench.errors import UserError
-from ragen_bench.suites import env_id, make_env, split_name
+from ragen_bench.play import Ending, Game, chosen, ending_of
 
 _QUIT = {"q", "quit", "exit"}
+_LIST = "?"
 
 
-def play(name: str, split: str, seed: int, rollout: int) -> int:
-    """Play one episode with answers from standard input.
+def run_play(arguments: argparse.Namespace) -> int:
+    """Let a person play.
 
     Raises:
-        UserError: for an unknown environment or split, or a seed that cannot be.
+        UserError: for anything in the command that cannot be.
     """
-    if seed < 0 or rollout < 0:
-        raise UserError("--seed and --rollout are at least 0")
-    env = make_env(env_id(name), split_name(split), "plain")
-    observation, info = env.reset(seed=seed, options={"rollout": rollout})
-    sys.stdout.write(f"{observation}\n\n(q ends the game)\n")
-    total = 0.0
-    while True:
-        answer = _ask()
+    played = chosen(arguments.env, arguments.split, arguments.seed, arguments.rollout)
+    if arguments.browser:
+        from ragen_bench.play.server import serve
+
+        serve(played, arguments.port or 0, _announce)
+        return 0
+    if arguments.port is not None:
+        raise UserError("--port is of the page; it goes with --browser")
+    return play(Game(played))
+
+
+def play(game: Game) -> int:
+    """Play one episode with answers from standard input.
+
+    Args:
+        game: the episode, at its beginning.
+    """
+    sys.stdout.write(f"{game.observation}\n\n(q ends the game, {_LIST} lists the actions)\n")
+    while not game.over:
+        answer = _ask(game)
         if answer is None:
             sys.stdout.write("You left the game.\n")
             return 0
-        observation, reward, terminated, truncated, info = env.step(answer)
-        total += reward
-        sys.stdout.write(f"\n{observation}\n\n")
-        if terminated or truncated:
-            break
-    ended = "Solved." if info["success"] else "Out of budget." if truncated else "Lost."
-    sys.stdout.write(f"{ended} Return {total:.2f}, score {info['score']:.2f}.\n")
+        game.play(answer)
+        sys.stdout.write(f"\n{game.observation}\n\n")
+    sys.stdout.write(_told(ending_of(game)))
     return 0
 
 
-def _ask() -> str | None:
+def _ask(game: Game) -> str | None:
     """Return a line, or None at its end or when the player wants to leave."""
-    sys.stdout.write("> ")
+    while True:
+        sys.stdout.write("> ")
+        sys.stdout.flush()
+        line = sys.stdin.readline()
+        said = line.strip().lower()
+        if not line or said in _QUIT:
+            return None
+        # An empty line is a slip of the finger, and would cost a turn.
+        if said not in ("", _LIST):
+            return line.rstrip("\n")
+        sys.stdout.write(_actions(game))
+
+
+def _actions(game: Game) -> str:
+    """Return what may be answered now, one action a line."""
+    free = game.env.free_text
+    own = [f"{free.before}WORDS{free.after}, with any words"] if free else []
+    lines = "".join(f"  {action}\n" for action in [*own, *game.env.legal_actions])
+    return f"What can be answered:\n{lines}"
+
+
+def _told(ending: Ending) -> str:
+    lines = [f"{ending.verdict}. Return {ending.total:.2f}, score {ending.score:.2f}."]
+    lines += [f"  {name}: {value:.2f}" for name, value in ending.parts.items()]
+    lines.append(f"The oracle in the same episode, return {ending.oracle_total:.2f}:")
+    lines += [f"  {turn.answer}" for turn in ending.oracle]
+    return "\n".join(lines) + "\n"
+
+
+def _announce(url: str) -> None:
+    sys.stdout.write(f"Play at {url} - Ctrl-C ends.\n")
     sys.stdout.flush()
-    line = sys.stdin.readline()
-    if not line or line.strip().lower() in _QUIT:
-        return None
-    return line.rstrip("\n")

@@ -25,12 +25,13 @@ def _add_playing(commands: Commands) -> None:
     parser.add_argument("--split", default="train", metavar="NAME", help="default: train")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="which instance")
     parser.add_argument("--rollout", type=int, default=0, metavar="N", help="which noise")
-    parser.set_defaults(
-        run=lazily(
-            "play",
-            lambda module, given: module.play(given.env, given.split, given.seed, given.rollout),
-        )
+    parser.add_argument(
+        "--browser", action="store_true", help="on a page in the browser, not in the terminal"
     )
+    parser.add_argument(
+        "--port", type=int, metavar="N", help="of the page (default: 0, which is a free one)"
+    )
+    parser.set_defaults(run=lazily("play", lambda module, given: module.run_play(given)))
 
 
 def _add_audit(commands: Commands) -> None:

@@ -1,0 +1,79 @@
+import { showActions } from "./actions.js";
+import { act, showAnswer } from "./answer.js";
+import { figures, find, number } from "./dom.js";
+import { showEnding } from "./ending.js";
+import { showHistory } from "./history.js";
+import { showObservation } from "./observation.js";
+
+const GONE = "The command has ended; start it again. Nothing was sent.";
+
+let state = null;
+let busy = false;
+
+function show(next) {
+  const held = document.activeElement?.dataset.action;
+  const moved = state !== null;
+  state = next;
+  const short = state.env.split("/").at(-1);
+  document.title = `Play ${short}`;
+  find("env").textContent = short;
+  find("which").textContent =
+    `${state.split}, instance ${state.index}${state.rollout ? `, rollout ${state.rollout}` : ""}`;
+  find("now").hidden = false;
+  find("message").textContent = "";
+  const turn = state.turns.length;
+  find("turn").textContent = state.end ? `The end, after turn ${turn}` : `Turn ${turn + 1} of ${state.max_turns}`;
+  figures("figures", [
+    ["turns left", state.turns_left],
+    ["actions left", state.actions_left],
+    ["return so far", number(state.total)],
+  ]);
+  showAnswer(state, send);
+  showActions(state, showObservation(state.observation, state.legal, act), act);
+  showHistory(state.turns);
+  showEnding(state);
+  const first = turn ? state.observation.split("\n", 1)[0] : "A new episode.";
+  find("told").textContent = state.end ? `${first} ${state.end.verdict}.` : first;
+  if (moved) keepFocus(held);
+}
+
+// The focus stays on a button that is still there; else it goes to where the turn begins.
+function keepFocus(held) {
+  const lost = document.activeElement === document.body || !document.activeElement.getClientRects().length;
+  if (!lost) return;
+  const buttons = [...document.querySelectorAll("[data-action]")];
+  const same = state.several && buttons.find((one) => one.dataset.action === held);
+  (same || find("turn")).focus();
+}
+
+async function ask(place, said) {
+  if (busy) return;
+  busy = true;
+  try {
+    const reply = await fetch(place, said && { method: "POST", body: JSON.stringify(said) });
+    const told = await reply.json();
+    if (reply.ok) show(told);
+    else {
+      if (told.state) show(told.state);
+      find("message").textContent = `Not taken: ${told.error}.`;
+    }
+  } catch {
+    find("message").textContent = GONE;
+  } finally {
+    busy = false;
+  }
+}
+
+const send = (answer) => ask("answer", { game: state.game, turn: state.turns.length, answer });
+
+find("next").addEventListener("click", () => ask("start", { game: state.game, next: true }));
+find("again").addEventListener("click", () => ask("start", { game: state.game, next: false }));
+
+// Another tab may have gone on meanwhile.
+document.addEventListener("visibilitychange", async () => {
+  if (document.visibilityState !== "visible" || !state || busy) return;
+  const now = await fetch("state").then((reply) => reply.json()).catch(() => state);
+  if (now.game !== state.game || now.turns.length !== state.turns.length) show(now);
+});
+
+ask("state");
