@@ -1,0 +1,1 @@
+"""Twenty Questions: find a word by asking an honest answerer."""
