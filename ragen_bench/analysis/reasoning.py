@@ -75,10 +75,9 @@ class Reasoning:
         }
 
     def _add_plan(self, thought: str, episode: Trajectory, step: Step) -> None:
-        answered = step.turn["actions"]
-        if not answered:  # there is nothing that a plan could agree with
+        answered, names = step.turn["actions"], self._game.actions(episode)
+        if not answered or not names:  # there is nothing that a plan could agree with
             return
-        names = self._game.actions(episode)
         plan = plan_of(thought, names, episode.env.budget.max_actions_per_turn)
         if not plan:
             self._plans["no_plan"] += 1

@@ -1,0 +1,173 @@
+"""WebShop: what was wrong with a purchase, and why there was none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from ragen_bench.analysis.failures import Failure
+from ragen_bench.analysis.games.base import Reading
+from ragen_bench.analysis.trajectory import Trajectory
+from ragen_envs.webshop.env import WebShopEnv
+from ragen_envs.webshop.goals import Errand, price_of
+from ragen_envs.webshop.likeness import normal_value
+from ragen_envs.webshop.pages import PER_PAGE, SUB_PAGES, Page
+from ragen_envs.webshop.products import Product
+from ragen_envs.webshop.reward import Reward, reward_of
+
+
+class Stand(NamedTuple):
+    """Where a shopper stands. No stand comes twice: to come back to a page is how one looks around.
+
+    Attributes:
+        page: the page.
+        turns_left: answers that may still be given.
+    """
+
+    page: Page
+    turns_left: int
+
+
+class WebShopReading(Reading):
+    """Reads episodes of WebShop.
+
+    A purchase is decisive. It is judged by the first thing asked for that it misses, in the order
+    of the labels: what only another product could mend comes before what a click could.
+    """
+
+    labels = {
+        "wrong_product": "The product that was opened in this turn, and bought, is of another kind "
+        "than the one asked for.",
+        "missed_attribute": "The product that was opened in this turn, and bought, is of the right "
+        "kind and lacks an attribute asked for.",
+        "over_price": "The product that was opened in this turn, and bought, has what was asked "
+        "for and costs more than the cap.",
+        "option_not_offered": "The product that was opened in this turn, and bought, has what was "
+        "asked for but for the value of an option, which it does not offer.",
+        "wrong_option": "The product would have done, but in this turn another value of an option "
+        "was chosen than the one asked for.",
+        "option_left_open": "The product would have done, but it was bought in this turn without "
+        "choosing an option asked for.",
+        "no_purchase": "Nothing was bought; this was the first turn after which no purchase of all "
+        "that was asked for fitted into the budget.",
+    }
+
+    def state(self, env: Any) -> Stand:
+        """Return the page, and how many turns are left."""
+        return Stand(env.page, env.turns_left)
+
+    def decisive(self, episode: Trajectory) -> Failure | None:
+        """Return what was wrong with the purchase, and the turn that decided it."""
+        if not episode.steps or _page_after(episode, -1).kind != "done":
+            return None
+        page = _page_after(episode, -1)
+        if fault := _fault_of_product(episode, page.product):
+            return Failure(fault, _opened(episode, page.product))
+        return _fault_of_choice(episode, dict(page.chosen))
+
+    def rest(self, episode: Trajectory) -> Failure:
+        """Return the first turn after which there was no time for the right purchase."""
+        late = (
+            step.number
+            for step in episode.steps
+            if _turns_to_win(episode, step.after.page) >= step.turns_left
+        )
+        return Failure("no_purchase", next(late))
+
+
+def _page_after(episode: Trajectory, place: int) -> Page:
+    page: Page = episode.steps[place].after.page
+    return page
+
+
+def _products(episode: Trajectory) -> Sequence[Product]:
+    return cast("WebShopEnv", episode.env).shop.catalogue.products
+
+
+def _worth(episode: Trajectory, product: int, chosen: dict[str, str]) -> Reward:
+    """Return what a product is worth to the errand, with options chosen."""
+    errand: Errand = episode.instance
+    goal, products = errand.goal, _products(episode)
+    price, target = price_of(products[product], errand), products[goal.product]
+    return reward_of(products[product], chosen, price, goal, target)
+
+
+def _at_best(episode: Trajectory, product: int) -> Reward:
+    """Return what a product is worth at most: with every option chosen as asked that it offers."""
+    asked = dict(episode.instance.goal.options)
+    offered = _products(episode)[product].options
+    best = {
+        name: value for name, values in offered for value in values if _is_asked(asked, name, value)
+    }
+    return _worth(episode, product, best)
+
+
+def _is_asked(asked: Mapping[str, str], name: str, value: str) -> bool:
+    return name in asked and normal_value(asked[name]) == normal_value(value)
+
+
+def _fault_of_product(episode: Trajectory, product: int) -> str | None:
+    """Return what no choice of options could mend."""
+    best = _at_best(episode, product)
+    faults = {
+        "wrong_product": best.r_type,
+        "missed_attribute": best.r_att,
+        "over_price": best.r_price,
+        "option_not_offered": best.r_option,
+    }
+    return next((fault for fault, part in faults.items() if part < 1), None)
+
+
+def _opened(episode: Trajectory, product: int) -> int:
+    """Return the last turn that opened a product from the results."""
+    return max(
+        step.number
+        for step in episode.steps
+        if step.before.page.kind == "results" and step.after.page.product == product
+    )
+
+
+def _fault_of_choice(episode: Trajectory, chosen: dict[str, str]) -> Failure:
+    """Return the wrong choice of the first option that was not chosen as asked."""
+    asked = episode.instance.goal.options
+    name = next(n for n, v in asked if not _is_asked(chosen, n, v))
+    if name not in chosen:
+        return Failure("option_left_open", len(episode.steps))
+    choice = name, chosen[name]
+    last = max(
+        step.number
+        for step in episode.steps
+        if choice in step.after.page.chosen and choice not in step.before.page.chosen
+    )
+    return Failure("wrong_option", last)
+
+
+def _turns_to_win(episode: Trajectory, page: Page) -> int:
+    """Return the fewest turns from a page to a purchase of all that was asked for.
+
+    From the search page it is found, opened, given its options and bought: the title of the target
+    leads to a page of results that shows it.
+    """
+    goal = episode.instance.goal
+    anew = 3 + len(goal.options)
+    if page.kind == "search":
+        return anew
+    from_results = [1 + anew, *_turns_from_hits(episode, page)]
+    if page.kind == "results":
+        return min(from_results)
+    below = page.kind in SUB_PAGES
+    ways = [1 + anew, 1 + below + min(from_results)]
+    if _at_best(episode, page.product).total == 1:
+        chosen = dict(page.chosen)
+        ways.append(below + sum(not _is_asked(chosen, *option) for option in goal.options) + 1)
+    return min(ways)
+
+
+def _turns_from_hits(episode: Trajectory, page: Page) -> list[int]:
+    """Return the turns from the results to the purchase of each right product among them."""
+    options = len(episode.instance.goal.options)
+    return [
+        abs(1 + place // PER_PAGE - page.number) + 1 + options + 1
+        for place, product in enumerate(page.hits)
+        if _at_best(episode, product).total == 1
+    ]
