@@ -13,7 +13,7 @@ from ragen_starpo.report.reading import read_left
 from tests.ragen_bench.report.test_html import Page
 from tests.ragen_bench.report.test_looks import BACKGROUND, DARK, LIGHT
 
-from .runs import make_run, metrics
+from .runs import ENVS, make_run, metrics
 
 HOSTILE = '</title></style><script>alert(1)</script><img src=x onerror="alert(2)">{{ 7*7 }}\u202e'
 TABLES = """() => [...document.querySelectorAll('table.figures')].map(table =>
@@ -56,6 +56,22 @@ def test_held_out_success_and_its_cost(visit, made):
     expect(costs.nth(1).locator("td").nth(6)).to_have_text(f"{each:,.0f}")
     expect(costs.last.locator("td").nth(6)).to_have_text("–")  # noqa: RUF001
     expect(page.get_by_text("Seconds660.0")).to_be_attached()
+
+
+def test_what_training_began_with_stands_before_it(visit, tmp_path):
+    run = make_run(tmp_path / "run")
+    start = {"val/success": 0.125}
+    for env in ENVS:
+        start |= {f"val/{env}/success": 0.125, f"val/{env}/low": 0.06, f"val/{env}/high": 0.25}
+    (run / "start.json").write_text(json.dumps(start))
+    page = visit(write_report(read_left(run)), ready="table")
+    rows = page.get_by_role("table", name="Held-out success").locator("tbody tr")
+    expect(rows.first).to_have_text(f"before12.5{2 * '12.56.0 – 25.0'}")  # noqa: RUF001
+    expect(rows.nth(1).locator("th")).to_have_text("19")
+    lines = page.locator("line.start")
+    assert [float(line.get_attribute("y1")) for line in lines.all()] == [120 - 104 / 8] * 2
+    drawing = page.get_by_role("img", name="before: 12.5 %; iteration 19")
+    expect(drawing).to_have_count(2)
 
 
 def test_warnings_stand_on_every_curve(visit, made):

@@ -35,6 +35,7 @@ def write_report(left: Left) -> Path:
     page = templates.get_template("training/page.html").render(
         recipe=left.recipe,
         settings=list(_flat(left.recipe)),
+        start=left.start,
         metrics=left.metrics,
         first=numbers[0],
         last=numbers[-1],

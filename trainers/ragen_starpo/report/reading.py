@@ -19,6 +19,7 @@ class Left:
     Attributes:
         path: of the run directory.
         recipe: all settings.
+        start: the held-out figures of the model that training began with; there may be none.
         metrics: a line for each iteration.
         timings: the same.
         warnings: of the echo trap; there may be none.
@@ -26,6 +27,7 @@ class Left:
 
     path: Path
     recipe: dict[str, Any]
+    start: Line
     metrics: list[Line]
     timings: list[Line]
     warnings: list[Line]
@@ -42,11 +44,13 @@ def read_left(path: Path) -> Left:
     if not file.is_file():
         raise UserError(f"{path} is no training run: it has no recipe.json")
     recipe = _object(file.read_bytes(), str(file))
+    began = path / "start.json"
+    start = _object(began.read_bytes(), str(began)) if began.exists() else {}
     metrics = _lines(path / "metrics.jsonl")
     if not metrics:
         raise UserError(f"{path} holds no finished iteration yet", exit_code=1)
     others = (_lines(path / f"{name}.jsonl") for name in ("timings", "warnings"))
-    return Left(path, recipe, metrics, *others)
+    return Left(path, recipe, start, metrics, *others)
 
 
 def _lines(file: Path) -> list[Line]:
