@@ -17,6 +17,7 @@ export function showAnswer(shown, sending) {
     find("after").textContent = state.free.after;
     find("words").maxLength = state.free.longest;
     find("say").textContent = state.several ? "Add" : "Send";
+    find("say").ariaLabel = `${find("say").textContent} the words`;
   }
   tell();
 }
