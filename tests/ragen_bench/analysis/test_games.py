@@ -7,8 +7,14 @@ from hypothesis import strategies as st
 
 from ragen_bench.analysis import label
 from ragen_bench.analysis.games.frozen_lake import chance_of
+from ragen_bench.analysis.games.webshop import _turns_to_win
 from ragen_bench.suites import make_env
 from ragen_envs.frozen_lake.rules import ACTIONS as CLOCKWISE
+from ragen_envs.instances import Stream
+from ragen_envs.policies import random_answer
+from ragen_envs.webshop.goals import price_of
+from ragen_envs.webshop.pages import clicked, labels, option_labels, searched
+from ragen_envs.webshop.reward import reward_of
 from tests.ragen_bench.analysis.support import moves, played
 
 PUSHES = {"Up": (-1, 0), "Down": (1, 0), "Left": (0, -1), "Right": (0, 1)}
@@ -117,3 +123,54 @@ def test_the_oracle_never_chooses_badly():
         for index in range(12):
             failure = label(played(name, index, "oracle", sample=index))
             assert failure is None or failure.label in ("fell_unlucky", "budget_unlucky")
+
+
+class Aisles:
+    """A shop as its pages and its reward tell it, tried out click by click."""
+
+    def __init__(self, env, errand):
+        self.shop, self.errand, self.goal = env.shop, errand, errand.goal
+        self.products = env.shop.catalogue.products
+
+    def further(self, page):
+        """Return the pages behind one; options that nobody asked for are left out."""
+        if page.kind == "search":
+            return [searched(page, self.products[self.goal.product].title, self.shop.search)]
+        offered = labels(self.shop.catalogue, page)
+        if page.kind == "item":
+            options = option_labels(self.products[page.product]).items()
+            offered = set(offered) - {
+                name for name, pair in options if pair not in self.goal.options
+            }
+        return [clicked(self.shop.catalogue, page, label) for label in offered]
+
+    def is_won(self, page):
+        product, target = self.products[page.product], self.products[self.goal.product]
+        price = price_of(product, self.errand)
+        return reward_of(product, dict(page.chosen), price, self.goal, target).total == 1
+
+    def turns_to_win(self, page):
+        seen, ring = {page}, [page]
+        for turns in itertools.count(1):
+            ring = list({after for page in ring for after in self.further(page)} - seen)
+            if any(page.kind == "done" and self.is_won(page) for page in ring):
+                return turns
+            ring = [page for page in ring if page.kind != "done"]
+            seen.update(ring)
+
+
+@settings(max_examples=12)
+@given(st.sampled_from(["WebShop", "WebShopText"]), st.integers(0, 255), st.integers(0, 99))
+def test_the_way_to_a_purchase_is_as_long_as_trying_every_click_finds_it(name, index, seed):
+    env, stream = make_env(f"ragen/{name}-v0", "test", "plain"), Stream("shopper", seed)
+    env.reset(seed=index)
+    answers = []
+    while env.legal_actions:
+        buying = "click[buy now]" in env.legal_actions
+        answers.append("click[features]" if buying and seed % 2 else random_answer(env, stream))
+        env.step(answers[-1])
+    episode = played(name, index, answers)
+    aisles = Aisles(env, episode.instance)
+    pages = [step.after.page for step in episode.steps if step.after.page.kind != "done"]
+    for page in pages:
+        assert _turns_to_win(episode, page) == aisles.turns_to_win(page)

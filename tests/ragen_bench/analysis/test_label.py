@@ -121,6 +121,46 @@ BANDIT = [
     ("BanditMultiPull", ["Blue"] * 10 + [""] * 10, ("gave_nothing", 11)),
     ("BanditMultiPull", ["Blue"] * 10 + ["Orange"] * 10, ("illegal_action", 11)),
 ]
+# Errand 10: a pillow sham, acne prone, color lavender, bed size twin, up to 30 dollars. Of what
+# the search finds pgber9v meets it all; ph3egrb too, for 39.13 dollars; plmhqnu is not acne prone;
+# pjww9jm, on the second page, is a throw blanket; p2e9rzm, there too, has no bed size twin.
+SEARCH = "search[acne prone pillow sham lavender twin]"
+WORDS = {
+    "": "",
+    "s": "search[acne prone pillow sham lavender twin]",
+    "home": "click[back to search]",
+    ">": "click[next >]",
+    "<": "click[< prev]",
+    "buy": "click[buy now]",
+}
+WEBSHOP = [
+    ("s, pgber9v, lavender, twin, buy", WIN),
+    ("s, >, <, pgber9v, red, lavender, description, <, twin", ("no_purchase", 7)),
+    ("s, >, <, pgber9v, red, lavender, twin, buy", WIN),
+    ("s, >, pjww9jm, buy", ("wrong_product", 3)),
+    ("s, plmhqnu, lavender, twin, buy", ("missed_attribute", 2)),
+    ("s, ph3egrb, lavender, twin, buy", ("over_price", 2)),
+    ("s, ph3egrb, <, pgber9v, <, ph3egrb, buy", ("over_price", 6)),
+    ("s, >, p2e9rzm, lavender, buy", ("option_not_offered", 3)),
+    ("s, pgber9v, lavender, twin xl, buy", ("wrong_option", 4)),
+    ("s, pgber9v, lavender, red, twin, buy", ("wrong_option", 4)),
+    ("s, pgber9v, red, lavender, red, red, buy", ("wrong_option", 5)),
+    ("s, pgber9v, buy", ("option_left_open", 3)),
+    ("s, pgber9v, lavender, buy", ("option_left_open", 4)),
+    ("s, pgber9v, twin xl, features, <, buy", ("option_left_open", 6)),
+    ("s, pgber9v, lavender, twin, <, pgber9v, buy", ("option_left_open", 7)),
+    ("?, ?, ?, ?, s, pgber9v, buy", ("option_left_open", 7)),
+    ("s, pgber9v, lavender, twin, features, <, reviews, <, reviews", ("no_purchase", 9)),
+    ("s, pgber9v, lavender, features, <, reviews, <, reviews, <", ("no_purchase", 8)),
+    ("s, ph3egrb, lavender, twin, <, home, s, ph3egrb, twin", ("no_purchase", 6)),
+    ("s, home, s, home, s, home, s, ?, >", ("no_purchase", 6)),
+    ("s, >, >, >, >, <, <, <, <", ("no_purchase", 4)),
+    ("s, ph3egrb, attributes, <, features, <, reviews, <, twin", ("no_purchase", 5)),
+    ("s, pgber9v, lavender, lavender, lavender, features, <, features, <", ("no_op_loop", 4)),
+    ("s, pgber9v, red, lavender, lavender, lavender, features, <, features", ("no_op_loop", 5)),
+    ("?, ?, ?, ?, s, ?, ?, >, ?", ("illegal_action", 1)),
+    (", s, pgber9v, ?, ?, ?, , , ", ("gave_nothing", 1)),
+]
 NO_FORM, CUT = Completion("go up"), Completion("<think>go up and then", finish="length")
 IN_FORM, UNKNOWN = (Completion(f"<think></think><answer>{a}</answer>") for a in ("Left", "Fly"))
 NO_ROOM = Completion("", finish="context")
@@ -174,6 +214,13 @@ def test_bandits(name, answers, wanted):
     check(played(name, 0, answers), wanted)
 
 
+@pytest.mark.parametrize(("script", "wanted"), WEBSHOP)
+def test_webshop(script, wanted):
+    """Read "s, twin": the search, then a click; "?" is a click that no page offers."""
+    answers = [WORDS.get(word, f"click[{word}]") for word in script.split(", ")]
+    check(played("WebShop", 10, answers), wanted)
+
+
 @pytest.mark.parametrize(("name", "answers", "wanted"), FORMS)
 def test_answers_that_come_to_nothing(name, answers, wanted):
     check(played(name, 1, answers, form="think"), wanted)
@@ -189,7 +236,7 @@ def test_every_game_has_a_line_and_every_label_a_sentence():
 
 
 def test_every_label_is_met():
-    tables = (SOKOBAN, LARGE, FROZEN_LAKE, MILD, BANDIT, FORMS)
+    tables = (SOKOBAN, LARGE, FROZEN_LAKE, MILD, BANDIT, WEBSHOP, FORMS)
     met = {row[-1][0] for table in tables for row in table if row[-1]}
     readings = [reading_of(env) for env in IDS]
     assert met == set(COMMON).union(*(game.labels for game in readings))

@@ -72,6 +72,20 @@ def test_reasoning_is_measured(run):
     assert bandit["reasoning"]["plans"]["agree"] == 1
 
 
+def test_a_game_without_names_and_places_has_no_plans_and_no_claims(tmp_path):
+    run = RunDirectory(tmp_path, config("think"))
+    said = ("search[pillow sham]", "click[ph3egrb]", "click[buy now]")
+    thoughts = ("The shop is on the left. I search.", "I choose it: down.", "So, buy now.")
+    answers = [thinks(*pair) for pair in zip(thoughts, said, strict=True)]
+    run.append(record("WebShop", 10, answers, form="think"))
+    (row,) = analyse(run)["envs"]
+    assert [cause["label"] for cause in row["failures"]] == ["over_price"]
+    assert row["reasoning"]["thoughts"] == 3
+    assert row["reasoning"]["words_mean"] == 5
+    assert row["reasoning"]["plans"] == {"agree": 0, "differ": 0, "no_plan": 0, "agreement": None}
+    assert row["reasoning"]["claims"]["truth"] is None
+
+
 def test_diversity_is_that_of_the_first_sample(tmp_path):
     made = RunDirectory(tmp_path, config("think"))
     for index, thought in enumerate(("The arms are alike.", "I trust the first.")):
