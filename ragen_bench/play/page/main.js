@@ -19,6 +19,7 @@ function show(next) {
   find("env").textContent = short;
   find("which").textContent =
     `${state.split}, instance ${state.index}${state.rollout ? `, rollout ${state.rollout}` : ""}`;
+  find("waiting").hidden = true;
   find("now").hidden = false;
   find("message").textContent = "";
   const turn = state.turns.length;

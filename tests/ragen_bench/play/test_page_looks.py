@@ -1,0 +1,112 @@
+"""The page on narrow screens, in the dark, for screen readers, and without scripts."""
+
+import pytest
+from playwright.sync_api import expect
+
+from .support import oracle_episode
+
+pytestmark = pytest.mark.xdist_group("play")
+
+WIDTHS = (320, 390, 800, 1200)
+PAPER = {"light": "rgb(255, 255, 255)", "dark": "rgb(21, 23, 27)"}
+COLOURS = """() => [...document.querySelectorAll("body *")]
+    .filter(e => e.getClientRects().length && [...e.childNodes].some(n => n.nodeType === 3))
+    .map(e => {
+      const rgb = c => c.match(/[\\d.]+/g).map(Number);
+      let back = e, found;
+      while ((found = rgb(getComputedStyle(back).backgroundColor))[3] === 0) {
+        back = back.parentElement;
+      }
+      return [e.id || e.className || e.tagName, rgb(getComputedStyle(e).color), found];
+    })"""
+PLACES = """() => [...document.querySelectorAll("button, input")]
+    .map(e => e.getBoundingClientRect()).filter(b => b.width)
+    .map(b => [b.left, b.right, b.height])"""
+
+
+@pytest.fixture
+def views(served, visit):
+    """Plays an episode with what is long in it, and stops at each of its turns."""
+    page = visit(served("WebShop-v0", 5))
+
+    def each():
+        yield page
+        answers = oracle_episode("ragen/WebShop-v0", 5)[1]
+        for answer in [*answers[:3], "y" * 200, "click[buy now]"]:
+            page.get_by_role("textbox", name="The answer").fill(answer)
+            page.keyboard.press("Enter")
+            expect(page.locator("#turns li code").last).to_have_text(answer)
+            yield page
+
+    return each()
+
+
+def test_narrow_and_wide(views):
+    for page in views:
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            places = page.evaluate(PLACES)
+            assert len(places) >= 2
+            for left, right, height in places:
+                assert left >= 0
+                assert right <= width
+                # WCAG 2.2 (success criterion 2.5.8) asks for 24 pixels.
+                assert height >= 24
+            past, now = (page.locator(part).bounding_box() for part in ("#past", "#now"))
+            beside = past is not None and past["x"] > now["x"] + now["width"]
+            assert beside == (width == 1200 and past is not None)
+
+
+def test_text_has_contrast(views):
+    """At least 4.5 to 1, as WCAG 2.2 (success criterion 1.4.3) asks of small text."""
+    for page in views:
+        for scheme, paper in PAPER.items():
+            page.emulate_media(color_scheme=scheme)
+            assert page.evaluate("getComputedStyle(document.body).backgroundColor") == paper
+            colours = page.evaluate(COLOURS)
+            assert len(colours) > 20
+            assert [one for one in colours if _contrast(*one[1:]) < 4.5] == []
+
+
+def _contrast(one, other):
+    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour):
+    """The relative luminance of WCAG 2.2."""
+    unit = [channel / 255 for channel in colour[:3]]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in unit]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_a_screen_reader_finds_its_way(served, visit):
+    page = visit(served("WebShop-v0", 5))
+    tree = page.locator("body").aria_snapshot()
+    for line in (
+        'heading "WebShop-v0" [level=1]',
+        'region "Turn 1 of 9"',
+        'textbox "In your own words"',
+        'button "Send the words"',
+        'region "Actions"',
+        'searchbox "Find"',
+        'button "search[speaker]"',
+        'textbox "The answer"',
+        'button "Send the answer"',
+    ):
+        assert line in tree, line
+    page.get_by_role("textbox", name="The answer").fill("click[buy now]")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status").first).to_contain_text("What is not an action was skipped.")
+    expect(page.get_by_role("region", name="Turns so far")).to_be_visible()
+    every = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
+    assert len(every) == len(set(every))
+
+
+def test_without_scripts(served, browser):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(served("Bandit-v0").url)
+    expect(page.get_by_text("This page needs JavaScript")).to_be_visible()
+    context.close()
