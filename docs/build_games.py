@@ -31,7 +31,7 @@ def pages() -> Iterator[tuple[Path, str]]:
 
 def _page(game: Any, names: list[str]) -> str:
     parts = [
-        f"# {_title(game)}",
+        f"# {names[0].removesuffix('-v0')}",
         _MADE_BY,
         inspect.getdoc(game) or "",
         "## Variants",
@@ -46,10 +46,6 @@ def _page(game: Any, names: list[str]) -> str:
         parts.append("The first state of the other variants' test instance 0:")
         parts += [f"`{NAMESPACE}/{name}`\n\n{_block(_state(name))}" for name in others]
     return "\n\n".join(parts) + "\n"
-
-
-def _title(game: Any) -> str:
-    return str(game.game).replace("-", " ").capitalize()
 
 
 def _variants(names: list[str]) -> str:

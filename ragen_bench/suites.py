@@ -33,7 +33,6 @@ class Suite:
     samples: int = 1
 
 
-_EVERYTHING = dict.fromkeys(IDS, HELD_OUT_SIZE)
 _FAMILIES = ("Bandit", "BanditRev", "Sokoban", "SokobanLarge", "SokobanNewVocab", "FrozenLake")
 """The tasks of the RAGEN paper (arXiv 2504.20073, section 3.1 and table 2)."""
 SUITES = {
@@ -49,7 +48,7 @@ SUITES = {
         {f"{NAMESPACE}/{name}-v0": HELD_OUT_SIZE for name in _FAMILIES},
     ),
     "full": Suite(
-        1, "every environment, all held-out instances", dict.fromkeys(IDS, HELD_OUT_SIZE)
+        2, "every environment, all held-out instances", dict.fromkeys(IDS, HELD_OUT_SIZE)
     ),
 }
 
