@@ -2,7 +2,11 @@
 
 import json
 
-from ragen_starpo.cli.verl import Following, split_settings
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from ragen_starpo.cli.told import event_files
+from ragen_starpo.cli.verl import Following, split_settings, write_events
 
 
 def test_whose_setting_it_is():
@@ -30,3 +34,20 @@ def test_the_last_lines_are_told_when_the_run_is_over(tmp_path):
     with Following(file, told.append):
         file.write_text('{"iteration": 0}\n')
     assert told == [{"iteration": 0}]
+
+
+def test_events_are_those_of_the_iteration_that_was_timed(tmp_path):
+    lines = [{"iteration": 4, "a/b": 1.5}, {"iteration": 5, "a/b": 2.5, "val/success": 0.25}]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (tmp_path / "metrics.jsonl").write_text(text + '{"iteration": 6, "a')
+    with event_files(tmp_path) as board:
+        write_events(board, tmp_path, {"iteration": 5, "updates": 3.25})
+    events = EventAccumulator(str(tmp_path / "tensorboard"))
+    events.Reload()
+    found = {
+        (name, event.step): event.value
+        for name in events.Tags()["scalars"]
+        for event in events.Scalars(name)
+    }
+    expected = {("a/b", 5): 2.5, ("val/success", 5): 0.25, ("seconds/updates", 5): 3.25}
+    assert found == pytest.approx(expected)

@@ -79,8 +79,9 @@ def test_a_run_and_its_resumption_are_those_of_one_process(typed, warm, tmp_path
     assert said.endswith(f"Models  {out}/best, {out}/final\n")
     first = [(out / f"{name}.jsonl").read_text() for name in ("metrics", "timings")]
     (out / "metrics.jsonl").open("a").write('{"iteration": 2, "torn')
-    code, said, errors = typed("verl", recipe, "--out", out)
+    code, said, errors = typed("verl", recipe, "--out", out, "--tensorboard")
     assert (code, errors) == (0, "")
+    assert len(list((out / "tensorboard").iterdir())) == 1
     for name, before in zip(("metrics", "timings"), first, strict=True):
         assert (out / f"{name}.jsonl").read_text().startswith(before)
     assert [line["iteration"] for line in lines(out, "timings")] == [0, 1, 2]

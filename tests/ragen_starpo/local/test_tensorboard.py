@@ -12,8 +12,11 @@ from .test_warnings import KilledError, recipe
 
 
 def test_events_are_the_runs_figures(small, tmp_path):
+    def told(iteration):
+        board.write(iteration.number, iteration.metrics, iteration.seconds)
+
     def killed(iteration):
-        board.write(iteration)
+        told(iteration)
         if iteration.number == 2:
             raise KilledError
 
@@ -21,7 +24,7 @@ def test_events_are_the_runs_figures(small, tmp_path):
     with pytest.raises(KilledError), EventFiles(tmp_path / "events") as board:
         train(recipe(**settings), small, tmp_path / "run", killed)
     with EventFiles(tmp_path / "events") as board:
-        train(recipe(**settings), small, tmp_path / "run", board.write)
+        train(recipe(**settings), small, tmp_path / "run", told)
     assert len(list((tmp_path / "events").iterdir())) == 2
     events = EventAccumulator(str(tmp_path / "events"))
     events.Reload()

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import argparse
 from contextlib import nullcontext
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ragen_bench.cli.results import plain_console
 from ragen_starpo.cli.models import model_folder
-from ragen_starpo.cli.told import models, progress, validated
+from ragen_starpo.cli.told import event_files, models, progress, validated
 from ragen_starpo.diagnostics.monitor import TrapWarning
 from ragen_starpo.hardware import check_one_process
 from ragen_starpo.local.train import train
 from ragen_starpo.local.trainer import Iteration
 from ragen_starpo.recipe import read_recipe
-
-if TYPE_CHECKING:
-    from ragen_starpo.diagnostics.tensorboard import EventFiles
 
 
 def run_local(given: argparse.Namespace) -> int:
@@ -31,14 +26,14 @@ def run_local(given: argparse.Namespace) -> int:
     check_one_process(recipe.cluster)
     console = plain_console()
     bar = progress(console)
-    board = _tensorboard(out) if given.tensorboard else None
+    board = event_files(out) if given.tensorboard else None
     with bar, board or nullcontext():
         task = bar.add_task(path.stem, total=recipe.iterations, said="")
 
         def told(iteration: Iteration) -> None:
             found = iteration.metrics
             if board:
-                board.write(iteration)
+                board.write(iteration.number, found, iteration.seconds)
             said = f"success {found['rollout/success']:.3f} reward {found['rollout/reward']:.2f}"
             bar.update(task, completed=iteration.number + 1, said=said)
             if "val/success" in found:
@@ -51,9 +46,3 @@ def run_local(given: argparse.Namespace) -> int:
     console.print(f"Run     {out}", soft_wrap=True)
     console.print(f"Models  {models(out)}", soft_wrap=True)
     return 0
-
-
-def _tensorboard(out: Path) -> EventFiles:
-    from ragen_starpo.diagnostics.tensorboard import EventFiles
-
-    return EventFiles(out / "tensorboard")

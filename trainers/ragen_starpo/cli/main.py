@@ -61,11 +61,15 @@ def _add_local(commands: Commands) -> None:
     local.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="directory of the run"
     )
-    local.add_argument(
-        "--tensorboard", action="store_true", help="write event files into DIR/tensorboard"
-    )
+    _add_tensorboard(local)
     local.set_defaults(
         resumes=True, run=_lazily("local", lambda module, given: module.run_local(given))
+    )
+
+
+def _add_tensorboard(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--tensorboard", action="store_true", help="write event files into DIR/tensorboard"
     )
 
 
@@ -88,6 +92,7 @@ def _add_verl(commands: Commands) -> None:
         metavar="HOST:PORT",
         help="of a Ray cluster to join (default: this machine)",
     )
+    _add_tensorboard(verl)
     verl.set_defaults(
         resumes=True, run=_lazily("verl", lambda module, given: module.run_verl(given))
     )

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+if TYPE_CHECKING:
+    from ragen_starpo.diagnostics.tensorboard import EventFiles
 
 
 def progress(console: Console) -> Progress:
@@ -38,3 +42,14 @@ def models(run: Path) -> str:
     """
     there = [str(run / name) for name in ("best", "final") if (run / name).is_dir()]
     return ", ".join(there)
+
+
+def event_files(run: Path) -> EventFiles:
+    """Return the event files of a run, a context that writes into its folder.
+
+    Args:
+        run: its directory.
+    """
+    from ragen_starpo.diagnostics.tensorboard import EventFiles
+
+    return EventFiles(run / "tensorboard")

@@ -6,16 +6,20 @@ import argparse
 import json
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragen_bench.cli.results import plain_console
 from ragen_starpo.cli.models import model_folder
-from ragen_starpo.cli.told import models, progress, validated
+from ragen_starpo.cli.told import event_files, models, progress, validated
 from ragen_starpo.engine.settings import OptimiserSettings
 from ragen_starpo.recipe import Recipe, read_recipe
+
+if TYPE_CHECKING:
+    from ragen_starpo.diagnostics.tensorboard import EventFiles
 
 _LOOK = 0.5
 """Seconds between two looks at what the run has written."""
@@ -35,7 +39,8 @@ def run_verl(given: argparse.Namespace) -> int:
     console = plain_console()
     bar = progress(console)
     out = given.out
-    with bar:
+    board = event_files(out) if given.tensorboard else None
+    with bar, board or nullcontext():
         task = bar.add_task(given.recipe.stem, total=recipe.iterations, said="starting Ray")
 
         def told(line: dict[str, Any]) -> None:
@@ -47,12 +52,44 @@ def run_verl(given: argparse.Namespace) -> int:
         def warned(line: dict[str, Any]) -> None:
             bar.console.print(line["text"], soft_wrap=True)
 
-        metrics, warnings = out / "metrics.jsonl", out / "warnings.jsonl"
-        with Following(metrics, told), Following(warnings, warned):
+        def timed(line: dict[str, Any]) -> None:
+            if board:
+                write_events(board, out, line)
+
+        followed = {"metrics": told, "warnings": warned, "timings": timed}
+        with ExitStack() as following:
+            for name, tell in followed.items():
+                following.enter_context(Following(out / f"{name}.jsonl", tell))
             train(recipe, model_folder(recipe.model), out, overrides, given.ray_address)
     console.print(f"Run     {out}", soft_wrap=True)
     console.print(f"Models  {models(out)}", soft_wrap=True)
     return 0
+
+
+def write_events(board: EventFiles, run: Path, timing: dict[str, Any]) -> None:
+    """Write an iteration of a run as events.
+
+    Args:
+        board: the event files.
+        run: its directory, whose `metrics.jsonl` holds the iteration.
+        timing: its line of `timings.jsonl`, which is written behind that of the metrics.
+    """
+    number = timing["iteration"]
+    lines = map(json.loads, whole_lines(run / "metrics.jsonl"))
+    metrics = next(line for line in lines if line["iteration"] == number)
+    board.write(number, _without_number(metrics), _without_number(timing))
+
+
+def _without_number(line: dict[str, Any]) -> dict[str, float]:
+    return {name: value for name, value in line.items() if name != "iteration"}
+
+
+def whole_lines(file: Path) -> list[str]:
+    """Return the lines of a file that may be written to; of a file that is not there, none."""
+    if not file.exists():
+        return []
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    return [line for line in lines if line.endswith("\n")]
 
 
 def split_settings(settings: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -82,7 +119,7 @@ class Following:
         self._file, self._told = file, told
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True)
-        self._known = len(self._lines())
+        self._known = len(whole_lines(file))
 
     def __enter__(self) -> Following:
         self._thread.start()
@@ -99,7 +136,7 @@ class Following:
 
     def look(self) -> None:
         """Tell of what is new."""
-        lines = self._lines()
+        lines = whole_lines(self._file)
         # A resumed run drops what came after its checkpoint.
         self._known = min(self._known, len(lines))
         for line in lines[self._known :]:
@@ -111,9 +148,3 @@ class Following:
         while not over:
             over = self._over.wait(_LOOK)
             self.look()
-
-    def _lines(self) -> list[str]:
-        if not self._file.exists():
-            return []
-        lines = self._file.read_text(encoding="utf-8").splitlines(keepends=True)
-        return [line for line in lines if line.endswith("\n")]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from torch.utils.tensorboard import SummaryWriter
-
-from ragen_starpo.local.trainer import Iteration
 
 
 class EventFiles:
@@ -31,12 +30,20 @@ class EventFiles:
         if self._writer is not None:
             self._writer.close()
 
-    def write(self, iteration: Iteration) -> None:
-        """Write an iteration; the first one decides from where on older files are purged."""
+    def write(
+        self, number: int, metrics: Mapping[str, float], seconds: Mapping[str, float]
+    ) -> None:
+        """Write an iteration; the first one decides from where on older files are purged.
+
+        Args:
+            number: of the iteration, from 0 on.
+            metrics: its figures.
+            seconds: what its phases took.
+        """
         if self._writer is None:
-            self._writer = SummaryWriter(str(self._folder), purge_step=iteration.number)
-        for name, value in iteration.metrics.items():
-            self._writer.add_scalar(name, value, iteration.number)
-        for phase, taken in iteration.seconds.items():
-            self._writer.add_scalar(f"seconds/{phase}", taken, iteration.number)
+            self._writer = SummaryWriter(str(self._folder), purge_step=number)
+        for name, value in metrics.items():
+            self._writer.add_scalar(name, value, number)
+        for phase, taken in seconds.items():
+            self._writer.add_scalar(f"seconds/{phase}", taken, number)
         self._writer.flush()
