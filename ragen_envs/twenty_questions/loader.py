@@ -228,15 +228,21 @@ def _concept(
 
 
 def _own(name: str, entry: dict[str, Any], features: Mapping[str, Feature]) -> dict[str, Grade]:
+    """Return what an entry says; "@colour" stands for what it says not otherwise of that group."""
     own: dict[str, Grade] = {}
+    rest: dict[str, Grade] = {}
     for grade in GRADES:
-        keys = entry.get(grade, "").split()
+        words = entry.get(grade, "").split()
+        keys = [word for word in words if not word.startswith("@")]
         _known(name, keys, features, "feature")
         for key in keys:
             if key in own:
                 raise ValueError(f"{name}: {key} is named twice")
             own[key] = grade
-    return own
+        for group in (word[1:] for word in words if word.startswith("@")):
+            _known(name, [group], {each.group for each in features.values()}, "group")
+            rest |= {key: grade for key, each in features.items() if each.group == group}
+    return {**rest, **own}
 
 
 def _known(name: str, keys: Iterable[str], known: Iterable[str], what: str) -> None:
@@ -271,7 +277,7 @@ def _closure(keys: Iterable[str], kinds: Mapping[str, Kind]) -> list[str]:
 
 
 def _inherited(keys: tuple[str, ...], kinds: Mapping[str, Kind]) -> dict[str, Grade]:
-    """Return what kinds give: of two that differ the stronger, of a kind and its parent the kind."""
+    """Return what kinds give: of two that differ the stronger, a kind before its parents."""
     merged: dict[str, Grade] = {}
     for key in keys:
         given = {**_inherited(kinds[key].parents, kinds), **kinds[key].grades}
