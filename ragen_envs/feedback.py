@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 _CACHED = 4096
+_FEW = 8
+"""Names that a game's turns share; more of them, as on a shop's pages, are of one turn alone."""
 
 Turn = tuple[tuple[str, ...], tuple[int, ...], int, bool, bool, float, int, int]
 """What a line tells: the names of all actions, the numbers of those that ran, how many were
@@ -11,9 +13,14 @@ reward in hundredths; turns left and actions left."""
 
 
 class Lines(dict[Turn, str]):
-    """The lines told lately, by their turns; the others are written when they are asked for."""
+    """The lines told lately, by their turns; the others are written when they are asked for.
+
+    A turn with many names is not kept: it would hold all of them, and hardly come again.
+    """
 
     def __missing__(self, turn: Turn) -> str:
+        if len(turn[0]) > _FEW:
+            return feedback(turn)
         if len(self) == _CACHED:
             self.clear()
         line = self[turn] = feedback(turn)

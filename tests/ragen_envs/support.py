@@ -25,6 +25,7 @@ FROZEN_LAKE = (
     "FrozenLakeNewVocab-v0",
     "FrozenLakeCoord-v0",
 )
+WEBSHOP = ("WebShop-v0", "WebShopFull-v0", "WebShopText-v0")
 
 
 def make(id_: str, **options):
@@ -78,6 +79,15 @@ def chi_square(counts: Sequence[int], weights: Sequence[float]) -> float:
     total, odds = sum(counts), sum(weights)
     expected = [total * w / odds for w in weights]
     return sum((c - e) ** 2 / e for c, e in zip(counts, expected, strict=True))
+
+
+def rare(freedom: int) -> float:
+    """Return what Pearson's statistic hardly ever exceeds: in one case of some 20,000.
+
+    Source: Wilson and Hilferty 1931, the cube root of chi-square is nearly normal.
+    """
+    spread = 2 / (9 * freedom)
+    return max(25.0, freedom * (1 - spread + 3.9 * spread**0.5) ** 3)
 
 
 def contingency(pairs: Iterable[tuple[object, object]]) -> float:

@@ -10,3 +10,10 @@ def test_lines_are_those_of_feedback_and_bounded():
         assert lines[turn] == lines[turn] == feedback(turn)
         assert lines[turn].endswith(f"Reward: -0.3. Left: 4 turns, {left} actions.")
     assert 0 < len(lines) <= 4096
+
+
+def test_lines_of_many_names_are_not_kept():
+    lines = Lines()
+    turn = tuple(f"click[{i}]" for i in range(9)), (8,), 0, True, True, 0, 4, 9
+    assert lines[turn] == feedback(turn) == "Done: click[8]. Reward: 0. Left: 4 turns, 9 actions."
+    assert not lines

@@ -7,6 +7,7 @@ import math
 import os
 import pickle
 import random
+import re
 import subprocess
 import sys
 import warnings
@@ -43,6 +44,9 @@ def test_the_ids():
         "ragen/FrozenLakeLarge-v0",
         "ragen/FrozenLakeNewVocab-v0",
         "ragen/FrozenLakeCoord-v0",
+        "ragen/WebShop-v0",
+        "ragen/WebShopFull-v0",
+        "ragen/WebShopText-v0",
     )
     assert {id_ for id_ in gymnasium.registry if id_.startswith("ragen/")} == set(IDS)
 
@@ -133,20 +137,24 @@ def test_first_observations_are_equal_in_threads():
     assert found == [digest_of_firsts(id_, split) for id_, split in ID_SPLITS] * 2
 
 
-def test_a_clean_process_imports_little():
+@pytest.mark.parametrize("name", ["Sokoban-v0", "WebShop-v0"])
+def test_a_clean_process_imports_little(name):
     code = (
         "import sys, gymnasium\n"
-        "env = gymnasium.make('ragen_envs:ragen/Sokoban-v0', split='test')\n"
+        f"env = gymnasium.make('ragen_envs:ragen/{name}', split='test')\n"
         "print(len(env.reset(seed=0)[0]))\n"
         "print(*sorted({name.partition('.')[0] for name in sys.modules}\n"
-        "    & {'torch', 'transformers', 'ragen_bench', 'ragen_starpo', 'rich', 'jinja2'}))\n"
+        "    & {'torch', 'transformers', 'ragen_bench', 'ragen_starpo', 'rich', 'jinja2',\n"
+        "       'bm25s', 'rapidfuzz', 'spacy'}))\n"
+        "print(*(name for name in sys.modules if name.startswith('ragen_envs.webshop')))\n"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    length, imported = ran.stdout.split("\n")[:2]
-    assert int(length) == len(make("Sokoban-v0", split="test").reset(seed=0)[0])
+    length, imported, of_the_shop = ran.stdout.split("\n")[:3]
+    assert int(length) == len(make(name, split="test").reset(seed=0)[0])
     assert imported == ""
+    assert bool(of_the_shop) == ("WebShop" in name)
 
 
 def play(env, seed, policy, rollout=0):
@@ -192,6 +200,9 @@ GOLDEN = {
     "ragen/FrozenLakeLarge-v0": "a344a922a70061a8",
     "ragen/FrozenLakeNewVocab-v0": "3037df1f89ac5b36",
     "ragen/FrozenLakeCoord-v0": "2a26754d23691bf4",
+    "ragen/WebShop-v0": "3e361b473a9944fb",
+    "ragen/WebShopFull-v0": "d459969e7e18a68d",
+    "ragen/WebShopText-v0": "f8f5008cb81711c7",
 }
 
 
@@ -231,7 +242,10 @@ def test_info_has_what_it_promises(id_, split):
         "index",
         "ceiling",
     }
-    figures = set() if "Bandit" in id_ else {"optimal_length"}
+    figures = {
+        "Bandit": set(),
+        "WebShop": {"r_type", "r_att", "r_option", "r_price", "title_score"},
+    }.get(re.match(r"ragen/(Bandit|WebShop|)", id_)[1], {"optimal_length"})
     for seed in range(3):
         told = play(env, seed, random_answer)
         infos = [said[-1] for said in told]
@@ -288,11 +302,16 @@ def test_the_shown_example_is_flagged_and_never_an_action(id_, form):
         assert not info["action_is_valid"]
         assert not info["action_is_effective"]
         assert not info["success"]
-        assert reward == -0.1
+        assert reward == (0 if "WebShop" in id_ else -0.1)
 
 
 tags = st.sampled_from(["<think>", "</think>", "<answer>", "</answer>", "<", "</", "||", " || "])
-legal_words = st.sampled_from(["Up", "down", "LEFT", "Right", "Blue", "Purple", "ACTION", "Wait"])
+legal_words = st.sampled_from(
+    [
+        "Up", "down", "LEFT", "Right", "Blue", "Purple", "ACTION", "Wait",
+        "search[", "]", "search[Desk lamp]", "Click[Back to search]", "click[< prev]",
+    ]
+)  # fmt: skip
 odd_text = st.text(st.characters(exclude_categories=()), max_size=30)
 mixed = st.lists(tags | legal_words | odd_text, max_size=20).map("".join)
 huge = st.tuples(mixed, st.integers(1, 3000)).map(lambda t: t[0] * t[1])
@@ -313,6 +332,7 @@ hostile = st.one_of(
             "</answer>" * 5000,
             "<answer>Up" + " || Up" * 5000 + "</answer>",
             "<think>x</think><answer>" + "Up || Left ||" * 5000 + "</answer>",
+            "<think>x</think><answer>search[" + "<b>\x00lamp\u202e" * 1000 + "]</answer>",
             "{}{0}%s%d\\n\\",
             "\u0130" * 100 + "\u017f" * 100,
             "\u202eUp\u200b",
@@ -330,7 +350,7 @@ def test_every_id_survives_hostile_text(id_, form, answers, seed):
     for answer in answers:
         observation, reward, terminated, truncated, info = env.step(answer)
         assert observation in env.observation_space
-        assert len(observation) < 1500
+        assert len(observation) < (2500 if "WebShop" in id_ else 1500)
         assert type(reward) is float
         assert math.isfinite(reward)
         assert type(terminated) is type(truncated) is bool
@@ -362,7 +382,7 @@ def test_rollouts_of_a_group_see_the_same_first(id_):
         assert env.reset(seed=seed) == firsts[0]
 
 
-NOISY = [id_ for id_ in IDS if "Sokoban" not in id_]
+NOISY = [id_ for id_ in IDS if "Sokoban" not in id_ and "WebShop" not in id_]
 
 
 @pytest.mark.parametrize("id_", IDS)

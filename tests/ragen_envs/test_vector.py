@@ -18,7 +18,7 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics as RecordVectorSta
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragen_envs.protocol import RESPONSE_FORMATS
+from ragen_envs.protocol import RESPONSE_FORMATS, format_answer
 from ragen_envs.vector import TextVectorEnv
 from tests.ragen_envs.support import IDS, make
 
@@ -66,6 +66,8 @@ bodies = st.lists(words, max_size=4).map(" || ".join)
 forms = st.sampled_from(["{}", "<answer>{}</answer>", "<think>so</think><answer>{}</answer>"])
 hostile = st.text(st.characters(exclude_categories=()), max_size=12) | st.just("<think>" * 500)
 answers = st.builds(lambda form, body: form.replace("{}", body), forms, bodies) | hostile
+legal = st.integers(0, 99)
+"""The number of a legal action."""
 seeds = st.none() | st.integers(0, 400)
 
 
@@ -73,12 +75,21 @@ seeds = st.none() | st.integers(0, 400)
 def plays(draw):
     """Draw a number of environments and what is done with them: answers, or a reset (None)."""
     n = draw(st.integers(1, 4))
-    rows = st.lists(answers, min_size=n, max_size=n)
+    rows = st.lists(answers | legal, min_size=n, max_size=n)
     listed = st.lists(seeds, min_size=n, max_size=n)
     rollouts = st.none() | st.integers(0, 9)
     first = st.tuples(st.integers(0, 400), rollouts)  # without a seed no two would begin alike
     reset = st.tuples(seeds | listed, rollouts)
     return n, draw(first), draw(st.lists(st.one_of(rows, rows, rows, rows, reset), max_size=14))
+
+
+def worded(env, move):
+    """Return the answers of a move, in which a number names one of the actions that are legal."""
+    forms, offered = env.get_attr("response_format"), env.get_attr("legal_actions")
+    return [
+        format_answer(names[said % len(names) :][:1], form) if isinstance(said, int) else said
+        for said, form, names in zip(move, forms, [n or ("",) for n in offered], strict=True)
+    ]
 
 
 def replay(env, mode, first, moves):
@@ -98,7 +109,7 @@ def replay(env, mode, first, moves):
         if isinstance(move, tuple):
             reset(*move)
             continue
-        _, _, terminations, truncations, _ = note(env.step(move))
+        _, _, terminations, truncations, _ = note(env.step(worded(env, move)))
         over = terminations | truncations
         if mode is AutoresetMode.DISABLED and over.any():
             seed = [int(i) for i in np.arange(len(over)) + 7]
