@@ -9,8 +9,8 @@ from ragen_envs.instances import Stream
 from ragen_envs.policies import oracle_answer, random_answer
 from ragen_envs.testing import check_text_env
 
-IDS = ("Bandit-v0", "BanditMultiPull-v0", "Sokoban-v0", "FrozenLake-v0")
-TURNS = {"Bandit-v0": 1, "BanditMultiPull-v0": 20}
+IDS = ("Bandit-v0", "BanditMultiPull-v0", "Sokoban-v0", "FrozenLake-v0", "WebShop-v0")
+TURNS = {"Bandit-v0": 1, "BanditMultiPull-v0": 20, "WebShop-v0": 9}
 
 
 def random_player(env, rng):
@@ -24,7 +24,7 @@ def oracle(env):
 @pytest.mark.parametrize("name", IDS)
 def test_all_checks_pass(name):
     id_ = f"ragen_envs:ragen/{name}"
-    stochastic = not name.startswith("Sokoban")
+    stochastic = not name.startswith(("Sokoban", "WebShop"))
     outcomes = check_text_env(
         id_,
         answers=random_player,

@@ -112,6 +112,9 @@ def test_every_walk_stays_in_the_shop(walk, other):
             options = dict(SMALL.products[page.product].options)
             assert all(value in options[name] for name, value in page.chosen)
             assert len(dict(page.chosen)) == len(page.chosen)
+        for label in offered:
+            leads_on = clicked(SMALL, page, label) != page
+            assert leads_on or option_labels(SMALL.products[page.product])[label] in page.chosen
         if other not in offered:
             with pytest.raises(ValueError, match="offers no"):
                 clicked(SMALL, page, other)
