@@ -1,6 +1,7 @@
 """Playing by HTTP, as the page does it, and as it never would."""
 
 from concurrent.futures import ThreadPoolExecutor
+from time import sleep
 
 import pytest
 
@@ -85,8 +86,15 @@ def test_a_second_tab_cannot_answer_a_turn_that_is_over(served):
 
 
 def test_of_answers_at_once_one_counts(served):
-    client = Client(served("SokobanLarge-v0"))
-    first = client.state()
+    server = served("SokobanLarge-v0")
+    client = Client(server)
+    first, play = client.state(), server.game.play
+
+    def slowly(answer):
+        sleep(0.1)
+        play(answer)
+
+    server.game.play = slowly
     with ThreadPoolExecutor(8) as tabs:
         found = list(tabs.map(lambda _: client.answer(first, "Up")[0], range(8)))
     assert sorted(found) == [200] + [409] * 7
