@@ -101,6 +101,19 @@ class Concept:
 
 
 @dataclass(frozen=True, slots=True)
+class Rules:
+    """What the entries have to agree with.
+
+    Attributes:
+        excludes: by feature or kind, the features and kinds that nothing has beside it.
+        only: by feature, the kinds that alone may have it.
+    """
+
+    excludes: Mapping[str, tuple[str, ...]]
+    only: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
 class Knowledge:
     """Everything that is known, in the order of the files.
 
@@ -109,12 +122,14 @@ class Knowledge:
         features: by key.
         scales: by key.
         concepts: by name.
+        rules: what the entries have to agree with.
     """
 
     kinds: Mapping[str, Kind]
     features: Mapping[str, Feature]
     scales: Mapping[str, Scale]
     concepts: Mapping[str, Concept]
+    rules: Rules
 
     @property
     def categories(self) -> dict[str, tuple[str, ...]]:
@@ -123,6 +138,12 @@ class Knowledge:
             category: tuple(n for n, c in self.concepts.items() if c.category == category)
             for category in dict.fromkeys(c.category for c in self.concepts.values())
         }
+
+    def without(self, concept: Concept, feature: str) -> Grade:
+        """Return the grade of a concept's feature if its entry did not name it."""
+        own = {key: grade for key, grade in concept.own.items() if key != feature}
+        grades = _implied({**_inherited(concept.kinds, self.kinds), **own}, self.features)
+        return grades.get(feature, "no")
 
 
 @cache
@@ -135,16 +156,15 @@ def read(folder: Traversable) -> Knowledge:
     """Return the knowledge in a folder.
 
     Args:
-        folder: with features.toml, implies.toml, kinds.toml, scales.toml and concepts/*.toml.
+        folder: with features.toml, rules.toml, kinds.toml, scales.toml and concepts/*.toml.
 
     Raises:
-        ValueError: if an entry has a field that there is none of, lacks one or names an unknown
-            kind or feature.
+        ValueError: if an entry has a field that there is none of, lacks one, names an unknown
+            kind or feature, or if a kind stands above one of its parents.
     """
-    features = _features(_toml(folder / "features.toml"), _toml(folder / "implies.toml"))
-    kinds = {k: _kind(k, e, features) for k, e in _toml(folder / "kinds.toml").items()}
-    for key, kind in kinds.items():
-        _known(key, (*kind.parents, *kind.partly), kinds, "kind")
+    rules = _toml(folder / "rules.toml")
+    features = _features(_toml(folder / "features.toml"), rules["implies"])
+    kinds = _kinds(_toml(folder / "kinds.toml"), features)
     scales = {k: _scale(e) for k, e in _toml(folder / "scales.toml").items()}
     concepts: dict[str, Concept] = {}
     for path in sorted((folder / "concepts").iterdir(), key=lambda each: each.name):
@@ -153,7 +173,7 @@ def read(folder: Traversable) -> Knowledge:
             if name in concepts:
                 raise ValueError(f"{name}: a concept of {concepts[name].category} and {category}")
             concepts[name] = _concept(name, category, entry, kinds, features, scales)
-    return Knowledge(kinds, features, scales, concepts)
+    return Knowledge(kinds, features, scales, concepts, _rules(rules, kinds, features))
 
 
 def _toml(path: Traversable) -> dict[str, Any]:
@@ -169,10 +189,34 @@ def _features(groups: dict[str, Any], implies: dict[str, str]) -> dict[str, Feat
         for group, asks in groups.items()
         for key, ask in asks.items()
     }
-    _known("implies.toml", implies, features, "feature")
+    _known("rules.toml", implies, features, "feature")
     for key, feature in features.items():
         _known(key, feature.implies, features, "feature")
     return features
+
+
+def _rules(
+    rules: dict[str, dict[str, str]], kinds: Mapping[str, Kind], features: Mapping[str, Feature]
+) -> Rules:
+    excludes = {key: tuple(others.split()) for key, others in rules["excludes"].items()}
+    only = {key: tuple(others.split()) for key, others in rules["only"].items()}
+    for key, others in excludes.items():
+        _known("rules.toml", (key, *others), {*kinds, *features}, "kind or feature")
+    _known("rules.toml", only, features, "feature")
+    for key, others in only.items():
+        _known(key, others, kinds, "kind")
+    return Rules(excludes, only)
+
+
+def _kinds(entries: dict[str, Any], features: Mapping[str, Feature]) -> dict[str, Kind]:
+    kinds: dict[str, Kind] = {}
+    for key, entry in entries.items():
+        kind = _kind(key, entry, features)
+        # A parent stands above its children, so that no kind is its own ancestor.
+        _known(key, kind.parents, kinds, "kind above it called")
+        _known(key, kind.partly, entries, "kind")
+        kinds[key] = kind
+    return kinds
 
 
 def _kind(key: str, entry: dict[str, Any], features: Mapping[str, Feature]) -> Kind:

@@ -1,0 +1,113 @@
+"""The player that always wins: it asks what tells it most, and guesses when it nearly knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragen_envs.twenty_questions.answerer import ANSWERS, Answer, answer
+from ragen_envs.twenty_questions.forms import Form, Guess, questions
+from ragen_envs.twenty_questions.loader import Knowledge
+
+
+class Solver:
+    """Asks the standard question with the most information, all words being as likely.
+
+    The information of a question is the entropy of its answer (Shannon 1948) over the words that
+    agree with all answers so far. It is deterministic: of two such questions it takes the first.
+
+    Args:
+        knowledge: where the questions and the answers are from.
+        pool: the words that may be the secret; all by default.
+
+    Attributes:
+        questions: the standard questions.
+        pool: the words that may be the secret.
+        table: the answers as indices into ANSWERS, of shape (words, questions).
+    """
+
+    def __init__(self, knowledge: Knowledge, pool: Iterable[str] | None = None) -> None:
+        self.knowledge = knowledge
+        self.questions = questions(knowledge)
+        self.pool = tuple(knowledge.concepts if pool is None else pool)
+        self.table: NDArray[np.int8] = np.stack(
+            [self._column(form) for form in self.questions], axis=1
+        )
+        self._places = {form: place for place, form in enumerate(self.questions)}
+        self._word = {name: place for place, name in enumerate(self.pool)}
+        # How often each answer is given is then one product; sums of so few ones are exact.
+        self._given = np.stack([self.table == each for each in range(3)]).astype(np.float32)
+
+    def next(self, asked: Sequence[tuple[Form, Answer | None]]) -> Form:
+        """Return what to ask now.
+
+        An answerer may err, as a model does: then the words with the fewest disagreements are left.
+
+        Args:
+            asked: the questions so far with their answers; None where it could not tell.
+
+        Raises:
+            ValueError: if every word has been guessed.
+        """
+        left = self.left(asked)
+        if len(left) <= 2:
+            return Guess(self.pool[left[0]])
+        among = np.zeros(len(self.pool), dtype=np.float32)
+        among[left] = 1
+        gain = information(among @ self._given)
+        for form, _ in asked:
+            if form in self._places:
+                gain[self._places[form]] = -1.0
+        best = int(np.argmax(gain))
+        return self.questions[best] if gain[best] > 0 else Guess(self.pool[left[0]])
+
+    def left(self, asked: Sequence[tuple[Form, Answer | None]]) -> NDArray[np.intp]:
+        """Return the places in the pool of the words that agree best with the answers.
+
+        Args:
+            asked: as for `next`.
+
+        Raises:
+            ValueError: if every word has been guessed.
+        """
+        wrong = np.zeros(len(self.pool), dtype=np.int64)
+        for form, given in asked:
+            if given is not None:
+                # A wrong guess rules out more than any number of disagreements.
+                weight = len(asked) + 1 if isinstance(form, Guess) else 1
+                wrong += weight * (self._answers(form) != ANSWERS.index(given))
+        if wrong.min() > len(asked):
+            raise ValueError("every word of the pool has been guessed")
+        return np.flatnonzero(wrong == wrong.min())
+
+    def _answers(self, form: Form) -> NDArray[np.int8]:
+        if isinstance(form, Guess):
+            right = np.zeros(len(self.pool), dtype=np.int8)
+            if form.name in self._word:
+                right[self._word[form.name]] = ANSWERS.index("Yes")
+            return right
+        place = self._places.get(form)
+        return self._column(form) if place is None else self.table[:, place]
+
+    def _column(self, form: Form) -> NDArray[np.int8]:
+        concepts = (self.knowledge.concepts[name] for name in self.pool)
+        given = [ANSWERS.index(answer(form, concept, self.knowledge)) for concept in concepts]
+        return np.array(given, dtype=np.int8)
+
+
+def information(counts: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the entropy of each question's answer in bits, to nine decimals.
+
+    Args:
+        counts: how many words give each answer, of shape (answers, questions).
+
+    Returns:
+        Of shape (questions,); rounded, so that equal questions are equal on every machine.
+    """
+    shares = counts.astype(np.float64) / counts.sum(axis=0)
+    # What nobody answers adds nothing: 0 * log 0 is 0.
+    logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
+    bits: NDArray[np.float64] = np.round(-(shares * logs).sum(axis=0), 9)
+    return bits

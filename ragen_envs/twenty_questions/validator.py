@@ -1,0 +1,165 @@
+"""Checks of the knowledge: each returns the mistakes that it finds, as lines for a person."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import chain
+
+import numpy as np
+
+from ragen_envs.twenty_questions.forms import say
+from ragen_envs.twenty_questions.loader import Concept, Knowledge
+from ragen_envs.twenty_questions.solver import Solver
+
+APART = 2
+"""How many standard questions any two concepts must answer differently, at least."""
+_QUESTION = re.compile(r"(Is|Can|Does|Do) (it|you|people) \S.*\?")
+
+
+def problems(knowledge: Knowledge) -> list[str]:
+    """Return all that is wrong with the knowledge; nothing if all is well."""
+    return [line for check in CHECKS for line in check(knowledge)]
+
+
+def questions_read_well(knowledge: Knowledge) -> Iterator[str]:
+    """Canonical questions have the form that "not" is put into, and no two are the same."""
+    asks = [each.ask for each in (*knowledge.kinds.values(), *knowledge.features.values())]
+    yield from (f"{ask!r} is asked twice" for ask, n in Counter(asks).items() if n > 1)
+    yield from (
+        f"{ask!r} is not an auxiliary, a subject and the rest"
+        for ask in asks
+        if not _QUESTION.fullmatch(ask)
+    )
+
+
+def names_are_unique(knowledge: Knowledge) -> Iterator[str]:
+    """No two concepts share a name, and none is called like a kind: a guess is no question."""
+    owners: dict[str, str] = {
+        word.lower(): f"the kind {key}"
+        for key, kind in knowledge.kinds.items()
+        for word in kind.words
+    }
+    for name, concept in knowledge.concepts.items():
+        for word in (name, *concept.aliases):
+            other = owners.setdefault(word.lower(), name)
+            if other != name or (word != name and word.lower() == name.lower()):
+                yield f"{name}: {word!r} is the name of {other} already"
+        if len({word.lower() for word in concept.aliases}) < len(concept.aliases):
+            yield f"{name}: an alias stands there twice"
+
+
+def levels_fit(knowledge: Knowledge) -> Iterator[str]:
+    """Levels are on the scale, in the bounds of the kinds, and those of references of that name."""
+    for concept in knowledge.concepts.values():
+        for scale, (low, high) in concept.levels.items():
+            if not 1 <= low <= high <= len(knowledge.scales[scale].levels):
+                yield f"{concept.name}: the {scale} {low} to {high} is not on the scale"
+            for key in _full(concept):
+                least, most = knowledge.kinds[key].bounds.get(scale, (low, high))
+                if not least <= low <= high <= most:
+                    yield f"{concept.name}: the {scale} {low} to {high} is not that of a {key}"
+            reference = knowledge.scales[scale].references.get(concept.name, low)
+            if not low <= reference <= high:
+                yield f"{concept.name}: as a reference its {scale} is {reference}"
+
+
+def weight_fits_size(knowledge: Knowledge) -> Iterator[str]:
+    """Nothing is heavier than gold of its size; what is big is heavy, unless it is thin air."""
+    for concept in knowledge.concepts.values():
+        (small, big), (light, heavy) = concept.levels["size"], concept.levels["weight"]
+        if heavy > big + 2 + (big > 5) or (light < small - 3 and "weather" not in concept.kinds):
+            yield f"{concept.name}: the size {small} to {big} but the weight {light} to {heavy}"
+
+
+def implications_hold(knowledge: Knowledge) -> Iterator[str]:
+    """What an entry says of a feature is not less than another feature of it implies."""
+    for concept in knowledge.concepts.values():
+        for feature, said in concept.own.items():
+            found = concept.grades.get(feature, "no")
+            if said != found:
+                yield f"{concept.name}: {feature} is {said}, but something implies {found}"
+
+
+def nothing_is_excluded(knowledge: Knowledge) -> Iterator[str]:
+    """No concept has two features or kinds for certain that exclude one another."""
+    for concept in knowledge.concepts.values():
+        certain = {key for key, grade in _all(concept) if grade == "yes"}
+        for key, others in knowledge.rules.excludes.items():
+            for other in others:
+                if {key, other} <= certain:
+                    yield f"{concept.name}: {key} excludes {other}"
+
+
+def features_keep_to_kinds(knowledge: Knowledge) -> Iterator[str]:
+    """Only what is of certain kinds, at least sometimes, has certain features."""
+    for concept in knowledge.concepts.values():
+        for feature, kinds in knowledge.rules.only.items():
+            if feature in concept.grades and not concept.memberships.keys() & set(kinds):
+                yield f"{concept.name}: {feature} is only for {', '.join(kinds)}"
+
+
+def everything_is_used(knowledge: Knowledge) -> Iterator[str]:
+    """Each kind and feature is the answer Yes for two concepts at least, but not for all."""
+    certain = Counter(
+        key for each in knowledge.concepts.values() for key, grade in _all(each) if grade == "yes"
+    )
+    for key in chain(knowledge.kinds, knowledge.features):
+        if not 2 <= certain[key] < len(knowledge.concepts):
+            yield f"{key}: {certain[key]} concepts have it"
+
+
+def entries_say_something(knowledge: Knowledge) -> Iterator[str]:
+    """No entry repeats what it inherits or what is not so anyway."""
+    for concept in knowledge.concepts.values():
+        for feature, said in concept.own.items():
+            if said == knowledge.without(concept, feature):
+                yield f"{concept.name}: {feature} would be {said} anyway"
+
+
+def pairs_are_apart(knowledge: Knowledge) -> Iterator[str]:
+    """Any two concepts differ in the answers to some standard questions."""
+    for one, other, questions in closest_pairs(knowledge, APART - 1):
+        yield f"{one} and {other} differ only in: {' '.join(questions) or 'nothing'}"
+
+
+def closest_pairs(knowledge: Knowledge, most: int) -> list[tuple[str, str, list[str]]]:
+    """Return the pairs that differ in few standard questions, and those questions.
+
+    Args:
+        knowledge: what is compared.
+        most: the largest number of questions.
+    """
+    solver = Solver(knowledge)
+    found = []
+    for one, row in enumerate(solver.table):
+        differ = solver.table[one + 1 :] != row
+        for other in np.flatnonzero(differ.sum(axis=1) <= most):
+            places = np.flatnonzero(differ[other])
+            asks = [say(solver.questions[place], knowledge) for place in places]
+            found.append((solver.pool[one], solver.pool[one + 1 + other], asks))
+    return sorted(found, key=lambda pair: len(pair[2]))
+
+
+def _full(concept: Concept) -> list[str]:
+    return [key for key, grade in concept.memberships.items() if grade == "yes"]
+
+
+def _all(concept: Concept) -> chain[tuple[str, str]]:
+    return chain(concept.memberships.items(), concept.grades.items())
+
+
+CHECKS: tuple[Callable[[Knowledge], Iterator[str]], ...] = (
+    questions_read_well,
+    names_are_unique,
+    levels_fit,
+    weight_fits_size,
+    implications_hold,
+    nothing_is_excluded,
+    features_keep_to_kinds,
+    everything_is_used,
+    entries_say_something,
+    pairs_are_apart,
+)
+"""All checks, in the order of `problems`."""
