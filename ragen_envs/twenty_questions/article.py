@@ -5,6 +5,7 @@ from __future__ import annotations
 # Spelled with a vowel but said with "y", or the other way round.
 _SAID_OTHERWISE = {
     "uniform": "a",
+    "unicorn": "a",
     "unicycle": "a",
     "ukulele": "a",
     "university": "a",

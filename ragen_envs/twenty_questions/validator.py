@@ -25,7 +25,8 @@ def problems(knowledge: Knowledge) -> list[str]:
 
 def questions_read_well(knowledge: Knowledge) -> Iterator[str]:
     """Canonical questions have the form that "not" is put into, and no two are the same."""
-    asks = [each.ask for each in (*knowledge.kinds.values(), *knowledge.features.values())]
+    asks = [kind.ask for kind in knowledge.kinds.values()]
+    asks += [feature.ask for feature in knowledge.features.values()]
     yield from (f"{ask!r} is asked twice" for ask, n in Counter(asks).items() if n > 1)
     yield from (
         f"{ask!r} is not an auxiliary, a subject and the rest"

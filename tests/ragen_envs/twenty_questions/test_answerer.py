@@ -1,0 +1,116 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragen_envs.twenty_questions.answerer import ANSWERS, answer
+from ragen_envs.twenty_questions.forms import (
+    And,
+    Compare,
+    Either,
+    Guess,
+    Has,
+    IsKind,
+    Length,
+    Letter,
+    Not,
+    questions,
+)
+from ragen_envs.twenty_questions.loader import load
+
+KNOWLEDGE = load()
+concepts = st.sampled_from(list(KNOWLEDGE.concepts.values()))
+forms = st.sampled_from(questions(KNOWLEDGE))
+scales = st.sampled_from(list(KNOWLEDGE.scales))
+
+
+def asked(form, concept):
+    return answer(form, concept, KNOWLEDGE)
+
+
+def of(name, form):
+    return asked(form, KNOWLEDGE.concepts[name])
+
+
+@given(forms, concepts)
+def test_not_swaps_yes_and_no(form, concept):
+    swapped = {"Yes": "No", "No": "Yes", "Sometimes": "Sometimes"}
+    assert asked(Not(form), concept) == swapped[asked(form, concept)]
+    assert asked(Not(Not(form)), concept) == asked(form, concept)
+
+
+@given(forms, forms, concepts)
+def test_and_and_or_are_the_weakest_and_the_strongest(one, other, concept):
+    ranks = sorted(ANSWERS.index(asked(form, concept)) for form in (one, other))
+    assert ANSWERS.index(asked(And((one, other)), concept)) == ranks[0]
+    assert ANSWERS.index(asked(Either((one, other)), concept)) == ranks[1]
+    neither = And((Not(one), Not(other)))
+    assert asked(Not(Either((one, other))), concept) == asked(neither, concept)
+
+
+@given(concepts)
+def test_what_is_of_a_kind_is_of_its_parents(concept):
+    for key, kind in KNOWLEDGE.kinds.items():
+        for parent in kind.parents:
+            rank = ANSWERS.index(asked(IsKind(key), concept))
+            assert ANSWERS.index(asked(IsKind(parent), concept)) >= rank
+
+
+@given(scales, concepts, concepts)
+def test_comparisons_are_consistent(scale, one, other):
+    more, less, equal = (
+        asked(Compare(scale, relation, other.name), one) for relation in ("more", "less", "equal")
+    )
+    assert [more, less, equal].count("Yes") <= 1
+    assert (
+        less == of(other.name, Compare(scale, "more", one.name))
+        or (other.name in KNOWLEDGE.scales[scale].references)
+        or one.name in KNOWLEDGE.scales[scale].references
+    )
+    assert (more, less) in {("Yes", "No"), ("No", "Yes"), ("Sometimes", "Sometimes")}
+    assert (equal == "No") == (more != "Sometimes")
+
+
+@given(scales, st.integers(1, 10), concepts)
+def test_more_than_a_level_is_more_than_those_below(scale, level, concept):
+    if asked(Compare(scale, "more", level), concept) == "Yes":
+        assert asked(Compare(scale, "more", max(level - 1, 1)), concept) == "Yes"
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "expected"),
+    [
+        ("dog", IsKind("animal"), "Yes"),
+        ("dog", IsKind("plant"), "No"),
+        ("tomato", IsKind("fruit"), "Sometimes"),
+        ("penguin", Has("can_fly"), "No"),
+        ("robin", Has("can_fly"), "Yes"),
+        ("chicken", Has("can_fly"), "Sometimes"),
+        ("whale", Has("has_legs"), "No"),
+        ("elephant", Compare("size", "more", "mouse"), "Yes"),
+        ("mouse", Compare("size", "more", "person"), "No"),
+        ("lion", Compare("size", "equal", 6), "Yes"),
+        ("lion", Compare("size", "more", "person"), "Sometimes"),
+        ("dog", Compare("size", "equal", 4), "Sometimes"),
+        ("T-shirt", Letter("contains", "tsh"), "Yes"),
+        ("Christmas tree", Letter("starts", "c"), "Yes"),
+        ("Christmas tree", Letter("ends", "c"), "No"),
+        ("Christmas tree", Length("words", "equal", 2), "Yes"),
+        ("Christmas tree", Length("letters", "equal", 13), "Yes"),
+        ("dog", Length("letters", "more", 3), "No"),
+        ("dog", Length("letters", "less", 4), "Yes"),
+        ("dog", Guess("dog"), "Yes"),
+        ("dog", Guess("cat"), "No"),
+        ("dog", Guess("unicorn"), "No"),
+    ],
+)
+def test_known_answers(name, form, expected):
+    assert of(name, form) == expected
+
+
+@pytest.mark.parametrize(
+    "form",
+    [IsKind("dragon"), Has("magic"), Compare("size", "more", "dragon"), Compare("age", "more", 1)],
+)
+def test_what_there_is_none_of_is_an_error(form):
+    with pytest.raises(KeyError):
+        of("dog", form)
