@@ -17,6 +17,7 @@ from ragen_bench.replay import Replayer, replay
 from ragen_bench.suites import make_env
 from ragen_envs.instances import Stream
 from ragen_envs.policies import oracle_answer, random_answer
+from ragen_envs.protocol import format_answer
 from ragen_envs.registration import IDS
 
 EVALUATION = Evaluation(
@@ -30,7 +31,13 @@ EVALUATION = Evaluation(
     temperature=1.0,
     max_tokens=8,
 )
-BROKEN = ("", "<answer>Up</answer>", "\ud800", "<think>a</think><answer>Fly || Up</answer>")
+ODD = (
+    "",
+    "<answer>Up</answer>",
+    "\ud800",
+    "<think>a</think><answer>Fly || Up</answer>",
+    "<think>a</think><answer>Search[ Any \u00e4 words ]</answer>",  # runs in WebShop
+)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +64,7 @@ def mixed(stream):
     def answer(env):
         roll = stream.below(10)
         if roll < 3:
-            text = BROKEN[stream.below(len(BROKEN))]
+            text = ODD[stream.below(len(ODD))]
         else:
             text = oracle_answer(env) if roll < 6 else random_answer(env, stream)
         finish = "length" if stream.below(4) == 0 else "stop"
@@ -86,10 +93,28 @@ def through_json(record):
 
 def test_records_are_equal_to_their_replay(configs, records):
     results = list(replay(configs["think"], map(through_json, records)))
-    assert [problem for _, problem in results] == [None] * 48
+    assert [problem for _, problem in results] == [None] * len(records)
     assert [key for key, _ in results] == [
         (r["env"], "test", r["index"], r["sample"]) for r in records
     ]
+
+
+@pytest.mark.parametrize("form", ["think", "answer", "plain"])
+def test_searches_in_words_of_ones_own_are_recorded_and_replayed(configs, form):
+    words = iter(("Search[ Tripod  MOUNT\n]", "search[]", "search[a]b]", "click[back to search]"))
+
+    def answer(env):
+        said = next(words, "search[\u00e4\u00f6 100 %]")
+        return Completion(format_answer([said], form, "so"))
+
+    record = play("ragen/WebShop-v0", 0, 0, answer, form)
+    actions = [turn["actions"] for turn in record["turns"]]
+    assert actions[:4] == [["search[tripod mount]"], [], [], ["click[back to search]"]]
+    assert actions[4:] == [["search[100 %]"], [], [], [], []]
+    assert "Done: search[tripod mount]. Reward: 0." in record["turns"][1]["observation"]
+    assert problem_of(configs[form], through_json(record)) is None
+    record["turns"][0]["actions"] = ["search[tripod]"]
+    assert problem_of(configs[form], record).startswith("turns[0].actions[0]: recorded ")
 
 
 def changed(value):

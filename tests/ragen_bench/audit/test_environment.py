@@ -21,7 +21,7 @@ def problem_names(audit):
     return {problem.partition(":")[0] for problem in audit.problems}
 
 
-@pytest.mark.parametrize("name", ["Sokoban-v0", "FrozenLake-v0"])
+@pytest.mark.parametrize("name", ["Sokoban-v0", "FrozenLake-v0", "WebShop-v0"])
 def test_every_guarantee_holds_and_every_step_is_told(name):
     steps, doings = [], []
 
