@@ -131,6 +131,7 @@ def test_searches_of_markup_control_characters_and_10000_characters(parts, repea
     observation, reward, terminated, truncated, info = env.step(f"search[{said}]")
     assert observation in env.observation_space
     assert len(observation) < 3000
+    assert len(observation.partition("\n")[0]) < 450
     assert (reward, terminated, truncated) == (0, False, False)
     if "||" in parts:
         return  # several actions, of which the first may be none

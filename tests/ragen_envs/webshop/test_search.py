@@ -100,6 +100,9 @@ def test_agrees_with_another_bm25_where_a_byte_holds_the_lengths(titles, query):
     reference.index([title.split() for title in titles], show_progress=False)
     known = [word for word in query if word in reference.vocab_dict]
     scores = reference.get_scores(known) if known else np.zeros(len(titles))
+    postings = build(titles)
+    ours = postings.scores((postings.vocabulary[word], 1) for word in known)
+    np.testing.assert_allclose(ours, scores, rtol=1e-5)
     found = Index(catalogue(*titles)).search(" ".join(query))
     ordered = np.argsort(-scores, kind="stable")[: min(HITS, np.count_nonzero(scores))]
     np.testing.assert_allclose(scores[found], scores[ordered], rtol=1e-5)
