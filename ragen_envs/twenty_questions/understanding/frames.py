@@ -1,0 +1,67 @@
+"""Which meanings does a question's frame and the phrase in it have?"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from ragen_envs.twenty_questions.understanding.normalise import Tokens
+from ragen_envs.twenty_questions.understanding.patterns import SLOT, expand
+
+_DENIES = "!"
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A frame that a question has.
+
+    Attributes:
+        slot: the slot of the synonym table that the phrase belongs to.
+        phrase: what stands in the slot.
+        denied: whether the frame asks if it is not so ("Does it lack wings?").
+    """
+
+    slot: str
+    phrase: Tokens
+    denied: bool
+
+
+@cache
+def patterns() -> dict[str, tuple[str, ...]]:
+    """Return the frames of each slot, as frames.toml has them."""
+    text = files("ragen_envs.twenty_questions.understanding").joinpath("frames.toml")
+    return {slot: tuple(each) for slot, each in tomllib.loads(text.read_text("utf-8")).items()}
+
+
+def matches(question: Tokens) -> Iterator[Match]:
+    """Yield the frames that a question in the plain order has, that with the most words first.
+
+    Args:
+        question: such as ("is", "it", "made", "of", "wood").
+    """
+    table = _table()
+    found = [
+        (start + length, slot, question[start : len(question) - length], denied)
+        for start in range(len(question))
+        for tail, slot, denied in table.get(question[:start], ())
+        for length in (len(tail),)
+        if start + length < len(question) and question[len(question) - length :] == tail
+    ]
+    for _, slot, phrase, denied in sorted(found, key=lambda each: -each[0]):
+        yield Match(slot, phrase, denied)
+
+
+@cache
+def _table() -> dict[Tokens, tuple[tuple[Tokens, str, bool], ...]]:
+    """Return what may follow each opening: the words after the slot, the slot, and if it denies."""
+    table: dict[Tokens, dict[tuple[Tokens, str, bool], None]] = {}
+    for slot, frames in patterns().items():
+        for frame in frames:
+            denied = frame.startswith(_DENIES)
+            for tokens in expand(frame.removeprefix(_DENIES)):
+                at = tokens.index(SLOT)
+                table.setdefault(tokens[:at], {})[(tokens[at + 1 :], slot, denied)] = None
+    return {opening: tuple(each) for opening, each in table.items()}

@@ -1,0 +1,151 @@
+"""How does a text read in small plain words, however it is written?"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Tokens: TypeAlias = tuple[str, ...]
+
+LONGEST_TEXT = 1000
+"""Characters of the longest text that is read; what is longer is not one question."""
+
+_MARKUP = re.compile(r"<[^<>]*>|\([^()]*\)|\[[^\[\]]*\]")
+_TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)?|[.!?;\n,:]")
+_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'", "`": "'", "\u00b4": "'"})
+_SIGNS = str.maketrans({"/": " or ", "&": " and ", "\u2026": ".", "\u2014": ",", "\u2013": ","})
+
+_ABBREVIATIONS = {"i.e.": ", ie ", "e.g.": ", eg ", "etc.": " "}
+_NUMBERS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen twenty"
+)
+_SPELLING = {
+    **{word: str(number) for number, word in enumerate(_NUMBERS.split())},
+    "gray": "grey",
+    "color": "colour",
+    "colors": "colours",
+    "colored": "coloured",
+    "jewelry": "jewellery",
+    "mollusk": "mollusc",
+    "mollusks": "molluscs",
+    "aluminum": "aluminium",
+    "meter": "metre",
+    "meters": "metres",
+    "centimeter": "centimetre",
+    "centimeters": "centimetres",
+    "tire": "tyre",
+    "tires": "tyres",
+    "fiber": "fibre",
+    "odor": "odour",
+    "flavor": "flavour",
+    "armor": "armour",
+    "plow": "plough",
+    "pajamas": "pyjamas",
+    "mustache": "moustache",
+    "neighbor": "neighbour",
+    "theater": "theatre",
+    "catalog": "catalogue",
+    "donut": "doughnut",
+    "donuts": "doughnuts",
+    "yogurt": "yoghurt",
+    "whiskey": "whisky",
+    "inquire": "enquire",
+    "artefact": "artifact",
+    "artefacts": "artifacts",
+    "ax": "axe",
+    "gasoline": "petrol",
+    "ok": "okay",
+}
+_WHOLE = {
+    "can't": "can not",
+    "cannot": "can not",
+    "cant": "can not",
+    "won't": "will not",
+    "wont": "will not",
+    "shan't": "shall not",
+    "ain't": "is not",
+    "isnt": "is not",
+    "arent": "are not",
+    "doesnt": "does not",
+    "dont": "do not",
+    "couldnt": "could not",
+    "wouldnt": "would not",
+    "let's": "let us",
+    "im": "i am",
+    "whats": "what is",
+    "thats": "that is",
+    "youre": "you are",
+}
+_ENDINGS = {"re": "are", "ve": "have", "ll": "will", "d": "would", "m": "am"}
+_ARE_SOMETHING = {"it", "that", "this", "what", "he", "she", "there", "who", "answer", "guess"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a text.
+
+    Attributes:
+        tokens: its words in small letters, without contractions, and its commas.
+        asked: whether it ends with a question mark.
+    """
+
+    tokens: Tokens
+    asked: bool
+
+
+def sentences(text: str) -> tuple[Sentence, ...]:
+    """Return the sentences of a text, none if it is longer than `LONGEST_TEXT`.
+
+    Case, accents, markup, brackets, quotation marks and hyphens do not matter, nor do contractions
+    and British or American spelling. Numbers up to twenty become digits.
+    """
+    if len(text) > LONGEST_TEXT:
+        return ()
+    found: list[Sentence] = []
+    words: list[str] = []
+    for token in [*_TOKEN.findall(_plain(text)), "."]:
+        if token in ".!?;\n":
+            if any(word != "," for word in words):
+                found.append(Sentence(tuple(words), token == "?"))
+            words = []
+        elif token in ",:":
+            words.append(",")
+        else:
+            words.extend(_spelled(token))
+    return tuple(found)
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text as a set."""
+    return frozenset(text.split())
+
+
+def phrase(text: str) -> str:
+    """Return a phrase of the data files as questions have it, without commas."""
+    tokens = [token for each in sentences(text) for token in each.tokens]
+    return " ".join(token for token in tokens if token != ",")
+
+
+def _plain(text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", text.translate(_QUOTES)).casefold()
+    visible = "".join(c if c.isprintable() or c == "\n" else " " for c in decomposed)
+    letters = "".join(c for c in visible if not unicodedata.combining(c))
+    for short, spelled in _ABBREVIATIONS.items():
+        letters = letters.replace(short, spelled)
+    return _MARKUP.sub(" ", letters).translate(_SIGNS)
+
+
+def _spelled(token: str) -> list[str]:
+    if token in _WHOLE:
+        return _WHOLE[token].split()
+    stem, _, ending = token.partition("'")
+    if token.endswith("n't"):
+        return [token.removesuffix("n't"), "not"]
+    if ending in _ENDINGS:
+        return [stem, _ENDINGS[ending]]
+    if ending == "s" and stem in _ARE_SOMETHING:
+        return [stem, "is"]
+    return [_SPELLING.get(stem, stem)]

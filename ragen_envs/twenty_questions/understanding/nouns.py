@@ -1,0 +1,161 @@
+"""What does "Is it ..." ask where a noun follows?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import TypeAlias
+
+from ragen_envs.twenty_questions.forms import And, Form, Guess, Not
+from ragen_envs.twenty_questions.understanding.inflect import participle
+from ragen_envs.twenty_questions.understanding.normalise import Tokens, word_set
+from ragen_envs.twenty_questions.understanding.patterns import Phrases
+from ragen_envs.twenty_questions.understanding.phrases import Lexicon, key, table
+
+Clause: TypeAlias = Callable[[Tokens], Form | None]
+
+_ARTICLES = word_set("a an the some any 1 your my")
+_ANYTHING = word_set(
+    "something anything thing object item things objects items stuff 1 product article"
+)
+_KIND_OF = Phrases.of(
+    {
+        "kind": [
+            "kind|type|sort|form|variety|breed|species|example of (a|an|the)",
+            "class|category|member|item|pair of (a|an|the)",
+            "kinds|types|sorts|forms|varieties|breeds|species of (a|an|the)",
+            "member of the class|group|family of (the)",
+            "specific|certain|particular|common|typical (kind|type|sort|form|breed|species) (of)",
+            "example|instance of (a|an)",
+        ]
+    }
+)
+_PAIR = ("pair", "of")
+_MARKS = word_set("that which who whom where")
+_WITH = {"with": False, "without": True, "having": False}
+
+
+def read_guess(words: Tokens, lexicon: Lexicon) -> Guess | None:
+    """Return the guess that a noun is, None if it is the name of no concept.
+
+    A word that is both a concept and a property ("orange") is a guess with an article only.
+    """
+    bare = _bare(words)
+    if bare[:2] == _PAIR:
+        bare = bare[2:]
+    name = lexicon.concepts.get(key(bare))
+    if name is None or (bare == words and lexicon.meaning("is", words) is not None):
+        return None
+    return Guess(name)
+
+
+def read_noun(words: Tokens, lexicon: Lexicon, clause: Clause) -> Form | None:
+    """Return what "Is it ..." asks where a kind follows, with what is said more of it.
+
+    Args:
+        words: what follows "Is it".
+        lexicon: where kinds and properties are named.
+        clause: what a question means, for what follows "that" and the like.
+    """
+    bare = _bare(words)
+    if not bare:
+        return None
+    if form := lexicon.kinds.get(key(bare)):
+        return form
+    if found := _KIND_OF.at(bare, 0):
+        return read_noun(bare[found[0] :], lexicon, clause)
+    return _described(bare, lexicon, clause) or _modified(bare, lexicon)
+
+
+def _bare(words: Tokens) -> Tokens:
+    while words and words[0] in _ARTICLES and len(words) > 1:
+        words = words[1:]
+    return words
+
+
+def _modified(words: Tokens, lexicon: Lexicon) -> Form | None:
+    """Return what adjectives and a noun mean, such as "small wooden object"."""
+    for length in range(1, min(4, len(words))):
+        head = words[-length:]
+        anything = length == 1 and head[0] in _ANYTHING
+        noun = lexicon.kinds.get(key(head))
+        if anything or noun:
+            modifiers = _modifiers(words[:-length], lexicon)
+            if modifiers:
+                forms = modifiers if anything or noun is None else (*modifiers, noun)
+                return forms[0] if len(forms) == 1 else And(forms)
+    return None
+
+
+def _modifiers(words: Tokens, lexicon: Lexicon) -> tuple[Form, ...] | None:
+    forms: list[Form] = []
+    while words:
+        for length in range(min(3, len(words)), 0, -1):
+            form = _modifier(words[:length], lexicon)
+            if form:
+                forms.append(form)
+                words = words[length:]
+                break
+        else:
+            return None
+    return tuple(forms)
+
+
+def _modifier(words: Tokens, lexicon: Lexicon) -> Form | None:
+    if words[0] in _ARTICLES:
+        return None
+    meanings = (lexicon.meaning(slot, words) for slot in ("is", "made_of", "place"))
+    return next((form for form in meanings if form), None)
+
+
+def _described(words: Tokens, lexicon: Lexicon, clause: Clause) -> Form | None:
+    """Return what a noun and a clause after it mean: "animal that can fly", "thing you wear"."""
+    for at in range(1, len(words) - 1):
+        asked = _asked(words[at:], lexicon)
+        if asked is None:
+            continue
+        head = words[:at]
+        noun = lexicon.kinds.get(key(head))
+        anything = len(head) == 1 and head[0] in _ANYTHING
+        if not (anything or noun):
+            noun = _modified(head, lexicon)
+        more = clause(asked[0]) if anything or noun else None
+        if more:
+            more = Not(more) if asked[1] else more
+            return And((noun, more)) if noun and not anything else more
+    return None
+
+
+def _asked(tail: Tokens, lexicon: Lexicon) -> tuple[Tokens, bool] | None:
+    """Return the question that what stands after a noun asks, and whether it is denied."""
+    first = tail[0]
+    if first in _WITH:
+        return ("does", "it", "have", *tail[1:]), _WITH[first]
+    if first in _MARKS:
+        if tail[1] in _PEOPLE:
+            return _of_people(tail[1:])
+        return ("it", *tail[1:]), False
+    if first in _PEOPLE:
+        return _of_people(tail)
+    if first in ("for", "to", "in", "on") or first in _participles() or first == "made":
+        return ("is", "it", *tail), False
+    return None
+
+
+_PEOPLE = word_set("people you i we 1 humans someone")
+_MODALS = word_set("can could would will may might do does usually")
+
+
+def _of_people(tail: Tokens) -> tuple[Tokens, bool] | None:
+    rest = tail[1:]
+    denied = rest[1:2] == ("not",)
+    if rest and rest[0] in _MODALS:
+        rest = rest[2:] if denied else rest[1:]
+    return (("does", "people", *rest), denied) if rest else None
+
+
+@cache
+def _participles() -> frozenset[str]:
+    verbs = {phrase.split()[0] for phrases in table()["people"].values() for phrase in phrases}
+    others = ("find", "keep", "use", "locate", "see", "sell", "cover", "power")
+    return frozenset(participle(verb) for verb in (*verbs, *others))

@@ -1,0 +1,98 @@
+"""How does a clause read in the plain order "is|does it|people|there ..."?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ragen_envs.twenty_questions.understanding.normalise import Tokens, word_set
+
+_BE = word_set("is are was were am be")
+_HAVE = word_set("has have had")
+_DO = word_set("do does did can could will would may might")
+_SUBJECTS = word_set("it people children there word name its the")
+_NOT = ("not", "never")
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause in the plain order.
+
+    Attributes:
+        tokens: "is" or "does", the subject and the rest.
+        denied: whether it asks if something is not so.
+    """
+
+    tokens: Tokens
+    denied: bool
+
+
+def is_asked(tokens: Tokens) -> bool:
+    """Whether a sentence begins as a question does, with a verb and its subject."""
+    verb = bool(tokens) and tokens[0] in _BE | _HAVE | _DO
+    rest = tokens[2:] if tokens[1:2] == ("not",) else tokens[1:]
+    return verb and bool(rest) and rest[0] in _SUBJECTS | {"they", "you", "i", "he", "she", "we"}
+
+
+def is_stated(tokens: Tokens) -> bool:
+    """Whether a sentence begins as a statement does, with a subject and its verb."""
+    begins = len(tokens) > 1 and tokens[0] in (
+        "it",
+        "people",
+        "children",
+        "word",
+        "name",
+        "they",
+        "there",
+    )
+    return begins and tokens[1] not in ("and", "or", "but", ",")
+
+
+def ordered(tokens: Tokens, verbs: Mapping[str, str]) -> Clause | None:
+    """Return a clause in the plain order, None if it begins with no subject and verb.
+
+    "Isn't it an animal?" asks whether it is one, "Is it not an animal?" whether it is none, and
+    so does "It is not an animal".
+
+    Args:
+        tokens: a clause, with the subjects of `talk.plain`.
+        verbs: the verbs of third persons.
+    """
+    if is_asked(tokens):
+        verb, rest = tokens[0], tokens[1:]
+        rest = rest[1:] if rest[0] == "not" else rest
+        return _plain(verb, rest[0], rest[1:])
+    if not is_stated(tokens):
+        return None
+    subject, verb, rest = tokens[0], tokens[1], tokens[2:]
+    if verb in _BE | _HAVE | _DO:
+        return _plain(verb, subject, rest)
+    base = verbs.get(" ".join(tokens[1:]))
+    if base:
+        return Clause(("does", subject, *base.split()), denied=False)
+    return _plain("does", subject, (base_verb(verb), *rest) if subject == "it" else tokens[1:])
+
+
+def base_verb(verb: str) -> str:
+    """Return the base of a verb in the third person, "keep" of "keeps"."""
+    irregular = {"flies": "fly", "carries": "carry", "goes": "go", "does": "do", "has": "have"}
+    return irregular.get(verb) or verb.removesuffix("s")
+
+
+def _plain(verb: str, subject: str, rest: Tokens) -> Clause | None:
+    denied = bool(rest) and rest[0] in _NOT
+    rest = rest[1:] if denied else rest
+    if rest and rest[0] in _NOT:
+        return None
+    if verb in _HAVE:
+        if rest[:1] == ("been",):
+            verb, rest = "is", rest[1:]
+        else:
+            verb, rest = "does", ("have", *(rest[1:] if rest[:1] == ("got",) else rest))
+    elif verb in _DO and rest[:1] == ("be",) and subject != "people":
+        verb, rest = "is", rest[1:]
+    elif rest[:3] == ("be", "able", "to"):
+        rest = rest[3:]
+    if rest[:2] == ("have", "no"):
+        denied, rest = not denied, ("have", *rest[2:])
+    return Clause(("is" if verb in _BE else "does", subject, *rest), denied)

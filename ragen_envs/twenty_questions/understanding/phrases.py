@@ -1,0 +1,213 @@
+"""What do words and phrases mean?"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, TypeAlias
+
+from ragen_envs.twenty_questions.forms import And, Compare, Either, Form, Has, IsKind, Not
+from ragen_envs.twenty_questions.loader import Knowledge
+from ragen_envs.twenty_questions.understanding.inflect import (
+    gerund,
+    participle,
+    plural,
+    third_person,
+)
+from ragen_envs.twenty_questions.understanding.normalise import Tokens, phrase, word_set
+
+Table: TypeAlias = dict[str, dict[str, list[str]]]
+
+_DETERMINERS = word_set("a an the my your our their its his her some any these those")
+_QUANTIFIERS = word_set("most many every each all several certain various lots of")
+_MEASURES = word_set("very extremely really so super truly incredibly too")
+_LEVEL = re.compile(r"(size|weight) (<|>) (\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """The meanings of phrases with a knowledge.
+
+    Attributes:
+        slots: by slot of frames.toml, the meaning of each phrase.
+        kinds: the meaning of nouns that are no concepts.
+        concepts: the name of each concept by its names, also plural ones.
+        others: nouns that are no words of the game, also plural ones.
+        references: by scale, the reference or the level that a noun stands for.
+        thirds: the verbs of third persons ("lays eggs": "lay eggs").
+        vocabulary: all words of the slots and the kinds.
+        names: all words of the concepts' names and of other nouns.
+    """
+
+    slots: Mapping[str, Mapping[str, Form]]
+    kinds: Mapping[str, Form]
+    concepts: Mapping[str, str]
+    others: Mapping[str, str]
+    references: Mapping[str, Mapping[str, str]]
+    thirds: Mapping[str, str]
+    vocabulary: frozenset[str]
+    names: frozenset[str]
+
+    def meaning(self, slot: str, words: Tokens) -> Form | None:
+        """Return what a phrase in a slot means; articles and "very" before it do not matter."""
+        meanings = self.slots[slot]
+        found = meanings.get(key(words))
+        while found is None and words and words[0] in _MEASURES | _QUANTIFIERS:
+            words = words[1:]
+            found = meanings.get(key(words))
+        return found
+
+
+def key(words: Iterable[str]) -> str:
+    """Return a phrase without articles and the like, as the tables have it."""
+    return " ".join(word for word in words if word not in _DETERMINERS)
+
+
+@cache
+def table() -> Table:
+    """Return the synonym table, as synonyms.toml has it."""
+    text = files("ragen_envs.twenty_questions.understanding").joinpath("synonyms.toml")
+    loaded: Table = tomllib.loads(text.read_text("utf-8"))
+    return loaded
+
+
+def lexicon(knowledge: Knowledge) -> Lexicon:
+    """Return the meanings of phrases with a knowledge."""
+    meant = _Meanings(knowledge).of
+    inflected = {
+        "have": [_same, plural],
+        "made_of": [_same, plural],
+        "place": [_same, plural],
+        "verb": [_same, third_person],
+    }
+    slots = {slot: _slot(slot, inflected.get(slot, [_same]), meant) for slot in _SLOTS}
+    slots["verbing"] = _slot("verb", [gerund], meant)
+    slots["purposing"] = {**_slot("for", [_same], meant), **_slot("purpose", [gerund], meant)}
+    slots["passive"] = _slot("people", [_passive], meant)
+    slots["gap"] = _slot("people", [_without_it], meant)
+    kinds, concepts, others = _kinds(knowledge, meant), _concepts(knowledge), _others()
+    slots["noun"] = {**kinds, **slots["is"]}
+    return Lexicon(
+        slots=slots,
+        kinds=kinds,
+        concepts=concepts,
+        others=others,
+        references=_references(knowledge),
+        thirds={
+            key(phrase(third_person(each)).split()): each
+            for phrases in table()["verb"].values()
+            for each in map(phrase, phrases)
+        },
+        vocabulary=_words(kinds, *slots.values()),
+        names=_words(concepts, others),
+    )
+
+
+def _words(*tables: Mapping[str, object]) -> frozenset[str]:
+    return frozenset(word for each in tables for words in each for word in words.split())
+
+
+_SLOTS = ("is", "have", "made_of", "place", "where", "purpose", "verb", "people")
+
+
+class _Meanings:
+    """Reads the keys of the table with a knowledge."""
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        self._knowledge = knowledge
+        self._composed: dict[str, Any] = dict(table()["meanings"])
+
+    def of(self, written: str) -> Form:
+        """Return the form that a key stands for.
+
+        Raises:
+            ValueError: if the knowledge has nothing of this name.
+        """
+        for sign, make in (("|", Either), ("&", And)):
+            if sign in written:
+                return make(tuple(self.of(part.strip()) for part in written.split(sign)))
+        if written.startswith("!"):
+            return Not(self.of(written.removeprefix("!")))
+        if written in self._composed:
+            return self.of(self._composed[written])
+        if written in self._knowledge.kinds:
+            return IsKind(written)
+        if written in self._knowledge.features:
+            return Has(written)
+        level = _LEVEL.fullmatch(written)
+        if not level:
+            raise ValueError(f"synonyms.toml: {written!r} is neither a kind nor a feature")
+        return Compare(level[1], "more" if level[2] == ">" else "less", int(level[3]))
+
+
+def _slot(
+    slot: str, forms: list[Callable[[str], str]], meant: Callable[[str], Form]
+) -> dict[str, Form]:
+    return {
+        key(inflect(each).split()): meant(meaning)
+        for inflect in reversed(forms)
+        for meaning, phrases in table()[slot].items()
+        for each in map(phrase, phrases)
+    }
+
+
+def _same(words: str) -> str:
+    return words
+
+
+def _passive(words: str) -> str:
+    return participle(_without_it(words))
+
+
+def _without_it(words: str) -> str:
+    return " ".join(word for word in words.split() if word != "it")
+
+
+def _kinds(knowledge: Knowledge, meant: Callable[[str], Form]) -> dict[str, Form]:
+    named = [(k, word) for k, kind in knowledge.kinds.items() for word in kind.words]
+    added = [(meaning, word) for meaning, words in table()["kind"].items() for word in words]
+    words: dict[str, Form] = {}
+    for inflect in (_same, plural):
+        for meaning, word in (*named, *added):
+            words.setdefault(key(phrase(inflect(word)).split()), meant(meaning))
+    return words
+
+
+def _concepts(knowledge: Knowledge) -> dict[str, str]:
+    named = [(name, name) for name in knowledge.concepts]
+    aliases = [(name, a) for name, concept in knowledge.concepts.items() for a in concept.aliases]
+    words: dict[str, str] = {}
+    for inflect in (_same, plural):
+        for name, word in (*named, *aliases):
+            words.setdefault(key(phrase(inflect(word)).split()), name)
+    return words
+
+
+def _others() -> dict[str, str]:
+    text = files("ragen_envs.twenty_questions.understanding").joinpath("others.toml")
+    nouns = [noun for group in tomllib.loads(text.read_text("utf-8")).values() for noun in group]
+    return {
+        key(phrase(inflect(noun)).split()): noun for inflect in (_same, plural) for noun in nouns
+    }
+
+
+def _references(knowledge: Knowledge) -> dict[str, dict[str, str]]:
+    added = table()["references"]
+    return {scale: dict(_compared(scale, knowledge, added)) for scale in knowledge.scales}
+
+
+def _compared(
+    scale: str, knowledge: Knowledge, added: Mapping[str, list[str]]
+) -> Iterator[tuple[str, str]]:
+    """Yield what one compares with and its name; the names of scales.toml come last, and count."""
+    own = knowledge.scales[scale].references
+    for reference, synonyms in added.items():
+        if reference in own or reference in knowledge.concepts:
+            for synonym in synonyms:
+                yield key(phrase(synonym).split()), reference
+    for reference in own:
+        yield key(phrase(reference).split()), reference

@@ -1,0 +1,169 @@
+"""What does a text ask?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ragen_envs.twenty_questions.forms import Either, Form, Guess, Not, questions, say
+from ragen_envs.twenty_questions.loader import Knowledge
+from ragen_envs.twenty_questions.understanding import talk
+from ragen_envs.twenty_questions.understanding.comparisons import read_comparison
+from ragen_envs.twenty_questions.understanding.frames import matches
+from ragen_envs.twenty_questions.understanding.joins import read_joined
+from ragen_envs.twenty_questions.understanding.letters import read_letters
+from ragen_envs.twenty_questions.understanding.misspelled import corrected_spelling
+from ragen_envs.twenty_questions.understanding.normalise import (
+    Sentence,
+    Tokens,
+    sentences,
+)
+from ragen_envs.twenty_questions.understanding.nouns import read_guess, read_noun
+from ragen_envs.twenty_questions.understanding.order import is_asked, is_stated, ordered
+from ragen_envs.twenty_questions.understanding.phrases import Lexicon, key, lexicon
+
+MOST_SENTENCES = 12
+MOST_WORDS = 60
+"""A question with more words is not understood."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """Understands questions with a knowledge.
+
+    Attributes:
+        knowledge: what can be asked for.
+    """
+
+    knowledge: Knowledge
+    _lexicon: Lexicon = field(init=False)
+    _canonical: dict[str, Form] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_lexicon", lexicon(self.knowledge))
+        object.__setattr__(self, "_canonical", {})
+        for form in questions(self.knowledge):
+            (sentence,) = sentences(say(form, self.knowledge))
+            clause = ordered(talk.plain(_without_commas(sentence.tokens)), {})
+            if clause:
+                self._canonical[key(clause.tokens)] = form
+
+    def read(self, text: str) -> Form | None:
+        """Return what a text asks, None if it is not understood or asks two things at once."""
+        spoken = [each for each in sentences(text) if not talk.is_chatter(each.tokens)]
+        if len(spoken) > MOST_SENTENCES:
+            return None
+        asked = [each for each in spoken if _asks(each)]
+        if len(asked) > 1:
+            return None
+        stated = [self._sentence(each.tokens) for each in spoken if each not in asked]
+        if not asked:
+            understood = [form for form in stated if form]
+            return understood[0] if len(understood) == 1 else None
+        return (
+            None if any(isinstance(f, Guess) for f in stated) else self._sentence(asked[0].tokens)
+        )
+
+    def _sentence(self, tokens: Tokens) -> Form | None:
+        if len(tokens) > MOST_WORDS:
+            return None
+        tokens = talk.opened(tokens)
+        announced = talk.guessed(tokens)
+        if announced and (form := self._announced(announced)):
+            return form
+        return self._read(talk.closed(tokens))
+
+    def _announced(self, tokens: Tokens) -> Form | None:
+        """Return what follows "My guess is", which need not be a guess."""
+        return self._read(talk.closed(talk.opened(tokens)))
+
+    def _read(self, tokens: Tokens) -> Form | None:
+        """Return what a question means, as it is spelled or as it may be meant to be."""
+        form = self._question(tokens) if tokens else None
+        if form is None and (corrected := corrected_spelling(tokens, self._lexicon)) != tokens:
+            return self._question(corrected)
+        return form
+
+    def _question(self, tokens: Tokens) -> Form | None:
+        tokens, tagged = _untagged(tokens)
+        form = read_joined(talk.plain(tokens), self._clause)
+        if form is None and (said := talk.restated(tokens)):
+            return self._restated(*said)
+        if form is None:
+            shorter = talk.before_example(tokens) or _after_reason(tokens)
+            return self._question(shorter) if shorter else None
+        return form.form if tagged and isinstance(form, Not) else form
+
+    def _restated(self, question: Tokens, again: Tokens) -> Form | None:
+        """Return what a question means as it is said again, in whole or in part."""
+        if is_asked(again):
+            return self._question(again)
+        both = read_joined(talk.plain((*question, "or", *again)), self._clause)
+        return both.forms[-1] if isinstance(both, Either) else None
+
+    def _clause(self, tokens: Tokens) -> Form | None:
+        """Return what a single clause means, or what a bare word means."""
+        clause = ordered(tokens, self._lexicon.thirds)
+        if clause is None:
+            return self._bare(tokens)
+        form = self._asked(clause.tokens)
+        return Not(form) if form and clause.denied else form
+
+    def _bare(self, tokens: Tokens) -> Form | None:
+        """Return what words without a verb mean: a guess, a kind or a property."""
+        if not tokens or is_stated(tokens):
+            return None
+        if name := self._lexicon.concepts.get(key(tokens)):
+            return Guess(name)
+        return self._asked(("is", "it", *tokens))
+
+    def _asked(self, question: Tokens) -> Form | None:
+        """Return what a question in the plain order means; a guess comes before all else."""
+        if len(question) < 3:
+            return None
+        is_it = question[0] == "is" and question[1] in ("it", "word")
+        if is_it and (guess := read_guess(question[2:], self._lexicon)):
+            return guess
+        if form := read_letters(question) or self._canonical.get(key(question)):
+            return form
+        if question[1] == "name":
+            return None
+        if question[1] == "word":
+            question = (question[0], "it", *question[2:])
+        if is_it and (kind := self._lexicon.kinds.get(key(question[2:]))):
+            return kind
+        return (
+            self._framed(question)
+            or read_comparison(question, self._lexicon)
+            or (self._noun(question[2:]) if is_it else None)
+        )
+
+    def _noun(self, words: Tokens) -> Form | None:
+        other = self._lexicon.others.get(key(words))
+        return Guess(other) if other else read_noun(words, self._lexicon, self._clause)
+
+    def _framed(self, question: Tokens) -> Form | None:
+        for match in matches(question):
+            form = self._lexicon.meaning(match.slot, match.phrase)
+            if form:
+                return Not(form) if match.denied else form
+        return None
+
+
+def _asks(sentence: Sentence) -> bool:
+    return sentence.asked or is_asked(talk.opened(sentence.tokens))
+
+
+def _without_commas(tokens: Tokens) -> Tokens:
+    return tuple(token for token in tokens if token != ",")
+
+
+def _untagged(tokens: Tokens) -> tuple[Tokens, bool]:
+    return talk.untagged(tokens) if not is_asked(tokens) else (tokens, False)
+
+
+def _after_reason(tokens: Tokens) -> Tokens | None:
+    """Return a question without the reason before it ("Since it is man-made, is it ...")."""
+    for at, token in enumerate(tokens):
+        if token == "," and is_asked(tokens[at + 1 :]) and not is_asked(tokens):
+            return tokens[at + 1 :]
+    return None

@@ -1,0 +1,168 @@
+"""What of a sentence is asked, and what is only said around it?"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+
+from ragen_envs.twenty_questions.understanding.normalise import Tokens, word_set
+from ragen_envs.twenty_questions.understanding.patterns import Phrases, expand
+
+SUBJECTS = ("it", "word", "name", "people")
+
+
+@cache
+def entries(table: str) -> tuple[str, ...]:
+    """Return the patterns of a table of talk.toml."""
+    text = files("ragen_envs.twenty_questions.understanding").joinpath("talk.toml")
+    return tuple(tomllib.loads(text.read_text("utf-8"))[table])
+
+
+@cache
+def _phrases(table: str) -> Phrases[str]:
+    return Phrases.of({table: entries(table)})
+
+
+@cache
+def _subjects() -> Phrases[str]:
+    return Phrases.of({subject: entries(subject) for subject in SUBJECTS})
+
+
+def opened(tokens: Tokens) -> Tokens:
+    """Return a sentence without what is said before its question ("OK, my next question: ...")."""
+    return _opened(tokens, _phrases("openers"))
+
+
+def guessed(tokens: Tokens) -> Tokens | None:
+    """Return what follows the announcement of a guess ("My guess is ..."), None without one."""
+    found = _phrases("guesses").at(tokens, 0)
+    return _bare(tokens[found[0] :]) if found else None
+
+
+def closed(tokens: Tokens) -> Tokens:
+    """Return a sentence without what is said after its question ("..., by any chance")."""
+    while found := _phrases("closers").before(_bare(tokens)):
+        rest = _bare(tokens)[: found[0]]
+        if len(rest) < 2:
+            break
+        tokens = rest
+    return _bare(tokens)
+
+
+def untagged(tokens: Tokens) -> tuple[Tokens, bool]:
+    """Return a statement without the tag that makes it a question, and whether it had one."""
+    found = _phrases("tags").before(tokens)
+    return (_bare(tokens[: found[0]]), True) if found and found[0] > 2 else (tokens, False)
+
+
+def is_chatter(tokens: Tokens) -> bool:
+    """Whether a sentence asks nothing ("Let me think.", "Am I right?")."""
+    bare = tuple(token for token in opened(tokens) if token != ",")
+    return not bare or bare in _chatter()
+
+
+@cache
+def _chatter() -> frozenset[Tokens]:
+    return frozenset(tokens for each in entries("chatter") for tokens in expand(each))
+
+
+def plain(tokens: Tokens) -> Tokens:
+    """Return a sentence with one word for each subject, and without adverbs that change nothing."""
+    found: list[str] = []
+    at = 0
+    while at < len(tokens):
+        if dropped := _phrases("fillers").at(tokens, at):
+            at = dropped[0]
+        elif subject := _subject(tokens, at, found):
+            at = subject[0]
+            found.append(subject[1])
+        else:
+            found.append(tokens[at])
+            at += 1
+    return tuple(found)
+
+
+def contrasted(tokens: Tokens) -> Tokens:
+    """Return a sentence with "and not" for "rather than" and for ", not"."""
+    found: list[str] = []
+    at = 0
+    while at < len(tokens):
+        apart = _phrases("but_not").at(tokens, at)
+        alone = apart is not None and tokens[at : apart[0]] == ("not",)
+        if apart and at and (not alone or tokens[at - 1] == ","):
+            found.extend(("and", "not"))
+            at = apart[0]
+        else:
+            found.append(tokens[at])
+            at += 1
+    return tuple(found)
+
+
+def before_example(tokens: Tokens) -> Tokens | None:
+    """Return a question without the example after it (", like a bird"), None without one."""
+    found = _after_comma(tokens, "examples")
+    return tokens[: found[0]] if found else None
+
+
+def restated(tokens: Tokens) -> tuple[Tokens, Tokens] | None:
+    """Return a question and what follows it in other words (", i.e. ..."), None without them."""
+    found = _after_comma(tokens, "restated")
+    return (tokens[: found[0]], _bare(tokens[found[1] :])) if found else None
+
+
+def _after_comma(tokens: Tokens, table: str) -> tuple[int, int] | None:
+    """Return where a phrase of a table and its comma begin, and where they end."""
+    for at, token in enumerate(tokens[:-1]):
+        found = _phrases(table).at(tokens, at + 1) if at and token == "," else None
+        if found:
+            return at, found[0]
+    return None
+
+
+def _subject(tokens: Tokens, at: int, before: list[str]) -> tuple[int, str] | None:
+    """Return the end and the name of the subject at a place.
+
+    "People" and the like are a subject only where a clause begins, and "this" and "that" only
+    there or after its verb; elsewhere they are an object or mean nothing of the kind.
+    """
+    found = _subjects().at(tokens, at)
+    if not found and _begins(before) and (guise := _phrases("guise").at(tokens, at)):
+        found = guise[0], "it"
+    at_verb = not before or before[-1] in AUXILIARIES
+    if not found and tokens[at] in ("this", "that") and at_verb:
+        found = at + 1, "it"
+    if not found and tokens[at : at + 1] in _CHILDREN and at_verb:
+        found = at + 1, "children"
+    if not found or (found[1] == "people" and not _begins(before)):
+        return None
+    thought = _phrases("thought").at(tokens, found[0])
+    return (thought[0] if thought else found[0]), found[1]
+
+
+_CHILDREN = (("children",), ("kids",))
+_BEGIN = word_set("and or but , that which who if whether something anything not")
+AUXILIARIES = word_set(
+    "is are was were be am do does did can could will would may might must has have had should"
+)
+
+
+def _begins(before: list[str]) -> bool:
+    """Whether a clause or its subject may begin after these words."""
+    return not before or before[-1] in _BEGIN | AUXILIARIES
+
+
+def _opened(tokens: Tokens, openers: Phrases[str]) -> Tokens:
+    tokens = _bare(tokens)
+    while tokens and (found := openers.at(tokens, 0)):
+        tokens = _bare(tokens[found[0] :])
+    return tokens
+
+
+def _bare(tokens: Tokens) -> Tokens:
+    start, end = 0, len(tokens)
+    while start < end and tokens[start] == ",":
+        start += 1
+    while end > start and tokens[end - 1] == ",":
+        end -= 1
+    return tokens[start:end]
