@@ -214,6 +214,7 @@ def test_the_same_again_and_the_next_one(served, visit):
     expect(page.locator("#turn")).to_have_text("Turn 1 of 1")
     assert page.evaluate(TEXT) == first
     expect(page.locator("#past")).to_be_hidden()
+    expect(page.locator("#turns li")).to_have_count(0)
     expect(page.locator("#told")).to_have_text("A new episode.")
     page.locator("#buttons button").last.click()
     page.get_by_role("button", name="Next instance").click()
