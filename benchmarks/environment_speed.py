@@ -1,12 +1,14 @@
 """Steps and resets a second of every environment, beside the peers', as a Markdown table.
 
     python benchmarks/environment_speed.py
+    python benchmarks/environment_speed.py --env ragen/WebShop-v0  # no peers
 
 What is counted is printed under the table; benchmarks/README.md says how to install the peers.
 """
 
 from __future__ import annotations
 
+import argparse
 import platform
 import random
 import statistics
@@ -58,7 +60,10 @@ NOTES = f"""\
   step of a batch counts {NUM_ENVS}. Batches are reset together before a first episode ends, outside
   of the time; in the column "autoreset" they run on, in mode NextStep, with one action for ever,
   and the held-out resets are counted as steps and are in the time.
-- Left out: upstream RAGEN, which cannot be installed here. GEM has no FrozenLake."""
+- Left out: upstream RAGEN, which cannot be installed here. GEM has no FrozenLake. WebShop has no
+  peer: the package `webshop` 0.1.0 on PyPI imports `web_agent_site`, which no package there has,
+  and the repositories that have it want a JDK, spaCy models and products from a file-sharing
+  site."""
 
 
 class Rates(NamedTuple):
@@ -231,7 +236,13 @@ def import_lines() -> list[str]:
 
 
 def main() -> None:
-    """Measure everything and print it."""
+    """Measure everything, or what is named, and print it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--env", action="append", choices=ragen_envs.IDS, metavar="ID")
+    if chosen := parser.parse_args().env:
+        print(f"Python {platform.python_version()}, gymnasium {version('gymnasium')}; a second:\n")
+        print(table({env_id: own_rates(env_id) for env_id in chosen}))
+        return
     check_peers()
     rates = {env_id: own_rates(env_id) for env_id in ragen_envs.IDS}
     for name, peer in peers().items():
