@@ -142,8 +142,10 @@ def say(form: Form, knowledge: Knowledge) -> str:
         case Guess(name):
             return f"Is it {with_article(name, knowledge)}?"
         case Not(inner):
-            verb, subject, rest = say(inner, knowledge).split(" ", 2)
-            return f"{verb} {subject} not {rest}"
+            verb, subject, *rest = say(inner, knowledge).split(" ")
+            if subject == "its":
+                subject = f"{subject} {rest.pop(0)}"
+            return " ".join((verb, subject, "not", *rest))
         case And(forms):
             return _joined(forms, ", and ", knowledge)
         case Either(forms):
