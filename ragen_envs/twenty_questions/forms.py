@@ -131,10 +131,11 @@ def say(form: Form, knowledge: Knowledge) -> str:
         case Has(feature):
             return knowledge.features[feature].ask
         case Compare(scale, relation, to):
-            asks = knowledge.scales[scale].asks
+            found = knowledge.scales[scale]
             if isinstance(to, int):
-                return f"Is its {scale} {_THAN[relation]} {to} on the scale from 1 to 10?"
-            return asks[relation].format(with_article(to, knowledge))
+                most = len(found.levels)
+                return f"Is its {scale} {_THAN[relation]} {to} on the scale from 1 to {most}?"
+            return found.asks[relation].format(with_article(to, knowledge))
         case Letter(place, letters):
             return f"Does its name {_WHERE[place]} {letters.upper()}?"
         case Length(unit, relation, number):

@@ -24,7 +24,7 @@ def test_every_form_has_its_question():
         Compare("size", "more", "car"): "Is it bigger than a car?",
         Compare("weight", "less", "elephant"): "Is it lighter than an elephant?",
         Compare("size", "equal", "scissors"): "Is it about as big as scissors?",
-        Compare("size", "more", 5): "Is its size more than 5 on the scale from 1 to 10?",
+        Compare("size", "more", 5): "Is its size more than 5 on the scale from 1 to 12?",
         Letter("starts", "b"): "Does its name start with B?",
         Length("letters", "less", 5): "Does its name have fewer than 5 letters?",
         Guess("sun"): "Is it the sun?",
