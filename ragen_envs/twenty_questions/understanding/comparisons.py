@@ -24,13 +24,15 @@ _FRAMES: dict[tuple[str, str], tuple[str, ...]] = {
     ("size", "more"): (
         f"is it {_MUCH} {_BIGGER} (in) (size) (than) _",
         f"is it {_MUCH} {_BIGGER} in size than _",
-        f"is its|the size|length|height {_BIGGER}|more|over|above than _",
-        "is it more than|over _ long|tall|wide|high|big|in|across (size|length|height)",
+        f"is its|the size|length|height {_BIGGER}|more than _",
+        "is it more than _ long|tall|wide|high|big|across|in (size|length|height)",
+        "is it over|above _ (in) long|tall|wide|high|big|across|size|length|height",
     ),
     ("size", "less"): (
         f"is it {_MUCH} {_SMALLER} (in) (size) than _",
-        "is it less than|under|below _ long|tall|wide|high|big|in|across (size|length|height)",
-        f"is its|the size|length|height {_SMALLER}|less|under|below than _",
+        "is it less than _ long|tall|wide|high|big|across|in (size|length|height)",
+        "is it under|below _ (in) long|tall|wide|high|big|across|size|length|height",
+        f"is its|the size|length|height {_SMALLER}|less than _",
     ),
     ("size", "equal"): (
         f"is it {_ABOUT} as {_BIG}|small as _",
@@ -39,6 +41,7 @@ _FRAMES: dict[tuple[str, str], tuple[str, ...]] = {
         "is it of a|the similar|same size to|as _",
         "is it of similar size to|as _",
         f"is it {_ABOUT} _ sized",
+        "is its|the size exactly _",
     ),
     ("size", "!more"): (
         f"is it no {_BIGGER} than _",
@@ -55,23 +58,26 @@ _FRAMES: dict[tuple[str, str], tuple[str, ...]] = {
         "is it more heavy than _",
         "does it weigh (much) more than _",
         "does it weigh over|above _",
-        "is its|the weight more|greater|higher|heavier|over|above than _",
+        "is its|the weight more|greater|higher|heavier than _",
         "is its|the weight over|above _",
-        "is it more than|over _ in weight",
-        "is it more than|over _ heavy",
+        "is it more than _ in weight",
+        "is it over|above _ in weight",
+        "is it more than _ heavy",
     ),
     ("weight", "less"): (
         f"is it {_MUCH} lighter (in) (weight) than _",
         "is it less heavy than _",
         "does it weigh (much) less than _",
         "does it weigh under|below _",
-        "is its|the weight less|lower|smaller|lighter|under|below than _",
+        "is its|the weight less|lower|smaller|lighter than _",
         "is its|the weight under|below _",
-        "is it less than|under _ in weight",
+        "is it less than _ in weight",
+        "is it under|below _ in weight",
     ),
     ("weight", "equal"): (
         f"is it {_ABOUT} as heavy|light as _",
         f"does it weigh {_ABOUT} as much as _",
+        "is its|the weight exactly _",
         f"does it weigh {_ABOUT} the same as _",
         f"is it {_ABOUT} the (same) weight of|as _",
         "is it similar|comparable|equal|close in weight to _",
@@ -80,7 +86,7 @@ _FRAMES: dict[tuple[str, str], tuple[str, ...]] = {
     ("weight", "!more"): (
         "is it no heavier than _",
         "is it at most as heavy as _",
-        "does it weigh at most|maximum _",
+        "does it weigh at most _",
         "does it weigh no more than _",
     ),
     ("weight", "!less"): (
@@ -91,6 +97,7 @@ _FRAMES: dict[tuple[str, str], tuple[str, ...]] = {
     ),
 }
 
+_ON_THE_SCALE = "on scale from 1 to 10"
 _PLAIN = word_set(
     "average typical normal standard ordinary regular common usual single whole adult grown "
     "full sized size real actual medium"
@@ -110,9 +117,11 @@ _UNITS: dict[str, dict[str, float]] = {
 }  # fmt: skip
 # The upper bound of each level of scales.toml but the last.
 _BOUNDS: dict[str, tuple[float, ...]] = {
-    "size": (3, 12, 35, 70, 140, 250, 600, 2000, 50_000),
-    "weight": (10, 150, 1000, 5000, 20_000, 120_000, 700_000, 5_000_000, 200_000_000),
-}
+    "size": (3, 12, 35, 70, 140, 200, 300, 600, 2000, 10_000, 50_000),
+    "weight": (
+        10, 150, 1000, 5000, 20_000, 50_000, 120_000, 700_000, 2_500_000, 8_000_000, 200_000_000,
+    ),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +175,9 @@ def _compared(scale: str, words: Tokens, lexicon: Lexicon) -> str | int | None:
     for each in (spoken, plainly):
         if found := lexicon.references[scale].get(each) or lexicon.concepts.get(each):
             return found
+    level, _, rest = spoken.partition(" ")
+    if rest == _ON_THE_SCALE and level.isdecimal():
+        return int(level)
     return _measure(scale, spoken.split())
 
 

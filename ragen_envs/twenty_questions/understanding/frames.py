@@ -37,7 +37,10 @@ def patterns() -> dict[str, tuple[str, ...]]:
 
 
 def matches(question: Tokens) -> Iterator[Match]:
-    """Yield the frames that a question in the plain order has, that with the most words first.
+    """Yield the frames that a question in the plain order has, that with the longest phrase first.
+
+    A whole phrase of the table says more exactly what is meant than a frame with a part of it:
+    "swim in water" is an ability, and not a place.
 
     Args:
         question: such as ("is", "it", "made", "of", "wood").
@@ -50,7 +53,7 @@ def matches(question: Tokens) -> Iterator[Match]:
         for length in (len(tail),)
         if start + length < len(question) and question[len(question) - length :] == tail
     ]
-    for _, slot, phrase, denied in sorted(found, key=lambda each: -each[0]):
+    for _, slot, phrase, denied in sorted(found, key=lambda each: each[0]):
         yield Match(slot, phrase, denied)
 
 

@@ -12,7 +12,14 @@ from ragen_envs.twenty_questions.understanding.talk import contrasted
 
 Clause: TypeAlias = Callable[[Tokens], Form | None]
 
-_JOINS = {"and": And, "but": And, "or": Either, "nor": Either}
+_JOINS: dict[str, type[And] | type[Either]] = {
+    "and": And,
+    "but": And,
+    "or": Either,
+    "nor": Either,
+}
+_ARTICLES = word_set("a an the")
+_BEFORE_A_NOUN = word_set("it in on at of from than as for have with")
 _SHOWN_BEFORE = word_set("both either")
 MOST_PARTS = 5
 
@@ -114,12 +121,19 @@ def _begun(first: Tokens, part: Tokens, last: Tokens, clause: Clause) -> Form | 
         form = _begun(first, part[1:], last, clause)
         return Not(form) if form else None
     for length in range(len(first) - 1, 1, -1):
+        if part[:1] and part[0] in _ARTICLES and not _noun_begins(first, length):
+            continue
         form = clause((*first[:length], *part)) or _ended((*first[:length], *part), last, clause)
         if form:
             return form
     if part and part[0] in ("is", "does", "can", "has", "could", "would") and len(part) > 1:
         return clause((part[0], "it", *part[1:]))
     return None
+
+
+def _noun_begins(tokens: Tokens, at: int) -> bool:
+    """Whether another noun, with its article, may stand from this place on."""
+    return tokens[at] in _ARTICLES or tokens[at - 1] in _BEFORE_A_NOUN
 
 
 def _ended(part: Tokens, last: Tokens, clause: Clause) -> Form | None:

@@ -20,6 +20,7 @@ _FRAMES: dict[Place, tuple[str, ...]] = {
         "is _ its|the first|initial letter (of) (it|word|name)",
         "is the letter (that) it|word|name starts|begins with _",
         "is there _ at the beginning|start of it|word|name",
+        "does its|the first letter (of it|word|name) come _",
     ),
     "ends": (
         "does it|word|name end|finish|terminate|close in|with|on|by _",
@@ -99,11 +100,14 @@ _NUMBER = re.compile(
     r"(?P<noun> word| name| term| phrase| long| or more| or fewer| or less)?"
 )
 _BETWEEN = re.compile(r"between (\d{1,2}) and (\d{1,2}) (letter|word)s")
+_RANGE = re.compile(
+    r"(?:a |the )?(?:letter )?(?:that is )?(?:(?:between|from|in the range) (?P<low>[a-z])"
+    r" (?:and|to|through) (?P<high>[a-z])"
+    r"|(?P<side>before|after) (?:the letter )?(?P<limit>[b-y]))(?: in the alphabet)?"
+)
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _SETS = {
     "vowel": "aeiou",
-    "letter in 1st half of alphabet": _ALPHABET[:13],
-    "in 1st half of alphabet": _ALPHABET[:13],
     "in first half of alphabet": _ALPHABET[:13],
     "in second half of alphabet": _ALPHABET[13:],
     "letter in first half of alphabet": _ALPHABET[:13],
@@ -124,15 +128,15 @@ def read_letters(question: Tokens) -> Form | None:
     for slot in _slots(question, "counts"):
         if form := _count(" ".join(slot)):
             return form
-    named = "word" in question[1:] or "name" in question[1:]
+    named = "name" in question or "word" in question
     for place in _FRAMES:
         for slot in _slots(question, place):
-            if form := _letters(place, slot, named):
+            if form := _letters(place, slot, "name" in question or (named and place != "contains")):
                 return form
     return None
 
 
-def _slots(question: Tokens, table: str) -> list[Tokens]:
+def _slots(question: Tokens, table: Place | Literal["counts"]) -> list[Tokens]:
     frames = _openings(table)
     return [
         question[start:end]
@@ -144,10 +148,9 @@ def _slots(question: Tokens, table: str) -> list[Tokens]:
 
 
 @cache
-def _openings(table: str) -> dict[Tokens, list[Tokens]]:
-    written: dict[str, tuple[str, ...]] = {"counts": _COUNTS, **_FRAMES}
+def _openings(table: Place | Literal["counts"]) -> dict[Tokens, list[Tokens]]:
     found: dict[Tokens, list[Tokens]] = {}
-    for frame in written[table]:
+    for frame in _COUNTS if table == "counts" else _FRAMES[table]:
         for tokens in expand(frame):
             at = tokens.index(SLOT)
             found.setdefault(tokens[:at], []).append(tokens[at + 1 :])
@@ -159,6 +162,8 @@ def _letters(place: Place, slot: Tokens, named: bool) -> Form | None:
 
     More than one letter needs the word "letters", or that the question speaks of the name.
     """
+    if alphabet := _RANGE.fullmatch(" ".join(slot)):
+        return _range(place, alphabet)
     words = [word for word in slot[:-1] if word not in ("a", "an", "the", "any", "1", "of")]
     words.append(slot[-1])
     spoken = " ".join(words)
@@ -170,8 +175,18 @@ def _letters(place: Place, slot: Tokens, named: bool) -> Form | None:
     letters = "".join(words[1:] if explicit else words)
     if not (letters.isascii() and letters.isalpha()) or len(words) > 1 + explicit:
         return None
-    short = len(letters) == 1 or (place != "contains" and (named or len(letters) == 2))
-    return Letter(place, letters) if short or explicit else None
+    alone = len(letters) == 1 or named or (place != "contains" and len(letters) == 2)
+    return Letter(place, letters) if alone or explicit else None
+
+
+def _range(place: Place, asked: re.Match[str]) -> Form:
+    """Return what letters of a range mean ("between a and m", "before n")."""
+    low, high = asked["low"] or "a", asked["high"] or "z"
+    if asked["limit"]:
+        before = asked["side"] == "before"
+        low, high = ("a", asked["limit"]) if before else (asked["limit"], "z")
+    letters = [each for each in _ALPHABET if low <= each <= high and each != asked["limit"]]
+    return Either(tuple(Letter(place, letter) for letter in letters))
 
 
 def _count(spoken: str) -> Form | None:

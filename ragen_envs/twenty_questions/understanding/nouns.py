@@ -9,6 +9,7 @@ from typing import TypeAlias
 from ragen_envs.twenty_questions.forms import And, Form, Guess, Not
 from ragen_envs.twenty_questions.understanding.inflect import participle
 from ragen_envs.twenty_questions.understanding.normalise import Tokens, word_set
+from ragen_envs.twenty_questions.understanding.order import base_verb
 from ragen_envs.twenty_questions.understanding.patterns import Phrases
 from ragen_envs.twenty_questions.understanding.phrases import Lexicon, key, table
 
@@ -16,7 +17,8 @@ Clause: TypeAlias = Callable[[Tokens], Form | None]
 
 _ARTICLES = word_set("a an the some any 1 your my")
 _ANYTHING = word_set(
-    "something anything thing object item things objects items stuff 1 product article"
+    "something anything thing object item things objects items stuff 1 product "
+    "article device gadget material substance"
 )
 _KIND_OF = Phrases.of(
     {
@@ -151,6 +153,8 @@ def _of_people(tail: Tokens) -> tuple[Tokens, bool] | None:
     denied = rest[1:2] == ("not",)
     if rest and rest[0] in _MODALS:
         rest = rest[2:] if denied else rest[1:]
+    if tail[0] == "1" and rest:
+        rest = (base_verb(rest[0]), *rest[1:])
     return (("does", "people", *rest), denied) if rest else None
 
 

@@ -80,8 +80,9 @@ def base_verb(verb: str) -> str:
 
 
 def _plain(verb: str, subject: str, rest: Tokens) -> Clause | None:
-    denied = bool(rest) and rest[0] in _NOT
-    rest = rest[1:] if denied else rest
+    at = 1 if subject in ("its", "the") else 0
+    denied = len(rest) > at and rest[at] in _NOT
+    rest = (*rest[:at], *rest[at + 1 :]) if denied else rest
     if rest and rest[0] in _NOT:
         return None
     if verb in _HAVE:

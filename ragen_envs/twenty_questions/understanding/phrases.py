@@ -77,7 +77,7 @@ def table() -> Table:
 
 def lexicon(knowledge: Knowledge) -> Lexicon:
     """Return the meanings of phrases with a knowledge."""
-    meant = _Meanings(knowledge).of
+    meant = Meanings(knowledge).of
     inflected = {
         "have": [_same, plural],
         "made_of": [_same, plural],
@@ -114,10 +114,11 @@ def _words(*tables: Mapping[str, object]) -> frozenset[str]:
 _SLOTS = ("is", "have", "made_of", "place", "where", "purpose", "verb", "people")
 
 
-class _Meanings:
-    """Reads the keys of the table with a knowledge."""
+class Meanings:
+    """Reads the keys of the synonym table."""
 
     def __init__(self, knowledge: Knowledge) -> None:
+        """Take the knowledge that has the kinds and features."""
         self._knowledge = knowledge
         self._composed: dict[str, Any] = dict(table()["meanings"])
 
@@ -208,6 +209,7 @@ def _compared(
     for reference, synonyms in added.items():
         if reference in own or reference in knowledge.concepts:
             for synonym in synonyms:
-                yield key(phrase(synonym).split()), reference
+                if synonym not in knowledge.concepts:
+                    yield key(phrase(synonym).split()), reference
     for reference in own:
         yield key(phrase(reference).split()), reference

@@ -16,11 +16,13 @@ from ragen_envs.twenty_questions.understanding.normalise import (
     Sentence,
     Tokens,
     sentences,
+    word_set,
 )
 from ragen_envs.twenty_questions.understanding.nouns import read_guess, read_noun
 from ragen_envs.twenty_questions.understanding.order import is_asked, is_stated, ordered
 from ragen_envs.twenty_questions.understanding.phrases import Lexicon, key, lexicon
 
+_OF_WORDS = word_set("long short big small longer shorter common")
 MOST_SENTENCES = 12
 MOST_WORDS = 60
 """A question with more words is not understood."""
@@ -66,6 +68,8 @@ class Reader:
     def _sentence(self, tokens: Tokens) -> Form | None:
         if len(tokens) > MOST_WORDS:
             return None
+        if name := self._lexicon.concepts.get(key(tokens)):
+            return Guess(name)
         tokens = talk.opened(tokens)
         announced = talk.guessed(tokens)
         if announced and (form := self._announced(announced)):
@@ -125,7 +129,7 @@ class Reader:
             return guess
         if form := read_letters(question) or self._canonical.get(key(question)):
             return form
-        if question[1] == "name":
+        if question[1] == "name" or (question[1] == "word" and question[2] in _OF_WORDS):
             return None
         if question[1] == "word":
             question = (question[0], "it", *question[2:])
@@ -158,7 +162,8 @@ def _without_commas(tokens: Tokens) -> Tokens:
 
 
 def _untagged(tokens: Tokens) -> tuple[Tokens, bool]:
-    return talk.untagged(tokens) if not is_asked(tokens) else (tokens, False)
+    asked = tokens[:1] and tokens[0] in talk.AUXILIARIES
+    return (tokens, False) if asked else talk.untagged(tokens)
 
 
 def _after_reason(tokens: Tokens) -> Tokens | None:

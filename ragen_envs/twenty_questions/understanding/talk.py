@@ -127,10 +127,12 @@ def _subject(tokens: Tokens, at: int, before: list[str]) -> tuple[int, str] | No
     there or after its verb; elsewhere they are an object or mean nothing of the kind.
     """
     found = _subjects().at(tokens, at)
-    if not found and _begins(before) and (guise := _phrases("guise").at(tokens, at)):
-        found = guise[0], "it"
     at_verb = not before or before[-1] in AUXILIARIES
-    if not found and tokens[at] in ("this", "that") and at_verb:
+    if not found and at_verb and _begins(before) and (guise := _phrases("guise").at(tokens, at)):
+        stated = not before and tokens[guise[0] : guise[0] + 1] not in _AS_WORDS
+        found = None if stated else (guise[0], "it")
+    alone = bool(before) and (at + 1 == len(tokens) or tokens[at + 1] in _AFTER_OBJECT)
+    if not found and tokens[at] in ("this", "that") and (at_verb or alone):
         found = at + 1, "it"
     if not found and tokens[at : at + 1] in _CHILDREN and at_verb:
         found = at + 1, "children"
@@ -140,16 +142,25 @@ def _subject(tokens: Tokens, at: int, before: list[str]) -> tuple[int, str] | No
     return (thought[0] if thought else found[0]), found[1]
 
 
+_AFTER_OBJECT = word_set("in on at for to with , as inside during when from into")
 _CHILDREN = (("children",), ("kids",))
-_BEGIN = word_set("and or but , that which who if whether something anything not")
+_BEGIN = word_set("and or but , that which who something anything not")
 AUXILIARIES = word_set(
     "is are was were be am do does did can could will would may might must has have had should"
 )
 
 
+_AS_WORDS = frozenset((word,) for word in AUXILIARIES)
+
+
 def _begins(before: list[str]) -> bool:
     """Whether a clause or its subject may begin after these words."""
-    return not before or before[-1] in _BEGIN | AUXILIARIES
+    verb = bool(before) and before[-1] in AUXILIARIES
+    return not before or before[-1] in _BEGIN or (verb and _begins_clause(before[:-1]))
+
+
+def _begins_clause(before: list[str]) -> bool:
+    return not before or before[-1] in _BEGIN
 
 
 def _opened(tokens: Tokens, openers: Phrases[str]) -> Tokens:
