@@ -183,6 +183,10 @@ def test_words_of_ones_own_that_do_not_match():
     for words in ("", " ", " a", "a<b", "a|b", "a]b", "a[b", "a\\b", "ä", "a\nb", "a" * 101):
         assert not form.fullmatch(f"<answer>search[{words}]</answer>"), words
     assert not form.fullmatch("<answer>click[a]</answer>")
+    said = re.compile(answer_regex(Other(("Left",), FreeText("say(", ")", 9), 1, "plain"), 200))
+    assert said.fullmatch("say(a!b)")
+    assert not said.fullmatch("say(a)b)")
+    assert not said.fullmatch("say(ten letters)")
     env.step("<answer>search[mount]</answer>")
     results = re.compile(answer_regex(env, 200))
     assert results.fullmatch("<answer>click[back to search]</answer>")
