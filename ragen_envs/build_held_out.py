@@ -52,7 +52,7 @@ def held_out_files(games: Collection[str] | None = None) -> Iterator[HeldOutFile
         folder = Path(sys.modules[type(env).__module__].__file__ or "").parent
         for split in SHIPPED_SPLITS:
             used = set() if env.variants_share_instances else taken.setdefault(env.game, set())
-            instances = held_out(env.candidates, name, split, used)
+            instances = held_out(env.candidates, name, split, used, size=env.held_out_size(name))
             path = folder / env.held_out_files.format(name=name, split=split)
             text = write(env.write_instance(instance) for instance in instances)
             yield HeldOutFile(name, split, path, text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 _CACHED = 4096
+_STOPS = (".", "?", "!")
 _FEW = 8
 """Names that a game's turns share; more of them, as on a shop's pages, are of one turn alone."""
 
@@ -37,7 +38,9 @@ def feedback(turn: Turn) -> str:
     if not format_valid:
         done = "The answer was not in the required form, so nothing was done."
     else:
-        done = f"Done: {', '.join(names[i] for i in ran) or 'nothing'}."
+        did = ", ".join(names[i] for i in ran) or "nothing"
+        # A question ends itself.
+        done = f"Done: {did}" if did.endswith(_STOPS) else f"Done: {did}."
         if not actions_valid:
             done += " What is not an action was skipped."
         if dropped:

@@ -51,6 +51,8 @@ class Game(Generic[V, I]):
     variants: ClassVar[Mapping[str, Any]]
     game: ClassVar[str]
     """The name under which the contents of all variants are hashed and split."""
+    has_sealed: ClassVar[bool] = True
+    """Whether a key can seal instances; not where all that there are have been published."""
     variants_share_instances: ClassVar[bool] = False
     """Whether two variants may hold the same instance in the same held-out split."""
     held_out_files: ClassVar[str]
@@ -140,7 +142,7 @@ class Game(Generic[V, I]):
             if self.sealed_key_hash
             else self._shipped()
         )
-        return held_out[seed % HELD_OUT_SIZE]
+        return held_out[seed % self.held_out_size(name)]
 
     def _shipped(self) -> tuple[I, ...]:
         """Return the held-out instances, which are for the suite's own variants alone.
@@ -150,11 +152,24 @@ class Game(Generic[V, I]):
         name = self.variant.name
         suites = self.variants.get(name)
         if self.variant is not suites and self.variant != suites:
+            own = "splits 'train' and 'sealed'" if self.has_sealed else "split 'train'"
             raise ValueError(
                 f"the split {self.split!r} is of the suite's own variants; {name!r} of your own "
-                "has the splits 'train' and 'sealed'"
+                f"has the {own}"
             )
         return self.shipped(name, self.split)
+
+    @classmethod
+    def held_out_size(cls, name: str) -> int:
+        """Return how many instances each held-out split of a variant has: 256.
+
+        A game with fewer different ones says so, instead of repeating them: every instance is
+        counted once, and larger seeds wrap.
+
+        Args:
+            name: the variant.
+        """
+        return HELD_OUT_SIZE
 
     @classmethod
     @cache

@@ -17,12 +17,13 @@ SPLITS: tuple[Split, ...] = get_args(Split)
 SHIPPED_SPLITS: tuple[Split, ...] = ("val", "test")
 """The splits whose instances lie in the package."""
 HELD_OUT_SIZE = 256
-"""Instances in each of val, test and sealed."""
+"""Instances in each of val, test and sealed, unless a game has fewer: see `Game.held_out_size`."""
 
 _WORD_BYTES = 8
 _FIRST_BLOCK = 21
 """SHAKE-128 squeezes 168 bytes at a time, so fewer words would cost the same."""
-_ATTEMPTS = 100 * HELD_OUT_SIZE
+_ATTEMPTS = 100
+"""Tries for each instance that `held_out` makes."""
 _CANDIDATES = 4096
 """Tries that `draw` makes. Where one in ten gives a train instance, all failing has odds 1e-187."""
 
@@ -155,6 +156,7 @@ def held_out(
     split: Split,
     taken: set[str],
     secret: str = "",
+    size: int = HELD_OUT_SIZE,
 ) -> list[I]:
     """Generate the held-out instances of one environment, no two alike up to symmetry.
 
@@ -165,18 +167,19 @@ def held_out(
         taken: hashes of the same game that are already used by another variant; the new ones
             are added to it.
         secret: further decides the instances, if it is not empty.
+        size: how many.
 
     Raises:
         RuntimeError: if the game has too few different instances.
     """
     chosen: list[I] = []
     secrets = (secret,) if secret else ()
-    for attempt in range(_ATTEMPTS):
+    for attempt in range(_ATTEMPTS * size):
         stream = Stream("instance", name, split, attempt, *secrets)
         instance = draw(candidates, stream, split)
         if instance.digest not in taken:
             taken.add(instance.digest)
             chosen.append(instance)
-        if len(chosen) == HELD_OUT_SIZE:
+        if len(chosen) == size:
             return chosen
     raise RuntimeError(f"{name} has too few different {split} instances: {len(chosen)} found")

@@ -14,6 +14,7 @@ _MULTI_PULL = "ragen_envs.bandit.multi_pull:MultiPullEnv"
 _SOKOBAN = "ragen_envs.sokoban.env:SokobanEnv"
 _FROZEN_LAKE = "ragen_envs.frozen_lake.env:FrozenLakeEnv"
 _WEBSHOP = "ragen_envs.webshop.env:WebShopEnv"
+_TWENTY_QUESTIONS = "ragen_envs.twenty_questions.env:TwentyQuestionsEnv"
 
 
 class Entry(NamedTuple):
@@ -44,6 +45,10 @@ TABLE = {
     "WebShop-v0": Entry(_WEBSHOP, "a request, a shop of 1,000 products, nine turns"),
     "WebShopFull-v0": Entry(_WEBSHOP, "as WebShop-v0, fifteen turns"),
     "WebShopText-v0": Entry(_WEBSHOP, "as WebShop-v0, pages in one line"),
+    "TwentyQuestions-v0": Entry(_TWENTY_QUESTIONS, "find a word by asking in plain English"),
+    "TwentyQuestionsNewCategories-v0": Entry(
+        _TWENTY_QUESTIONS, "the same, held-out words of categories that training has none of"
+    ),
 }
 """The variants' names, which are the ids without their namespace."""
 

@@ -18,7 +18,7 @@ from ragen_envs.arguments import one_of, rollout_of, seed_of
 from ragen_envs.budget import Budget
 from ragen_envs.feedback import LINES
 from ragen_envs.game import Game, I, V
-from ragen_envs.instances import HELD_OUT_SIZE, SPLITS, Split
+from ragen_envs.instances import SPLITS, Split
 from ragen_envs.protocol import (
     BROKEN,
     RESPONSE_FORMATS,
@@ -42,13 +42,14 @@ class TextEnv(Game[V, I], gymnasium.Env[str, str]):
 
     Args:
         variant: a name from the game's `variants`, or a variant of your own.
-        split: "train" (unbounded), "val", "test" or "sealed" (256 instances each). Sealed ones
-            follow from a key in the process's environment, see `ragen_envs.sealed`.
+        split: "train" (unbounded), "val", "test" or "sealed" (`held_out_size` instances each, 256
+            unless the game has fewer). Sealed ones follow from a key in the process's environment,
+            see `ragen_envs.sealed`.
         response_format: "think", "answer" or "plain", see `ragen_envs.protocol`.
         render_mode: None or "ansi"; `render` then returns the state as text.
 
     Raises:
-        ValueError: for an argument that is none of these.
+        ValueError: for an argument that is none of these, or a game that has no sealed split.
         SealedKeyError: if the split is sealed and there is no key.
     """
 
@@ -85,7 +86,7 @@ class TextEnv(Game[V, I], gymnasium.Env[str, str]):
     ) -> None:
         self.variant: V = self._variant(variant)
         self.split = one_of("split", split, SPLITS)
-        self.sealed_key_hash = open_key() if split == "sealed" else None
+        self.sealed_key_hash = self._open_key() if split == "sealed" else None
         self.response_format = one_of("response_format", response_format, RESPONSE_FORMATS)
         self.render_mode = one_of("render_mode", render_mode, (None, "ansi"))
         self.budget: Budget = self.variant.budget
@@ -108,9 +109,9 @@ class TextEnv(Game[V, I], gymnasium.Env[str, str]):
         """Start an episode.
 
         Args:
-            seed: which instance of the split. In all but "train" the seeds 0 to 255 enumerate
-                the instances and larger ones wrap; `info["index"]` says where it landed. Without
-                a seed the next one is drawn from `np_random`.
+            seed: which instance of the split. In all but "train" the seeds from 0 on enumerate
+                the instances (`held_out_size`, mostly 256) and larger ones wrap; `info["index"]`
+                says where it landed. Without a seed the next one is drawn from `np_random`.
             options: {"rollout": j} with an int j >= 0 changes the dynamics noise and nothing else.
 
         Returns:
@@ -132,12 +133,14 @@ class TextEnv(Game[V, I], gymnasium.Env[str, str]):
             # The generator follows when it is first asked for: that takes half of a reset.
             self._generator, self._np_random_seed = None, seed
         else:
-            bound = 1 << 62 if self.split == "train" else HELD_OUT_SIZE
+            bound = 1 << 62 if self.split == "train" else self.held_out_size(self.variant.name)
             seed = int(self.np_random.integers(bound))
             if rollout is None:
                 rollout = int(self.np_random.integers(1 << 62))
         instance = self._instance = self.instance_of(seed)
-        self._index = seed if self.split == "train" else seed % HELD_OUT_SIZE
+        self._index = seed
+        if self.split != "train":
+            self._index %= self.held_out_size(self.variant.name)
         self._rollout = rollout or 0
         self._turn = 0
         self._actions_left = self.budget.max_actions
@@ -281,6 +284,15 @@ class TextEnv(Game[V, I], gymnasium.Env[str, str]):
     def actions_left(self) -> int:
         """How many actions may still be run."""
         return self._actions_left
+
+    def _open_key(self) -> str:
+        """Return the hash of the key that seals the instances."""
+        if not self.has_sealed:
+            raise ValueError(
+                f"{self.variant.name} has no split 'sealed', as all of its instances are public; "
+                "take 'val' or 'test'"
+            )
+        return open_key()
 
     def _need_running(self) -> None:
         if not self._running:

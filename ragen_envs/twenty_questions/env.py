@@ -1,0 +1,190 @@
+"""Twenty Questions as a text environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+from ragen_envs.budget import Budget
+from ragen_envs.instances import Stream
+from ragen_envs.protocol import ActionReader
+from ragen_envs.text_env import TextEnv
+from ragen_envs.twenty_questions import text
+from ragen_envs.twenty_questions.answerer import Answer, answer
+from ragen_envs.twenty_questions.answers import EXAMPLE, QuestionReader
+from ragen_envs.twenty_questions.forms import Form, Guess, say, with_article
+from ragen_envs.twenty_questions.loader import load
+from ragen_envs.twenty_questions.solver import Solver
+from ragen_envs.twenty_questions.splits import GAME, Secret, secrets
+from ragen_envs.twenty_questions.understanding import understand
+
+_TURNS = Budget(max_turns=20, max_actions_per_turn=1, max_actions=20)
+
+
+class Asked(NamedTuple):
+    """A question that was asked.
+
+    Attributes:
+        question: as the player spelled it.
+        form: what it was understood as, None if it was not.
+        reply: the answer, None if there was none.
+    """
+
+    question: str
+    form: Form | None
+    reply: Answer | None
+
+
+@dataclass(frozen=True)
+class TwentyQuestionsVariant:
+    """One environment of the family.
+
+    Attributes:
+        name: the id without its namespace; it also names the stream of the instances.
+        held_out: words in each of val and test.
+        new_categories: whether val and test are of categories that training never has.
+        win: reward of the right guess, in hundredths as all points are.
+        cost: subtracted for each question.
+        repeat: subtracted beyond that for a question that was asked before.
+        budget: turns of one question each.
+
+    Raises:
+        ValueError: if a turn has several questions.
+    """
+
+    name: str
+    held_out: int = 60
+    new_categories: bool = False
+    win: int = 100
+    cost: int = 1
+    repeat: int = 10
+    budget: Budget = _TURNS
+
+    def __post_init__(self) -> None:
+        if self.budget.max_actions_per_turn != 1:
+            raise ValueError(f"{self.name}: a turn has one question, whose reply comes first")
+
+
+VARIANTS = {
+    variant.name: variant
+    for variant in (
+        TwentyQuestionsVariant("TwentyQuestions-v0"),
+        TwentyQuestionsVariant("TwentyQuestionsNewCategories-v0", held_out=31, new_categories=True),
+    )
+}
+
+
+@cache
+def solver() -> Solver:
+    """Return the solver of all words, made once a process."""
+    return Solver(load())
+
+
+class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
+    """Find the word that an honest answerer thinks of, by asking in plain English.
+
+    | | |
+    | --- | --- |
+    | actions | any text: the whole answer is one question or one guess, of which 200 characters count |
+    """  # noqa: E501 (a Markdown table has one row a line)
+
+    variants = VARIANTS
+    game = GAME
+    held_out_files = "words/{name}-{split}.txt"
+    has_sealed = False
+    stochastic = False
+    example = EXAMPLE
+
+    @classmethod
+    def held_out_size(cls, name: str) -> int:
+        """Return how many words each held-out split of a variant has."""
+        known = cls.variants.get(name)
+        return known.held_out if known else super().held_out_size(name)
+
+    @property
+    def secret(self) -> str:
+        """The word to find, for answerers and other players that may know it."""
+        return self._secret
+
+    @property
+    def asked(self) -> tuple[Asked, ...]:
+        """The questions so far."""
+        return tuple(self._asked)
+
+    def _symbols(self) -> frozenset[str]:
+        return frozenset()
+
+    def candidates(self, stream: Stream) -> Iterator[Secret | None]:
+        """Yield random words of the variant."""
+        words = secrets(self.variant.new_categories)
+        while True:
+            yield words[stream.below(len(words))]
+
+    def write_instance(self, instance: Secret) -> tuple[str, dict[str, object]]:
+        """Return the word, and its category."""
+        return instance.word, {"category": instance.category}
+
+    @staticmethod
+    def read_instance(body: str, figures: dict[str, str]) -> Secret:
+        """Return the word of a line."""
+        return Secret(body, figures["category"])
+
+    def _begin(self, instance: Secret) -> ActionReader:
+        self._secret = instance.word
+        self._asked: list[Asked] = []
+        self._repeats = 0
+        return QuestionReader()
+
+    def _apply(self, action: int) -> tuple[int, bool]:
+        question = self._reader.actions[action]
+        form = understand(question, load())
+        repeated = self._is_repeated(question, form)
+        self._asked.append(Asked(question, form, self._reply(form)))
+        self._repeats += repeated
+        points = -self.variant.cost - self.variant.repeat * repeated
+        if isinstance(form, Guess) and form.name == self._secret:
+            self._terminated = self._success = True
+            points += self.variant.win
+        return points, form is not None and not repeated
+
+    def _is_repeated(self, question: str, form: Form | None) -> bool:
+        """Return whether the same was asked before, in the same words or in others."""
+        said = question.lower()
+        return any(
+            said == one.question.lower() or (form is not None and form == one.form)
+            for one in self._asked
+        )
+
+    def _reply(self, form: Form | None) -> Answer | None:
+        if form is None:
+            return None
+        knowledge = load()
+        return answer(form, knowledge.concepts[self._secret], knowledge)
+
+    def _details(self) -> dict[str, float]:
+        return {
+            "questions": float(len(self._asked)),
+            "repeats": float(self._repeats),
+            "unparsed": float(sum(one.reply is None for one in self._asked)),
+        }
+
+    def _rules(self) -> str:
+        v = self.variant
+        return text.rules(self.budget.max_turns, v.cost, v.repeat, v.win)
+
+    def _state(self) -> str:
+        told = text.transcript([(one.question, one.reply) for one in self._asked])
+        if self._running:
+            return told
+        return f"{told}\n{text.ending(with_article(self._secret, load()), self._success)}"
+
+    def _oracle(self, instance: Secret) -> dict[str, float]:
+        return {"ceiling": 1.0}
+
+    def _best_actions(self) -> tuple[str, ...]:
+        understood = [(one.form, one.reply) for one in self._asked if one.form is not None]
+        if self.turns_left > 1:
+            return (say(solver().next(understood), load()),)
+        return (say(Guess(solver().pool[solver().left(understood)[0]]), load()),)
