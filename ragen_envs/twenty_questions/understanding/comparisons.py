@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
 from ragen_envs.twenty_questions.forms import Compare, Form, Not, Relation
+from ragen_envs.twenty_questions.understanding.measures import level
 from ragen_envs.twenty_questions.understanding.normalise import Tokens, word_set
 from ragen_envs.twenty_questions.understanding.patterns import SLOT, expand
 from ragen_envs.twenty_questions.understanding.phrases import Lexicon, key
@@ -97,31 +97,10 @@ _FRAMES: dict[tuple[str, str], tuple[str, ...]] = {
     ),
 }
 
-_ON_THE_SCALE = "on scale from 1 to 10"
 _PLAIN = word_set(
     "average typical normal standard ordinary regular common usual single whole adult grown "
     "full sized size real actual medium"
 )
-
-# What one unit is in the unit of the scale: centimetres or grams.
-_UNITS: dict[str, dict[str, float]] = {
-    "size": {
-        "mm": 0.1, "millimetre": 0.1, "cm": 1, "centimetre": 1, "m": 100, "metre": 100,
-        "km": 100_000, "kilometre": 100_000, "inch": 2.54, "inche": 2.54, "inches": 2.54,
-        "foot": 30.48, "feet": 30.48, "ft": 30.48, "yard": 91.44, "mile": 160_934,
-    },
-    "weight": {
-        "g": 1, "gram": 1, "kg": 1000, "kilo": 1000, "kilogram": 1000, "t": 1_000_000,
-        "ton": 1_000_000, "tonne": 1_000_000, "pound": 453.6, "lb": 453.6, "ounce": 28.35,
-    },
-}  # fmt: skip
-# The upper bound of each level of scales.toml but the last.
-_BOUNDS: dict[str, tuple[float, ...]] = {
-    "size": (3, 12, 35, 70, 140, 200, 300, 600, 2000, 10_000, 50_000),
-    "weight": (
-        10, 150, 1000, 5000, 20_000, 50_000, 120_000, 700_000, 2_500_000, 8_000_000, 200_000_000,
-    ),
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,20 +154,4 @@ def _compared(scale: str, words: Tokens, lexicon: Lexicon) -> str | int | None:
     for each in (spoken, plainly):
         if found := lexicon.references[scale].get(each) or lexicon.concepts.get(each):
             return found
-    level, _, rest = spoken.partition(" ")
-    if rest == _ON_THE_SCALE and level.isdecimal():
-        return int(level)
-    return _measure(scale, spoken.split())
-
-
-def _measure(scale: str, words: list[str]) -> int | None:
-    """Return the level of a measure ("5 kg", "half a metre"); an article is one unit."""
-    while words and words[-1] in ("long", "tall", "in", "size", "length", "weight", "height"):
-        words = words[:-1]
-    number = 1.0
-    if len(words) == 2 and (words[0].isdecimal() or words[0] in ("half", "hundred")):
-        number = {"half": 0.5, "hundred": 100}.get(words[0]) or float(words[0][:9])
-        words = words[1:]
-    units = _UNITS[scale]
-    unit = units.get(words[0]) or units.get(words[0].removesuffix("s")) if len(words) == 1 else None
-    return bisect_left(_BOUNDS[scale], number * unit) + 1 if unit else None
+    return level(spoken, scale, lexicon.bounds[scale])

@@ -18,6 +18,7 @@ from ragen_envs.twenty_questions.understanding.inflect import (
     plural,
     third_person,
 )
+from ragen_envs.twenty_questions.understanding.measures import bounds
 from ragen_envs.twenty_questions.understanding.normalise import Tokens, phrase, word_set
 
 Table: TypeAlias = dict[str, dict[str, list[str]]]
@@ -38,6 +39,7 @@ class Lexicon:
         concepts: the name of each concept by its names, also plural ones.
         others: nouns that are no words of the game, also plural ones.
         references: by scale, the reference or the level that a noun stands for.
+        bounds: by scale, the upper bounds of its levels but the last.
         thirds: the verbs of third persons ("lays eggs": "lay eggs").
         vocabulary: all words of the slots and the kinds.
         names: all words of the concepts' names and of other nouns.
@@ -48,6 +50,7 @@ class Lexicon:
     concepts: Mapping[str, str]
     others: Mapping[str, str]
     references: Mapping[str, Mapping[str, str]]
+    bounds: Mapping[str, tuple[float, ...]]
     thirds: Mapping[str, str]
     vocabulary: frozenset[str]
     names: frozenset[str]
@@ -97,6 +100,7 @@ def lexicon(knowledge: Knowledge) -> Lexicon:
         concepts=concepts,
         others=others,
         references=_references(knowledge),
+        bounds={name: bounds(name, scale) for name, scale in knowledge.scales.items()},
         thirds={
             key(phrase(third_person(each)).split()): each
             for phrases in table()["verb"].values()

@@ -78,7 +78,8 @@ class Reader:
 
     def _announced(self, tokens: Tokens) -> Form | None:
         """Return what follows "My guess is", which need not be a guess."""
-        return self._read(talk.closed(talk.opened(tokens)))
+        tokens = talk.closed(talk.opened(tokens))
+        return None if tokens[:1] and tokens[0] in _OF_WORDS else self._read(tokens)
 
     def _read(self, tokens: Tokens) -> Form | None:
         """Return what a question means, as it is spelled or as it may be meant to be."""

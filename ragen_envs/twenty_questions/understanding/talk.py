@@ -127,8 +127,8 @@ def _subject(tokens: Tokens, at: int, before: list[str]) -> tuple[int, str] | No
     there or after its verb; elsewhere they are an object or mean nothing of the kind.
     """
     found = _subjects().at(tokens, at)
-    at_verb = not before or before[-1] in AUXILIARIES
-    if not found and at_verb and _begins(before) and (guise := _phrases("guise").at(tokens, at)):
+    at_verb = not before or (before[-1] in AUXILIARIES and _begins(before))
+    if not found and at_verb and (guise := _phrases("guise").at(tokens, at)):
         stated = not before and tokens[guise[0] : guise[0] + 1] not in _AS_WORDS
         found = None if stated else (guise[0], "it")
     alone = bool(before) and (at + 1 == len(tokens) or tokens[at + 1] in _AFTER_OBJECT)
