@@ -9,6 +9,7 @@ printable ASCII, begin with no blank and are bounded too.
 from __future__ import annotations
 
 import json
+import re
 from itertools import groupby
 from typing import Any
 
@@ -43,9 +44,9 @@ def answer_regex(env: TextEnv[Any, Any], max_tokens: int) -> str:
     """
     *opening, before, after = map(_escaped, _frame(env))
     thought = f"{_THOUGHT}{{0,{thought_bound(env, max_tokens)}}}"
-    names = [*map(_escaped, env.legal_actions)]
+    names = [*map(_escaped, _listed(env))]
     if free := env.free_text:
-        names.append(f"{_escaped(free.before)}{_words(free)}{_escaped(free.after)}")
+        names.append(_own(free))
     action = f"({'|'.join(names)})"
     more = env.actions_this_turn - 1
     further = f"({_escaped(_BETWEEN)}{action}){{0,{more}}}" if more else ""
@@ -64,7 +65,7 @@ def answer_gbnf(env: TextEnv[Any, Any], max_tokens: int) -> str:
     more = env.actions_this_turn - 1
     further = [f"({_quoted(_BETWEEN)} action){{0,{more}}}"] if more else []
     root = [*(f"{text} {thought}" for text in opening), before, "action", *further, after]
-    names = [*map(_quoted, env.legal_actions)]
+    names = [*map(_quoted, _listed(env))]
     if free := env.free_text:
         names.append(f"{_quoted(free.before)} {_words(free)} {_quoted(free.after)}")
     return f"root ::= {' '.join(root)}\naction ::= {' | '.join(names)}\n"
@@ -92,9 +93,21 @@ def _frame(env: TextEnv[Any, Any]) -> list[str]:
     return format_answer([_MARK], env.response_format, _MARK).split(_MARK)
 
 
+def _listed(env: TextEnv[Any, Any]) -> list[str]:
+    """Return the listed actions but those that words of one's own hold anyway."""
+    if env.free_text is None:
+        return list(env.legal_actions)
+    own = re.compile(_own(env.free_text))
+    return [name for name in env.legal_actions if not own.fullmatch(name)]
+
+
+def _own(free: FreeText) -> str:
+    return f"{_escaped(free.before)}{_words(free)}{_escaped(free.after)}"
+
+
 def _words(free: FreeText) -> str:
     """Return words of one's own, in a form that regular expressions and GBNF share."""
-    unspoken = _UNSPOKEN | {free.after[0]}
+    unspoken = _UNSPOKEN.union(free.after[:1])
     return f"{_class(unspoken | {' '})}{_class(unspoken)}{{0,{_most_words(free) - 1}}}"
 
 

@@ -235,7 +235,13 @@ def test_the_forms_of_one_turn():
     assert answer_regex(single, 200) == f"({'|'.join(single.legal_actions)})"
     with_search = shopper(response_format="plain")
     words = r"[!-;=-Z^-{}-~][ -;=-Z^-{}-~]{0,99}"
-    assert answer_regex(with_search, 200).endswith(rf"|search\[dollars\]|search\[{words}\])")
-    assert answer_gbnf(with_search, 200).endswith(
-        rf' | "search[dollars]" | "search[" {words} "]"' + "\n"
+    # Of the listed searches only the one for the whole request is longer than words may be.
+    whole = (
+        "search[do you sell tripod mount, left handed & wall mounted & easy carry & warm glow, "
+        "choosing 48 inches for height? my budget ends at 30 dollars]"
+    )
+    escaped = whole.replace("[", r"\[").replace("?", r"\?").replace("]", r"\]")
+    assert answer_regex(with_search, 200) == rf"({escaped}|search\[{words}\])"
+    assert answer_gbnf(with_search, 200) == (
+        f'root ::= "" action ""\naction ::= "{whole}" | "search[" {words} "]"\n'
     )
