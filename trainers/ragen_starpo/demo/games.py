@@ -37,6 +37,6 @@ class Game:
 
 
 GAMES = (
-    Game("Sokoban-v0", "demo-sokoban", 500, 60),
+    Game("Sokoban-v0", "demo-sokoban", 500, 180),
     Game("FrozenLake-v0", "demo-frozen-lake", 500, 16),
 )
