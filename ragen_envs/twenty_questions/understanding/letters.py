@@ -50,6 +50,7 @@ _COUNTS = (
     "is it|word|name _",
     "is it|word|name _ long|(in) length",
     "is it|word|name a|an _ long",
+    "is it|word|name a word|name of|with _",
     "is it|word|name made|composed (up) of|from _",
     "is it|word|name written|spelled|spelt with|in|as _",
     "is there _ in|to it|word|name",

@@ -139,6 +139,8 @@ def _asked(tail: Tokens, lexicon: Lexicon) -> tuple[Tokens, bool] | None:
         return ("it", *tail[1:]), False
     if first in _PEOPLE:
         return _of_people(tail)
+    if first in ("children", "kids"):
+        return ("does", "children", *tail[1:]), False
     if first in ("for", "to", "in", "on") or first in _participles() or first == "made":
         return ("is", "it", *tail), False
     return None

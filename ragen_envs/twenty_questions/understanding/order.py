@@ -10,7 +10,8 @@ from ragen_envs.twenty_questions.understanding.normalise import Tokens, word_set
 _BE = word_set("is are was were am be")
 _HAVE = word_set("has have had")
 _DO = word_set("do does did can could will would may might")
-_SUBJECTS = word_set("it people children there word name its the")
+_SUBJECTS = word_set("it people children there word name its the every most")
+_SAID_OF_IT = word_set("has can does could")
 _NOT = ("not", "never")
 
 
@@ -62,6 +63,8 @@ def ordered(tokens: Tokens, verbs: Mapping[str, str]) -> Clause | None:
         verb, rest = tokens[0], tokens[1:]
         rest = rest[1:] if rest[0] == "not" else rest
         return _plain(verb, rest[0], rest[1:])
+    if tokens[:1] and tokens[0] in _SAID_OF_IT and len(tokens) > 1:
+        return _plain(tokens[0], "it", tokens[1:])
     if not is_stated(tokens):
         return None
     subject, verb, rest = tokens[0], tokens[1], tokens[2:]

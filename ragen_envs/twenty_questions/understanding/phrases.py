@@ -24,6 +24,7 @@ from ragen_envs.twenty_questions.understanding.normalise import Tokens, phrase, 
 Table: TypeAlias = dict[str, dict[str, list[str]]]
 
 _DETERMINERS = word_set("a an the my your our their its his her some any these those")
+_PERSONS = word_set("you me us someone somebody anyone everyone humans")
 _QUANTIFIERS = word_set("most many every each all several certain various lots of")
 _MEASURES = word_set("very extremely really so super truly incredibly too")
 _LEVEL = re.compile(r"(size|weight) (<|>) (\d+)")
@@ -66,8 +67,9 @@ class Lexicon:
 
 
 def key(words: Iterable[str]) -> str:
-    """Return a phrase without articles and the like, as the tables have it."""
-    return " ".join(word for word in words if word not in _DETERMINERS)
+    """Return a phrase as the tables have it: without articles, and "people" for "you" and "me"."""
+    kept = (word for word in words if word not in _DETERMINERS)
+    return " ".join("people" if word in _PERSONS else word for word in kept)
 
 
 @cache
