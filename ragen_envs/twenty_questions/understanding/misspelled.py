@@ -9,6 +9,7 @@ from ragen_envs.twenty_questions.understanding.normalise import Tokens, word_set
 from ragen_envs.twenty_questions.understanding.phrases import Lexicon
 
 _SHORTEST = 5
+_LONGEST = 16
 _LONG = 6
 
 # Words that differ from one of the tables by a letter, and are meant.
@@ -38,7 +39,7 @@ def corrected_spelling(tokens: Tokens, lexicon: Lexicon) -> Tokens:
 def _corrected(token: str, lexicon: Lexicon) -> str:
     known = lexicon.vocabulary | _framed() | _COMPARED
     named = token in lexicon.names or token in known or token in _MEANT
-    if named or len(token) < _SHORTEST or not token.isalpha():
+    if named or not _SHORTEST <= len(token) <= _LONGEST or not token.isalpha():
         return token
     candidates = {each for each in _changed(token) if each in known and len(each) >= _SHORTEST}
     return candidates.pop() if len(candidates) == 1 else token
