@@ -17,7 +17,7 @@ from ragen_envs.twenty_questions.forms import (
     Not,
     Relation,
 )
-from ragen_envs.twenty_questions.loader import Concept, Grade, Knowledge, Levels
+from ragen_envs.twenty_questions.schema import Concept, Grade, Knowledge, Levels
 
 Answer: TypeAlias = Literal["No", "Sometimes", "Yes"]
 ANSWERS: tuple[Answer, ...] = ("No", "Sometimes", "Yes")

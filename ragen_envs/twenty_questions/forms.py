@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ragen_envs.twenty_questions.article import article
-from ragen_envs.twenty_questions.loader import Knowledge
+from ragen_envs.twenty_questions.schema import Knowledge
 
 Relation: TypeAlias = Literal["more", "less", "equal"]
 

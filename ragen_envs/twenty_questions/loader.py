@@ -1,149 +1,27 @@
-"""The knowledge as frozen dataclasses, read from the files in knowledge/."""
+"""The knowledge, read from the files in knowledge/."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from ragen_envs.twenty_questions.article import article
-
-Grade: TypeAlias = Literal["yes", "sometimes", "no"]
-Levels: TypeAlias = tuple[int, int]
-GRADES: tuple[Grade, ...] = ("no", "sometimes", "yes")
-"""From the weakest."""
-
-
-@dataclass(frozen=True, slots=True)
-class Feature:
-    """Something that a concept may have.
-
-    Attributes:
-        group: such as "ability" or "material".
-        ask: the canonical question.
-        implies: features that go with it, at least as much.
-    """
-
-    group: str
-    ask: str
-    implies: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of things.
-
-    Attributes:
-        ask: the canonical question.
-        words: how people name it, singular and plural.
-        parents: the kinds that its members are of too.
-        partly: the kinds that its members are sometimes of.
-        grades: what members have, unless they say otherwise.
-        bounds: by scale, the levels that members may have.
-    """
-
-    ask: str
-    words: tuple[str, ...]
-    parents: tuple[str, ...]
-    partly: tuple[str, ...]
-    grades: Mapping[str, Grade]
-    bounds: Mapping[str, Levels]
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """An ordinal scale.
-
-    Attributes:
-        asks: the canonical question of each relation, with braces for what is compared with.
-        levels: what each level means, from level 1.
-        references: the levels of what people compare with.
-        asked: the references of the standard questions.
-    """
-
-    asks: Mapping[str, str]
-    levels: tuple[str, ...]
-    references: Mapping[str, int]
-    asked: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Concept:
-    """A word of the game and what is known of it.
-
-    Attributes:
-        name: the word, without an article.
-        article: "a", "an", "the", or nothing, as for "milk" and "scissors".
-        aliases: other names that win the game.
-        category: the file it stands in.
-        kinds: what it says it is.
-        partly: what it says it sometimes is.
-        own: what it says of features, before anything is inherited.
-        levels: by scale, the lowest and the highest level.
-        memberships: all kinds that it is of or partly of.
-        grades: all features that it has or sometimes has.
-    """
-
-    name: str
-    article: str
-    aliases: tuple[str, ...]
-    category: str
-    kinds: tuple[str, ...]
-    partly: tuple[str, ...]
-    own: Mapping[str, Grade]
-    levels: Mapping[str, Levels]
-    memberships: Mapping[str, Grade]
-    grades: Mapping[str, Grade]
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What the entries have to agree with.
-
-    Attributes:
-        excludes: by feature or kind, the features and kinds that nothing has beside it.
-        only: by feature, the kinds that alone may have it.
-    """
-
-    excludes: Mapping[str, tuple[str, ...]]
-    only: Mapping[str, tuple[str, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class Knowledge:
-    """Everything that is known, in the order of the files.
-
-    Attributes:
-        kinds: by key.
-        features: by key.
-        scales: by key.
-        concepts: by name.
-        rules: what the entries have to agree with.
-    """
-
-    kinds: Mapping[str, Kind]
-    features: Mapping[str, Feature]
-    scales: Mapping[str, Scale]
-    concepts: Mapping[str, Concept]
-    rules: Rules
-
-    @property
-    def categories(self) -> dict[str, tuple[str, ...]]:
-        """The names of each category's concepts."""
-        return {
-            category: tuple(n for n, c in self.concepts.items() if c.category == category)
-            for category in dict.fromkeys(c.category for c in self.concepts.values())
-        }
-
-    def without(self, concept: Concept, feature: str) -> Grade:
-        """Return the grade of a concept's feature if its entry did not name it."""
-        own = {key: grade for key, grade in concept.own.items() if key != feature}
-        grades = _implied({**_inherited(concept.kinds, self.kinds), **own}, self.features)
-        return grades.get(feature, "no")
+from ragen_envs.twenty_questions.inheritance import implied, inherited, memberships
+from ragen_envs.twenty_questions.schema import (
+    GRADES,
+    Concept,
+    Feature,
+    Grade,
+    Kind,
+    Knowledge,
+    Levels,
+    Rules,
+    Scale,
+)
 
 
 @cache
@@ -266,8 +144,8 @@ def _concept(
         partly=partly,
         own=own,
         levels={scale: _levels(entry[scale]) for scale in scales},
-        memberships=_memberships(direct, partly, kinds),
-        grades=_implied({**_inherited(direct, kinds), **own}, features),
+        memberships=memberships(direct, partly, kinds),
+        grades=implied({**inherited(direct, kinds), **own}, features),
     )
 
 
@@ -298,50 +176,3 @@ def _known(name: str, keys: Iterable[str], known: Iterable[str], what: str) -> N
 def _levels(entry: int | list[int]) -> Levels:
     low, high = (entry, entry) if isinstance(entry, int) else entry
     return low, high
-
-
-def _memberships(
-    direct: tuple[str, ...], partly: tuple[str, ...], kinds: Mapping[str, Kind]
-) -> dict[str, Grade]:
-    full = _closure(direct, kinds)
-    halves = (*partly, *(half for kind in full for half in kinds[kind].partly))
-    half = _closure(halves, kinds)
-    return {**dict.fromkeys(half, "sometimes"), **dict.fromkeys(full, "yes")}
-
-
-def _closure(keys: Iterable[str], kinds: Mapping[str, Kind]) -> list[str]:
-    found: dict[str, None] = {}
-    waiting = list(keys)
-    while waiting:
-        key = waiting.pop()
-        if key not in found:
-            found[key] = None
-            waiting.extend(kinds[key].parents)
-    return list(found)
-
-
-def _inherited(keys: tuple[str, ...], kinds: Mapping[str, Kind]) -> dict[str, Grade]:
-    """Return what kinds give: of two that differ the stronger, a kind before its parents."""
-    merged: dict[str, Grade] = {}
-    for key in keys:
-        given = {**_inherited(kinds[key].parents, kinds), **kinds[key].grades}
-        for feature, grade in given.items():
-            merged[feature] = stronger(grade, merged.get(feature, "no"))
-    return merged
-
-
-def _implied(grades: dict[str, Grade], features: Mapping[str, Feature]) -> dict[str, Grade]:
-    waiting = list(grades)
-    while waiting:
-        key = waiting.pop()
-        for other in features[key].implies:
-            raised = stronger(grades[key], grades.get(other, "no"))
-            if raised != grades.get(other, "no"):
-                grades[other] = raised
-                waiting.append(other)
-    return {key: grades[key] for key in features if grades.get(key, "no") != "no"}
-
-
-def stronger(one: Grade, other: Grade) -> Grade:
-    """Return the stronger of two grades."""
-    return max(one, other, key=GRADES.index)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ragen_envs.twenty_questions.answerer import ANSWERS, Answer, answer
 from ragen_envs.twenty_questions.forms import Form, Guess, questions
-from ragen_envs.twenty_questions.loader import Knowledge
+from ragen_envs.twenty_questions.schema import Knowledge
 
 
 class Solver:

@@ -10,7 +10,8 @@ from itertools import chain
 import numpy as np
 
 from ragen_envs.twenty_questions.forms import say
-from ragen_envs.twenty_questions.loader import Concept, Knowledge
+from ragen_envs.twenty_questions.inheritance import without
+from ragen_envs.twenty_questions.schema import Concept, Knowledge
 from ragen_envs.twenty_questions.solver import Solver
 
 APART = 2
@@ -115,7 +116,7 @@ def entries_say_something(knowledge: Knowledge) -> Iterator[str]:
     """No entry repeats what it inherits or what is not so anyway."""
     for concept in knowledge.concepts.values():
         for feature, said in concept.own.items():
-            if said == knowledge.without(concept, feature):
+            if said == without(concept, feature, knowledge):
                 yield f"{concept.name}: {feature} would be {said} anyway"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ragen_envs.twenty_questions.forms import Either, Form, Guess, Not, questions, say
-from ragen_envs.twenty_questions.loader import Knowledge
+from ragen_envs.twenty_questions.schema import Knowledge
 from ragen_envs.twenty_questions.understanding import talk
 from ragen_envs.twenty_questions.understanding.comparisons import read_comparison
 from ragen_envs.twenty_questions.understanding.frames import matches

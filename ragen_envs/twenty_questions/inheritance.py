@@ -1,0 +1,70 @@
+"""What do kinds and features give beyond what an entry says?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ragen_envs.twenty_questions.schema import GRADES, Concept, Feature, Grade, Kind, Knowledge
+
+
+def memberships(
+    direct: tuple[str, ...], partly: tuple[str, ...], kinds: Mapping[str, Kind]
+) -> dict[str, Grade]:
+    """Return all kinds that something is of ("yes") or partly of ("sometimes").
+
+    Args:
+        direct: the kinds that it says it is of.
+        partly: the kinds that it says it is partly of.
+        kinds: all kinds.
+    """
+    full = _closure(direct, kinds)
+    halves = (*partly, *(half for kind in full for half in kinds[kind].partly))
+    half = _closure(halves, kinds)
+    return {**dict.fromkeys(half, "sometimes"), **dict.fromkeys(full, "yes")}
+
+
+def _closure(keys: Iterable[str], kinds: Mapping[str, Kind]) -> list[str]:
+    found: dict[str, None] = {}
+    waiting = list(keys)
+    while waiting:
+        key = waiting.pop()
+        if key not in found:
+            found[key] = None
+            waiting.extend(kinds[key].parents)
+    return list(found)
+
+
+def inherited(keys: tuple[str, ...], kinds: Mapping[str, Kind]) -> dict[str, Grade]:
+    """Return what kinds give: of two that differ the stronger, a kind before its parents."""
+    merged: dict[str, Grade] = {}
+    for key in keys:
+        given = {**inherited(kinds[key].parents, kinds), **kinds[key].grades}
+        for feature, grade in given.items():
+            merged[feature] = stronger(grade, merged.get(feature, "no"))
+    return merged
+
+
+def implied(grades: Mapping[str, Grade], features: Mapping[str, Feature]) -> dict[str, Grade]:
+    """Return grades with what they imply, in the order of the features and without each "no"."""
+    raised = dict(grades)
+    waiting = list(raised)
+    while waiting:
+        key = waiting.pop()
+        for other in features[key].implies:
+            before = raised.get(other, "no")
+            raised[other] = stronger(raised[key], before)
+            if raised[other] != before:
+                waiting.append(other)
+    return {key: raised[key] for key in features if raised.get(key, "no") != "no"}
+
+
+def stronger(one: Grade, other: Grade) -> Grade:
+    """Return the stronger of two grades."""
+    return max(one, other, key=GRADES.index)
+
+
+def without(concept: Concept, feature: str, knowledge: Knowledge) -> Grade:
+    """Return the grade of a concept's feature if its entry did not name it."""
+    own = {key: grade for key, grade in concept.own.items() if key != feature}
+    given = {**inherited(concept.kinds, knowledge.kinds), **own}
+    return implied(given, knowledge.features).get(feature, "no")
