@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragen_envs.twenty_questions.answerer import ANSWERS, Answer, answer
-from ragen_envs.twenty_questions.forms import Form, Guess, questions
-from ragen_envs.twenty_questions.schema import Knowledge
+from ragen_envs.twenty_questions.forms import Compare, Form, Guess, Has, IsKind, questions
+from ragen_envs.twenty_questions.schema import GRADES, Knowledge
 
 
 class Solver:
@@ -32,10 +32,8 @@ class Solver:
         self.knowledge = knowledge
         self.questions = questions(knowledge)
         self.pool = tuple(knowledge.concepts if pool is None else pool)
-        self.table: NDArray[np.int8] = np.stack(
-            [self._column(form) for form in self.questions], axis=1
-        )
         self._places = {form: place for place, form in enumerate(self.questions)}
+        self.table = self._table()
         self._word = {name: place for place, name in enumerate(self.pool)}
         # How often each answer is given is then one product; sums of so few ones are exact.
         self._given = np.stack([self.table == each for each in range(3)]).astype(np.float32)
@@ -90,6 +88,20 @@ class Solver:
             return right
         place = self._places.get(form)
         return self._column(form) if place is None else self.table[:, place]
+
+    def _table(self) -> NDArray[np.int8]:
+        """Return the answers to the standard questions; what an entry does not name is No."""
+        table = np.full((len(self.pool), len(self.questions)), ANSWERS.index("No"), dtype=np.int8)
+        for row, name in zip(table, self.pool, strict=True):
+            concept = self.knowledge.concepts[name]
+            for key, grade in concept.memberships.items():
+                row[self._places[IsKind(key)]] = GRADES.index(grade)
+            for key, grade in concept.grades.items():
+                row[self._places[Has(key)]] = GRADES.index(grade)
+        for place, form in enumerate(self.questions):
+            if isinstance(form, Compare):
+                table[:, place] = self._column(form)
+        return table
 
     def _column(self, form: Form) -> NDArray[np.int8]:
         concepts = (self.knowledge.concepts[name] for name in self.pool)

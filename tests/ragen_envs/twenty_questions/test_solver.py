@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ragen_envs.twenty_questions.answerer import answer
+from ragen_envs.twenty_questions.answerer import ANSWERS, answer
 from ragen_envs.twenty_questions.forms import Guess, Has, Letter, Not
 from ragen_envs.twenty_questions.loader import load
 from ragen_envs.twenty_questions.solver import Solver, information
@@ -20,6 +20,13 @@ def play(solver, secret, asked=()):
         form = solver.next(asked)
         asked.append((form, answer(form, KNOWLEDGE.concepts[secret], KNOWLEDGE)))
     return asked
+
+
+def test_its_table_holds_the_answers(solver):
+    concepts = [KNOWLEDGE.concepts[name] for name in solver.pool]
+    for place, form in enumerate(solver.questions):
+        given = [ANSWERS[each] for each in solver.table[:, place]]
+        assert given == [answer(form, concept, KNOWLEDGE) for concept in concepts]
 
 
 def test_it_wins_every_word_in_few_turns(solver):
