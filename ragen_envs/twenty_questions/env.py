@@ -87,7 +87,39 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
 
     | | |
     | --- | --- |
-    | actions | any text: the whole answer is one question or one guess, of which 200 characters count |
+    | actions | any text is one question or one guess, of which 200 characters count; what is not printable ASCII becomes a blank. There is no sign between actions. A question is answered Yes, No or Sometimes; what is not understood, "I cannot tell, please rephrase", and costs the turn. |
+    | rewards | +1 for the right guess; -0.01 for each question; a further -0.1 for one that was asked before, in the same words or with the same meaning; -0.1 once for a turn with a broken form or no question, which costs no 0.01 |
+    | ends | terminated by the right guess; truncated after 20 turns. The twentieth may be the guess. The last observation names the word. |
+    | success | the word was guessed: its name or an alias, with an article or without. A guess that lists several words is answered, and never wins. |
+    | instances | everyday nouns in categories of about 20: 3 words of each of 20 categories are val, 3 others test, the rest train. Three further categories are the val and test of TwentyQuestionsNewCategories-v0 alone, 31 words each, whose train words are those of TwentyQuestions-v0. As all words are public, there is no sealed split. |
+    | randomness | none: `rollout` changes nothing |
+    | info | `ceiling` 1.0; `questions`: asked so far; `repeats`: of them, asked before; `unparsed`: of them, not understood |
+    | oracle | asks the standard question with the most information about all words of the knowledge, and guesses when at most two are left or the turn is the last. It does not know the word, and uses the replies to whatever was understood. |
+
+    `info["action_is_effective"]`: the question was understood, and not asked before.
+    `info["legal_actions"]` lists the standard questions and a guess of each word of the knowledge, the
+    same in every instance; any other text is as valid. The random player picks among them
+    uniformly, which is a blind floor: about one in three is a question whose reply it does not use,
+    and one of the others is right.
+
+    Players on the test words (`ragen_envs.twenty_questions.floors`); turns are means of all
+    episodes, and mean@8 is the mean success of eight episodes on each word:
+
+    | player | success | mean@8 | turns | new categories: mean@8 | turns |
+    | --- | --- | --- | --- | --- | --- |
+    | random | 0.02 | 0.02 | 19.8 | 0.02 | 19.9 |
+    | category ladder: asks the kinds from the top down, then guesses in order | 0.63 | 0.63 | 14.8 | 0.61 | 14.6 |
+    | oracle | 1.00 | 1.00 | 6.7 | 1.00 | 6.7 |
+
+    ```python
+    import gymnasium, ragen_envs
+
+    env = gymnasium.make("ragen/TwentyQuestions-v0", split="test", response_format="plain")
+    observation, info = env.reset(seed=0)
+    observation, reward, terminated, truncated, info = env.step("Could it be an animal?")
+    assert observation.splitlines()[1:] == ["1. Could it be an animal? No"]
+    assert info["questions"] == 1 and info["unparsed"] == 0
+    ```
     """  # noqa: E501 (a Markdown table has one row a line)
 
     variants = VARIANTS

@@ -26,6 +26,14 @@ FROZEN_LAKE = (
     "FrozenLakeCoord-v0",
 )
 WEBSHOP = ("WebShop-v0", "WebShopFull-v0", "WebShopText-v0")
+TWENTY_QUESTIONS = ("TwentyQuestions-v0", "TwentyQuestionsNewCategories-v0")
+SEALABLE = tuple(id_ for id_ in IDS if "TwentyQuestions" not in id_)
+
+
+def held_out_size(id_: str) -> int:
+    """Return how many instances val and test have each."""
+    sizes = dict(zip(TWENTY_QUESTIONS, (60, 31), strict=True))
+    return sizes.get(id_.rpartition("/")[2], 256)
 
 
 def make(id_: str, **options):

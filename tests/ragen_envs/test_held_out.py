@@ -9,6 +9,7 @@ import ragen_envs
 from ragen_envs import build_held_out
 from ragen_envs.build_held_out import HeldOutFile
 from ragen_envs.held_out import load, read, write
+from tests.ragen_envs.support import held_out_size
 
 ROOT = Path(ragen_envs.__file__).parent
 word = st.text("abcxyz0123456789.#@$ -", min_size=1, max_size=6).filter(
@@ -65,13 +66,15 @@ def run_check(monkeypatch, files):
 
 def test_the_shipped_files_are_what_the_generators_give(monkeypatch, capsys):
     regenerated = list(build_held_out.held_out_files())
-    assert len(regenerated) == 30
+    assert len(regenerated) == 34
     for file in regenerated:
         assert file.path.read_bytes() == file.text.encode(), file.path.name
         assert file.path.stem == f"{file.name}-{file.split}"
-        assert sum(line.startswith("; ") for line in file.text.splitlines()) == 256
+        numbered = sum(line.startswith("; ") for line in file.text.splitlines())
+        assert numbered == held_out_size(file.name)
     folders = (
         "sokoban/levels", "frozen_lake/maps", "bandit/names", "bandit/chances", "webshop/errands",
+        "twenty_questions/words",
     )  # fmt: skip
     shipped = {path for folder in folders for path in (ROOT / folder).iterdir()}
     assert shipped == {file.path for file in regenerated}

@@ -181,6 +181,12 @@ def test_held_out_skips_what_is_taken_and_notes_what_it_takes():
     assert [toy.digest for toy in other] != chosen
 
 
+def test_held_out_takes_as_many_as_there_are():
+    every = held_out(numbered(100), "Toy-v0", "val", set(), size=100)
+    assert sorted(int(toy.digest) for toy in every) == list(range(100))
+    assert held_out(numbered(100), "Toy-v0", "val", set(), size=7) == every[:7]
+
+
 def test_held_out_says_when_a_game_is_too_small():
     with pytest.raises(RuntimeError, match="Toy-v0 has too few different val instances: 100 found"):
         held_out(numbered(100), "Toy-v0", "val", set())

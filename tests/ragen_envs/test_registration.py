@@ -25,7 +25,7 @@ import ragen_envs
 from ragen_envs.instances import Stream
 from ragen_envs.policies import oracle_answer, random_answer
 from ragen_envs.registration import TABLE, env_class
-from tests.ragen_envs.support import ID_FORMATS, ID_SPLITS, IDS, make, state_in
+from tests.ragen_envs.support import ID_FORMATS, ID_SPLITS, IDS, held_out_size, make, state_in
 
 ROOT = Path(ragen_envs.__file__).parent.parent
 
@@ -47,6 +47,8 @@ def test_the_ids():
         "ragen/WebShop-v0",
         "ragen/WebShopFull-v0",
         "ragen/WebShopText-v0",
+        "ragen/TwentyQuestions-v0",
+        "ragen/TwentyQuestionsNewCategories-v0",
     )
     assert {id_ for id_ in gymnasium.registry if id_.startswith("ragen/")} == set(IDS)
 
@@ -127,8 +129,9 @@ def test_first_observations_are_equal_in_other_processes():
         found.append(json.loads(ran.stdout))
     here = {f"{id_} {split}": digest_of_firsts(id_, split) for id_, split in ID_SPLITS}
     assert found == [here] * 3
-    # All instances of BanditMultiPull look alike at first, in all three splits.
-    assert len(set(here.values())) == len(ID_SPLITS) - 2
+    # All of BanditMultiPull look alike at first, in all three splits, and all of both games of
+    # Twenty Questions.
+    assert len(set(here.values())) == len(ID_SPLITS) - 2 - 5
 
 
 def test_first_observations_are_equal_in_threads():
@@ -245,7 +248,8 @@ def test_info_has_what_it_promises(id_, split):
     figures = {
         "Bandit": set(),
         "WebShop": {"r_type", "r_att", "r_option", "r_price", "title_score"},
-    }.get(re.match(r"ragen/(Bandit|WebShop|)", id_)[1], {"optimal_length"})
+        "TwentyQuestions": {"questions", "repeats", "unparsed"},
+    }.get(re.match(r"ragen/(Bandit|WebShop|TwentyQuestions|)", id_)[1], {"optimal_length"})
     for seed in range(3):
         told = play(env, seed, random_answer)
         infos = [said[-1] for said in told]
@@ -382,7 +386,7 @@ def test_rollouts_of_a_group_see_the_same_first(id_):
         assert env.reset(seed=seed) == firsts[0]
 
 
-NOISY = [id_ for id_ in IDS if "Sokoban" not in id_ and "WebShop" not in id_]
+NOISY = [id_ for id_ in IDS if not re.search("Sokoban|WebShop|TwentyQuestions", id_)]
 
 
 @pytest.mark.parametrize("id_", IDS)
@@ -455,7 +459,7 @@ def test_an_environment_forgets_its_last_episode(id_):
 def test_splits_and_variants_of_one_seed_differ(id_):
     states = {state_in(make(id_, split=split).reset(seed=0)[0]) for split in ("val", "test")}
     states.add(state_in(make(id_).reset(seed=0)[0]))
-    assert len(states) == (1 if "MultiPull" in id_ else 3)
+    assert len(states) == (1 if re.search("MultiPull|TwentyQuestions", id_) else 3)
 
 
 @pytest.mark.parametrize("id_", IDS)
@@ -464,7 +468,7 @@ def test_the_splits_of_an_id_share_no_instance(id_):
         split: {make_digest for _, make_digest in indexed(make(id_, split=split))}
         for split in ("train", "val", "test")
     }
-    assert len(digests["val"]) == len(digests["test"]) == 256
+    assert len(digests["val"]) == len(digests["test"]) == held_out_size(id_)
     assert digests["val"].isdisjoint(digests["test"])
     assert digests["train"].isdisjoint(digests["val"] | digests["test"])
 

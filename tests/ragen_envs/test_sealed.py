@@ -15,7 +15,7 @@ from ragen_envs import sealed
 from ragen_envs.instances import SHIPPED_SPLITS
 from ragen_envs.policies import oracle_answer
 from ragen_envs.sealed import SealedKeyError, key_hash, new_key, read_key_file
-from tests.ragen_envs.support import IDS, make
+from tests.ragen_envs.support import IDS, SEALABLE, make
 
 KEY, OTHER = "0123456789abcdef" * 4, "fedcba9876543210" * 4
 
@@ -33,7 +33,7 @@ def all_of(env):
     return [env.instance_of(seed) for seed in range(256)]
 
 
-@pytest.mark.parametrize("id_", IDS)
+@pytest.mark.parametrize("id_", SEALABLE)
 def test_256_different_instances_of_the_sealed_part(id_):
     env = make(id_, split="sealed")
     found = all_of(env)
@@ -48,7 +48,15 @@ def test_256_different_instances_of_the_sealed_part(id_):
     assert not public & {instance.digest for instance in found}
 
 
-@pytest.mark.parametrize("id_", IDS)
+@pytest.mark.parametrize("id_", sorted({*IDS} - {*SEALABLE}))
+def test_what_is_all_public_cannot_be_sealed(id_, monkeypatch):
+    for key in (KEY, ""):
+        monkeypatch.setenv("RAGEN_SEALED_KEY", key)
+        with pytest.raises(ValueError, match=r"^Twenty\w+-v0 has no split 'sealed', as all of its"):
+            make(id_, split="sealed")
+
+
+@pytest.mark.parametrize("id_", SEALABLE)
 def test_a_key_decides_instances_and_noise_and_another_key_others(id_, monkeypatch):
     first = make(id_, split="sealed")
     monkeypatch.setenv("RAGEN_SEALED_KEY", OTHER)

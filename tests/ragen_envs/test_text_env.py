@@ -24,7 +24,7 @@ from ragen_envs.instances import SHIPPED_SPLITS
 from ragen_envs.protocol import RESPONSE_FORMATS, ActionReader, FreeText, format_answer
 from ragen_envs.sokoban.env import SokobanEnv
 from ragen_envs.text_env import TextEnv
-from tests.ragen_envs.support import IDS, WEBSHOP, make
+from tests.ragen_envs.support import IDS, TWENTY_QUESTIONS, WEBSHOP, held_out_size, make
 
 ACTIONS = ("Up", "Stay", "Win", "Lose")
 POINTS = {"Up": 1, "Stay": -10, "Win": 100, "Lose": -30}
@@ -408,15 +408,18 @@ def test_a_variant_that_keeps_a_name_and_changes_the_rest_is_one_of_your_own():
 
 
 @pytest.mark.parametrize("split", ["val", "test"])
-def test_held_out_seeds_wrap(split):
-    env = SokobanEnv("Sokoban-v0", split=split)
-    firsts = [env.reset(seed=seed) for seed in range(256)]
-    assert [info["index"] for _, info in firsts] == list(range(256))
-    assert len({observation for observation, _ in firsts}) == 256
-    for seed in (256, 511, 512, 10**12):
+@pytest.mark.parametrize("name", ["Sokoban-v0", *TWENTY_QUESTIONS])
+def test_held_out_seeds_wrap(name, split):
+    env, size = make(name, split=split), held_out_size(name)
+    assert type(env).held_out_size(name) == size
+    firsts = [env.reset(seed=seed) for seed in range(size)]
+    assert [info["index"] for _, info in firsts] == list(range(size))
+    assert len({info["instance"] for _, info in firsts}) == size
+    assert len({observation for observation, _ in firsts}) == (256 if size == 256 else 1)
+    for seed in (size, 2 * size - 1, 2 * size, 10**12):
         observation, info = env.reset(seed=seed)
-        assert info["index"] == seed % 256
-        assert (observation, info) == firsts[seed % 256]
+        assert info["index"] == seed % size
+        assert (observation, info) == firsts[seed % size]
     for _ in range(20):
         observation, info = env.reset()
         assert (observation, info) == firsts[info["index"]]
@@ -572,7 +575,8 @@ def test_what_is_read_is_what_step_then_does(id_, form, seed, turns):
         ran = left - info["actions_left"]
         assert ran == min(len(known), may) or (terminated and ran < may)
         if parsed.format_valid:
-            assert told.startswith(f"Done: {', '.join(known[:ran]) or 'nothing'}.")
+            did = ", ".join(known[:ran]) or "nothing"
+            assert told.startswith(f"Done: {did}{'' if did[-1] in '.?!' else '.'} ")
         else:
             assert known == ()
         if terminated or truncated:
@@ -587,15 +591,22 @@ def test_nothing_is_read_outside_an_episode(id_):
             env.read("Up")
         assert env.free_text is None
         env.reset(seed=0)
-        assert env.read("no action")[1] == ()
+        nothing = "" if id_.partition("/")[2] in TWENTY_QUESTIONS else "no action"
+        assert env.read(nothing)[1] == ()
         while not any(env.step("no action")[2:4]):
             pass
 
 
 @pytest.mark.parametrize("id_", IDS)
-def test_words_of_ones_own_are_answers_of_the_search_page_alone(id_):
+def test_words_of_ones_own_are_questions_or_answers_of_the_search_page_alone(id_):
     env = make(id_, split="test", response_format="plain")
     env.reset(seed=0)
+    if id_.partition("/")[2] in TWENTY_QUESTIONS:
+        for _ in range(20):
+            assert env.free_text == FreeText("", "", 200)
+            env.step("lamp")
+        assert env.free_text is None
+        return
     if id_.partition("/")[2] not in WEBSHOP:
         assert env.free_text is None
         return
