@@ -53,6 +53,7 @@ EXAMPLES = {
     "Can it never fly?": Not(FLIES),
     "Does it have no legs?": Not(LEGS),
     "Is it without legs?": Not(LEGS),
+    "Does it lack legs?": Not(LEGS),
     "Is it inanimate?": Not(ALIVE),
     "Is it neither a bird nor a fish?": Not(Either((BIRD, IsKind("fish")))),
     # joined
@@ -64,6 +65,8 @@ EXAMPLES = {
     "Is it an animal, not a bird?": And((ANIMAL, Not(BIRD))),
     "Is it a living thing or a place?": Either((ALIVE, IsKind("place"))),
     "Is it small and red or green?": None,
+    "Is it a bird or a flurble?": None,
+    "Is it an animal and extinct?": None,
     # with more said of a noun
     "Is it an animal that can fly?": And((ANIMAL, FLIES)),
     "Is it a bird which can't fly?": And((BIRD, Not(FLIES))),
