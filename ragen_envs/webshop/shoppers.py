@@ -5,13 +5,14 @@ Each takes an environment in its turn, and returns an answer in form, as `ragen_
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ragen_envs.protocol import format_answer
 from ragen_envs.webshop.answers import click_of, search_of
 from ragen_envs.webshop.env import WebShopEnv
-from ragen_envs.webshop.pages import BACK, BUY
+from ragen_envs.webshop.pages import BACK, BUY, option_labels
 from ragen_envs.webshop.products import Goal, Product
 from ragen_envs.webshop.solver import best_action
 
@@ -30,6 +31,38 @@ def bag_of_words(env: WebShopEnv) -> str:
     else:
         action = click_of(BUY)
     return format_answer((action,), env.response_format)
+
+
+def literal(env: WebShopEnv) -> str:
+    """Match words without a look at attributes, by what request and pages show alone.
+
+    It searches for the whole request, opens the first hit of the page that costs no more than the
+    cap, chooses every value that the request names, and buys.
+    """
+    goal, page, products = env.goal, env.page, env.shop.catalogue.products
+    if page.kind == "search":
+        action = search_of(goal.instruction)
+    elif page.kind == "results":
+        cheap = [i for i in page.shown if products[i].price[1] <= goal.price_cap]
+        first = (products[i].asin for i in (*cheap, *page.shown))
+        action = click_of(next(first, BACK))
+    else:
+        named = _named(products[page.product], goal.instruction)
+        missing = (label for label, choice in named if choice not in page.chosen)
+        action = click_of(next(missing, BUY) if env.turns_left > 1 else BUY)
+    return format_answer((action,), env.response_format)
+
+
+def _named(product: Product, request: str) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield of each option the longest value that the request names, by the label it has."""
+    for option, _ in product.options:
+        found = [
+            (label, choice)
+            for label, choice in option_labels(product).items()
+            if choice[0] == option
+            and re.search(rf"(?<![\w.]){re.escape(choice[1])}(?![\w.])", request)
+        ]
+        yield from sorted(found, key=lambda one: -len(one[1][1]))[:1]
 
 
 def attribute_blind(env: WebShopEnv) -> str:

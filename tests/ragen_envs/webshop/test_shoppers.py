@@ -1,3 +1,4 @@
+import re
 import textwrap
 
 import pytest
@@ -5,7 +6,9 @@ import pytest
 from ragen_envs.instances import Stream
 from ragen_envs.policies import oracle_answer, random_answer
 from ragen_envs.webshop.env import WebShopEnv
-from ragen_envs.webshop.shoppers import attribute_blind, bag_of_words
+from ragen_envs.webshop.goals import price_of
+from ragen_envs.webshop.reward import reward_of
+from ragen_envs.webshop.shoppers import attribute_blind, bag_of_words, literal
 
 
 def played(shopper, split="val", seeds=256):
@@ -49,7 +52,43 @@ def test_who_overlooks_one_attribute_misses_one_purchase_of_five():
     assert found["r_option"] > 0.97
 
 
-@pytest.mark.parametrize("shopper", [bag_of_words, attribute_blind])
+def test_who_takes_words_literally_misses_attributes():
+    found = played(literal)
+    assert 0.8 < found["score"] < 0.92
+    assert 0.5 < found["success"] < 0.7
+    assert found["r_att"] < 0.87
+    assert found["r_option"] < 0.93
+    assert found["r_price"] == 1
+
+
+def test_the_literal_shopper_reads_no_more_than_request_and_pages():
+    env = WebShopEnv("WebShop-v0", split="test", response_format="plain")
+    for seed in range(100):
+        request = env.reset(seed=seed)[0].split("Instruction:\n")[1].split("\n")[0]
+        cap = float(re.findall(r"([0-9]+) dollars", request)[-1])
+        results = env.step(literal(env))[0]
+        hits = re.findall(r"\[button\] (p\w+) .*\n.*\n\$(?:.* to \$)?([0-9.]+)", results)
+        affordable = [asin for asin, price in hits if float(price) <= cap]
+        assert literal(env) == f"click[{[*affordable, hits[0][0]][0]}]"
+        env.step(literal(env))
+        while (answer := literal(env)) != "click[buy now]":
+            assert answer.removeprefix("click[").removesuffix("]") in request
+            assert env.step(answer)[4]["action_is_effective"]
+
+
+def test_the_literal_shopper_chooses_no_part_of_a_number_or_word():
+    env = WebShopEnv("WebShopFull-v0", split="test", response_format="plain")
+    for seed in range(256):
+        env.reset(seed=seed)
+        asked = dict(env.goal.options)
+        while env.legal_actions:
+            env.step(literal(env))
+        for name, value in env.page.chosen:
+            offered = dict(env.shop.catalogue.products[env.page.product].options)[name]
+            assert value == asked.get(name, value) or asked[name] not in offered
+
+
+@pytest.mark.parametrize("shopper", [bag_of_words, literal, attribute_blind])
 def test_shoppers_buy_and_answer_in_form(shopper):
     env = WebShopEnv("WebShopText-v0", split="test")
     for seed in range(20):
@@ -76,7 +115,12 @@ def test_a_bag_of_words_buys_the_first_hit_of_the_whole_request():
 
 @pytest.mark.parametrize(
     ("row", "shopper"),
-    [("bag of words", bag_of_words), ("blind", attribute_blind), ("oracle", oracle_answer)],
+    [
+        ("bag of words", bag_of_words),
+        ("literal", literal),
+        ("blind", attribute_blind),
+        ("oracle", oracle_answer),
+    ],
 )
 def test_the_specification_states_what_shoppers_get(row, shopper):
     [line] = [s for s in WebShopEnv.__doc__.splitlines() if s.strip().startswith(f"| {row}")][-1:]
@@ -84,6 +128,31 @@ def test_the_specification_states_what_shoppers_get(row, shopper):
     found = played(shopper, split="test")
     measured = [found[key] for key in ("score", "success", "r_att", "r_option", "r_price")]
     assert stated == pytest.approx(measured, abs=0.0006)
+
+
+def test_the_specification_states_how_often_other_products_do():
+    env = WebShopEnv("WebShop-v0", split="test")
+    products = env.shop.catalogue.products
+    others = of_another_kind = 0
+    for seed in range(256):
+        errand = env.instance_of(seed)
+        goal = errand.goal
+        target = products[goal.product]
+        kinds = {
+            product.query
+            for position, product in enumerate(products)
+            if position != goal.product
+            and all(value in dict(product.options).get(name, ()) for name, value in goal.options)
+            and reward_of(
+                product, dict(goal.options), price_of(product, errand), goal, target
+            ).total
+            == 1
+        }
+        others += bool(kinds)
+        of_another_kind += bool(kinds - {target.query})
+    stated = " ".join(WebShopEnv.__doc__.split())
+    assert f"on {others} of the 256 test instances of WebShop-v0 there are others" in stated
+    assert f"on {of_another_kind} one of another kind" in stated
 
 
 def test_the_example_of_the_specification_runs():
