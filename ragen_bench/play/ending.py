@@ -7,11 +7,6 @@ from typing import NamedTuple
 from ragen_bench.play.game import Chosen, Game, Turn, total_of
 from ragen_envs.policies import oracle_answer
 
-_OF_EVERY_GAME = {
-    "success", "score", "format_is_valid", "action_is_valid", "action_is_effective",
-    "answer_is_example", "legal_actions", "turn", "actions_left", "instance", "index", "ceiling",
-    "optimal_length",
-}  # fmt: skip
 _MEANS = {
     "r_type": "the right kind of product",
     "r_att": "attributes that it has",
@@ -19,6 +14,7 @@ _MEANS = {
     "r_price": "within the price",
     "title_score": "nouns of the title",
 }
+"""The keys of `info` that the reward is made of."""
 
 
 class Ending(NamedTuple):
@@ -53,7 +49,7 @@ def ending_of(game: Game) -> Ending:
         game: its environment stays as it is.
     """
     info = game.info
-    parts = {_name(key): value for key, value in info.items() if key not in _OF_EVERY_GAME}
+    parts = {f"{key}, {meant}": info[key] for key, meant in _MEANS.items() if key in info}
     return Ending(
         verdict=_verdict(game),
         score=info["score"],
@@ -70,10 +66,6 @@ def _verdict(game: Game) -> str:
     if game.truncated:
         return "Out of budget"
     return "Solved in part" if game.info["score"] > 0 else "Lost"
-
-
-def _name(key: str) -> str:
-    return f"{key}, {_MEANS[key]}" if key in _MEANS else key
 
 
 def _oracle_turns(played: Chosen) -> list[Turn]:
