@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ragen_bench.suites import make_env
+from ragen_bench.suites import held_out_size, make_env
 from ragen_bench.summary import baseline
-from ragen_envs.instances import HELD_OUT_SIZE
 from ragen_envs.registration import NAMESPACE, TABLE, env_class
 
 FOLDER = Path(__file__).parent / "games"
@@ -36,8 +35,8 @@ def _page(game: Any, names: list[str]) -> str:
         inspect.getdoc(game) or "",
         "## Variants",
         _variants(names),
-        "Success of the random player, 16 episodes on each of the 256 test instances, and expected "
-        "score of the best player on them:",
+        f"Success of the random player, 16 episodes on each of the {_sizes(names)} test instances, "
+        "and expected score of the best player on them:",
         _players(names),
         f"## The first observation of `{NAMESPACE}/{names[0]}`, test instance 0",
         _block(_first(names[0])),
@@ -46,6 +45,12 @@ def _page(game: Any, names: list[str]) -> str:
         parts.append("The first state of the other variants' test instance 0:")
         parts += [f"`{NAMESPACE}/{name}`\n\n{_block(_state(name))}" for name in others]
     return "\n\n".join(parts) + "\n"
+
+
+def _sizes(names: list[str]) -> str:
+    """Return how many test instances the variants have, each number once."""
+    sizes = dict.fromkeys(held_out_size(f"{NAMESPACE}/{name}") for name in names)
+    return " or ".join(map(str, sizes))
 
 
 def _variants(names: list[str]) -> str:
@@ -67,7 +72,8 @@ def _variants(names: list[str]) -> str:
 def _players(names: list[str]) -> str:
     rows = ["| id | random success | random score | best score |", "| --- " * 4 + "|"]
     for name in names:
-        found = baseline("random", f"{NAMESPACE}/{name}", "test", HELD_OUT_SIZE)
+        env = f"{NAMESPACE}/{name}"
+        found = baseline("random", env, "test", held_out_size(env))
         low, high = (f"{100 * bound:.1f}" for bound in found["success_interval"])
         rows.append(
             f"| `{NAMESPACE}/{name}` | {100 * found['success']:.1f} % [{low}, {high}] | "

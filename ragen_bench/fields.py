@@ -7,7 +7,8 @@ from typing import Any, get_args
 
 from ragen_bench.differences import brief
 from ragen_bench.episode import Outcome
-from ragen_envs.instances import HELD_OUT_SIZE, SPLITS
+from ragen_bench.suites import has_split, held_out_size
+from ragen_envs.instances import SPLITS
 from ragen_envs.protocol import RESPONSE_FORMATS
 from ragen_envs.registration import IDS
 
@@ -110,8 +111,11 @@ def _envs_problem(config: dict[str, Any]) -> str | None:
             return f"names the unknown environment {brief(env['id'])}"
         if env["instances"] < 1:
             return f"names no instance of {env['id']}"
-        if config["split"] != "train" and env["instances"] > HELD_OUT_SIZE:
-            return f"names more than {HELD_OUT_SIZE} instances of {env['id']}"
+        if not has_split(env["id"], config["split"]):
+            return f"is of the sealed split, which {env['id']} has not"
+        size = held_out_size(env["id"])
+        if config["split"] != "train" and env["instances"] > size:
+            return f"names more than {size} instances of {env['id']}"
     if len({env["id"] for env in config["envs"]}) < len(config["envs"]):
         return "names an environment twice"
     return None

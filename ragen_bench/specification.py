@@ -7,9 +7,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ragen_bench.suites import make_env
+from ragen_bench.suites import held_out_size, make_env
 from ragen_envs.held_out import write
-from ragen_envs.instances import HELD_OUT_SIZE, Split, Stream
+from ragen_envs.instances import Split, Stream
 from ragen_envs.policies import oracle_answer, random_answer
 from ragen_envs.protocol import ResponseFormat
 from ragen_envs.text_env import TextEnv
@@ -28,7 +28,7 @@ def spec_hash(env: str, split: Split, response_format: ResponseFormat) -> str:
     made = make_env(env, split, response_format)
     instances = [
         made.instance_of(seed)
-        for seed in range(_TRAIN_SEEDS if split == "train" else HELD_OUT_SIZE)
+        for seed in range(_TRAIN_SEEDS if split == "train" else held_out_size(env))
     ]
     parts: list[Any] = [env, split, repr(made.variant)]
     parts.append(write(made.write_instance(instance) for instance in instances))

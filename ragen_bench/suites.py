@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from ragen_bench.errors import UserError, nearest, unknown
@@ -21,16 +22,21 @@ class Suite:
     Attributes:
         version: rises when anything below changes.
         about: one line for `ragen-bench list`.
-        instances: how many instances of each environment, from seed 0 on.
+        chosen: how many instances of each environment, from seed 0 on; None for all held-out ones.
         max_tokens: tokens in one answer at most, unless the command says otherwise.
         samples: episodes on each instance that a leaderboard entry needs at least.
     """
 
     version: int
     about: str
-    instances: dict[str, int]
+    chosen: dict[str, int | None]
     max_tokens: int = 200
     samples: int = 1
+
+    @cached_property
+    def instances(self) -> dict[str, int]:
+        """How many instances of each environment, from seed 0 on."""
+        return {env: count or held_out_size(env) for env, count in self.chosen.items()}
 
 
 _FAMILIES = ("Bandit", "BanditRev", "Sokoban", "SokobanLarge", "SokobanNewVocab", "FrozenLake")
@@ -45,11 +51,9 @@ SUITES = {
     "core": Suite(
         1,
         "the families of the RAGEN paper, all held-out instances",
-        {f"{NAMESPACE}/{name}-v0": HELD_OUT_SIZE for name in _FAMILIES},
+        {f"{NAMESPACE}/{name}-v0": None for name in _FAMILIES},
     ),
-    "full": Suite(
-        2, "every environment, all held-out instances", dict.fromkeys(IDS, HELD_OUT_SIZE)
-    ),
+    "full": Suite(3, "every environment, all held-out instances", dict.fromkeys(IDS)),
 }
 
 
@@ -69,7 +73,7 @@ def select(suite: str | None, envs: list[str] | None, limit: int | None) -> dict
     if limit is not None and not 1 <= limit <= HELD_OUT_SIZE:
         raise UserError(f"--limit is between 1 and {HELD_OUT_SIZE}, got {limit}")
     if envs:
-        chosen = dict.fromkeys(map(env_id, envs), HELD_OUT_SIZE)
+        chosen = {env: held_out_size(env) for env in map(env_id, envs)}
     else:
         name = suite or "core"
         if name not in SUITES:
@@ -96,6 +100,28 @@ def _bare(name: str) -> str:
     return name.lower().removeprefix(f"{NAMESPACE}/").removesuffix("-v0")
 
 
+def held_out_size(env: str) -> int:
+    """Return how many instances each held-out split of an environment has.
+
+    Args:
+        env: its full id.
+    """
+    name = env.removeprefix(f"{NAMESPACE}/")
+    size: int = env_class(name).held_out_size(name)
+    return size
+
+
+def has_split(env: str, split: Split) -> bool:
+    """Return whether an environment has a split; not all can be sealed.
+
+    Args:
+        env: its full id.
+        split: a split.
+    """
+    sealable: bool = env_class(env.removeprefix(f"{NAMESPACE}/")).has_sealed
+    return split != "sealed" or sealable
+
+
 def split_name(name: str) -> Split:
     """Return a split.
 
@@ -109,7 +135,16 @@ def split_name(name: str) -> Split:
 
 
 def make_env(env: str, split: Split, response_format: ResponseFormat) -> TextEnv[Any, Any]:
-    """Return an environment of the suite; plain construction, as the registry would do it."""
+    """Return an environment of the suite; plain construction, as the registry would do it.
+
+    Raises:
+        UserError: if the environment has no such split.
+    """
+    if not has_split(env, split):
+        raise UserError(
+            f"{env} has no split {split!r}, as all of its instances are public; "
+            "name other environments with --env, or take --split val or test"
+        )
     name = env.removeprefix(f"{NAMESPACE}/")
     made: TextEnv[Any, Any] = env_class(name)(
         name, split=split, response_format=response_format, render_mode="ansi"

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from ragen_bench.audit.oracle import Played, ceiling_problem, mean, play_oracle
 from ragen_bench.audit.subjects import suite_subject
-from ragen_bench.suites import make_env
+from ragen_bench.suites import has_split, held_out_size, make_env
 from ragen_envs.build_held_out import held_out_files
-from ragen_envs.instances import HELD_OUT_SIZE, SHIPPED_SPLITS, Split
+from ragen_envs.instances import SHIPPED_SPLITS, Split
 from ragen_envs.registration import IDS, NAMESPACE, env_class
 from ragen_envs.testing import CHECKS, Outcome, run_checks
 
@@ -57,11 +57,16 @@ class Audit:
             self.problems.append(f"{guarantee}: {example}")
 
 
-def steps_of(levels: int, sealed: bool = False) -> int:
+def steps_of(env: str, levels: int, sealed: bool = False) -> int:
     """Return how many steps the audit of an environment advances by."""
-    splits = len(SHIPPED_SPLITS) + sealed
-    shipped = len(SHIPPED_SPLITS)
-    return levels + (splits + shipped) * HELD_OUT_SIZE + len(CHECKS)
+    played, shipped = len(_splits(env, sealed)), len(SHIPPED_SPLITS)
+    return levels + (played + shipped) * held_out_size(env) + len(CHECKS)
+
+
+def _splits(env: str, sealed: bool) -> tuple[Split, ...]:
+    """Return the held-out splits that are looked at."""
+    splits: tuple[Split, ...] = (*SHIPPED_SPLITS, "sealed")
+    return splits if sealed and has_split(env, "sealed") else SHIPPED_SPLITS
 
 
 def audit_environment(env: str, levels: int, advance: Advance, sealed: bool = False) -> Audit:
@@ -71,7 +76,7 @@ def audit_environment(env: str, levels: int, advance: Advance, sealed: bool = Fa
         env: its id.
         levels: how many train instances to generate.
         advance: told of the progress, `steps_of` steps in all.
-        sealed: whether the sealed split is looked at too.
+        sealed: whether the sealed split is looked at too, where there is one.
 
     Raises:
         SealedKeyError: if it should be and there is no key.
@@ -92,10 +97,10 @@ def count_guarantees(env: str, levels: int, advance: Advance, sealed: bool = Fal
         advance(1, "")
 
     audit = Audit(env)
-    splits: tuple[Split, ...] = (*SHIPPED_SPLITS, "sealed") if sealed else SHIPPED_SPLITS
+    size = held_out_size(env)
     advance(0, "held-out instances")
     held_out = [
-        played for split in splits for played in play_oracle(env, split, HELD_OUT_SIZE, step)
+        played for split in _splits(env, sealed) for played in play_oracle(env, split, size, step)
     ]
     advance(0, "train instances")
     train = list(play_oracle(env, "train", levels, step))
@@ -169,7 +174,7 @@ def _count_shipped(audit: Audit, advance: Advance) -> None:
         if file.name != name:
             continue
         if file.is_shipped:
-            audit.shipped += HELD_OUT_SIZE
+            audit.shipped += held_out_size(audit.env)
         else:
             audit.broke("shipped", f"{file.path.name} is not what the generators give")
-        advance(HELD_OUT_SIZE, "")
+        advance(held_out_size(audit.env), "")

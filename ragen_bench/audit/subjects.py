@@ -11,7 +11,8 @@ from typing import Any, cast
 import gymnasium
 
 from ragen_bench.errors import UserError, described
-from ragen_envs.instances import HELD_OUT_SIZE, SHIPPED_SPLITS, Split
+from ragen_bench.suites import held_out_size
+from ragen_envs.instances import SHIPPED_SPLITS, Split
 from ragen_envs.policies import oracle_answer
 from ragen_envs.protocol import format_answer
 from ragen_envs.testing import Subject
@@ -28,7 +29,7 @@ def suite_subject(env: str) -> Subject:
         make_env=env,
         answers=_answer,
         splits={split: _Factory(env, split) for split in ("train", *SHIPPED_SPLITS)},
-        held_out=dict.fromkeys(SHIPPED_SPLITS, HELD_OUT_SIZE),
+        held_out=dict.fromkeys(SHIPPED_SPLITS, held_out_size(env)),
         rollout=_rollout,
         stochastic=made.stochastic,
         oracle=lambda played: oracle_answer(_bare(played)),

@@ -35,7 +35,7 @@ def audit(names: Sequence[str], levels: int, sealed: bool, out: Path | None) -> 
     Args:
         names: the suite's ids, or a third party's environments; all of the suite's if empty.
         levels: train instances to generate of each.
-        sealed: whether the sealed split is looked at too.
+        sealed: whether the sealed split is looked at too, where there is one.
         out: a file for everything that was counted, as JSON.
 
     Raises:
@@ -86,7 +86,8 @@ def _audit_ours(console: Console, ids: Sequence[str], levels: int, sealed: bool)
     if not ids:
         return audits
     with _progress(console) as bar:
-        task = bar.add_task("audit", total=len(ids) * steps_of(levels, sealed), env="", doing="")
+        total = sum(steps_of(env, levels, sealed) for env in ids)
+        task = bar.add_task("audit", total=total, env="", doing="")
         for env in ids:
             bar.update(task, env=env.partition("/")[2])
 

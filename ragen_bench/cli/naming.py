@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ragen_bench.evaluation import Evaluation
-from ragen_bench.suites import SUITES
-from ragen_envs.instances import HELD_OUT_SIZE
+from ragen_bench.suites import SUITES, held_out_size
 
 DEFAULT_TEMPERATURE = 0.5
 DEFAULT_MAX_TOKENS = 200
@@ -43,7 +42,7 @@ def _unusual(evaluation: Evaluation) -> Iterator[str]:
         yield "constrained"
     if evaluation.max_tokens != (suite.max_tokens if suite else DEFAULT_MAX_TOKENS):
         yield f"tokens{evaluation.max_tokens}"
-    whole = suite.instances if suite else dict.fromkeys(evaluation.instances, HELD_OUT_SIZE)
+    whole = suite.instances if suite else {e: held_out_size(e) for e in evaluation.instances}
     if evaluation.instances != whole:
         yield f"limit{max(evaluation.instances.values())}"
     # Elsewhere a run may go on with another number.

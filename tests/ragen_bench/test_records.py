@@ -213,6 +213,18 @@ def test_a_timing_of_another_form_is_refused(whole, tmp_path, line, message):
             {"envs": [{"id": "ragen/Bandit-v0", "instances": 9999, "spec_hash": ""}]},
             "names more than 256 instances of ragen/Bandit-v0",
         ),
+        (
+            {"envs": [{"id": "ragen/TwentyQuestions-v0", "instances": 61, "spec_hash": ""}]},
+            "names more than 60 instances of ragen/TwentyQuestions-v0",
+        ),
+        (
+            {
+                "envs": [{"id": "ragen/TwentyQuestions-v0", "instances": 9, "spec_hash": ""}],
+                "split": "sealed",
+                "sealed_key_hash": "",
+            },
+            "is of the sealed split, which ragen/TwentyQuestions-v0 has not",
+        ),
         ({"response_format": "xml"}, 'names the unknown format "xml"'),
         (
             {"envs": [{"id": "ragen/Bandit-v0", "instances": 0, "spec_hash": ""}]},

@@ -6,10 +6,14 @@ from ragen_bench import suites
 from ragen_bench.errors import UserError
 from ragen_envs.registration import IDS
 
+LARGER = "ragen/TwentyQuestions-v0"
+TWENTY_QUESTIONS = {LARGER: 60, "ragen/TwentyQuestionsNewCategories-v0": 31}
+
 
 def test_select():
     assert suites.select("quick", None, None)["ragen/Sokoban-v0"] == 16
-    assert suites.select("full", None, None) == dict.fromkeys(IDS, 256)
+    full = suites.select("full", None, None)
+    assert full == {**dict.fromkeys(IDS, 256), **TWENTY_QUESTIONS}
     core = suites.select(None, None, None)
     assert len(core) == 6
     assert core.items() < dict.fromkeys(IDS, 256).items()
@@ -22,6 +26,16 @@ def test_select():
         "ragen/Sokoban-v0": 9,
         "ragen/Bandit-v0": 9,
     }
+    assert suites.select(None, [*TWENTY_QUESTIONS], 40) == {**TWENTY_QUESTIONS, LARGER: 40}
+
+
+def test_what_is_all_public_has_no_sealed_split():
+    assert [env for env in IDS if not suites.has_split(env, "sealed")] == [*TWENTY_QUESTIONS]
+    assert all(suites.has_split(env, "test") for env in IDS)
+    with pytest.raises(
+        UserError, match=r"^ragen/Twenty.* has no split 'sealed', .* --split val or test$"
+    ):
+        suites.make_env(LARGER, "sealed", "plain")
 
 
 @pytest.mark.parametrize(

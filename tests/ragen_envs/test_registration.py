@@ -206,6 +206,8 @@ GOLDEN = {
     "ragen/WebShop-v0": "3e361b473a9944fb",
     "ragen/WebShopFull-v0": "d459969e7e18a68d",
     "ragen/WebShopText-v0": "f8f5008cb81711c7",
+    "ragen/TwentyQuestions-v0": "98670692c5ef988c",
+    "ragen/TwentyQuestionsNewCategories-v0": "927b89c93ddd4c91",
 }
 
 

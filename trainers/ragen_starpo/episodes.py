@@ -11,7 +11,7 @@ from ragen_bench.models.chat import Chat
 from ragen_bench.models.hf_sampling import Ending
 from ragen_bench.reasoning import stop_text
 from ragen_bench.runner import tasks_of
-from ragen_bench.suites import EnvPool, env_id
+from ragen_bench.suites import EnvPool, env_id, select
 from ragen_starpo.chat_tokens import ChatTokens
 from ragen_starpo.environment_loop import TokenEpisode
 from ragen_starpo.recipe import Recipe
@@ -71,7 +71,7 @@ def castings(recipe: Recipe, iteration: int) -> list[Casting]:
 
 def held_out_castings(recipe: Recipe) -> list[Casting]:
     """Return the episodes of a validation, each a group of its own, as the harness plays them."""
-    instances = {env_id(name): recipe.validation.instances for name in recipe.envs}
+    instances = select(None, list(recipe.envs), recipe.validation.instances)
     tasks = tasks_of(instances, "val", 1)
     return [Casting(group, task, 0) for group, task in enumerate(tasks)]
 

@@ -146,7 +146,7 @@ class Validation:
     Attributes:
         every: iterations; the model that training begins with and the last one are measured too.
             0 for never.
-        instances: of the val split, of each environment.
+        instances: of the val split, of each environment; all of one that has fewer.
         temperature: of the answers; the paper has 0.5.
     """
 

@@ -47,7 +47,7 @@ class WarmStart:
         max_tokens: of an answer.
         validate_every: epochs, after which held-out success is measured and the best model kept; 0
             keeps the last one unmeasured.
-        val_instances: of the val split, of each environment.
+        val_instances: of the val split, of each environment; all of one that has fewer.
         val_temperature: of the answers.
         seed: of the instances and their order, at least 0 and below 2**30.
     """

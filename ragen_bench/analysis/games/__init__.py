@@ -13,6 +13,7 @@ TABLE = {
     "bandit-multi-pull": "multi_pull:MultiPullReading",
     "frozen-lake": "frozen_lake:FrozenLakeReading",
     "sokoban": "sokoban:SokobanReading",
+    "twenty-questions": "twenty_questions:TwentyQuestionsReading",
     "webshop": "webshop:WebShopReading",
 }
 """From the name of a game to the class that reads its episodes."""

@@ -9,6 +9,7 @@ from ragen_bench.replay import Replayer
 from ragen_bench.suites import make_env
 from ragen_envs.policies import oracle_answer
 from ragen_envs.registration import IDS
+from tests.ragen_envs.support import held_out_size
 
 LETTERS = {"U": "Up", "D": "Down", "L": "Left", "R": "Right", "?": "Jump"}
 
@@ -33,7 +34,7 @@ def config(form="plain", samples=32):
         "history": None,
         "constrained": False,
         "prompt_hash": "",
-        "envs": [{"id": env, "instances": 256, "spec_hash": ""} for env in IDS],
+        "envs": [{"id": env, "instances": held_out_size(env), "spec_hash": ""} for env in IDS],
         "versions": {},
         "command": "",
     }

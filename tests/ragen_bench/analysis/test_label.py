@@ -221,6 +221,31 @@ def test_webshop(script, wanted):
     check(played("WebShop", 10, answers), wanted)
 
 
+PUZZLING = [f"Quux blorp {letter}?" for letter in "abcdefghij"]
+ASKED = ["Is it an animal?", "Is it a plant?", "Can you eat it?", "Can it fly?", "Is it red?"]
+ASKED += ["Is it blue?", "Is it green?", "Is it yellow?", "Is it black?", "Is it white?"]
+MORE = [f"Does its name contain {letter}?" for letter in "abcdefghij"]
+TWENTY_QUESTIONS = [
+    (ASKED + PUZZLING, ("mostly_unparsed", 11)),
+    (ASKED + MORE[:1] + PUZZLING[:9], ("never_guessed", 20)),
+    ([*ASKED[:4], *["is it Red?"] * 3, *MORE, *ASKED[7:]], ("no_op_loop", 6)),
+    ([*ASKED, "Is it a desk?", *MORE[:9]], ("ruled_out_guess", 11)),
+    (["Is it a desk?", *ASKED, "Is it a zebra?", *MORE[:8]], ("ruled_out_guess", 12)),
+    (["Is it a desk?", "Is it a zebra?", *ASKED, *MORE[:8]], ("wrong_guesses", 2)),
+    (["QUESTION"] * 8 + [""] * 3 + ASKED[:9], ("illegal_action", 1)),
+]
+
+
+@pytest.mark.parametrize(("answers", "wanted"), TWENTY_QUESTIONS)
+def test_twenty_questions(answers, wanted):
+    """The word is "birch tree"."""
+    check(played("TwentyQuestions", 0, answers), wanted)
+
+
+def test_a_found_word_is_no_failure():
+    assert label(played("TwentyQuestions", 0, "oracle")) is None
+
+
 @pytest.mark.parametrize(("name", "answers", "wanted"), FORMS)
 def test_answers_that_come_to_nothing(name, answers, wanted):
     check(played(name, 1, answers, form="think"), wanted)
@@ -236,7 +261,7 @@ def test_every_game_has_a_line_and_every_label_a_sentence():
 
 
 def test_every_label_is_met():
-    tables = (SOKOBAN, LARGE, FROZEN_LAKE, MILD, BANDIT, WEBSHOP, FORMS)
+    tables = (SOKOBAN, LARGE, FROZEN_LAKE, MILD, BANDIT, WEBSHOP, TWENTY_QUESTIONS, FORMS)
     met = {row[-1][0] for table in tables for row in table if row[-1]}
     readings = [reading_of(env) for env in IDS]
     assert met == set(COMMON).union(*(game.labels for game in readings))

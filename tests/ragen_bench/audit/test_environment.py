@@ -21,8 +21,17 @@ def problem_names(audit):
     return {problem.partition(":")[0] for problem in audit.problems}
 
 
-@pytest.mark.parametrize("name", ["Sokoban-v0", "FrozenLake-v0", "WebShop-v0"])
-def test_every_guarantee_holds_and_every_step_is_told(name):
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("Sokoban-v0", 256),
+        ("FrozenLake-v0", 256),
+        ("WebShop-v0", 256),
+        ("TwentyQuestions-v0", 60),
+        ("TwentyQuestionsNewCategories-v0", 31),
+    ],
+)
+def test_every_guarantee_holds_and_every_step_is_told(name, size):
     steps, doings = [], []
 
     def advance(count, doing):
@@ -31,9 +40,9 @@ def test_every_guarantee_holds_and_every_step_is_told(name):
 
     audit = audit_environment(f"ragen/{name}", 40, advance)
     assert audit.problems == []
-    assert (audit.levels, audit.held_out, audit.shipped) == (40, 512, 512)
+    assert (audit.levels, audit.held_out, audit.shipped) == (40, 2 * size, 2 * size)
     assert (audit.unsolved, audit.leaked, audit.doubled) == (0, 0, 0)
-    assert sum(steps) == steps_of(40) == 40 + 1024 + len(CHECKS)
+    assert sum(steps) == steps_of(f"ragen/{name}", 40) == 40 + 4 * size + len(CHECKS)
     assert set(CHECKS) <= set(doings)
     assert [outcome.name for outcome in audit.checks] == list(CHECKS)
     skipped = [outcome.name for outcome in audit.checks if outcome.status != "passed"]
@@ -62,7 +71,9 @@ def test_the_sealed_split_is_looked_at_when_asked(monkeypatch):
     monkeypatch.setenv("RAGEN_SEALED_KEY", "ab" * 32)
     audit = counted("Bandit-v0", sealed=True)
     assert (audit.held_out, audit.problems) == (768, [])
-    assert steps_of(1, sealed=True) == steps_of(1) + 256
+    for env, more in (("ragen/Bandit-v0", 256), ("ragen/TwentyQuestions-v0", 0)):
+        assert steps_of(env, 1, sealed=True) == steps_of(env, 1) + more
+    assert counted("TwentyQuestions-v0", sealed=True).held_out == 120
 
 
 def test_an_oracle_that_plays_badly_is_found(monkeypatch):

@@ -5,6 +5,7 @@ from ragen_bench.audit import suite_subject, third_party_subject
 from ragen_bench.errors import UserError
 from ragen_envs import IDS
 from ragen_envs.testing import Subject
+from tests.ragen_envs.support import held_out_size
 
 MODULE = """
 import gymnasium
@@ -32,11 +33,11 @@ def module(tmp_path, monkeypatch):
 def test_the_kit_is_told_everything_of_the_suites_environments(id_):
     subject = suite_subject(id_)
     env = gymnasium.make(id_).unwrapped
-    assert subject.stochastic == (env.game not in ("sokoban", "webshop"))
+    assert subject.stochastic == (env.game not in ("sokoban", "webshop", "twenty-questions"))
     assert subject.max_turns == env.budget.max_turns
     assert list(subject.splits) == ["train", "val", "test"]
     assert [make().unwrapped.split for make in subject.splits.values()] == ["train", "val", "test"]
-    assert subject.held_out == {"val": 256, "test": 256}
+    assert subject.held_out == dict.fromkeys(("val", "test"), held_out_size(id_))
 
 
 @pytest.mark.usefixtures("module")

@@ -11,7 +11,7 @@ from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf import HFModel
 from ragen_bench.reasoning import stop_text
 from ragen_bench.runner import play, tasks_of
-from ragen_bench.suites import env_id
+from ragen_bench.suites import env_id, select
 from ragen_starpo.recipe import Recipe
 
 _SLOTS = 64
@@ -33,7 +33,7 @@ def validate(folder: Path, recipe: Recipe) -> dict[str, float]:
     model = HFModel(str(folder), _SLOTS)
     stop = stop_text(recipe.response_format, constrain=False)
     sampling = Sampling(settings.temperature, recipe.rollouts.max_tokens, stop, 0)
-    instances = {env_id(name): settings.instances for name in recipe.envs}
+    instances = select(None, list(recipe.envs), settings.instances)
     tasks = tasks_of(instances, "val", 1)
     records = [
         played.record

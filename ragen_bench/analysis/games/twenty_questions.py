@@ -1,0 +1,73 @@
+"""Twenty Questions: whether the word was ever guessed, and what went wrong with the guesses."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from ragen_bench.analysis.failures import Failure
+from ragen_bench.analysis.games.base import Reading
+from ragen_bench.analysis.trajectory import Step, Trajectory
+from ragen_envs.twenty_questions.answerer import answer
+from ragen_envs.twenty_questions.env import Asked
+from ragen_envs.twenty_questions.forms import Guess
+from ragen_envs.twenty_questions.loader import load
+
+
+class TwentyQuestionsReading(Reading):
+    """Reads episodes of Twenty Questions."""
+
+    labels = {
+        "mostly_unparsed": "At least half of the turns asked what the answerer did not understand; "
+        "this was the first of them.",
+        "never_guessed": "No word was guessed; this was the last turn.",
+        "ruled_out_guess": "A word was guessed that the replies so far had ruled out.",
+        "wrong_guesses": "The words that were guessed agreed with the replies so far, and none was "
+        "right; this was the last guess.",
+    }
+
+    def state(self, env: Any) -> tuple[Asked, ...]:
+        """Return what was asked so far: no state comes twice."""
+        asked: tuple[Asked, ...] = env.asked
+        return asked
+
+    def decisive(self, episode: Trajectory) -> Failure | None:
+        """Return the first question that was not understood, if these are half of the turns."""
+        lost = _unparsed(episode.steps)
+        if lost and 2 * len(lost) >= len(episode.steps):
+            return Failure("mostly_unparsed", lost[0])
+        return None
+
+    def excused(self, episode: Trajectory) -> Collection[int]:
+        """Return the turns that were not understood: to try another wording is no loop."""
+        return _unparsed(episode.steps)
+
+    def rest(self, episode: Trajectory) -> Failure:
+        """Return what was wrong with the guesses."""
+        guesses = [step for step in episode.steps if isinstance(_form_of(step), Guess)]
+        if not guesses:
+            return Failure("never_guessed", len(episode.steps))
+        for step in guesses:
+            if _is_ruled_out(step):
+                return Failure("ruled_out_guess", step.number)
+        return Failure("wrong_guesses", guesses[-1].number)
+
+
+def _form_of(step: Step) -> object:
+    """Return what the question of a turn was understood as, None without one."""
+    return step.after[-1].form if len(step.after) > len(step.before) else None
+
+
+def _unparsed(steps: Sequence[Step]) -> list[int]:
+    return [step.number for step in steps if step.actions and _form_of(step) is None]
+
+
+def _is_ruled_out(step: Step) -> bool:
+    """Return whether the word of a guess disagrees with a reply before it."""
+    knowledge = load()
+    # A word that the knowledge does not hold agrees with nothing and nothing speaks against it.
+    word = knowledge.concepts.get(step.after[-1].form.name)
+    return word is not None and any(
+        one.form is not None and answer(one.form, word, knowledge) != one.reply
+        for one in step.before
+    )
