@@ -4,7 +4,17 @@ from gymnasium.error import ResetNeeded
 from ragen_envs.instances import Stream
 from ragen_envs.policies import oracle_answer, random_answer
 from ragen_envs.protocol import RESPONSE_FORMATS
-from tests.ragen_envs.support import ID_FORMATS, IDS, SOKOBAN, WEBSHOP, chi_square, make, rare
+from tests.ragen_envs.support import (
+    ID_FORMATS,
+    IDS,
+    SOKOBAN,
+    TWENTY_QUESTIONS,
+    WEBSHOP,
+    chi_square,
+    held_out_size,
+    make,
+    rare,
+)
 
 
 @pytest.mark.parametrize(("id_", "form"), ID_FORMATS)
@@ -67,11 +77,11 @@ def test_answers_follow_the_response_format():
 BANDITS = ("Bandit-v0", "BanditRev-v0", "BanditMultiPull-v0")
 
 
-@pytest.mark.parametrize("id_", [*BANDITS, *SOKOBAN, *WEBSHOP])
+@pytest.mark.parametrize("id_", [*BANDITS, *SOKOBAN, *WEBSHOP, *TWENTY_QUESTIONS])
 @pytest.mark.parametrize("split", ["val", "test"])
 def test_the_oracle_reaches_a_ceiling_of_one_everywhere(id_, split):
     env = make(id_, split=split)
-    for seed in range(256):
+    for seed in range(held_out_size(id_)):
         info = env.reset(seed=seed)[1]
         assert info["ceiling"] == 1.0
         while env.legal_actions:

@@ -8,9 +8,22 @@ import pytest
 from ragen_envs.instances import Stream
 from ragen_envs.policies import oracle_answer, random_answer
 from ragen_envs.testing import check_text_env
+from tests.ragen_envs.support import TWENTY_QUESTIONS, held_out_size
 
-IDS = ("Bandit-v0", "BanditMultiPull-v0", "Sokoban-v0", "FrozenLake-v0", "WebShop-v0")
-TURNS = {"Bandit-v0": 1, "BanditMultiPull-v0": 20, "WebShop-v0": 9}
+IDS = (
+    "Bandit-v0",
+    "BanditMultiPull-v0",
+    "Sokoban-v0",
+    "FrozenLake-v0",
+    "WebShop-v0",
+    *TWENTY_QUESTIONS,
+)
+TURNS = {
+    "Bandit-v0": 1,
+    "BanditMultiPull-v0": 20,
+    "WebShop-v0": 9,
+    **dict.fromkeys(TWENTY_QUESTIONS, 20),
+}
 
 
 def random_player(env, rng):
@@ -24,12 +37,12 @@ def oracle(env):
 @pytest.mark.parametrize("name", IDS)
 def test_all_checks_pass(name):
     id_ = f"ragen_envs:ragen/{name}"
-    stochastic = not name.startswith(("Sokoban", "WebShop"))
+    stochastic = not name.startswith(("Sokoban", "WebShop", "TwentyQuestions"))
     outcomes = check_text_env(
         id_,
         answers=random_player,
         splits={s: partial(gymnasium.make, id_, split=s) for s in ("train", "val", "test")},
-        held_out={"val": 256, "test": 256},
+        held_out=dict.fromkeys(("val", "test"), held_out_size(name)),
         rollout=lambda j: {"rollout": j},
         stochastic=stochastic,
         oracle=oracle,
