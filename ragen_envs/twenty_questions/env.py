@@ -99,8 +99,7 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
     `info["action_is_effective"]`: the question was understood, and not asked before.
     `info["legal_actions"]` lists the standard questions and a guess of each word of the knowledge, the
     same in every instance; any other text is as valid. The random player picks among them
-    uniformly, which is a blind floor: about one in three is a question whose reply it does not use,
-    and one of the others is right.
+    uniformly, which is a blind floor: it does not use the replies, and one guess of all is right.
 
     Players on the test words (`ragen_envs.twenty_questions.floors`); turns are means of all
     episodes, and mean@8 is the mean success of eight episodes on each word:
