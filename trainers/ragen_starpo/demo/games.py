@@ -38,5 +38,5 @@ class Game:
 
 GAMES = (
     Game("Sokoban-v0", "demo-sokoban", 500, 180),
-    Game("FrozenLake-v0", "demo-frozen-lake", 500, 48),
+    Game("FrozenLake-v0", "demo-frozen-lake", 200, 80),
 )
