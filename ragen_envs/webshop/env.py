@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ragen_envs.arguments import one_of
 from ragen_envs.budget import Budget
 from ragen_envs.instances import Split, Stream
 from ragen_envs.protocol import ActionReader, ResponseFormat
@@ -155,8 +156,10 @@ class WebShopEnv(TextEnv[WebShopVariant, Errand]):
     ) -> None:
         chosen: WebShopVariant = self._variant(variant)
         if catalogue is not None:
+            if not isinstance(catalogue, (str, os.PathLike)):
+                raise ValueError(f"the catalogue is a path, got {catalogue!r}")
             chosen = replace(chosen, catalogue=str(Path(catalogue).absolute()))
-        if compat:
+        if one_of("compat", compat, (False, True)):
             chosen = replace(chosen, compat=True)
         self.shop = _opened(chosen)
         super().__init__(chosen, split, response_format, render_mode)

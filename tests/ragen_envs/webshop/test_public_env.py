@@ -142,3 +142,15 @@ def test_the_excerpt_can_be_played(tmp_path):
             assert observation in env.observation_space
         won += terminated and reward == pytest.approx(ceiling)
     assert won >= 95
+
+
+@pytest.mark.parametrize("compat", ["false", "yes", 2, None])
+def test_compat_is_a_bool(compat):
+    with pytest.raises(ValueError, match=r"compat .* is unknown; choose one of"):
+        WebShopEnv("WebShop-v0", compat=compat)
+
+
+@pytest.mark.parametrize("catalogue", [3, b"files", ["files"]])
+def test_a_catalogue_is_a_path(catalogue):
+    with pytest.raises(ValueError, match="the catalogue is a path, got "):
+        WebShopEnv("WebShop-v0", catalogue=catalogue)
