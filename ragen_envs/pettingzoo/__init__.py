@@ -16,5 +16,14 @@ except ModuleNotFoundError as missing:
     raise extras.missing("ragen_envs.pettingzoo", "pettingzoo", "pettingzoo") from None
 
 from ragen_envs.pettingzoo.make import MODES, Mode, aec_env, parallel_env
+from ragen_envs.pettingzoo.questions import QUESTION_IDS, questions_env, rule_answer
 
-__all__ = ["MODES", "Mode", "aec_env", "parallel_env"]
+__all__ = [
+    "MODES",
+    "QUESTION_IDS",
+    "Mode",
+    "aec_env",
+    "parallel_env",
+    "questions_env",
+    "rule_answer",
+]

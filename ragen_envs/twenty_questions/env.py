@@ -172,13 +172,14 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
         question = self._reader.actions[action]
         form = understand(question, load())
         repeated = self._is_repeated(question, form)
-        self._asked.append(Asked(question, form, self._reply(form)))
+        reply = self._reply(form)
+        self._asked.append(Asked(question, form, reply))
         self._repeats += repeated
         points = -self.variant.cost - self.variant.repeat * repeated
         if isinstance(form, Guess) and form.name == self._secret:
             self._terminated = self._success = True
             points += self.variant.win
-        return points, form is not None and not repeated
+        return points, reply is not None and not repeated
 
     def _is_repeated(self, question: str, form: Form | None) -> bool:
         """Return whether the same was asked before, in the same words or in others."""
@@ -189,6 +190,7 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
         )
 
     def _reply(self, form: Form | None) -> Answer | None:
+        """Return the reply to a question; overridden where another than the rule answers."""
         if form is None:
             return None
         knowledge = load()

@@ -1,0 +1,224 @@
+"""Twenty Questions for two agents: one asks, and one answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gymnasium.error import ResetNeeded
+from pettingzoo import AECEnv  # type: ignore[import-untyped]
+
+from ragen_envs.arguments import one_of
+from ragen_envs.instances import Split
+from ragen_envs.pettingzoo.seats import Observation, Seats, without_test_option
+from ragen_envs.pettingzoo.turns import InOrder
+from ragen_envs.protocol import (
+    RESPONSE_FORMATS,
+    ResponseFormat,
+    body_of,
+    format_answer,
+    instructions,
+)
+from ragen_envs.registration import NAMESPACE
+from ragen_envs.twenty_questions.answered import AnsweredEnv, Question
+from ragen_envs.twenty_questions.answerer import Answer
+from ragen_envs.twenty_questions.briefing import (
+    EXAMPLE,
+    WRONG,
+    became_of,
+    briefing,
+    question_state,
+)
+from ragen_envs.twenty_questions.env import VARIANTS
+from ragen_envs.twenty_questions.forms import with_article
+from ragen_envs.twenty_questions.judged import Judged
+from ragen_envs.twenty_questions.loader import load
+from ragen_envs.twenty_questions.replies import REPLIES, UNREADABLE, read_reply
+from ragen_envs.twenty_questions.text import REPHRASE
+
+ASKER, ANSWERER = "asker", "answerer"
+QUESTION_IDS = tuple(f"{NAMESPACE}/{name}" for name in VARIANTS)
+"""The games in which an agent may answer."""
+
+
+class QuestionsEnv(Seats, AECEnv[str, Observation, str]):  # type: ignore[misc]
+    """Twenty Questions, in which the answerer is an agent, too.
+
+    The asker reads and gets what the player of the game for one does. After a question the
+    answerer is next; after a guess, or an answer without a question, it is the asker again: the
+    game decides guesses itself.
+
+    The two play together. The asker's reward is the game's. The answerer's is the win, which both
+    get, less 0.1 for each Yes, No or Sometimes that is not what the rule answers. A question that
+    the rule does not understand costs it nothing, whatever it replies.
+
+    The answerer's `info` has `success`, `turn`, `instance` and `index` of the game, the
+    `legal_actions`, the flags `format_is_valid`, `action_is_valid` (it was readable) and
+    `answer_is_example` of its latest reply, and the figures of `Judged`.
+
+    Args:
+        env: the game.
+        answerer_format: the response format of the answerer; the asker's is the game's.
+    """
+
+    _parallelizable = False  # a question comes before its reply
+
+    def __init__(self, env: AnsweredEnv, answerer_format: ResponseFormat) -> None:
+        super().__init__(env, [ASKER, ANSWERER])
+        self._env = env
+        self._format = one_of("answerer_format", answerer_format, RESPONSE_FORMATS)
+        self._question: Question | None = None
+
+    def text_env(self, agent: str) -> AnsweredEnv:
+        """Return the game, which knows the word, for `ragen_envs.policies`."""
+        return self._env
+
+    @property
+    def question(self) -> Question | None:
+        """The question that the answerer is to reply to, None if there is none."""
+        return self._question
+
+    @property
+    def answerer_format(self) -> ResponseFormat:
+        """The response format of the answerer."""
+        return self._format
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Start an episode; the arguments are those of `TextEnv.reset`."""
+        self._text, self._info = self._env.reset(seed=seed, options=without_test_option(options))
+        self.agents = self.possible_agents.copy()
+        self.agent_selection = ASKER
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self._question, self._asked, self._news = None, "", ""
+        self._judged = Judged()
+        self._flags = dict.fromkeys(
+            ("format_is_valid", "action_is_valid", "answer_is_example"), False
+        )
+        self._over = self._terminated = False
+        self._report()
+
+    def observe(self, agent: str) -> Observation:
+        """Return what the agent reads now: the asker the game's text, the answerer the question."""
+        return {"text": self._text if agent == ASKER else self._for_answerer()}
+
+    def step(self, action: str | None) -> None:
+        """Take the answer of `agent_selection`, or None if its episode is over.
+
+        Raises:
+            ResetNeeded: before the first `reset` and after all agents have left.
+            TypeError: if the answer of an agent that plays is not a str.
+            ValueError: if the answer of an agent whose episode is over is not None.
+        """
+        self._need_agents()
+        if self._over:
+            self._was_dead_step(action)
+            return
+        agent: str = self.agent_selection
+        answer = self._answers({agent: action}, [agent])[agent]
+        self._cumulative_rewards[agent] = 0.0
+        points = self._ask(answer) if agent == ASKER else self._reply(answer)
+        self.rewards = {name: points.get(name, 0) / 100 for name in self.agents}
+        self._accumulate_rewards()
+        self._report()
+        self.agent_selection = ASKER if self._question is None else ANSWERER
+        self._deads_step_first()
+
+    def render(self) -> str | None:
+        """Return the questions with their replies as text in mode "ansi", else None.
+
+        Raises:
+            ResetNeeded: before the first `reset`.
+        """
+        return self._env.render()
+
+    def _ask(self, answer: str) -> dict[str, int]:
+        """Take what the asker says; return each agent's hundredths of reward."""
+        self._question = self._env.question_in(answer)
+        if self._question is not None:
+            self._asked = answer
+            return {}
+        points = self._run(answer, None)
+        return {ASKER: points, ANSWERER: self._env.variant.win * self._info["success"]}
+
+    def _reply(self, said: str) -> dict[str, int]:
+        """Take the answerer's reply, and run the turn that waits for it."""
+        assert self._question is not None
+        (question, rule), self._question = self._question, None
+        body = body_of(said, self._format)
+        reply = UNREADABLE if body is None else read_reply(body, question, self._env.secret)
+        self._flags = {
+            "format_is_valid": body is not None,
+            "action_is_valid": reply.readable,
+            "answer_is_example": body is not None and body.strip().upper() == EXAMPLE,
+        }
+        self._news = f"{became_of(reply, body is not None)}\n"
+        wrong = self._judged.take(reply, rule)
+        return {ASKER: self._run(self._asked, reply.answer), ANSWERER: -WRONG * wrong}
+
+    def _run(self, answer: str, reply: Answer | None) -> int:
+        """Run a turn of the game, and return its hundredths of reward."""
+        self._text, reward, self._terminated, truncated, self._info = self._env.take(answer, reply)
+        self._over = self._terminated or truncated
+        return round(100 * reward)
+
+    def _report(self) -> None:
+        of_game = {key: self._info[key] for key in ("success", "turn", "instance", "index")}
+        legal = {"legal_actions": () if self._over else REPLIES}
+        answerer = of_game | legal | self._flags | self._judged.figures()
+        self.infos = {ASKER: self._info.copy(), ANSWERER: answerer}
+        self.terminations = dict.fromkeys(self.agents, self._terminated)
+        self.truncations = dict.fromkeys(self.agents, self._over and not self._terminated)
+
+    def _for_answerer(self) -> str:
+        env, question = self._env, self._question
+        word = with_article(env.secret, load())
+        state = question_state(word, env.asked, question.text if question else None)
+        if self._over:
+            state += f"\nThe word was {'found' if self._info['success'] else 'not found'}."
+        if self._news:
+            return self._news + state
+        how = instructions(EXAMPLE, self._format)
+        return f"{briefing(env.variant)}\n\n{state}\n\n{how}"
+
+
+def questions_env(
+    id: str = QUESTION_IDS[0],
+    *,
+    split: Split = "train",
+    response_format: ResponseFormat = "think",
+    answerer_format: ResponseFormat | None = None,
+    render_mode: str | None = None,
+) -> AECEnv[str, Observation, str]:
+    """Return Twenty Questions for the agents "asker" and "answerer", see `QuestionsEnv`.
+
+    Args:
+        id: one of `QUESTION_IDS`.
+        split: as for `gymnasium.make`.
+        response_format: as for `gymnasium.make`.
+        answerer_format: the response format of the answerer, the asker's by default.
+        render_mode: None or "ansi".
+
+    Raises:
+        ValueError: for an argument that is none of these.
+    """
+    name = one_of("id", id, QUESTION_IDS).removeprefix(f"{NAMESPACE}/")
+    env = AnsweredEnv(name, split, response_format, render_mode)
+    return InOrder(QuestionsEnv(env, answerer_format or response_format))
+
+
+def rule_answer(env: AECEnv[str, Observation, str]) -> str:
+    """Return the rule's reply to the question, in form: with it the game is the one for a player.
+
+    Args:
+        env: of `questions_env`, in the answerer's turn.
+
+    Raises:
+        ResetNeeded: before the first `reset` and after the end of an episode.
+        ValueError: if the asker is to answer now.
+    """
+    bare = env.unwrapped
+    if not bare.agents or not bare.text_env(ANSWERER).legal_actions:
+        raise ResetNeeded("the episode is over or never began: call reset() first")
+    if bare.question is None:
+        raise ValueError("no question waits for a reply: it is the asker's turn")
+    return format_answer((bare.question.rule or REPHRASE,), bare.answerer_format)
