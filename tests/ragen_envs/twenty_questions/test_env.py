@@ -29,6 +29,8 @@ HOSTILE = st.text(st.characters(exclude_categories=()), max_size=60) | st.sample
     ]
 )  # fmt: skip
 seeds = st.integers(0, 59)
+OTHERWISE = {"tart", "orange", "light", "glass", "big toe", "can opener", "great white shark"}
+"""Names that read as a property, or as the beginning of another question, without an article."""
 
 
 def begun(seed=0, name="TwentyQuestions-v0", split="test", **options):
@@ -106,6 +108,7 @@ def test_each_name_of_the_word_wins_in_every_phrasing(seed, name, data):
     frame = data.draw(
         st.sampled_from(["{}", "Is it {}?", "is it {}", "My guess is {}.", "I guess it is {}!"])
     )
+    assume(article or word not in OTHERWISE)
     env.step("Is it alive?")
     observation, reward, terminated, truncated, info = env.step(frame.format(article + word))
     assert (reward, terminated, truncated) == (0.99, True, False)
