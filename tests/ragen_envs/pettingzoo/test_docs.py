@@ -15,10 +15,10 @@ EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", SECTION, re.DOTAL
 
 
 def test_there_is_one_example_for_each_mode():
-    assert len(EXAMPLES) == SECTION.count("```python") == 2
+    assert len(EXAMPLES) == SECTION.count("```python") == 3
 
 
-@pytest.mark.parametrize(("code", "shown"), EXAMPLES, ids=["shared", "duel"])
+@pytest.mark.parametrize(("code", "shown"), EXAMPLES, ids=["shared", "duel", "questions"])
 def test_the_examples_print_what_they_show(tmp_path, code, shown):
     done = subprocess.run(
         [sys.executable, "-X", "utf8", "-W", "error", "-c", code],
