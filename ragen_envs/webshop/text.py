@@ -42,7 +42,7 @@ def rules(mode: Mode, turns: int) -> str:
         f"{_LABELS[mode]}\n"
         "click[buy now] ends the episode. Its reward is the share of what was asked for "
         "(attributes, options and price) that the purchase meets; a product of another kind is "
-        "worth less.\n"
+        "mostly worth less.\n"
         f"You have {turns} turns with one action each."
     )
 

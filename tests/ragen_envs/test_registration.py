@@ -203,9 +203,9 @@ GOLDEN = {
     "ragen/FrozenLakeLarge-v0": "a344a922a70061a8",
     "ragen/FrozenLakeNewVocab-v0": "3037df1f89ac5b36",
     "ragen/FrozenLakeCoord-v0": "2a26754d23691bf4",
-    "ragen/WebShop-v0": "3e361b473a9944fb",
-    "ragen/WebShopFull-v0": "d459969e7e18a68d",
-    "ragen/WebShopText-v0": "f8f5008cb81711c7",
+    "ragen/WebShop-v0": "4707dacabe806fbf",
+    "ragen/WebShopFull-v0": "811b163f3d94540c",
+    "ragen/WebShopText-v0": "046d177a01075e6e",
     "ragen/TwentyQuestions-v0": "98670692c5ef988c",
     "ragen/TwentyQuestionsNewCategories-v0": "927b89c93ddd4c91",
 }
