@@ -357,3 +357,15 @@ def test_nobody_answers_out_of_turn():
         env.step(None)
     assert str(env) == "ragen/TwentyQuestions-v0"
     assert env.metadata["is_parallelizable"] is False
+
+
+def test_the_bare_environment_refuses_the_same():
+    env = questions_env(split="test", response_format="plain").unwrapped
+    with pytest.raises(ResetNeeded, match=r"call reset\(\) first"):
+        env.step("")
+    env.reset(seed=0)
+    env.step(game_of(env).secret)
+    env.step(None)
+    env.step(None)
+    with pytest.raises(ResetNeeded, match=r"call reset\(\) first"):
+        env.step(None)
