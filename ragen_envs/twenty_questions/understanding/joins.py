@@ -131,6 +131,11 @@ def _begun(first: Tokens, part: Tokens, last: Tokens, clause: Clause) -> Form | 
     return None
 
 
+def begun(first: Tokens, part: Tokens, clause: Clause) -> Form | None:
+    """Return what a part means that begins as another question does."""
+    return _begun(_plain(first), _plain(part), _plain(part), clause)
+
+
 def _noun_begins(tokens: Tokens, at: int) -> bool:
     """Whether another noun, with its article, may stand from this place on."""
     return tokens[at] in _ARTICLES or tokens[at - 1] in _BEFORE_A_NOUN

@@ -66,14 +66,25 @@ def ordered(tokens: Tokens, verbs: Mapping[str, str]) -> Clause | None:
     if tokens[:1] and tokens[0] in _SAID_OF_IT and len(tokens) > 1:
         return _plain(tokens[0], "it", tokens[1:])
     if not is_stated(tokens):
-        return None
+        return _about_another(tokens)
     subject, verb, rest = tokens[0], tokens[1], tokens[2:]
     if verb in _BE | _HAVE | _DO:
         return _plain(verb, subject, rest)
     base = verbs.get(" ".join(tokens[1:]))
     if base:
         return Clause(("does", subject, *base.split()), denied=False)
-    return _plain("does", subject, (base_verb(verb), *rest) if subject == "it" else tokens[1:])
+    singular = subject == "it" or (subject == "people" and verb.endswith("s"))
+    return _plain("does", subject, (base_verb(verb), *rest) if singular else tokens[1:])
+
+
+def _about_another(tokens: Tokens) -> Clause | None:
+    """Return a question whose subject is something of it ("Is wood used to make it?")."""
+    if len(tokens) > 3 and tokens[0] in _BE:
+        return Clause(("is", *tokens[1:]), denied=False)
+    if len(tokens) > 3 and tokens[0] in _DO and "be" in tokens[2:6]:
+        at = tokens.index("be")
+        return Clause(("is", *tokens[1:at], *tokens[at + 1 :]), denied=False)
+    return None
 
 
 def base_verb(verb: str) -> str:
@@ -88,13 +99,15 @@ def _plain(verb: str, subject: str, rest: Tokens) -> Clause | None:
     rest = (*rest[:at], *rest[at + 1 :]) if denied else rest
     if rest and rest[0] in _NOT:
         return None
+    if subject == "there" and rest[:1] == ("no",):
+        denied, rest = not denied, rest[1:]
     if verb in _HAVE:
         if rest[:1] == ("been",):
             verb, rest = "is", rest[1:]
         else:
             verb, rest = "does", ("have", *(rest[1:] if rest[:1] == ("got",) else rest))
-    elif verb in _DO and rest[:1] == ("be",) and subject != "people":
-        verb, rest = "is", rest[1:]
+    elif verb in _DO and rest[at : at + 1] == ("be",) and subject != "people":
+        verb, rest = "is", (*rest[:at], *rest[at + 1 :])
     elif rest[:3] == ("be", "able", "to"):
         rest = rest[3:]
     if rest[:2] == ("have", "no"):

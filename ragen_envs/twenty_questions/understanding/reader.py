@@ -9,7 +9,7 @@ from ragen_envs.twenty_questions.schema import Knowledge
 from ragen_envs.twenty_questions.understanding import talk
 from ragen_envs.twenty_questions.understanding.comparisons import read_comparison
 from ragen_envs.twenty_questions.understanding.frames import matches
-from ragen_envs.twenty_questions.understanding.joins import read_joined
+from ragen_envs.twenty_questions.understanding.joins import begun, read_joined
 from ragen_envs.twenty_questions.understanding.letters import read_letters
 from ragen_envs.twenty_questions.understanding.misspelled import corrected_spelling
 from ragen_envs.twenty_questions.understanding.normalise import (
@@ -22,6 +22,7 @@ from ragen_envs.twenty_questions.understanding.nouns import read_guess, read_nou
 from ragen_envs.twenty_questions.understanding.order import is_asked, is_stated, ordered
 from ragen_envs.twenty_questions.understanding.phrases import Lexicon, key, lexicon
 
+_JOINED = word_set("and or nor but")
 _OF_WORDS = word_set("long short big small longer shorter common")
 MOST_SENTENCES = 12
 MOST_WORDS = 60
@@ -70,11 +71,17 @@ class Reader:
             return None
         if name := self._lexicon.concepts.get(key(tokens)):
             return Guess(name)
-        tokens = talk.opened(tokens)
+        tokens = talk.asked_whether(talk.opened(talk.without_asides(tokens)))
+        if (guess := talk.answered(tokens)) and (form := self._named(guess)):
+            return form
         announced = talk.guessed(tokens)
         if announced and (form := self._announced(announced)):
             return form
         return self._read(talk.closed(tokens))
+
+    def _named(self, tokens: Tokens) -> Form | None:
+        """Return the guess or the guesses that are called the answer."""
+        return read_joined(tokens, lambda part: read_guess(part, self._lexicon))
 
     def _announced(self, tokens: Tokens) -> Form | None:
         """Return what follows "My guess is", which need not be a guess."""
@@ -94,16 +101,30 @@ class Reader:
         if form is None and (said := talk.restated(tokens)):
             return self._restated(*said)
         if form is None:
-            shorter = talk.before_example(tokens) or _after_reason(tokens)
-            return self._question(shorter) if shorter else None
+            shorter = talk.before_example(tokens) or _compared_first(tokens)
+            return self._question(shorter) if shorter else self._last(tokens)
         return form.form if tagged and isinstance(form, Not) else form
+
+    def _last(self, tokens: Tokens) -> Form | None:
+        """Return what a question means that follows something else, or says one thing twice."""
+        reason = _after_reason(tokens)
+        if reason:
+            return self._sentence(reason)
+        parts = talk.segments(tokens)
+        if len(parts) != 2 or not is_asked(tokens) or _JOINED & set(tokens):
+            return None
+        first = self._clause(talk.plain(parts[0]))
+        second = begun(talk.plain(parts[0]), talk.plain(parts[1]), self._clause)
+        return first if first == second else None
 
     def _restated(self, question: Tokens, again: Tokens) -> Form | None:
         """Return what a question means as it is said again, in whole or in part."""
         if is_asked(again):
             return self._question(again)
         both = read_joined(talk.plain((*question, "or", *again)), self._clause)
-        return both.forms[-1] if isinstance(both, Either) else None
+        if isinstance(both, Either):
+            return both.forms[-1]
+        return begun(talk.plain(question), talk.plain(again), self._clause)
 
     def _clause(self, tokens: Tokens) -> Form | None:
         """Return what a single clause means, or what a bare word means."""
@@ -119,7 +140,7 @@ class Reader:
             return None
         if name := self._lexicon.concepts.get(key(tokens)):
             return Guess(name)
-        return self._asked(("is", "it", *tokens))
+        return self._asked(("is", "it", *tokens)) or self._lexicon.meaning("have", tokens)
 
     def _asked(self, question: Tokens) -> Form | None:
         """Return what a question in the plain order means; a guess comes before all else."""
@@ -169,7 +190,23 @@ def _untagged(tokens: Tokens) -> tuple[Tokens, bool]:
 
 def _after_reason(tokens: Tokens) -> Tokens | None:
     """Return a question without the reason before it ("Since it is man-made, is it ...")."""
+    if is_asked(tokens):
+        return None
     for at, token in enumerate(tokens):
-        if token == "," and is_asked(tokens[at + 1 :]) and not is_asked(tokens):
-            return tokens[at + 1 :]
+        rest = talk.opened(tokens[at + 1 :]) if token == "," else ()
+        if rest and (is_asked(rest) or talk.guessed(rest) or _follows(tokens[at + 1 :], rest)):
+            return rest
     return None
+
+
+def _follows(said: Tokens, rest: Tokens) -> bool:
+    """Whether what a statement leads to comes now ("It gives light, so it is a lamp")."""
+    return said[:1] in (("so",), ("then",), ("therefore",), ("hence",), ("thus",)) and said != rest
+
+
+def _compared_first(tokens: Tokens) -> Tokens | None:
+    """Return "Compared with a cat, is it bigger?" in the usual order."""
+    if len(tokens) < 6 or tokens[0] != "compared" or tokens[1] not in ("with", "to"):
+        return None
+    parts = talk.segments(tokens)
+    return (*parts[1], "than", *parts[0][2:]) if len(parts) == 2 else None

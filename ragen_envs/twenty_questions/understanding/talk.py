@@ -40,6 +40,58 @@ def guessed(tokens: Tokens) -> Tokens | None:
     return _bare(tokens[found[0] :]) if found else None
 
 
+def asked_whether(tokens: Tokens) -> Tokens:
+    """Return what follows "whether", or "if" after a verb of asking ("I must know if ...")."""
+    for at, token in enumerate(tokens[:_LONGEST_ASKING]):
+        asking = _ASKING & set(tokens[:at])
+        if token == "whether" or (token == "if" and at and tokens[at - 1] in _ASKING | _ASKED):
+            wanted = asking and not _NO_ASKING & set(tokens[:at]) and tokens[:2] not in _OF_IT
+            return opened(tokens[at + 1 :]) if wanted else tokens
+    return tokens
+
+
+def without_asides(tokens: Tokens) -> Tokens:
+    """Return a sentence without what stands between commas and changes nothing (", say,")."""
+    parts = segments(tokens)
+    while len(parts) > 1 and parts[-1] in _asides():
+        parts.pop()
+    found = list(parts[0])
+    dropped = False
+    for at, part in enumerate(parts[1:], start=1):
+        if part in _asides() and at < len(parts) - 1:
+            dropped = True
+        else:
+            found.extend(part if dropped else (",", *part))
+            dropped = False
+    return tuple(found)
+
+
+def answered(tokens: Tokens) -> Tokens | None:
+    """Return what is guessed ("Could it be ...", "... it is"), None if it is no such guess."""
+    found = _phrases("answers").before(tokens)
+    if not found or not found[0]:
+        return None
+    begins = 1 if tokens[0] in AUXILIARIES else 0
+    return tokens[begins : found[0]] or None
+
+
+def segments(tokens: Tokens) -> list[Tokens]:
+    """Return what stands between the commas of a sentence."""
+    found: list[list[str]] = [[]]
+    for token in tokens:
+        if token == ",":
+            found.append([])
+        else:
+            found[-1].append(token)
+    return [tuple(each) for each in found]
+
+
+@cache
+def _asides() -> frozenset[Tokens]:
+    tables = ("asides", "openers", "closers", "fillers")
+    return frozenset(t for table in tables for each in entries(table) for t in expand(each))
+
+
 def closed(tokens: Tokens) -> Tokens:
     """Return a sentence without what is said after its question ("..., by any chance")."""
     while found := _phrases("closers").before(_bare(tokens)):
@@ -76,6 +128,8 @@ def plain(tokens: Tokens) -> Tokens:
             at = dropped[0]
         elif subject := _subject(tokens, at, found):
             at = subject[0]
+            if found == ["it", ","]:
+                found.clear()
             found.append(subject[1])
         else:
             found.append(tokens[at])
@@ -142,6 +196,14 @@ def _subject(tokens: Tokens, at: int, before: list[str]) -> tuple[int, str] | No
     return (thought[0] if thought else found[0]), found[1]
 
 
+_LONGEST_ASKING = 14
+_ASKING = word_set(
+    "ask inquire enquire know say tell confirm clarify wonder wondering check find see determine "
+    "establish question learn hear curious interested"
+)
+_ASKED = word_set("me us is out")
+_NO_ASKING = word_set("not never nothing no already hard depend depends without")
+_OF_IT = (("is", "it"), ("does", "it"), ("can", "it"), ("has", "it"))
 _AFTER_OBJECT = word_set("in on at for to with , as inside during when from into")
 _CHILDREN = (("children",), ("kids",))
 _BEGIN = word_set("and or but , that which who something anything not")
@@ -165,9 +227,15 @@ def _begins_clause(before: list[str]) -> bool:
 
 def _opened(tokens: Tokens, openers: Phrases[str]) -> Tokens:
     tokens = _bare(tokens)
-    while tokens and (found := openers.at(tokens, 0)):
+    while tokens and (found := openers.at(tokens, 0)) and not _is_someone(tokens):
         tokens = _bare(tokens[found[0] :])
     return tokens
+
+
+def _is_someone(tokens: Tokens) -> bool:
+    """Whether "one" is a person ("one can hold it") and no number before a question."""
+    modal = len(tokens) > 2 and tokens[1] in ("can", "could", "would", "may", "might")
+    return tokens[0] == "1" and modal and tokens[2] not in ("it", "you", "they", "this", "that")
 
 
 def _bare(tokens: Tokens) -> Tokens:
