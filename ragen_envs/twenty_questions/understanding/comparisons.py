@@ -25,11 +25,15 @@ _FRAMES: dict[tuple[str, str], tuple[str, ...]] = {
         f"is it {_MUCH} {_BIGGER} (in) (size) (than) _",
         f"is it {_MUCH} {_BIGGER} in size than _",
         f"is its|the size|length|height {_BIGGER}|more than _",
+        f"is it {_MUCH} more {_BIG} than _",
+        "does it exceed _ in size",
+        f"is it too {_BIG}|wide to fit|go|be|squeeze (put|packed|kept) {_IN} _",
         "is it more than _ long|tall|wide|high|big|across|in (size|length|height)",
         "is it over|above _ (in) long|tall|wide|high|big|across|size|length|height",
     ),
     ("size", "less"): (
         f"is it {_MUCH} {_SMALLER} (in) (size) than _",
+        f"is it {_MUCH} less {_BIG} than _",
         "is it less than _ long|tall|wide|high|big|across|in (size|length|height)",
         "is it under|below _ (in) long|tall|wide|high|big|across|size|length|height",
         f"is its|the size|length|height {_SMALLER}|less than _",
@@ -42,9 +46,16 @@ _FRAMES: dict[tuple[str, str], tuple[str, ...]] = {
         "is it of similar size to|as _",
         f"is it {_ABOUT} _ sized",
         "is its|the size exactly _",
+        "is its|the size|length|height similar|comparable|equal|close|identical to "
+        "(that|the size of) _",
+        "is its|the size|length|height the same as (that|the size of) _",
     ),
     ("size", "!more"): (
         f"is it no {_BIGGER} than _",
+        f"is it {_SMALLER} or (about) the same size as|than _",
+        f"is it {_SMALLER} or (about) as {_BIG}|small as _",
+        f"is it {_SMALLER} than or equal to|in _",
+        "is it (about) the same size as or smaller than _",
         f"is it at most as {_BIG} as _",
         f"does it fit|go {_IN} _",
         f"does people fit|put|pack|get it {_IN} _",
@@ -52,10 +63,17 @@ _FRAMES: dict[tuple[str, str], tuple[str, ...]] = {
         f"is it small enough to be put|packed|kept|carried {_IN} _",
         f"is it possible to fit|put it {_IN} _",
     ),
-    ("size", "!less"): (f"is it at least as {_BIG} as _", f"is it no {_SMALLER} than _"),
+    ("size", "!less"): (
+        f"is it at least as {_BIG} as _",
+        f"is it no {_SMALLER} than _",
+        f"is it {_BIGGER} or (about) the same size as|than _",
+        f"is it {_BIGGER} or (about) as {_BIG} as _",
+    ),
     ("weight", "more"): (
         f"is it {_MUCH} heavier (in) (weight) than _",
-        "is it more heavy than _",
+        "is it (much) more heavy than _",
+        "does it outweigh _",
+        "does it exceed _ in weight",
         "does it weigh (much) more than _",
         "does it weigh over|above _",
         "is its|the weight more|greater|higher|heavier than _",
@@ -82,6 +100,7 @@ _FRAMES: dict[tuple[str, str], tuple[str, ...]] = {
         f"is it {_ABOUT} the (same) weight of|as _",
         "is it similar|comparable|equal|close in weight to _",
         f"does it have {_ABOUT} the same weight as _",
+        "is its|the weight similar|comparable|equal|close|identical to (that|the weight of) _",
     ),
     ("weight", "!more"): (
         "is it no heavier than _",
@@ -99,7 +118,7 @@ _FRAMES: dict[tuple[str, str], tuple[str, ...]] = {
 
 _PLAIN = word_set(
     "average typical normal standard ordinary regular common usual single whole adult grown "
-    "full sized size real actual medium"
+    "full sized size real actual medium up of fully"
 )
 
 

@@ -47,24 +47,25 @@ def matches(question: Tokens) -> Iterator[Match]:
     """
     table = _table()
     found = [
-        (start + length, slot, question[start : len(question) - length], denied)
+        (start - end, slot, question[start:end], denied)
         for start in range(len(question))
-        for tail, slot, denied in table.get(question[:start], ())
-        for length in (len(tail),)
-        if start + length < len(question) and question[len(question) - length :] == tail
+        if (tails := table.get(question[:start]))
+        for end in range(start + 1, len(question) + 1)
+        for slot, denied in tails.get(question[end:], ())
     ]
     for _, slot, phrase, denied in sorted(found, key=lambda each: each[0]):
         yield Match(slot, phrase, denied)
 
 
 @cache
-def _table() -> dict[Tokens, tuple[tuple[Tokens, str, bool], ...]]:
-    """Return what may follow each opening: the words after the slot, the slot, and if it denies."""
-    table: dict[Tokens, dict[tuple[Tokens, str, bool], None]] = {}
+def _table() -> dict[Tokens, dict[Tokens, dict[tuple[str, bool], None]]]:
+    """Return by what opens a question and by what ends it the slots, and if the frame denies."""
+    table: dict[Tokens, dict[Tokens, dict[tuple[str, bool], None]]] = {}
     for slot, frames in patterns().items():
         for frame in frames:
             denied = frame.startswith(_DENIES)
             for tokens in expand(frame.removeprefix(_DENIES)):
                 at = tokens.index(SLOT)
-                table.setdefault(tokens[:at], {})[(tokens[at + 1 :], slot, denied)] = None
-    return {opening: tuple(each) for opening, each in table.items()}
+                tails = table.setdefault(tokens[:at], {})
+                tails.setdefault(tokens[at + 1 :], {})[slot, denied] = None
+    return table

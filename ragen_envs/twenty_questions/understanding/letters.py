@@ -19,6 +19,8 @@ _FRAMES: dict[Place, tuple[str, ...]] = {
         "does it|word|name have _ as (its|the) first|initial letter",
         "is _ its|the first|initial letter (of) (it|word|name)",
         "is the letter (that) it|word|name starts|begins with _",
+        "is _ the letter (that|which) it|word|name starts|begins with",
+        "is _ at the beginning|start|front of it|word|name",
         "is there _ at the beginning|start of it|word|name",
         "does its|the first letter (of it|word|name) come _",
     ),
@@ -28,13 +30,17 @@ _FRAMES: dict[Place, tuple[str, ...]] = {
         "does it|word|name have _ as (its|the) last|final letter",
         "is _ its|the last|final letter (of) (it|word|name)",
         "is there _ at the end of it|word|name",
+        "is _ the letter (that|which) it|word|name ends|finishes with|in",
+        "is _ at the end of it|word|name",
     ),
     "contains": (
         "does it|word|name have|contain|include|use|feature _",
         "does it|word|name have|contain|include|use|feature _ in it|word|name",
         "does it|word|name have|contain|include|use _ somewhere|anywhere (in it|word|name)",
         "is there _ in|inside|within it|word|name",
-        "is _ in it|word|name",
+        "is _ (found|present|contained|included|used) in it|word|name",
+        "is _ somewhere|anywhere in it|word|name",
+        "is there _ somewhere|anywhere in it|word|name",
         "is _ part|1 of it|word|name",
         "is _ part|1 of its|the letters",
         "does people find|see|use|need _ in|for it|word|name",
@@ -94,6 +100,7 @@ _WORDS = {
     "multiple words": "more than 1 word",
     "many words": "",
     "a single": "1 word",
+    "1 single word": "1 word",
 }
 _NUMBER = re.compile(
     r"(?P<before>[a-z ]*?) ?(?P<number>\d{1,2})(?P<after> or more| or fewer| or less)?"

@@ -18,11 +18,13 @@ Clause: TypeAlias = Callable[[Tokens], Form | None]
 _ARTICLES = word_set("a an the some any 1 your my")
 _ANYTHING = word_set(
     "something anything thing object item things objects items stuff 1 product "
-    "article device gadget material substance"
+    "article device gadget material substance someone somebody"
 )
 _KIND_OF = Phrases.of(
     {
         "kind": [
+            "bit|piece of (a|an|the)",
+            "1 of the|those|these",
             "kind|type|sort|form|variety|breed|species|example of (a|an|the)",
             "class|category|member|item|pair of (a|an|the)",
             "kinds|types|sorts|forms|varieties|breeds|species of (a|an|the)",

@@ -23,10 +23,31 @@ from ragen_envs.twenty_questions.understanding.normalise import Tokens, phrase, 
 
 Table: TypeAlias = dict[str, dict[str, list[str]]]
 
-_DETERMINERS = word_set("a an the my your our their its his her some any these those")
+_DETERMINERS = word_set(
+    "a an the my your our their its his her some any these those "
+    "1's one's someone's somebody's everyone's anybody's"
+)
 _PERSONS = word_set("you me us someone somebody anyone everyone humans")
 _QUANTIFIERS = word_set("most many every each all several certain various lots of")
 _MEASURES = word_set("very extremely really so super truly incredibly too")
+_PREPOSITIONS = word_set("in on with into from inside")
+_NEUTRAL = word_set("visible real proper actual noticeable internal own clear distinct obvious")
+_COLOURS = frozenset(
+    Has(f"is_{each}")
+    for each in [
+        "red",
+        "orange",
+        "yellow",
+        "green",
+        "blue",
+        "purple",
+        "pink",
+        "brown",
+        "black",
+        "white",
+        "grey",
+    ]
+)
 _LEVEL = re.compile(r"(size|weight) (<|>) (\d+)")
 
 
@@ -60,7 +81,8 @@ class Lexicon:
         """Return what a phrase in a slot means; articles and "very" before it do not matter."""
         meanings = self.slots[slot]
         found = meanings.get(key(words))
-        while found is None and words and words[0] in _MEASURES | _QUANTIFIERS:
+        passed = _MEASURES | _QUANTIFIERS | (_NEUTRAL if slot == "have" else frozenset())
+        while found is None and words and words[0] in passed:
             words = words[1:]
             found = meanings.get(key(words))
         return found
@@ -93,6 +115,8 @@ def lexicon(knowledge: Knowledge) -> Lexicon:
     slots["verbing"] = _slot("verb", [gerund], meant)
     slots["purposing"] = {**_slot("for", [_same], meant), **_slot("purpose", [gerund], meant)}
     slots["passive"] = _slot("people", [_passive], meant)
+    slots["fronted"] = _fronted(meant)
+    slots["colour"] = _colours(slots["is"])
     slots["gap"] = _slot("people", [_without_it], meant)
     kinds, concepts, others = _kinds(knowledge, meant), _concepts(knowledge), _others()
     slots["noun"] = {**kinds, **slots["is"]}
@@ -117,7 +141,7 @@ def _words(*tables: Mapping[str, object]) -> frozenset[str]:
     return frozenset(word for each in tables for words in each for word in words.split())
 
 
-_SLOTS = ("is", "have", "made_of", "place", "where", "purpose", "verb", "people")
+_SLOTS = ("is", "have", "made_of", "place", "where", "purpose", "verb", "people", "power")
 
 
 class Meanings:
@@ -160,6 +184,23 @@ def _slot(
         for meaning, phrases in table()[slot].items()
         for each in map(phrase, phrases)
     }
+
+
+def _fronted(meant: Callable[[str], Form]) -> dict[str, Form]:
+    """Return what people do in or with it, with its object first ("things stored in it")."""
+    found: dict[str, Form] = {}
+    for meaning, phrases in table()["people"].items():
+        for verb, *rest in (phrase(each).split() for each in phrases):
+            once = rest[-1:] == ["it"] and rest.count("it") == 1
+            if once and len(rest) > 2 and rest[-2] in _PREPOSITIONS:
+                words = (*rest[:-2], participle(verb), *rest[-2:])
+                found.setdefault(key(words), meant(meaning))
+    return found
+
+
+def _colours(properties: Mapping[str, Form]) -> dict[str, Form]:
+    """Return the properties that are colours."""
+    return {words: form for words, form in properties.items() if form in _COLOURS}
 
 
 def _same(words: str) -> str:

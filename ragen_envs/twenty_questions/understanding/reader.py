@@ -23,6 +23,7 @@ from ragen_envs.twenty_questions.understanding.order import is_asked, is_stated,
 from ragen_envs.twenty_questions.understanding.phrases import Lexicon, key, lexicon
 
 _JOINED = word_set("and or nor but")
+_OPEN = word_set("what which who whose how where when why")
 _OF_WORDS = word_set("long short big small longer shorter common")
 MOST_SENTENCES = 12
 MOST_WORDS = 60
@@ -71,6 +72,8 @@ class Reader:
             return None
         if name := self._lexicon.concepts.get(key(tokens)):
             return Guess(name)
+        if tokens[:1] == ("no",) and tokens[1:2] != (",",) and not _is_clause(tokens[1:]):
+            return None
         tokens = talk.asked_whether(talk.opened(talk.without_asides(tokens)))
         if (guess := talk.answered(tokens)) and (form := self._named(guess)):
             return form
@@ -175,6 +178,12 @@ class Reader:
         return None
 
 
+def _is_clause(tokens: Tokens) -> bool:
+    """Whether a "no" before it answers something, and is not part of it ("No wings?")."""
+    rest = talk.opened(tokens)
+    return not rest or is_asked(rest) or is_stated(talk.plain(rest))
+
+
 def _asks(sentence: Sentence) -> bool:
     return sentence.asked or is_asked(talk.opened(sentence.tokens))
 
@@ -190,10 +199,11 @@ def _untagged(tokens: Tokens) -> tuple[Tokens, bool]:
 
 def _after_reason(tokens: Tokens) -> Tokens | None:
     """Return a question without the reason before it ("Since it is man-made, is it ...")."""
-    if is_asked(tokens):
+    if is_asked(tokens) or tokens[0] in _OPEN:
         return None
     for at, token in enumerate(tokens):
-        rest = talk.opened(tokens[at + 1 :]) if token == "," else ()
+        joined = tokens[at + 1 : at + 2] in (("and",), ("or",), ("nor",))
+        rest = talk.opened(tokens[at + 1 :]) if token == "," and not joined else ()
         if rest and (is_asked(rest) or talk.guessed(rest) or _follows(tokens[at + 1 :], rest)):
             return rest
     return None

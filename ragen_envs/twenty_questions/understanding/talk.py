@@ -128,13 +128,11 @@ def plain(tokens: Tokens) -> Tokens:
             at = dropped[0]
         elif subject := _subject(tokens, at, found):
             at = subject[0]
-            if found == ["it", ","]:
-                found.clear()
             found.append(subject[1])
         else:
             found.append(tokens[at])
             at += 1
-    return tuple(found)
+    return tuple(found[2:] if found[:3] == ["it", ",", "it"] else found)
 
 
 def contrasted(tokens: Tokens) -> Tokens:
