@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import re
 import secrets
@@ -10,10 +9,10 @@ import sys
 from abc import abstractmethod
 from collections.abc import Callable
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, NamedTuple
 
-from ragen_bench.errors import UserError
+from ragen_bench.loopback import LoopbackServer
 
 LONGEST_REQUEST = 100_000
 """Bytes of a request's body that are read as one."""
@@ -63,7 +62,7 @@ def in_json(content: dict[str, Any], status: HTTPStatus = HTTPStatus.OK) -> Repl
     return Reply(json.dumps(content).encode(), "application/json", status)
 
 
-class PageServer(ThreadingHTTPServer):
+class PageServer(LoopbackServer):
     """Serves a page on the loopback address.
 
     The address holds a random word: another page in the same browser cannot guess it. Every
@@ -79,21 +78,12 @@ class PageServer(ThreadingHTTPServer):
 
     def __init__(self, handler: type[PageHandler], port: int = 0) -> None:
         self.word = secrets.token_urlsafe(16)
-        if not 0 <= port <= 65535:
-            raise UserError(f"--port is between 0 and 65535, got {port}")
-        try:
-            super().__init__(("127.0.0.1", port), handler)
-        except OSError as error:
-            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
-                raise
-            raise UserError(
-                f"port {port} cannot be had ({error.strerror}); choose another --port, 0 for any"
-            ) from None
+        super().__init__(handler, port)
 
     @property
     def url(self) -> str:
         """Where the page is."""
-        return f"http://127.0.0.1:{self.server_port}/{self.word}/"
+        return f"{super().url}{self.word}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of a tab that was closed before it had its reply."""

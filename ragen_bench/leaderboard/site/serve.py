@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import errno
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
-from ragen_bench.errors import UserError
+from ragen_bench.loopback import LoopbackServer
 
 
-class SiteServer(ThreadingHTTPServer):
+class SiteServer(LoopbackServer):
     """Serves a directory on the loopback address.
 
     Args:
@@ -25,21 +24,7 @@ class SiteServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, directory: Path, port: int) -> None:
-        if not 0 <= port <= 65535:
-            raise UserError(f"--port is between 0 and 65535, got {port}")
-        try:
-            super().__init__(("127.0.0.1", port), partial(_Handler, directory=str(directory)))
-        except OSError as error:
-            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
-                raise
-            raise UserError(
-                f"port {port} cannot be had ({error.strerror}); choose another --port, 0 for any"
-            ) from None
-
-    @property
-    def url(self) -> str:
-        """Where the site is."""
-        return f"http://127.0.0.1:{self.server_port}/"
+        super().__init__(partial(_Handler, directory=str(directory)), port)
 
 
 class _Handler(SimpleHTTPRequestHandler):
