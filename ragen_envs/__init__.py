@@ -6,8 +6,8 @@ Importing the package registers its ids::
     env = gymnasium.make("ragen/Sokoban-v0", split="test")
 """
 
-from ragen_envs.registration import IDS, register_all
+from ragen_envs.registration import IDS, OPPONENT_IDS, register_all
 
-__all__ = ["IDS"]
+__all__ = ["IDS", "OPPONENT_IDS"]
 
 register_all()

@@ -15,6 +15,7 @@ _SOKOBAN = "ragen_envs.sokoban.env:SokobanEnv"
 _FROZEN_LAKE = "ragen_envs.frozen_lake.env:FrozenLakeEnv"
 _WEBSHOP = "ragen_envs.webshop.env:WebShopEnv"
 _TWENTY_QUESTIONS = "ragen_envs.twenty_questions.env:TwentyQuestionsEnv"
+_MODEL = "ragen_envs.twenty_questions.model"
 
 
 class Entry(NamedTuple):
@@ -27,6 +28,20 @@ class Entry(NamedTuple):
 
     entry_point: str
     about: str
+
+
+class OpponentEntry(NamedTuple):
+    """A row of the table of games that need an opponent.
+
+    Attributes:
+        entry_point: the class that Gymnasium makes, which asks a function for the opponent's part.
+        about: what it is, in a few words.
+        stepped_with: the class that is stepped with the opponent's texts, for a harness.
+    """
+
+    entry_point: str
+    about: str
+    stepped_with: str
 
 
 TABLE = {
@@ -54,10 +69,22 @@ TABLE = {
 
 IDS = tuple(f"{NAMESPACE}/{name}" for name in TABLE)
 
+OPPONENT_TABLE = {
+    "TwentyQuestionsModel-v0": OpponentEntry(
+        f"{_MODEL}:ModelEnv",
+        "as TwentyQuestions-v0, another model answers",
+        f"{_MODEL}:OpponentEnv",
+    ),
+}
+"""Games that need an opponent: what they measure depends on it, so they belong to no suite."""
+
+OPPONENT_IDS = tuple(f"{NAMESPACE}/{name}" for name in OPPONENT_TABLE)
+
 
 def register_all() -> None:
-    """Enter every id into Gymnasium's registry."""
-    for name, entry in TABLE.items():
+    """Enter every id into Gymnasium's registry, with and without an opponent."""
+    entries: dict[str, Entry | OpponentEntry] = {**TABLE, **OPPONENT_TABLE}
+    for name, entry in entries.items():
         gymnasium.register(
             f"{NAMESPACE}/{name}",
             entry.entry_point,
@@ -75,5 +102,28 @@ def env_class(name: str) -> Any:
     Raises:
         KeyError: if the table has no such name.
     """
-    module, _, attribute = TABLE[name].entry_point.partition(":")
+    return _named(TABLE[name].entry_point)
+
+
+def opponent_class(name: str) -> Any:
+    """Return the class that plays a variant of `OPPONENT_TABLE` with the opponent's texts.
+
+    Raises:
+        KeyError: if that table has no such name.
+    """
+    return _named(OPPONENT_TABLE[name].stepped_with)
+
+
+def made_class(name: str) -> Any:
+    """Return the class that Gymnasium makes of a variant of either table.
+
+    Raises:
+        KeyError: if neither has such a name.
+    """
+    entry = OPPONENT_TABLE.get(name) or TABLE[name]
+    return _named(entry.entry_point)
+
+
+def _named(entry_point: str) -> Any:
+    module, _, attribute = entry_point.partition(":")
     return getattr(import_module(module), attribute)

@@ -16,7 +16,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from ragen_envs.arguments import vector_options, vector_seeds
-from ragen_envs.registration import env_class
+from ragen_envs.registration import made_class
 from ragen_envs.text_env import TextEnv
 from ragen_envs.vector_infos import Mask, VectorInfos
 
@@ -33,12 +33,12 @@ def make(
     """Return a vector environment of an id of the suite, as `gymnasium.make_vec` asks for it.
 
     Args:
-        variant: a name from the table, such as "Sokoban-v0".
+        variant: a name from a table of `ragen_envs.registration`, such as "Sokoban-v0".
         num_envs: number of environments, at least 1.
         autoreset_mode: see `TextVectorEnv`.
         kwargs: what `gymnasium.make` takes: split, response_format, render_mode.
     """
-    cls = env_class(variant)
+    cls = made_class(variant)
     return TextVectorEnv([lambda: cls(variant, **kwargs)] * num_envs, autoreset_mode)
 
 

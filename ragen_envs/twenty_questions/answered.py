@@ -26,7 +26,8 @@ class Question(NamedTuple):
 class AnsweredEnv(TwentyQuestionsEnv):
     """Twenty Questions, whose questions another answers; all else is as in the game.
 
-    Guesses are decided by the game, so that no answerer can give away or deny the win.
+    Guesses are decided by the game, so that no answerer can give away or deny the win. A turn is
+    run by `take`, with the reply in it; `step` is refused.
     """
 
     _given: Answer | None = None
@@ -38,7 +39,11 @@ class AnsweredEnv(TwentyQuestionsEnv):
 
         Raises:
             ResetNeeded: before the first `reset` and after the end of an episode.
+            TypeError: if the answer is not a str.
         """
+        self._need_running()
+        if not isinstance(answer, str):
+            raise TypeError(f"an answer is a str, got {type(answer).__name__}")
         _, questions = self.read(answer)
         if not questions:
             return None
@@ -49,14 +54,34 @@ class AnsweredEnv(TwentyQuestionsEnv):
     def take(
         self, answer: str, reply: Answer | None
     ) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Run a turn as `step` does, with the reply to the question in it.
+        """Run a turn as `step` does in the game, with the reply to the question in it.
 
         Args:
             answer: the player's.
             reply: the answerer's, None if it cannot tell; without effect where it is not asked.
+
+        Raises:
+            ResetNeeded: before the first `reset` and after the end of an episode.
+            TypeError: if the answer is not a str.
         """
+        observation, reward, terminated, truncated = self._take(answer, reply)
+        return observation, reward, terminated, truncated, self._info()
+
+    def _take(self, answer: str, reply: Answer | None) -> tuple[str, float, bool, bool]:
+        """Run a turn as `take` does, and return all but `info`."""
         self._given = reply
-        return self.step(answer)
+        try:
+            return super()._play(answer)
+        finally:
+            self._given = None  # it answers no later question
+
+    def _play(self, action: str) -> tuple[str, float, bool, bool]:
+        raise TypeError(
+            f"{type(self).__name__} takes no bare step, as another answers the questions: "
+            f"call {self._stepped_by}"
+        )
+
+    _stepped_by = "take(answer, reply)"
 
     def _reply(self, form: Form | None) -> Answer | None:
         return super()._reply(form) if isinstance(form, Guess) else self._given

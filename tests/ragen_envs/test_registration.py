@@ -50,7 +50,8 @@ def test_the_ids():
         "ragen/TwentyQuestions-v0",
         "ragen/TwentyQuestionsNewCategories-v0",
     )
-    assert {id_ for id_ in gymnasium.registry if id_.startswith("ragen/")} == set(IDS)
+    registered = {id_ for id_ in gymnasium.registry if id_.startswith("ragen/")}
+    assert registered == {*IDS, *ragen_envs.OPPONENT_IDS}
 
 
 @pytest.mark.parametrize("name", TABLE)

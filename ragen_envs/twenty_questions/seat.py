@@ -1,0 +1,100 @@
+"""The seat of the one who answers: what it reads, what it may say, and how that is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ragen_envs.protocol import FreeText, ResponseFormat, body_of, instructions
+from ragen_envs.twenty_questions.answered import AnsweredEnv, Question
+from ragen_envs.twenty_questions.briefing import EXAMPLE, briefing, question_state
+from ragen_envs.twenty_questions.env import Asked, TwentyQuestionsVariant
+from ragen_envs.twenty_questions.forms import with_article
+from ragen_envs.twenty_questions.loader import load
+from ragen_envs.twenty_questions.replies import REPLIES, UNREADABLE, Reply, read_reply
+from ragen_envs.twenty_questions.text import REPHRASE
+
+
+class Heard(NamedTuple):
+    """What an answerer's text says.
+
+    Attributes:
+        reply: what was read in it.
+        format_is_valid: it has the demanded form.
+        is_example: it repeats the placeholder of the instructions.
+    """
+
+    reply: Reply
+    format_is_valid: bool
+    is_example: bool
+
+
+@dataclass(frozen=True)
+class AnswererSeat:
+    """The place of an answerer to whom one question is put.
+
+    It is a `ragen_envs.policies.Player`: `random_answer` replies at random, `oracle_answer` as the
+    rule does. What it reads is complete in itself, so that one message is enough for any model.
+
+    Attributes:
+        variant: the game.
+        word: that is asked for.
+        asked: the questions that have their reply.
+        question: the one to reply to.
+        response_format: of the reply.
+    """
+
+    variant: TwentyQuestionsVariant
+    word: str
+    asked: tuple[Asked, ...]
+    question: Question
+    response_format: ResponseFormat
+
+    @property
+    def legal_actions(self) -> tuple[str, ...]:
+        """The replies."""
+        return REPLIES
+
+    @property
+    def actions_this_turn(self) -> int:
+        """How many replies a question has: 1."""
+        return 1
+
+    @property
+    def free_text(self) -> FreeText | None:
+        """None: there are no others than the listed ones."""
+        return None
+
+    def best_actions(self) -> tuple[str, ...]:
+        """Return the rule's reply; that it cannot tell, where it does not understand."""
+        return (self.question.rule or REPHRASE,)
+
+    @property
+    def text(self) -> str:
+        """What the answerer reads: its task, the word, the replies so far, the question, the form."""
+        state = question_state(with_article(self.word, load()), self.asked, self.question.text)
+        how = instructions(EXAMPLE, self.response_format)
+        return f"{briefing(self.variant)}\n\n{state}\n\n{how}"
+
+    def read(self, said: str) -> Heard:
+        """Return what an answerer's text says. Never raises on a str.
+
+        Args:
+            said: the whole text, in the seat's response format.
+        """
+        body = body_of(said, self.response_format)
+        if body is None:
+            return Heard(UNREADABLE, format_is_valid=False, is_example=False)
+        reply = read_reply(body, self.question.text, self.word)
+        return Heard(reply, format_is_valid=True, is_example=body.strip().upper() == EXAMPLE)
+
+
+def seat_at(env: AnsweredEnv, question: Question, response_format: ResponseFormat) -> AnswererSeat:
+    """Return the seat of the one who is to reply to a question in the present turn.
+
+    Args:
+        env: the game.
+        question: what `question_in` returned.
+        response_format: of the reply.
+    """
+    return AnswererSeat(env.variant, env.secret, env.asked, question, response_format)
