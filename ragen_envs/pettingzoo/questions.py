@@ -11,29 +11,18 @@ from ragen_envs.arguments import one_of
 from ragen_envs.instances import Split
 from ragen_envs.pettingzoo.seats import Observation, Seats, without_test_option
 from ragen_envs.pettingzoo.turns import InOrder
-from ragen_envs.protocol import (
-    RESPONSE_FORMATS,
-    ResponseFormat,
-    body_of,
-    format_answer,
-    instructions,
-)
+from ragen_envs.policies import oracle_answer
+from ragen_envs.protocol import RESPONSE_FORMATS, ResponseFormat
 from ragen_envs.registration import NAMESPACE
 from ragen_envs.twenty_questions.answered import AnsweredEnv, Question
 from ragen_envs.twenty_questions.answerer import Answer
-from ragen_envs.twenty_questions.briefing import (
-    EXAMPLE,
-    WRONG,
-    became_of,
-    briefing,
-    question_state,
-)
+from ragen_envs.twenty_questions.briefing import WRONG, became_of, question_state, told_to
 from ragen_envs.twenty_questions.env import VARIANTS
 from ragen_envs.twenty_questions.forms import with_article
 from ragen_envs.twenty_questions.judged import Judged
 from ragen_envs.twenty_questions.loader import load
-from ragen_envs.twenty_questions.replies import REPLIES, UNREADABLE, read_reply
-from ragen_envs.twenty_questions.text import REPHRASE
+from ragen_envs.twenty_questions.replies import REPLIES
+from ragen_envs.twenty_questions.seat import AnswererSeat, seat_at
 
 ASKER, ANSWERER = "asker", "answerer"
 QUESTION_IDS = tuple(f"{NAMESPACE}/{name}" for name in VARIANTS)
@@ -66,7 +55,7 @@ class QuestionsEnv(Seats, AECEnv[str, Observation, str]):  # type: ignore[misc]
         super().__init__(env, [ASKER, ANSWERER])
         self._env = env
         self._format = one_of("answerer_format", answerer_format, RESPONSE_FORMATS)
-        self._question: Question | None = None
+        self._seat: AnswererSeat | None = None
 
     def text_env(self, agent: str) -> AnsweredEnv:
         """Return the game, which knows the word, for `ragen_envs.policies`."""
@@ -75,7 +64,12 @@ class QuestionsEnv(Seats, AECEnv[str, Observation, str]):  # type: ignore[misc]
     @property
     def question(self) -> Question | None:
         """The question that the answerer is to reply to, None if there is none."""
-        return self._question
+        return None if self._seat is None else self._seat.question
+
+    @property
+    def seat(self) -> AnswererSeat | None:
+        """The answerer's seat, for `ragen_envs.policies`; None if no question waits."""
+        return self._seat
 
     @property
     def answerer_format(self) -> ResponseFormat:
@@ -89,7 +83,7 @@ class QuestionsEnv(Seats, AECEnv[str, Observation, str]):  # type: ignore[misc]
         self.agent_selection = ASKER
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
-        self._question, self._asked, self._news = None, "", ""
+        self._seat, self._asked, self._news = None, "", ""
         self._judged = Judged()
         self._flags = dict.fromkeys(
             ("format_is_valid", "action_is_valid", "answer_is_example"), False
@@ -120,7 +114,7 @@ class QuestionsEnv(Seats, AECEnv[str, Observation, str]):  # type: ignore[misc]
         self.rewards = {name: points.get(name, 0) / 100 for name in self.agents}
         self._accumulate_rewards()
         self._report()
-        self.agent_selection = ASKER if self._question is None else ANSWERER
+        self.agent_selection = ASKER if self._seat is None else ANSWERER
         self._deads_step_first()
 
     def render(self) -> str | None:
@@ -133,26 +127,25 @@ class QuestionsEnv(Seats, AECEnv[str, Observation, str]):  # type: ignore[misc]
 
     def _ask(self, answer: str) -> dict[str, int]:
         """Take what the asker says; return each agent's hundredths of reward."""
-        self._question = self._env.question_in(answer)
-        if self._question is not None:
-            self._asked = answer
+        question = self._env.question_in(answer)
+        if question is not None:
+            self._asked, self._seat = answer, seat_at(self._env, question, self._format)
             return {}
         points = self._run(answer, None)
         return {ASKER: points, ANSWERER: self._env.variant.win * self._info["success"]}
 
     def _reply(self, said: str) -> dict[str, int]:
         """Take the answerer's reply, and run the turn that waits for it."""
-        assert self._question is not None
-        (question, rule), self._question = self._question, None
-        body = body_of(said, self._format)
-        reply = UNREADABLE if body is None else read_reply(body, question, self._env.secret)
+        assert self._seat is not None
+        seat, self._seat = self._seat, None
+        reply, format_is_valid, is_example = seat.read(said)
         self._flags = {
-            "format_is_valid": body is not None,
+            "format_is_valid": format_is_valid,
             "action_is_valid": reply.readable,
-            "answer_is_example": body is not None and body.strip().upper() == EXAMPLE,
+            "answer_is_example": is_example,
         }
-        self._news = f"{became_of(reply, body is not None)}\n"
-        wrong = self._judged.take(reply, rule)
+        self._news = f"{became_of(reply, format_is_valid)}\n"
+        wrong = self._judged.take(reply, seat.question.rule)
         return {ASKER: self._run(self._asked, reply.answer), ANSWERER: -WRONG * wrong}
 
     def _run(self, answer: str, reply: Answer | None) -> int:
@@ -170,15 +163,12 @@ class QuestionsEnv(Seats, AECEnv[str, Observation, str]):  # type: ignore[misc]
         self.truncations = dict.fromkeys(self.agents, self._over and not self._terminated)
 
     def _for_answerer(self) -> str:
-        env, question = self._env, self._question
+        env, question = self._env, self.question
         word = with_article(env.secret, load())
         state = question_state(word, env.asked, question.text if question else None)
         if self._over:
             state += f"\nThe word was {'found' if self._info['success'] else 'not found'}."
-        if self._news:
-            return self._news + state
-        how = instructions(EXAMPLE, self._format)
-        return f"{briefing(env.variant)}\n\n{state}\n\n{how}"
+        return self._news + state if self._news else told_to(env.variant, state, self._format)
 
 
 def questions_env(
@@ -219,6 +209,6 @@ def rule_answer(env: AECEnv[str, Observation, str]) -> str:
     bare = env.unwrapped
     if not bare.agents or not bare.text_env(ANSWERER).legal_actions:
         raise ResetNeeded("the episode is over or never began: call reset() first")
-    if bare.question is None:
+    if bare.seat is None:
         raise ValueError("no question waits for a reply: it is the asker's turn")
-    return format_answer((bare.question.rule or REPHRASE,), bare.answerer_format)
+    return oracle_answer(bare.seat)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from ragen_envs.twenty_questions.answerer import Answer
 from ragen_envs.twenty_questions.env import TwentyQuestionsEnv
@@ -30,6 +30,7 @@ class AnsweredEnv(TwentyQuestionsEnv):
     run by `take`, with the reply in it; `step` is refused.
     """
 
+    _stepped_by: ClassVar = "take(answer, reply)"
     _given: Answer | None = None
 
     def question_in(self, answer: str) -> Question | None:
@@ -80,8 +81,6 @@ class AnsweredEnv(TwentyQuestionsEnv):
             f"{type(self).__name__} takes no bare step, as another answers the questions: "
             f"call {self._stepped_by}"
         )
-
-    _stepped_by = "take(answer, reply)"
 
     def _reply(self, form: Form | None) -> Answer | None:
         return super()._reply(form) if isinstance(form, Guess) else self._given

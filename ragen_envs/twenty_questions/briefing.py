@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ragen_envs.protocol import ResponseFormat, instructions
 from ragen_envs.twenty_questions import text
 from ragen_envs.twenty_questions.env import Asked, TwentyQuestionsVariant
 from ragen_envs.twenty_questions.replies import Reply
@@ -42,6 +43,17 @@ def question_state(word: str, asked: Iterable[Asked], question: str | None) -> s
     if question is not None:
         parts.append(f"Question {len(told) + 1}: {question}")
     return "\n".join(parts)
+
+
+def told_to(variant: TwentyQuestionsVariant, state: str, response_format: ResponseFormat) -> str:
+    """Return what an answerer reads who has been told nothing yet.
+
+    Args:
+        variant: the game.
+        state: what `question_state` returned.
+        response_format: of the reply.
+    """
+    return f"{briefing(variant)}\n\n{state}\n\n{instructions(EXAMPLE, response_format)}"
 
 
 def became_of(reply: Reply, format_valid: bool) -> str:

@@ -5,7 +5,7 @@ Each takes an environment in its turn, and returns an answer in form, as `ragen_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
@@ -21,7 +21,9 @@ def category_ladder(env: TwentyQuestionsEnv) -> str:
     """Ask the kinds from the top down, then guess the words of the last one in their order.
 
     It goes down from each kind that is answered Yes to the kinds below it, asks them in the order
-    of the knowledge, and counts Sometimes as No. Features, sizes and letters it never asks for.
+    of the knowledge, and counts Sometimes, and an answerer that cannot tell, as No. Features, sizes
+    and letters it never asks for. Where no word agrees with all replies, as an answerer may err, it
+    guesses the words with the fewest disagreements.
     """
     knowledge = load()
     kind = _next_kind(_replies(env.asked), knowledge)
@@ -29,15 +31,11 @@ def category_ladder(env: TwentyQuestionsEnv) -> str:
     return format_answer((say(form, knowledge),), env.response_format)
 
 
-def _replies(asked: Iterable[Asked]) -> dict[str, Answer]:
-    return {
-        one.form.kind: one.reply
-        for one in asked
-        if isinstance(one.form, IsKind) and one.reply is not None
-    }
+def _replies(asked: Iterable[Asked]) -> dict[str, Answer | None]:
+    return {one.form.kind: one.reply for one in asked if isinstance(one.form, IsKind)}
 
 
-def _next_kind(replies: Mapping[str, Answer], knowledge: Knowledge) -> str | None:
+def _next_kind(replies: Mapping[str, Answer | None], knowledge: Knowledge) -> str | None:
     """Return the next kind to ask for, None at the foot of the ladder."""
     above: str | None = None
     while True:
@@ -52,14 +50,20 @@ def _next_kind(replies: Mapping[str, Answer], knowledge: Knowledge) -> str | Non
         above = down
 
 
-def _next_word(asked: Iterable[Asked], knowledge: Knowledge) -> str:
-    """Return the first word that agrees with all replies, those to guesses among them."""
-    told = [(one.form, one.reply) for one in asked if isinstance(one.form, IsKind | Guess)]
-    return next(
-        name
-        for name, concept in knowledge.concepts.items()
-        if all(answer(form, concept, knowledge) == reply for form, reply in told)
-    )
+def _next_word(asked: Sequence[Asked], knowledge: Knowledge) -> str:
+    """Return the first word, not guessed yet, that agrees best with the replies on kinds."""
+    guessed = {one.form.name for one in asked if isinstance(one.form, Guess)}
+    told = [
+        (one.form, one.reply)
+        for one in asked
+        if isinstance(one.form, IsKind) and one.reply is not None
+    ]
+
+    def disagreements(name: str) -> int:
+        concept = knowledge.concepts[name]
+        return sum(answer(form, concept, knowledge) != reply for form, reply in told)
+
+    return min((name for name in knowledge.concepts if name not in guessed), key=disagreements)
 
 
 class Fared(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ragen_envs.protocol import FreeText, ResponseFormat, body_of, instructions
+from ragen_envs.protocol import FreeText, ResponseFormat, body_of
 from ragen_envs.twenty_questions.answered import AnsweredEnv, Question
-from ragen_envs.twenty_questions.briefing import EXAMPLE, briefing, question_state
+from ragen_envs.twenty_questions.briefing import EXAMPLE, question_state, told_to
 from ragen_envs.twenty_questions.env import Asked, TwentyQuestionsVariant
 from ragen_envs.twenty_questions.forms import with_article
 from ragen_envs.twenty_questions.loader import load
@@ -71,10 +71,9 @@ class AnswererSeat:
 
     @property
     def text(self) -> str:
-        """What the answerer reads: its task, the word, the replies so far, the question, the form."""
+        """What the answerer reads: its task, the word, replies so far, the question, the form."""
         state = question_state(with_article(self.word, load()), self.asked, self.question.text)
-        how = instructions(EXAMPLE, self.response_format)
-        return f"{briefing(self.variant)}\n\n{state}\n\n{how}"
+        return told_to(self.variant, state, self.response_format)
 
     def read(self, said: str) -> Heard:
         """Return what an answerer's text says. Never raises on a str.
