@@ -22,11 +22,12 @@ from typing import TYPE_CHECKING, Any
 
 from ragen_envs.textarena.env import TextArenaEnv
 from ragen_envs.textarena.registration import SINGLE_PLAYER, register_all
+from ragen_envs.textarena.rule import rule_gamemaster
 
 if TYPE_CHECKING:
     from ragen_envs.textarena.aec import TextArenaAEC
 
-__all__ = ["SINGLE_PLAYER", "TextArenaEnv", "pettingzoo_env"]
+__all__ = ["SINGLE_PLAYER", "TextArenaEnv", "pettingzoo_env", "rule_gamemaster"]
 
 register_all()
 

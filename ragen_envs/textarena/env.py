@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import gymnasium
@@ -31,10 +32,16 @@ class TextArenaEnv(gymnasium.Env[str, str]):
     Args:
         env_id: an id of TextArena's registry, such as "Mastermind-v0".
         render_mode: None; there is no other.
-        options: what TextArena hands to the game's constructor, such as `max_turns`.
+        options: what TextArena hands to the game's constructor, such as `max_turns`. A game with a
+            gamemaster, which TextArena asks OpenRouter for, takes `gamemaster` beside them: a
+            function from the request to the reply, or "rule" for `rule_gamemaster` and the words
+            that it knows. It is asked while the game's own generators are in place, so what it
+            draws depends on the seed. Copies share it.
 
     Raises:
-        ValueError: for an id that TextArena does not know, or a render mode.
+        TypeError: for a gamemaster that is neither.
+        ValueError: for an id that TextArena does not know, a render mode, or a gamemaster where
+            the game has none.
         gymnasium.error.Error: if TextArena cannot make the game here.
     """
 
@@ -85,6 +92,8 @@ class TextArenaEnv(gymnasium.Env[str, str]):
         Raises:
             ResetNeeded: before the first `reset` and after the end of an episode.
             TypeError: if the answer is not a str.
+            gymnasium.error.Error: if the caller's gamemaster failed; the same answer may be
+                given again.
         """
         if not self._running:
             raise ResetNeeded("the episode is over or never began: call reset() first")
@@ -96,6 +105,15 @@ class TextArenaEnv(gymnasium.Env[str, str]):
         reward = game.reward(0) if game.done else 0.0
         failed = bool(game.error)
         return game.observation(0), reward, game.done and not failed, failed, self._info()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> TextArenaEnv:
+        # The spec and the game hold the gamemaster, who may be a model or a client of a service.
+        gamemaster = self._game.options.get("gamemaster")
+        memo[id(gamemaster)] = gamemaster
+        twin = object.__new__(type(self))
+        memo[id(self)] = twin
+        vars(twin).update(deepcopy(vars(self), memo))
+        return twin
 
     def _info(self) -> dict[str, Any]:
         """Return the figures that this suite's games give, and TextArena's own.

@@ -12,6 +12,7 @@ from textarena.envs.registration import ENV_REGISTRY  # type: ignore[import-unty
 from textarena.envs.utils.jury import OpenRouterJury  # type: ignore[import-untyped]
 from textarena.envs.utils.word_lists import EnglishDictionary  # type: ignore[import-untyped]
 
+from ragen_envs.textarena.gamemaster import Gamemaster, check, has_gamemaster, made
 from ragen_envs.textarena.randomness import OwnRandom
 from ragen_envs.textarena.text import fit, transcript
 
@@ -38,10 +39,11 @@ class Game:
     Args:
         env_id: an id of TextArena's registry.
         num_players: how many play.
-        options: what TextArena hands to the game's constructor.
+        options: what TextArena hands to the game's constructor, and its gamemaster.
 
     Raises:
-        ValueError: for an id that TextArena does not know.
+        TypeError: for a gamemaster that can reply to nothing.
+        ValueError: for an id that TextArena does not know, or a gamemaster that it has no use for.
         gymnasium.error.Error: if TextArena cannot make the game here.
     """
 
@@ -126,37 +128,59 @@ class Game:
     def __deepcopy__(self, memo: dict[int, Any]) -> Game:
         twin = object.__new__(Game)
         memo[id(self)] = twin
-        shared = ("_pristine", "_env", "_core")
+        shared = ("_pristine", "_env", "_core", "options")
         vars(twin).update({k: deepcopy(v, memo) for k, v in vars(self).items() if k not in shared})
-        twin._pristine = self._pristine  # which never plays
+        twin._pristine, twin.options = self._pristine, self.options  # which never play
         if self.seed is not None:
             twin._env = _copied(self._env)
             twin._core = _unwrapped(twin._env)
         return twin
 
+    @property
+    def _replies(self) -> list[str]:
+        """The replies of the gamemaster in this episode, which may not be the same once more."""
+        gamemaster = None if self.seed is None else getattr(self._core, "gamemaster", None)
+        return gamemaster.replies if isinstance(gamemaster, Gamemaster) else []
+
     def __reduce__(self) -> Any:
         # TextArena's wrappers cannot be pickled; the episode is played again instead.
-        return _replayed, (self.env_id, self.num_players, self.options, self.seed, self.actions)
+        made_of = (self.env_id, self.num_players, self.options)
+        return _replayed, (*made_of, self.seed, self.actions, self._replies)
 
 
 def _replayed(
-    env_id: str, num_players: int, options: dict[str, Any], seed: int | None, actions: list[str]
+    env_id: str,
+    num_players: int,
+    options: dict[str, Any],
+    seed: int | None,
+    actions: list[str],
+    replies: list[str],
 ) -> Game:
     game = Game(env_id, num_players, options)
     if seed is not None:
         game.reset(seed)
+        if replies:
+            game._core.gamemaster.repeat(replies)
         for action in actions:
             game.step(action)
     return game
 
 
 def _made(env_id: str, options: dict[str, Any]) -> Any:
+    rest = {name: option for name, option in options.items() if name != "gamemaster"}
+    gamemaster = options.get("gamemaster")
+    if gamemaster is not None:
+        check(env_id, gamemaster)
     try:
-        return textarena.make(env_id, **options)
+        if gamemaster is not None:
+            return made(env_id, rest, gamemaster)
+        return textarena.make(env_id, **rest)
     except Exception as wrong:
         told = _first_line(wrong)
         if isinstance(wrong, LookupError) and "nltk" in str(wrong):
             told = "it needs data: python -m nltk.downloader words averaged_perceptron_tagger_eng"
+        if "OPENROUTER_API_KEY" in str(wrong) and has_gamemaster(env_id):
+            told += " Or give gamemaster=, a function from str to str."
         raise Error(f"TextArena cannot make {env_id}: {told}") from wrong
 
 

@@ -3,39 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 
 import gymnasium
-import textarena  # type: ignore[import-untyped]
 from textarena.envs.registration import (  # type: ignore[import-untyped]
     ENV_REGISTRY,
     register_with_versions,
 )
 
 from ragen_envs.registration import IDS
+from ragen_envs.textarena.sources import source_of
 from ragen_envs.textarena.suite import BoardView, Transcript
 
 NAMESPACE = "ragen_textarena"
 _WRAPPER_VARIANTS = ("-raw", "-train")
 
 
-@cache
-def _is_single_player(module: str) -> bool:
-    """Say whether a game's source makes TextArena's state of one player.
-
-    The registry does not say how many play. Reading is all that can be done with every game:
-    some cannot be imported without data or keys that are not here.
-    """
-    source = Path(*textarena.__path__).joinpath(*module.split(".")[1:]).with_suffix(".py")
-    return source.is_file() and "SinglePlayerState(" in source.read_text(encoding="utf-8")
-
-
 def _single_player_ids() -> Iterator[str]:
     for env_id, spec in ENV_REGISTRY.items():
-        module = str(spec.entry_point).partition(":")[0]
-        ours = not module.startswith("textarena.")
-        if not ours and not _is_wrapper_variant(env_id) and _is_single_player(module):
+        # The registry does not say how many play.
+        single = "SinglePlayerState(" in source_of(str(spec.entry_point))
+        if single and not _is_wrapper_variant(env_id):
             yield env_id
 
 

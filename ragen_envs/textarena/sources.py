@@ -1,0 +1,23 @@
+"""What TextArena's games say in their sources, where its registry is silent."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import textarena  # type: ignore[import-untyped]
+
+
+@cache
+def source_of(entry_point: str) -> str:
+    """Return the source of a game of TextArena, "" for a game from elsewhere.
+
+    Reading is all that can be done with every game: some cannot be imported without data or keys
+    that are not here.
+
+    Args:
+        entry_point: as TextArena's registry has it, "textarena.envs.Nim.env:NimEnv".
+    """
+    package, *rest = entry_point.partition(":")[0].split(".")
+    file = Path(*textarena.__path__).joinpath(*rest).with_suffix(".py")
+    return file.read_text(encoding="utf-8") if package == "textarena" and file.is_file() else ""
