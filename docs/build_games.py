@@ -13,7 +13,8 @@ from typing import Any
 
 from ragen_bench.suites import held_out_size, make_env
 from ragen_bench.summary import baseline
-from ragen_envs.registration import NAMESPACE, TABLE, env_class
+from ragen_envs.protocol import format_answer
+from ragen_envs.registration import NAMESPACE, OPPONENT_TABLE, TABLE, env_class, opponent_class
 
 FOLDER = Path(__file__).parent / "games"
 _MADE_BY = "<!-- Written by docs/build_games.py; change the docstring in place of this page. -->"
@@ -44,6 +45,9 @@ def _page(game: Any, names: list[str]) -> str:
     if others := [name for name in names[1:] if _state(name) != _state(names[0])]:
         parts.append("The first state of the other variants' test instance 0:")
         parts += [f"`{NAMESPACE}/{name}`\n\n{_block(_state(name))}" for name in others]
+    for name in OPPONENT_TABLE:
+        if opponent_class(name).game == game.game:
+            parts += _against(name)
     return "\n\n".join(parts) + "\n"
 
 
@@ -91,6 +95,19 @@ def _state(name: str) -> str:
     env = make_env(f"{NAMESPACE}/{name}", "test", "think")
     env.reset(seed=0)
     return env.render() or ""
+
+
+def _against(name: str) -> list[str]:
+    """Return the section of a game that needs an opponent."""
+    cls = opponent_class(name)
+    env = cls(name, "test", "think")
+    env.reset(seed=0)
+    return [
+        f"## Played against a model: `{NAMESPACE}/{name}`",
+        inspect.getdoc(cls) or "",
+        "What the answerer reads on test instance 0, in the format `think`:",
+        _block(env.opponent_reads(format_answer(["Is it alive?"], "think"))),
+    ]
 
 
 def _block(text: str) -> str:

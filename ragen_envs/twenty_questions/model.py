@@ -24,18 +24,50 @@ VARIANTS = {name: replace(WITH_RULE[of], name=name) for name, of in _WORDS_OF.it
 
 
 class OpponentEnv(AnsweredEnv):
-    """Find the word that another model thinks of: Twenty Questions without the honest rule.
+    """Find the word by asking another model: Twenty Questions with a model in the place of the rule.
 
-    Args:
-        variant: a name from `variants`, or a variant of your own.
-        split: as for every environment of the suite.
-        response_format: of the player.
-        render_mode: None or "ansi".
-        answerer_format: the response format of the opponent, the player's by default.
+    | | |
+    | --- | --- |
+    | as in the game | actions, rewards, ends, success, instances (the same words, under the same seeds), randomness, oracle. Guesses are decided by the game, so no answerer gives away or denies the win. |
+    | replies | Yes, No, Sometimes or "I cannot tell, please rephrase", in the answerer's response format. Case, punctuation and a repetition in a sentence ("Yes, it can fly.") do not matter; nothing is guessed. What cannot be read, or is out of form, is told to the player as "I cannot tell, please rephrase". |
+    | what the answerer reads | its task, the word, the questions so far with their replies, the question, the form of a reply: complete in itself for each question, so that it needs no memory |
+    | info | as in the game, whose `unparsed` counts the questions without a Yes, No or Sometimes; and of the replies, `judged`: to questions that the rule understands; `agreed` and `wrong`: of them, those that are the rule's, and those that are another Yes, No or Sometimes; `unreadable`: that could not be read, judged or not |
+    | `ceiling` | 1.0 if the answerer makes no mistake; against others the expected score of the best player is not known |
 
-    Raises:
-        ValueError: for an argument that is none of these.
-    """
+    A score depends on who answers. So the id is in no suite and on no leaderboard, and its scores
+    stand in no table with those of TwentyQuestions-v0. With the rule's replies the two games are
+    the same, turn by turn.
+
+    `gymnasium.make` takes `answerer`, a function from all that an answerer reads to its whole text;
+    and `answerer_format`, its response format, the player's by default:
+
+    ```python
+    import gymnasium, ragen_envs
+
+
+    def ask_model(text):
+        # A model is asked here, with the text as the one message. This one always agrees.
+        return "Yes, it is."
+
+
+    env = gymnasium.make(
+        "ragen/TwentyQuestionsModel-v0",
+        answerer=ask_model,
+        answerer_format="plain",
+        split="test",
+    )
+    observation, info = env.reset(seed=0)
+    answer = "<think>I begin with life.</think><answer>Is it alive?</answer>"
+    observation, reward, terminated, truncated, info = env.step(answer)
+    assert observation.splitlines()[1:] == ["1. Is it alive? Yes"]
+    assert (info["judged"], info["agreed"], info["wrong"]) == (1, 1, 0)
+    ```
+
+    The answerer is asked once a question and not for guesses. If it raises, the turn has not
+    passed. A program that gets the replies from elsewhere, as from a batch, steps
+    `ragen_envs.twenty_questions.model.OpponentEnv`: `opponent_reads(answer)` is what the answerer
+    reads, None where it is not asked, and `step_with(answer, said)` runs the turn with its text.
+    """  # noqa: E501 (a Markdown table has one row a line)
 
     variants = VARIANTS
     held_out_files = "words/TwentyQuestions-v0-{split}.txt"
@@ -145,7 +177,7 @@ class OpponentEnv(AnsweredEnv):
 
 
 class ModelEnv(OpponentEnv):
-    """The game for Gymnasium: a function answers the questions, and `step` asks it.
+    """`OpponentEnv` for Gymnasium: a function answers the questions, and `step` asks it.
 
     Args:
         variant: a name from `variants`, or a variant of your own.
