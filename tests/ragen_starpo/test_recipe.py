@@ -59,8 +59,9 @@ def test_settings_and_defaults(written):
 @pytest.mark.parametrize(
     ("override", "said"),
     [
-        ("sed=3", "sed: Unexpected keyword argument"),
-        ("filter.share=1", "filter.share: Unexpected keyword argument"),
+        ("sed=3", "sed: there is no such setting; did you mean seed?"),
+        ("filter.share=1", "filter.share: there is no such setting; filter has: strategy, amount"),
+        ("lora.rnk=1", "lora.rnk: there is no such setting; did you mean lora.rank?"),
         ("filter.amount=3", "filter.amount is in (0, 1]"),
         ("advantage.estimator=gea", "advantage.estimator: Input should be 'gae'"),
         ("iterations=0", "iterations: is at least 1, got 0"),

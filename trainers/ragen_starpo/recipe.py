@@ -21,6 +21,7 @@ from ragen_starpo.hardware import Cluster
 from ragen_starpo.recipe_bounds import beyond_bounds
 from ragen_starpo.recipe_checks import problem_of
 from ragen_starpo.recipe_files import override, settings_of
+from ragen_starpo.recipe_problems import first_problem
 from ragen_starpo.training_envs import Environment
 
 Estimator: TypeAlias = Literal[
@@ -247,9 +248,7 @@ def recipe_of(settings: dict[str, Any], place: str) -> Recipe:
     try:
         recipe = _RECIPE.validate_python(settings)
     except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
-        raise UserError(f"{place}: {name or 'the recipe'}: {first['msg']}") from None
+        raise UserError(f"{place}: {first_problem(Recipe, error)}") from None
     problem = beyond_bounds(recipe) or problem_of(recipe)
     if problem:
         raise UserError(f"{place}: {problem}")

@@ -34,7 +34,7 @@ def test_one_recipe_in_full(capsys):
     ("arguments", "said"),
     [
         (["recipes", "fliter-50@gpu"], "unknown row 'fliter-50'; did you mean filter-50?"),
-        (["recipes", "small", "sed=1"], "small: sed: Unexpected keyword"),
+        (["recipes", "small", "sed=1"], "small: sed: there is no such setting; did you mean seed?"),
         (["local", "filter-50@small", "--out", "run"], "there is no folder warm; give that"),
         (
             ["local", "filter-50@gpu", "--out", "run"],

@@ -35,7 +35,10 @@ def refused(small, tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        (["rollouts.sample=1"], "rollouts.sample: Unexpected keyword"),
+        (
+            ["rollouts.sample=1"],
+            "rollouts.sample: there is no such setting; did you mean rollouts.samples?",
+        ),
         (["rollout.samples=1"], "no setting of the recipe or of verl: Could not override 'rollout"),
         (
             ["trainer.epochs=1"],

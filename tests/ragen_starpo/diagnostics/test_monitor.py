@@ -253,7 +253,7 @@ def test_figures_that_are_missing_or_no_numbers():
         ({"temperature_limit": 0}, "temperature_limit above 0"),
         ({"action": "adapt", "temperature_limit": 1}, "adapt has nothing to change; raise"),
         ({"action": "adapt", "temperature_factor": 1}, "adapt has nothing to change; raise"),
-        ({"windw": 1}, "monitor.windw: Unexpected keyword"),
+        ({"windw": 1}, "monitor.windw: there is no such setting; did you mean monitor.window?"),
     ],
 )
 def test_bad_settings(setting, said):

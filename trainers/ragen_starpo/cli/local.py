@@ -24,6 +24,7 @@ def run_local(given: argparse.Namespace) -> int:
     path, out = given.recipe, given.out
     recipe = read_recipe(path, given.settings)
     check_one_process(recipe.cluster)
+    folder = model_folder(recipe.model)
     console = plain_console()
     bar = progress(console)
     board = event_files(out) if given.tensorboard else None
@@ -42,7 +43,7 @@ def run_local(given: argparse.Namespace) -> int:
         def warned(warning: TrapWarning) -> None:
             bar.console.print(warning.text, soft_wrap=True)
 
-        train(recipe, model_folder(recipe.model), out, told, warned)
+        train(recipe, folder, out, told, warned)
     console.print(f"Run     {out}", soft_wrap=True)
     console.print(f"Models  {models(out)}", soft_wrap=True)
     return 0

@@ -36,6 +36,7 @@ def run_verl(given: argparse.Namespace) -> int:
     own, overrides = split_settings(given.settings)
     recipe = read_recipe(given.recipe, own)
     device_of(recipe, given.ray_address)  # before a model may be fetched
+    folder = model_folder(recipe.model)
     console = plain_console()
     bar = progress(console)
     out = given.out
@@ -60,7 +61,7 @@ def run_verl(given: argparse.Namespace) -> int:
         with ExitStack() as following:
             for name, tell in followed.items():
                 following.enter_context(Following(out / f"{name}.jsonl", tell))
-            train(recipe, model_folder(recipe.model), out, overrides, given.ray_address)
+            train(recipe, folder, out, overrides, given.ray_address)
     console.print(f"Run     {out}", soft_wrap=True)
     console.print(f"Models  {models(out)}", soft_wrap=True)
     return 0
