@@ -71,10 +71,7 @@ class AnsweredEnv(TwentyQuestionsEnv):
     def _take(self, answer: str, reply: Answer | None) -> tuple[str, float, bool, bool]:
         """Run a turn as `take` does, and return all but `info`."""
         self._given = reply
-        try:
-            return super()._play(answer)
-        finally:
-            self._given = None  # it answers no later question
+        return super()._play(answer)
 
     def _play(self, action: str) -> tuple[str, float, bool, bool]:
         raise TypeError(

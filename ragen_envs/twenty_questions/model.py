@@ -150,7 +150,6 @@ class OpponentEnv(AnsweredEnv):
             heard = seat.read(said).reply
             self._judged.take(heard, seat.question.rule)
             reply = heard.answer
-        self._put = None
         return self._take(answer, reply)
 
     def _seat_for(self, answer: str) -> AnswererSeat | None:
@@ -165,6 +164,9 @@ class OpponentEnv(AnsweredEnv):
     def _begin(self, instance: Secret) -> ActionReader:
         self._judged, self._put = Judged(), None
         return super()._begin(instance)
+
+    def _end_turn(self) -> None:
+        self._put = None
 
     def _details(self) -> dict[str, float]:
         judged = self._judged

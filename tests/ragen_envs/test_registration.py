@@ -24,7 +24,13 @@ from hypothesis import strategies as st
 import ragen_envs
 from ragen_envs.instances import Stream
 from ragen_envs.policies import oracle_answer, random_answer
-from ragen_envs.registration import TABLE, env_class
+from ragen_envs.registration import (
+    OPPONENT_TABLE,
+    TABLE,
+    env_class,
+    made_class,
+    opponent_class,
+)
 from tests.ragen_envs.support import ID_FORMATS, ID_SPLITS, IDS, held_out_size, make, state_in
 
 ROOT = Path(ragen_envs.__file__).parent.parent
@@ -69,9 +75,30 @@ def test_every_variant_of_a_class_is_in_the_table():
         assert set(env_class(name).variants) <= set(TABLE)
 
 
-def test_an_unknown_name_is_a_key_error():
+def test_games_with_an_opponent_are_in_a_table_of_their_own():
+    assert set(OPPONENT_TABLE).isdisjoint(TABLE)
+    for name in OPPONENT_TABLE:
+        made = make(name, answerer=str)
+        assert type(made) is made_class(name)
+        assert isinstance(made, opponent_class(name))
+        assert made.variant is opponent_class(name).variants[name]
+        assert made.variant.name == name
+    for name in TABLE:
+        assert made_class(name) is env_class(name)
+
+
+@pytest.mark.parametrize(
+    ("class_of", "name"),
+    [
+        (env_class, "Chess-v0"),
+        (env_class, *OPPONENT_TABLE),
+        (opponent_class, "Sokoban-v0"),
+        (made_class, "Chess-v0"),
+    ],
+)
+def test_an_unknown_name_is_a_key_error(class_of, name):
     with pytest.raises(KeyError):
-        env_class("Chess-v0")
+        class_of(name)
 
 
 @pytest.mark.filterwarnings("error")

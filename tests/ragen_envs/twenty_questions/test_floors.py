@@ -5,9 +5,13 @@ from functools import cache
 from itertools import pairwise
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ragen_envs.instances import Stream
 from ragen_envs.policies import oracle_answer, random_answer
+from ragen_envs.twenty_questions.answered import AnsweredEnv
+from ragen_envs.twenty_questions.answerer import answer
 from ragen_envs.twenty_questions.env import TwentyQuestionsEnv
 from ragen_envs.twenty_questions.floors import category_ladder, fared
 from ragen_envs.twenty_questions.forms import Guess, IsKind
@@ -75,3 +79,47 @@ def test_the_ladder_goes_down_the_kinds_and_then_guesses():
         guesses = [form.name for form in forms[len(rungs) :]]
         order = [*load().concepts]
         assert [order.index(name) for name in guesses] == sorted(map(order.index, guesses))
+
+
+@settings(max_examples=20)
+@given(
+    seed=st.integers(0, 59),
+    replies=st.lists(st.sampled_from(["Yes", "No", "Sometimes", None]), min_size=20, max_size=20),
+)
+def test_the_ladder_plays_on_whatever_is_replied(seed, replies):
+    concepts = load().concepts
+    env = AnsweredEnv("TwentyQuestions-v0", "test", "think")
+    env.reset(seed=seed)
+    for reply in replies:
+        before = env.asked
+        info = env.take(category_ladder(env), reply)[4]
+        assert info["format_is_valid"]
+        form = env.asked[-1].form
+        if isinstance(form, Guess):
+            told = [
+                (one.form, one.reply)
+                for one in before
+                if isinstance(one.form, IsKind) and one.reply is not None
+            ]
+            guessed = [one.form.name for one in before if isinstance(one.form, Guess)]
+            against = {
+                name: sum(said != answer(one, concept, load()) for one, said in told)
+                for name, concept in concepts.items()
+                if name not in guessed
+            }
+            best = [name for name, wrong in against.items() if wrong == min(against.values())]
+            assert form.name == best[0]
+        if not env.legal_actions:
+            break
+    assert info["repeats"] == 0
+
+
+def test_the_ladder_guesses_words_when_every_kind_is_unknown():
+    env = AnsweredEnv("TwentyQuestions-v0", "test", "plain")
+    env.reset(seed=0)
+    while env.legal_actions:
+        env.take(category_ladder(env), None)
+    top = [IsKind(key) for key, kind in load().kinds.items() if not kind.parents]
+    words = [Guess(name) for name in load().concepts]
+    assert [one.form for one in env.asked] == [*top, *words][:20]
+    assert len(top) < 18
