@@ -10,6 +10,7 @@ from ragen_bench.episode import Task
 from ragen_bench.errors import UserError
 from ragen_bench.models import Sampling
 from ragen_bench.models.scripted import RandomModel
+from ragen_bench.opponent import against_rule
 from ragen_bench.records import Record, RunDirectory
 from ragen_bench.runner import play
 from ragen_bench.specification import spec_hash
@@ -18,7 +19,7 @@ from ragen_bench.summary import BASELINE_SAMPLES
 from ragen_envs.instances import Split
 from ragen_envs.sealed import SealedKeyError, open_key
 
-_MUST_AGREE = ("split", "sealed_key_hash", "response_format", "constrained")
+_MUST_AGREE = ("split", "sealed_key_hash", "response_format", "constrained", "opponent")
 """Settings without which two runs did not play the same game."""
 _SHOULD_AGREE = ("prompt_hash", "history", "max_tokens", "temperature", "samples", "seed")
 """Settings that may be what a user wants to compare; a difference is named."""
@@ -180,7 +181,7 @@ def floor_and_ceiling(env: str, split: Split, indices: Sequence[int]) -> tuple[f
     """
     samples = range(BASELINE_SAMPLES)
     tasks = [Task(env, split, index, sample) for index in indices for sample in samples]
-    played = play(tasks, RandomModel(), _SAMPLING, "plain")
+    played = play(tasks, against_rule(RandomModel(), env), _SAMPLING, "plain")
     records = [one.record for one in played if one.record is not None]
     floor = sum(record["score"] for record in records) / len(records)
     return floor, sum(record["ceiling"] for record in records) / len(records)

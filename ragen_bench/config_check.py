@@ -40,7 +40,7 @@ def config_differences(config: Record) -> Iterator[str]:
         for env in config["envs"]
     }
     computed = {
-        "prompt_hash": prompt_hash(response_format, config.get("history")),
+        "prompt_hash": prompt_hash(response_format, config.get("history"), "opponent" in config),
         "suite_hash": suite_hash(envs, config["max_tokens"]),
         **({"sealed_key_hash": open_key()} if split == "sealed" else {}),
         "envs": [

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from itertools import cycle, islice
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from ragen_bench.audit.oracle import ceiling_problem, play_oracle
 from ragen_bench.errors import UserError
 from ragen_bench.evaluation import Evaluation
-from ragen_bench.models import Model, resolve
-from ragen_bench.models.base import Completion, Request, Sampling, ask_all
-from ragen_bench.prompt import conversation
+from ragen_bench.first_questions import Question, first_replies, first_turns
+from ragen_bench.models import Completion, Model, Request, Sampling, ask_all
+from ragen_bench.models.pair import Pair
+from ragen_bench.opponent import load
 from ragen_bench.reasoning import without_reasoning
 from ragen_bench.suites import make_env
 
@@ -64,19 +65,55 @@ def _until_failure(findings: Iterator[Finding]) -> Iterator[Finding]:
 def _findings(evaluation: Evaluation, questions: int) -> Iterator[Finding]:
     yield _oracle(evaluation)
     start = time.perf_counter()
-    model = resolve(evaluation.model, evaluation.server)
+    model = load(evaluation.model, evaluation.server, evaluation.opponent)
     yield Finding("loads", "ok", f"in {time.perf_counter() - start:.1f} s")
     yield from _model_findings(model, evaluation, questions)
 
 
 def _model_findings(model: Model, evaluation: Evaluation, questions: int) -> Iterator[Finding]:
+    asked = first_turns(evaluation, questions)
+    if not (isinstance(model, Pair) and evaluation.opponent):
+        yield from _side_findings(_Side(model, evaluation, asked))
+        return
+    yield from _side_findings(_Side(model.player, evaluation, asked))
+    opponent = evaluation.opponent
+    yield Finding("opponent", "ok", f"{opponent.model}, asked the oracle's first questions")
+    alone = replace(
+        evaluation, model=opponent.model, response_format=opponent.response_format, opponent=None
+    )
+    asked = first_replies(evaluation, questions)
+    yield from _side_findings(_Side(model.opponent, alone, asked, "--opponent-format"))
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One model that is looked at.
+
+    Attributes:
+        model: the model.
+        evaluation: how it is sampled, and in what form it answers.
+        questions: that it is asked.
+        option: which sets the form of its answers.
+    """
+
+    model: Model
+    evaluation: Evaluation
+    questions: list[Question]
+    option: str = "--format"
+
+    @property
+    def requests(self) -> list[Request]:
+        return [question.request for question in self.questions]
+
+
+def _side_findings(side: _Side) -> Iterator[Finding]:
+    model, evaluation, requests = side.model, side.evaluation, side.requests
     yield Finding("is there", "ok", model.probe())
-    requests = _requests(evaluation, questions)
     start = time.perf_counter()
     completions = _asked(model, requests, evaluation)
     seconds = time.perf_counter() - start
-    yield _answers(completions)
-    yield _form(requests, completions, evaluation)
+    yield _answers(completions, side.option)
+    yield _form(side, completions)
     yield _stops(completions, evaluation.sampling)
     yield _limit(model, requests, completions, evaluation.sampling)
     yield _repeats(model, requests, completions, evaluation)
@@ -100,25 +137,13 @@ def _oracle(evaluation: Evaluation) -> Finding:
     )
 
 
-def _requests(evaluation: Evaluation, questions: int) -> list[Request]:
-    """Return first turns, from all environments in turn."""
-    requests = []
-    for number, env in enumerate(islice(cycle(evaluation.instances), questions)):
-        index = number // len(evaluation.instances)
-        made = make_env(env, evaluation.split, evaluation.response_format)
-        observation, _ = made.reset(seed=index)
-        messages = conversation([observation], [], evaluation.response_format)
-        requests.append(Request(messages, f"doctor/{env}/{index}", made))
-    return requests
-
-
 def _asked(model: Model, requests: Sequence[Request], evaluation: Evaluation) -> list[Completion]:
     """Return the answers as an environment gets them."""
     answers = ask_all(model, requests, evaluation.sampling)
     return [without_reasoning(answer, evaluation.response_format) for answer in answers]
 
 
-def _answers(completions: Sequence[Completion]) -> Finding:
+def _answers(completions: Sequence[Completion], option: str) -> Finding:
     if any(completion.finish == "context" for completion in completions):
         return Finding("answers", "FAIL", "a first question does not fit into its context")
     empty = sum(not completion.text.strip() for completion in completions)
@@ -127,7 +152,7 @@ def _answers(completions: Sequence[Completion]) -> Finding:
         return Finding(
             "answers",
             "FAIL",
-            f"{said}: it reasons by itself and comes to no answer; add --format answer and raise "
+            f"{said}: it reasons by itself and comes to no answer; add {option} answer and raise "
             "--max-tokens",
         )
     if empty == len(completions):
@@ -135,26 +160,23 @@ def _answers(completions: Sequence[Completion]) -> Finding:
     return Finding("answers", "warn" if empty else "ok", said)
 
 
-def _form(
-    requests: Sequence[Request], completions: Sequence[Completion], evaluation: Evaluation
-) -> Finding:
+def _form(side: _Side, completions: Sequence[Completion]) -> Finding:
     """Count the answers that have the form, and those whose actions are all known."""
-    if evaluation.response_format == "think" and any(c.reasoning for c in completions):
+    if side.evaluation.response_format == "think" and any(c.reasoning for c in completions):
         return Finding(
             "form",
             "FAIL",
-            "it reasons by itself, and its server reports the thoughts apart: add --format answer",
+            "it reasons by itself, and its server reports the thoughts apart: add "
+            f"{side.option} answer",
         )
-    read = [
-        request.env.read(completion.text)[0]
-        for request, completion in zip(requests, completions, strict=True)
-    ]
-    formed = sum(parsed.format_valid for parsed in read)
-    valid = sum(parsed.actions_valid for parsed in read)
+    pairs = zip(side.questions, completions, strict=True)
+    read = [question.read(completion.text) for question, completion in pairs]
+    formed = sum(format_valid for format_valid, _ in read)
+    valid = sum(known for _, known in read)
     said = f"{formed} of {len(read)} answers have it, {valid} name known actions only"
     if formed == len(read) == valid:
         return Finding("form", "ok", said)
-    broken = next(i for i, parsed in enumerate(read) if not parsed.actions_valid)
+    broken = next(i for i, (_, known) in enumerate(read) if not known)
     said += f"; one that does not: {_shown(completions[broken].text)}"
     return Finding("form", "warn" if 2 * valid < len(read) else "ok", said)
 

@@ -10,6 +10,8 @@ from ragen_bench.episode import Task
 from ragen_bench.groups import key_of_task, missing, played_again, said_of
 from ragen_bench.machine import machine, otherwise, versions
 from ragen_bench.models import Model, Sampling, ServerOptions
+from ragen_bench.models.pair import Pair
+from ragen_bench.opponent import Opponent
 from ragen_bench.prompt import History, prompt_hash
 from ragen_bench.reasoning import stop_text
 from ragen_bench.records import SCHEMA, Key, Record, RunDirectory, key_of, open_run, refuse_other
@@ -39,6 +41,7 @@ class Evaluation:
         constrain: whether the engine lets only answers in form pass.
         command: how the run was started, for the record.
         server: how the model's server is reached, if it has one; it is not recorded.
+        opponent: who plays against the model, where the environments need one.
     """
 
     model: str
@@ -54,6 +57,7 @@ class Evaluation:
     constrain: bool = False
     command: str = ""
     server: ServerOptions | None = None
+    opponent: Opponent | None = None
 
     @property
     def sampling(self) -> Sampling:
@@ -64,12 +68,17 @@ class Evaluation:
     def config(self, model: Model) -> Record:
         """Return the content of run.json.
 
+        Args:
+            model: that of the evaluation; with an opponent, the pair of them.
+
         Raises:
             SealedKeyError: if the split is sealed and there is no key.
         """
         # Where answers do not depend on what else is in flight, a run may go on with more slots.
         slots = model.slots if model.group_size > 1 else 1
         settings = self.settings()
+        if isinstance(model, Pair):
+            settings["opponent"]["model_identity"] = model.opponent.identity()
         return {
             "schema": settings.pop("schema"),
             "model": settings.pop("model"),
@@ -93,6 +102,7 @@ class Evaluation:
         return {
             "schema": SCHEMA,
             "model": self.model,
+            **self._opponent(),
             "suite": self.suite,
             "suite_version": SUITES[self.suite].version if self.suite else 0,
             "suite_hash": suite_hash(envs, self.max_tokens),
@@ -105,7 +115,7 @@ class Evaluation:
             "response_format": self.response_format,
             "history": self.history,
             "constrained": self.constrain,
-            "prompt_hash": prompt_hash(self.response_format, self.history),
+            "prompt_hash": prompt_hash(self.response_format, self.history, bool(self.opponent)),
             "envs": [
                 {"id": env, "instances": count, "spec_hash": spec}
                 for env, (count, spec) in envs.items()
@@ -113,6 +123,13 @@ class Evaluation:
             "versions": versions(),
             "command": self.command,
         }
+
+    def _opponent(self) -> Record:
+        """Return what run.json says of the opponent: nothing where there is none."""
+        if self.opponent is None:
+            return {}
+        named = {"model": self.opponent.model, "response_format": self.opponent.response_format}
+        return {"opponent": named}
 
     def tasks(self) -> list[Task]:
         """Return the episodes, in the order of the record."""
@@ -141,7 +158,7 @@ def evaluate(
 
     Args:
         evaluation: what to evaluate.
-        model: the model of `evaluation.model`.
+        model: the model of `evaluation.model`; with an opponent, the pair of them.
         path: the run directory; one that holds a part of this run is completed.
         progress: called as answers and episodes come with the number of recorded episodes, the
             answers given to this process, and the environment of the latest episode.
@@ -198,6 +215,7 @@ def _complete(
             evaluation.response_format,
             evaluation.history,
             on_answers,
+            evaluation.opponent.response_format if evaluation.opponent else None,
         ):
             env = played.task.env
             _keep(run, played, recorded)

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from ragen_bench.differences import brief
-from ragen_bench.episode import Outcome
+from ragen_bench.episode import JUDGED, Outcome
+from ragen_bench.opposed import needs_opponent
 from ragen_bench.suites import has_split, held_out_size
 from ragen_envs.instances import SPLITS
 from ragen_envs.protocol import RESPONSE_FORMATS
-from ragen_envs.registration import IDS
+from ragen_envs.registration import IDS, OPPONENT_IDS
 
 Fields = Mapping[str, str]
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -45,6 +46,11 @@ RUN: Fields = {
     "command": "a text",
 }
 _RUN_ENV: Fields = {"id": "a text", "instances": "a whole number", "spec_hash": "a text"}
+_OPPONENT: Fields = {
+    "model": "a text",
+    "model_identity": "an object",
+    "response_format": "a text",
+}
 EPISODE: Fields = {
     "env": "a text",
     "split": "a text",
@@ -71,6 +77,16 @@ _TURN: Fields = {
     "prompt_tokens": "a whole number",
     "completion_tokens": "a whole number",
 }
+_JUDGED: Fields = {**dict.fromkeys(JUDGED, "a whole number"), "overflowed": "true or false"}
+_REPLY: Fields = {
+    "observation": "a text",
+    "answer": "a text",
+    "reasoning": "a text",
+    "finish": "a text",
+    "prompt_tokens": "a whole number",
+    "completion_tokens": "a whole number",
+    "readable": "true or false",
+}
 _TIMING: Fields = {"env": "a text", "seconds": "a number", "elapsed": "a number"}
 _FAULT: Fields = {
     "env": "a text",
@@ -84,7 +100,7 @@ _FAULT: Fields = {
 def run_problem(config: dict[str, Any]) -> str | None:
     """Return what is wrong with the content of run.json, or None."""
     found = _problem(config, RUN) or _items_problem(config["envs"], _RUN_ENV, "environment")
-    return found or _settings_problem(config) or _envs_problem(config)
+    return found or _settings_problem(config) or _envs_problem(config) or _opponent_problem(config)
 
 
 def _settings_problem(config: dict[str, Any]) -> str | None:
@@ -107,7 +123,7 @@ def _settings_problem(config: dict[str, Any]) -> str | None:
 
 def _envs_problem(config: dict[str, Any]) -> str | None:
     for env in config["envs"]:
-        if env["id"] not in IDS:
+        if env["id"] not in (*IDS, *OPPONENT_IDS):
             return f"names the unknown environment {brief(env['id'])}"
         if env["instances"] < 1:
             return f"names no instance of {env['id']}"
@@ -121,13 +137,46 @@ def _envs_problem(config: dict[str, Any]) -> str | None:
     return None
 
 
+def _opponent_problem(config: dict[str, Any]) -> str | None:
+    for env in config["envs"]:
+        if needs_opponent(env["id"]) != ("opponent" in config):
+            return f"names {'an' if 'opponent' in config else 'no'} opponent in {env['id']}"
+    if "opponent" not in config:
+        return None
+    found = _object_problem(config, "opponent", _OPPONENT)
+    if found or config["opponent"]["response_format"] in RESPONSE_FORMATS:
+        return found
+    return f"names the unknown format {brief(config['opponent']['response_format'])}"
+
+
 def episode_problem(episode: dict[str, Any]) -> str | None:
     """Return what is wrong with the fields of a recorded episode, or None."""
-    found = _problem(episode, EPISODE) or _out_of_range(episode)
+    found = _problem(episode, EPISODE) or _out_of_range(episode) or _judged_problem(episode)
     # The first prompt may leave no room for an answer already.
     if found or (episode["outcome"] == "context_overflow" and not episode["turns"]):
         return found
-    return _items_problem(episode["turns"], _TURN, "turn")
+    return _items_problem(episode["turns"], _TURN, "turn") or _replies_problem(episode["turns"])
+
+
+def _replies_problem(turns: list[dict[str, Any]]) -> str | None:
+    """Return what is wrong with the opponent's replies, where it was asked."""
+    for number, turn in enumerate(turns, start=1):
+        found = _object_problem(turn, "opponent", _REPLY) if "opponent" in turn else None
+        if found:
+            return f"has turn {number}, which {found}"
+    return None
+
+
+def _judged_problem(episode: dict[str, Any]) -> str | None:
+    """Return what is wrong with how an opponent's replies were judged, where there is one."""
+    if not needs_opponent(episode["env"]):
+        return None
+    if found := _object_problem(episode, "opponent", _JUDGED):
+        return found
+    judged, agreed, wrong, unreadable = (episode["opponent"][name] for name in JUDGED)
+    if min(agreed, wrong, unreadable) < 0 or agreed + wrong > judged:
+        return "has 'opponent', whose counts cannot be"
+    return None
 
 
 def _out_of_range(episode: dict[str, Any]) -> str | None:
@@ -157,6 +206,12 @@ def _problem(record: dict[str, Any], fields: Fields) -> str | None:
         if not _is(record[name], wanted):
             return f"has {name!r} that is not {wanted}"
     return None
+
+
+def _object_problem(record: dict[str, Any], name: str, fields: Fields) -> str | None:
+    value = record.get(name)
+    found = _problem(value, fields) if isinstance(value, dict) else "is not an object"
+    return f"has {name!r}, which {found}" if found else None
 
 
 def _items_problem(items: list[Any], fields: Fields, name: str) -> str | None:

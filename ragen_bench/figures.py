@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
-from ragen_bench.episode import Record
+from ragen_bench.episode import JUDGED, Record
 from ragen_bench.statistics import (
     Estimate,
     Interval,
@@ -23,11 +23,48 @@ _TEXTS = ("observation", "answer", "reasoning")
 
 def light(episode: Record) -> Record:
     """Return an episode without its texts, of which no figure here depends: they fill memories."""
-    turns = [
-        {name: value for name, value in turn.items() if name not in _TEXTS}
-        for turn in episode["turns"]
-    ]
+    turns = [_without_texts(turn) for turn in episode["turns"]]
     return {**episode, "turns": turns, "final_observation": ""}
+
+
+def _without_texts(turn: Record) -> Record:
+    kept = {name: value for name, value in turn.items() if name not in _TEXTS}
+    if "opponent" in turn:
+        kept["opponent"] = _without_texts(turn["opponent"])
+    return kept
+
+
+def opponent_figures(episodes: Sequence[Record]) -> Record:
+    """Return the figures of the opponent's replies, rounded to six digits.
+
+    `judged` are the replies to questions that the rule understands; `agreement` is the share of
+    them that are the rule's, with its interval over instances, both None where none was judged.
+    `wrong` are those that are another answer, and `unreadable` are replies, judged or not, that
+    could not be read.
+
+    Args:
+        episodes: as `episodes.jsonl` holds them, or `light`; of an environment with an opponent.
+    """
+    replies = [
+        turn["opponent"] for each in episodes for turn in each["turns"] if "opponent" in turn
+    ]
+    counts = {name: sum(each["opponent"][name] for each in episodes) for name in JUDGED}
+    clusters: dict[int, list[float]] = {}
+    for episode in episodes:
+        judged, agreed = episode["opponent"]["judged"], episode["opponent"]["agreed"]
+        values = [1.0] * agreed + [0.0] * (judged - agreed)
+        clusters.setdefault(episode["index"], []).extend(values)
+    told = [values for values in clusters.values() if values]
+    agreement = mean_estimate(told) if told else None
+    return {
+        "replies": len(replies),
+        **counts,
+        "agreement": agreement and rounded(agreement.value),
+        "agreement_interval": agreement and rounded_interval(agreement.interval),
+        "cut": _mean(reply["finish"] == "length" for reply in replies),
+        "prompt_tokens": sum(reply["prompt_tokens"] for reply in replies),
+        "completion_tokens": sum(reply["completion_tokens"] for reply in replies),
+    }
 
 
 def figures(episodes: Sequence[Record]) -> Record:

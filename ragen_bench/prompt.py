@@ -13,6 +13,10 @@ SYSTEM = (
     "You are a player in a text game. Reason briefly, then give your actions, "
     "always in the form that the game asks for."
 )
+OPPONENT_SYSTEM = (
+    "You answer in a text game. Reply truthfully and briefly, "
+    "always in the form that the game asks for."
+)
 History = int | None
 """How many past turns a conversation shows; None for all."""
 _DEMONSTRATION = (
@@ -66,9 +70,26 @@ def conversation(
     return messages
 
 
-def prompt_hash(response_format: ResponseFormat, history: History = None) -> str:
-    """Return 16 hex digits that change with anything the builder adds to the observations."""
+def opponent_conversation(text: str) -> list[Message]:
+    """Return the messages to an opponent, who remembers nothing.
+
+    Args:
+        text: what it reads, complete in itself: task, state, question and form.
+    """
+    return [{"role": "system", "content": OPPONENT_SYSTEM}, {"role": "user", "content": text}]
+
+
+def prompt_hash(
+    response_format: ResponseFormat, history: History = None, opponent: bool = False
+) -> str:
+    """Return 16 hex digits that change with anything the builder adds to the observations.
+
+    Args:
+        response_format: the form of the answers.
+        history: past turns that the model is shown.
+        opponent: whether another model is asked too.
+    """
     built = conversation(["", "", ""], ["", ""], response_format, history)
     # A history longer than the conversation built here shows in nothing but its number.
-    hashed = json.dumps([built, history])
+    hashed = json.dumps([built, history, *([opponent_conversation("")] if opponent else [])])
     return hashlib.sha256(hashed.encode()).hexdigest()[:16]

@@ -248,7 +248,7 @@ def refuse_other(path: Path, settings: Record) -> None:
     if file.is_file():
         found = _read_config(file)
         if _has_episodes(path):
-            _same_config(path, {name: found.get(name) for name in settings}, settings)
+            _same_config(path, _part(found, settings), settings)
 
 
 def read_run(path: Path) -> RunDirectory:
@@ -294,6 +294,15 @@ def _read_config(file: Path) -> Record:
     if problem:
         raise UserError(f"{file} {problem}; choose another --out")
     return config
+
+
+def _part(found: Record, settings: Record) -> Record:
+    """Return of a configuration what settings name; of what holds a model, the same fields."""
+    part = {name: found.get(name) for name in settings}
+    opponent = part.get("opponent")
+    if isinstance(opponent, dict):
+        part["opponent"] = {name: opponent.get(name) for name in settings["opponent"]}
+    return part
 
 
 def _same_config(path: Path, found: Record, wanted: Record) -> Record:

@@ -6,15 +6,16 @@ A record may come from a stranger: whatever is in it, the result is a reason in 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any, get_args
 
 from ragen_bench.config_check import config_problem
 from ragen_bench.differences import brief, first_difference
 from ragen_bench.episode import Episode, Record, Task
 from ragen_bench.errors import UserError
-from ragen_bench.models.base import Completion, Finish
+from ragen_bench.models.base import Completion, Finish, Seat
 from ragen_bench.records import Key
-from ragen_bench.suites import EnvPool
+from ragen_bench.suites import EnvPool, make_env
 from ragen_envs.instances import Split
 from ragen_envs.protocol import ResponseFormat
 
@@ -46,7 +47,8 @@ class Replayer:
         self._format: ResponseFormat = config["response_format"]
         self._split: Split = config["split"]
         self._instances = {env["id"]: env["instances"] for env in config["envs"]}
-        self._envs = EnvPool(self._format)
+        opponent_format = config["opponent"]["response_format"] if "opponent" in config else None
+        self._envs = EnvPool(self._format, partial(make_env, opponent_format=opponent_format))
 
     def problem(self, record: Any) -> str | None:
         """Return where a record first differs from its replay, or why it has none, or None."""
@@ -95,11 +97,11 @@ class Replayer:
         return Task(env, self._split, index, sample)
 
     def _take(self, episode: Episode, turn: Any, path: str) -> None:
-        completion = _completion(turn, path)
-        try:
-            episode.take(completion)
-        except UserError as error:
-            raise UnplayableError(f"{path}.reasoning: {error}") from None
+        _give(episode, turn, path)
+        if episode.asked == "opponent":
+            _give(episode, turn.get("opponent"), f"{path}.opponent")
+        elif "opponent" in turn:
+            raise UnplayableError(f"{path}.opponent: is recorded, and no opponent was asked")
 
     def _end(self, episode: Episode, record: Record, turns: int) -> None:
         """See that the episode is over, by itself or for want of room."""
@@ -108,7 +110,7 @@ class Replayer:
                 raise UnplayableError(
                     f"outcome: recorded context_overflow, but the episode ended with turn {turns}"
                 )
-            episode.take(Completion("", finish="context"))
+            episode.overflow(_overflowed(record))
         if not episode.over:
             raise UnplayableError(f"turns: the episode goes on after turn {turns}, the last one")
 
@@ -153,6 +155,22 @@ def _turns(record: Record) -> list[Any]:
     if not isinstance(turns, list):
         raise UnplayableError(f"turns: recorded {brief(turns)}, which is not a list")
     return turns
+
+
+def _give(episode: Episode, turn: Any, path: str) -> None:
+    """Give an episode the recorded answer of the one who is asked."""
+    completion = _completion(turn, path)
+    try:
+        episode.take(completion)
+    except UserError as error:
+        raise UnplayableError(f"{path}.reasoning: {error}") from None
+
+
+def _overflowed(record: Record) -> Seat:
+    """Return whose context the record says was full."""
+    opponent = record.get("opponent")
+    whose = isinstance(opponent, dict) and opponent.get("overflowed") is True
+    return "opponent" if whose else "player"
 
 
 def _completion(turn: Any, path: str) -> Completion:

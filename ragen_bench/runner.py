@@ -10,12 +10,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 
 from ragen_bench.episode import Episode, Record, Task
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Engine, Fault, Model, Sampling
 from ragen_bench.prompt import History
-from ragen_bench.suites import EnvPool
+from ragen_bench.suites import EnvPool, make_env
 from ragen_envs.instances import Split
 from ragen_envs.protocol import ResponseFormat
 
@@ -63,6 +64,7 @@ def play(
     response_format: ResponseFormat,
     history: History = None,
     on_answers: Callable[[int], None] = lambda answers: None,
+    opponent_format: ResponseFormat | None = None,
 ) -> Iterator[Played]:
     """Play episodes and yield them as they end.
 
@@ -76,12 +78,14 @@ def play(
         response_format: the form of the answers.
         history: past turns that the model is shown, see `conversation`.
         on_answers: called with the number of answers, each time that some came.
+        opponent_format: the form of the opponent's answers, where the model is a `Pair`; that of
+            the player's if None.
 
     Raises:
         UserError: if the model cannot answer, or if more faults than the engine has slots came in
             a row, so that the server must be gone.
     """
-    envs = EnvPool(response_format)
+    envs = EnvPool(response_format, partial(make_env, opponent_format=opponent_format))
     waiting = iter(tasks)
     with closing(model.engine(sampling)) as engine:
         flight = _Flight(engine, model.slots)

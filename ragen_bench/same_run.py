@@ -30,7 +30,7 @@ def differences(found: Object, wanted: Object) -> list[str]:
     if said.get("slots"):  # as --concurrency sets them
         said["group_size"] = []
     formed = bool(said.get("response_format"))
-    if formed or said.get("history"):
+    if formed or said.get("history") or said.get("opponent"):
         said["prompt_hash"] = []
     reworded = formed or bool(said.get("split") or said.get("sealed_key_hash"))
     envs = _differing_envs(found.get("envs") or [], wanted.get("envs") or [], reworded)

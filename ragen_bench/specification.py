@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ragen_bench.opposed import opposed, step_by_rule
 from ragen_bench.suites import held_out_size, make_env
 from ragen_envs.held_out import write
 from ragen_envs.instances import Split, Stream
@@ -23,7 +24,8 @@ def spec_hash(env: str, split: Split, response_format: ResponseFormat) -> str:
     """Return 16 hex digits that change with what makes scores incomparable.
 
     They cover the variant's parameters, every held-out instance (of train: the first sixteen), and
-    all that some scripted episodes show: prompts, parsing, rules, rewards, noise and figures.
+    all that some scripted episodes show: prompts, parsing, rules, rewards, noise and figures. Of
+    an environment with an opponent, they cover what it reads, and the rule's replies.
     """
     made = make_env(env, split, response_format)
     instances = [
@@ -58,5 +60,7 @@ def _episode(env: TextEnv[Any, Any], seed: int, player: str) -> list[Any]:
             answer = _BROKEN
         else:
             answer = random_answer(env, stream) if player == "random" else oracle_answer(env)
-        shown.append(env.step(answer))
+        if game := opposed(env):
+            shown.append(game.opponent_reads(answer))
+        shown.append(step_by_rule(env, answer))
     return shown

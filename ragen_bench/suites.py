@@ -9,9 +9,10 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from ragen_bench.errors import UserError, nearest, unknown
+from ragen_bench.opposed import class_of, needs_opponent
 from ragen_envs.instances import HELD_OUT_SIZE, SPLITS, Split
 from ragen_envs.protocol import ResponseFormat
-from ragen_envs.registration import IDS, NAMESPACE, env_class
+from ragen_envs.registration import IDS, NAMESPACE, OPPONENT_IDS
 from ragen_envs.text_env import TextEnv
 
 
@@ -57,43 +58,72 @@ SUITES = {
 }
 
 
-def select(suite: str | None, envs: list[str] | None, limit: int | None) -> dict[str, int]:
+def select(
+    suite: str | None, envs: list[str] | None, limit: int | None, opposed: bool = False
+) -> dict[str, int]:
     """Return the environments to evaluate and how many instances of each.
 
     Args:
         suite: a name from `SUITES`, or None.
         envs: ids that take the place of a suite; the namespace may be left out.
         limit: at most so many instances of each.
+        opposed: whether there is an opponent, which all environments need then and else none.
 
     Raises:
-        UserError: for an unknown suite or id, both at once, or a limit that is out of range.
+        UserError: for an unknown suite or id, both at once, a limit that is out of range, or an
+            opponent that is missing or too much.
     """
     if envs and suite:
         raise UserError("give either --suite or --env, not both")
     if limit is not None and not 1 <= limit <= HELD_OUT_SIZE:
         raise UserError(f"--limit is between 1 and {HELD_OUT_SIZE}, got {limit}")
     if envs:
-        chosen = {env: held_out_size(env) for env in map(env_id, envs)}
+        ids = [env_id(env, opposed) for env in envs]
+        chosen = {env: held_out_size(env) for env in ids}
     else:
         name = suite or "core"
         if name not in SUITES:
             raise unknown("suite", name, SUITES)
+        if opposed:
+            raise _no_opponent_in(f"the suite {name}")
         chosen = SUITES[name].instances
     return {env: min(count, limit or count) for env, count in chosen.items()}
 
 
-def env_id(name: str) -> str:
+def env_id(name: str, opposed: bool | None = False) -> str:
     """Return the full id of an environment.
 
+    Args:
+        name: the namespace may be left out.
+        opposed: whether it must be one that needs an opponent, or one that needs none; None for
+            either.
+
     Raises:
-        UserError: if there is none of this name.
+        UserError: if there is none of this name, or it is of the other kind.
     """
     full = name if "/" in name else f"{NAMESPACE}/{name}"
-    if full in IDS:
-        return full
-    # Without what all ids share, which would make any two of them alike.
-    bare = {_bare(known): known for known in IDS}
-    raise unknown("environment", name, IDS, bare.get(nearest(_bare(full), bare) or ""))
+    known = (*IDS, *OPPONENT_IDS)
+    if full not in known:
+        # Without what all ids share, which would make any two of them alike.
+        bare = {_bare(each): each for each in known}
+        raise unknown("environment", name, known, bare.get(nearest(_bare(full), bare) or ""))
+    if opposed is False and needs_opponent(full):
+        raise UserError(
+            f"{full} is played against another model, in runs of its own: "
+            f"ragen-bench evaluate MODEL --env {_short(full)} --opponent MODEL"
+        )
+    if opposed and not needs_opponent(full):
+        raise _no_opponent_in(full)
+    return full
+
+
+def _no_opponent_in(what: str) -> UserError:
+    ids = " or ".join(f"--env {_short(each)}" for each in OPPONENT_IDS)
+    return UserError(f"nobody plays against the model in {what}: --opponent goes with {ids} alone")
+
+
+def _short(env: str) -> str:
+    return env.removeprefix(f"{NAMESPACE}/")
 
 
 def _bare(name: str) -> str:
@@ -106,8 +136,7 @@ def held_out_size(env: str) -> int:
     Args:
         env: its full id.
     """
-    name = env.removeprefix(f"{NAMESPACE}/")
-    size: int = env_class(name).held_out_size(name)
+    size: int = class_of(env).held_out_size(_short(env))
     return size
 
 
@@ -118,7 +147,7 @@ def has_split(env: str, split: Split) -> bool:
         env: its full id.
         split: a split.
     """
-    sealable: bool = env_class(env.removeprefix(f"{NAMESPACE}/")).has_sealed
+    sealable: bool = class_of(env).has_sealed
     return split != "sealed" or sealable
 
 
@@ -134,8 +163,19 @@ def split_name(name: str) -> Split:
     raise unknown("split", name, SPLITS)
 
 
-def make_env(env: str, split: Split, response_format: ResponseFormat) -> TextEnv[Any, Any]:
-    """Return an environment of the suite; plain construction, as the registry would do it.
+def make_env(
+    env: str,
+    split: Split,
+    response_format: ResponseFormat,
+    opponent_format: ResponseFormat | None = None,
+) -> TextEnv[Any, Any]:
+    """Return an environment; plain construction, as the registry would do it.
+
+    Args:
+        env: its full id.
+        split: where its instances come from.
+        response_format: of the answers.
+        opponent_format: of the opponent's answers, if one is asked; the player's if None.
 
     Raises:
         UserError: if the environment has no such split.
@@ -145,9 +185,9 @@ def make_env(env: str, split: Split, response_format: ResponseFormat) -> TextEnv
             f"{env} has no split {split!r}, as all of its instances are public; "
             "name other environments with --env, or take --split val or test"
         )
-    name = env.removeprefix(f"{NAMESPACE}/")
-    made: TextEnv[Any, Any] = env_class(name)(
-        name, split=split, response_format=response_format, render_mode="ansi"
+    options = {"answerer_format": opponent_format} if needs_opponent(env) else {}
+    made: TextEnv[Any, Any] = class_of(env)(
+        _short(env), split=split, response_format=response_format, render_mode="ansi", **options
     )
     return made
 
@@ -179,4 +219,4 @@ class EnvPool:
 
 def documentation(env: str) -> str:
     """Return an environment's specification, which is its class's docstring."""
-    return inspect.getdoc(env_class(env.removeprefix(f"{NAMESPACE}/"))) or ""
+    return inspect.getdoc(class_of(env)) or ""

@@ -8,9 +8,18 @@ from functools import lru_cache
 
 from ragen_bench.cost import Prices, cost
 from ragen_bench.errors import UserError
-from ragen_bench.figures import estimate_of, figures, light, rounded, rounded_interval
-from ragen_bench.models import Model, Sampling
+from ragen_bench.figures import (
+    estimate_of,
+    figures,
+    light,
+    opponent_figures,
+    rounded,
+    rounded_interval,
+)
+from ragen_bench.models import Sampling
 from ragen_bench.models.scripted import OracleModel, RandomModel
+from ragen_bench.opponent import against_rule
+from ragen_bench.opposed import needs_opponent
 from ragen_bench.records import Key, Record, RunDirectory, key_of
 from ragen_bench.runner import play, tasks_of
 from ragen_bench.statistics import mean_of
@@ -74,13 +83,14 @@ def summary_of(
     ]
     return {
         "model": config["model"],
+        **({"opponent": config["opponent"]["model"]} if "opponent" in config else {}),
         "suite": config["suite"],
         "split": config["split"],
         "episodes": sum(row["episodes"] for row in rows),
         "planned": sum(env["instances"] for env in config["envs"]) * config["samples"],
         "infra_faults": len(faults - played),
         **_suite(rows, len(config["envs"])),
-        "cost": _cost(config["model"], rows, prices),
+        "cost": _cost(config, rows, prices),
         "envs": rows,
     }
 
@@ -88,6 +98,8 @@ def summary_of(
 def _row(env: str, episodes: list[Record], split: Split, instances: int) -> Record:
     """Return an environment's figures beside those of the random and the oracle player."""
     row = {"env": env, **figures(episodes)}
+    if needs_opponent(env):
+        row["opponent"] = opponent_figures(episodes)
     row["random"] = baseline("random", env, split, instances)
     row["oracle"] = baseline("oracle", env, split, instances)
     scaled = estimate_of(row, "score").normalised(row["random"]["score"], row["oracle"]["ceiling"])
@@ -109,13 +121,23 @@ def _suite(rows: list[Record], planned: int) -> Record:
     }
 
 
-def _cost(model: str, rows: list[Record], prices: Prices | None) -> Record | None:
-    """Return what the recorded turns cost, None where no price is known."""
-    read, sampled = (
-        sum(row[name] for row in rows) for name in ("prompt_tokens", "completion_tokens")
-    )
-    found = cost(model, read, sampled, prices) if prices else None
-    return {"amount": rounded(found.amount), "currency": found.currency} if found else None
+def _cost(config: Record, rows: list[Record], prices: Prices | None) -> Record | None:
+    """Return what the recorded turns cost, None where a price is not known."""
+    if prices is None:
+        return None
+    spent = [cost(config["model"], *_tokens(rows), prices)]
+    if "opponent" in config:
+        tokens = _tokens([row["opponent"] for row in rows])
+        spent.append(cost(config["opponent"]["model"], *tokens, prices))
+    known = [each.amount for each in spent if each]
+    if len(known) < len(spent):
+        return None
+    return {"amount": rounded(sum(known)), "currency": prices.currency}
+
+
+def _tokens(rows: list[Record]) -> tuple[int, int]:
+    read = sum(row["prompt_tokens"] for row in rows)
+    return read, sum(row["completion_tokens"] for row in rows)
 
 
 def baseline(model: str, env: str, split: Split, instances: int) -> Record:
@@ -131,7 +153,7 @@ def baseline(model: str, env: str, split: Split, instances: int) -> Record:
 
 @lru_cache(maxsize=256)
 def _baseline(model: str, env: str, split: Split, instances: int, key_hash: str) -> Record:
-    player: Model = RandomModel() if model == "random" else OracleModel()
+    player = against_rule(RandomModel() if model == "random" else OracleModel(), env)
     sampling = Sampling(temperature=1.0, max_tokens=0, stop="", seed=0)
     tasks = tasks_of({env: instances}, split, BASELINE_SAMPLES)
     played = play(tasks, player, sampling, "plain")

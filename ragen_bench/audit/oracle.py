@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ragen_bench.opposed import step_by_rule
 from ragen_bench.suites import make_env
 from ragen_envs.instances import Split
 from ragen_envs.policies import oracle_answer
@@ -100,5 +101,5 @@ def mean(values: Iterator[float]) -> float:
 def _score(env: TextEnv[Any, Any]) -> float:
     info: dict[str, Any] = {}
     while env.legal_actions:
-        *_, info = env.step(oracle_answer(env))
+        *_, info = step_by_rule(env, oracle_answer(env))
     return float(info["score"])

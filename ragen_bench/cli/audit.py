@@ -13,7 +13,7 @@ import gymnasium
 from ragen_bench.audit import Audit, audit_environment, steps_of, third_party_subject
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.suites import env_id
-from ragen_envs.registration import IDS, TABLE
+from ragen_envs.registration import IDS, OPPONENT_IDS, TABLE
 from ragen_envs.sealed import open_key
 from ragen_envs.testing import CHECKS, Outcome, Subject, run_checks
 
@@ -75,7 +75,7 @@ def audit(names: Sequence[str], levels: int, sealed: bool, out: Path | None) -> 
 
 def _is_ours(name: str) -> bool:
     return (
-        name in IDS
+        name in (*IDS, *OPPONENT_IDS)
         or name in TABLE
         or not ("/" in name or ":" in name or name in gymnasium.registry)
     )

@@ -7,13 +7,14 @@ import shlex
 import sys
 from pathlib import Path
 
-from ragen_bench.cli.naming import DEFAULT_MAX_TOKENS, IN_PROCESS, default_path
+from ragen_bench.cli.naming import DEFAULT_MAX_TOKENS, default_path
+from ragen_bench.cli.reaching import opponent_of, server_of
 from ragen_bench.cost import load_prices
 from ragen_bench.episode import SAMPLES_A_SEED
 from ragen_bench.errors import INCOMPLETE, INTERRUPTED, UserError, missing_extra, unknown
 from ragen_bench.evaluation import Evaluation, evaluate, refuse_early
 from ragen_bench.groups import played_again, said_of_interrupted
-from ragen_bench.models import ServerOptions, resolve
+from ragen_bench.opponent import load
 from ragen_bench.prompt import History
 from ragen_bench.records import key_of, read_run
 from ragen_bench.suites import SUITES, select, split_name
@@ -56,7 +57,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
     total = len(evaluation.tasks())
     refuse_early(evaluation, path)
     with console.status(Text(f"Loading {evaluation.model} ...")):
-        model = resolve(evaluation.model, evaluation.server)
+        model = load(evaluation.model, evaluation.server, evaluation.opponent)
     with _progress(console) as bar:
         name = shortened(evaluation.model, console.width)
         task = bar.add_task(name, total=total, env="", answers=0)
@@ -111,7 +112,8 @@ def evaluation_of(arguments: argparse.Namespace) -> Evaluation:
         raise UserError("--base-url is empty; give it, or leave it out for OPENAI_BASE_URL")
     if "" in (arguments.env or ()):
         raise UserError(f"--env is empty; choose one of: {', '.join(IDS)}")
-    instances = select(arguments.suite, arguments.env, arguments.limit)
+    opposed = arguments.opponent is not None
+    instances = select(arguments.suite, arguments.env, arguments.limit, opposed)
     suite = "" if arguments.env else arguments.suite or "core"
     default = SUITES[suite].max_tokens if suite else DEFAULT_MAX_TOKENS
     return Evaluation(
@@ -127,24 +129,14 @@ def evaluation_of(arguments: argparse.Namespace) -> Evaluation:
         history=_history(arguments.history),
         constrain=arguments.constrain,
         command=shlex.join(["ragen-bench", *sys.argv[1:]]),
-        server=_server(arguments),
+        server=server_of(arguments),
+        opponent=opponent_of(arguments, _opponent_format(arguments)),
     )
 
 
-def _server(arguments: argparse.Namespace) -> ServerOptions | None:
-    """Return how the model's server is reached; None if it has none and nothing was asked for."""
-    names = ("base_url", "concurrency", "timeout", "retries")
-    given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
-    provider = arguments.model.partition("/")[0]
-    taken = names if provider == "openai" else ("concurrency",) if provider in IN_PROCESS else ()
-    refused = [name for name in given if name not in taken]
-    if refused:
-        options = ", ".join("--" + name.replace("_", "-") for name in refused)
-        where = "openai/NAME"
-        if refused == ["concurrency"]:
-            where = "openai/, vllm/, hf/ and smollm2-135m"
-        raise UserError(f"{options}: for {where} only, not for {arguments.model!r}")
-    return ServerOptions(**given) if given or provider == "openai" else None
+def _opponent_format(arguments: argparse.Namespace) -> ResponseFormat:
+    given = arguments.opponent_format
+    return response_format_of(arguments.format if given is None else given)
 
 
 def _check_numbers(arguments: argparse.Namespace) -> None:

@@ -22,14 +22,22 @@ def default_path(evaluation: Evaluation) -> Path:
     the default one.
     """
     what = evaluation.suite or "+".join(env.partition("/")[2] for env in evaluation.instances)
-    model = "".join(c if c.isalnum() or c in "-." else "-" for c in evaluation.model)
-    first = [model.strip("-."), what, evaluation.split, f"seed{evaluation.seed}"]
+    first = [_plain(evaluation.model), what, evaluation.split, f"seed{evaluation.seed}"]
     return Path("runs") / "_".join([*first, *_unusual(evaluation)])
+
+
+def _plain(model: str) -> str:
+    return "".join(c if c.isalnum() or c in "-." else "-" for c in model).strip("-.")
 
 
 def _unusual(evaluation: Evaluation) -> Iterator[str]:
     """Yield a short name of each setting that is not the default one."""
     suite = SUITES[evaluation.suite] if evaluation.suite else None
+    opponent = evaluation.opponent
+    if opponent:
+        yield f"vs-{_plain(opponent.model)}"
+        if opponent.response_format != evaluation.response_format:
+            yield f"vs-{opponent.response_format}"
     if evaluation.samples != 1:
         yield f"samples{evaluation.samples}"
     if evaluation.temperature != DEFAULT_TEMPERATURE:
@@ -46,5 +54,7 @@ def _unusual(evaluation: Evaluation) -> Iterator[str]:
     if evaluation.instances != whole:
         yield f"limit{max(evaluation.instances.values())}"
     # Elsewhere a run may go on with another number.
-    if evaluation.server and evaluation.model.partition("/")[0] in IN_PROCESS:
-        yield f"concurrency{evaluation.server.concurrency}"
+    for side in (evaluation, opponent):
+        if side and side.server and side.model.partition("/")[0] in IN_PROCESS:
+            yield f"concurrency{side.server.concurrency}"
+            return

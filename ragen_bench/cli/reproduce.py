@@ -74,6 +74,9 @@ def _evaluation(
         "format": config["response_format"],
         "history": "full" if history is None else "none" if history == 0 else str(history),
         "constrain": config["constrained"],
+        "opponent": None,
+        "opponent_format": None,
+        "opponent_base_url": None,
         "out": out,
     }
     return argparse.Namespace(**{**vars(arguments), **settings})

@@ -14,7 +14,7 @@ try:
     from rich.console import Console
     from rich.text import Text
 
-    from ragen_bench.cli.table import cut_answers, table
+    from ragen_bench.cli.table import cut_answers, opponent_lines, table
     from ragen_bench.report import write_report
     from ragen_bench.report.formats import figure
 except ImportError as missing:
@@ -56,6 +56,8 @@ def show_results(console: Console, run: RunDirectory, prices: Prices) -> Record:
         analysis = analyse(run)
         report = write_report(run, summary, analysis)
     console.print(table(summary, run.config["constrained"]))
+    for line in opponent_lines(summary):
+        console.print(line, soft_wrap=True)
     if said := cut_answers(summary, run.config["max_tokens"]):
         console.print(said, soft_wrap=True)
     if summary["cost"] and summary["cost"]["amount"]:

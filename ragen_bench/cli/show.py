@@ -7,12 +7,14 @@ import sys
 from ragen_bench.models import PROVIDERS
 from ragen_bench.specification import spec_hash
 from ragen_bench.suites import SUITES, documentation, env_id, make_env
-from ragen_envs.registration import IDS, TABLE
+from ragen_envs.registration import IDS, OPPONENT_IDS, OPPONENT_TABLE, TABLE
 
 
 def list_all() -> int:
     """Print what can be evaluated."""
     _section("Environments", {env: TABLE[env.partition("/")[2]].about for env in IDS})
+    against = {env: OPPONENT_TABLE[env.partition("/")[2]].about for env in OPPONENT_IDS}
+    _section("Played against another model, which --opponent names", against)
     _section(
         "Suites",
         {
@@ -30,7 +32,7 @@ def describe(name: str) -> int:
     Raises:
         UserError: if there is no such environment.
     """
-    env = env_id(name)
+    env = env_id(name, opposed=None)
     made = make_env(env, "test", "think")
     first, _ = made.reset(seed=0)
     budget = made.budget

@@ -40,8 +40,9 @@ def _title(summary: Record, constrained: bool) -> Text:
     what = visible(summary["suite"]) or "chosen environments"
     free = ", constrained to the form" if constrained else ""
     # A str would be read as markup, and a model's name may hold brackets.
+    opponent = f" against {visible(summary['opponent'])}" if "opponent" in summary else ""
     return Text(
-        f"{visible(summary['model'])} on {what}, {summary['split']} split{free}",
+        f"{visible(summary['model'])}{opponent} on {what}, {summary['split']} split{free}",
         style="table.title",
     )
 
@@ -93,6 +94,28 @@ def _caption(summary: Record) -> str:
         f"{suite}Success, form and action in per cent; norm.: 0 is the random player, 1 what the "
         "oracle scores in expectation (its row: what it scored); form, action: turns whose answer "
         "had the form, whose actions were all known; tokens generated; seconds."
+    )
+
+
+def opponent_lines(summary: Record) -> list[str]:
+    """Return a line for each environment in which an opponent was asked: how it replied."""
+    return [
+        f"Replies of {visible(summary['opponent'])}: {row['opponent']['replies']:,}; "
+        + _agreement(row["opponent"])
+        for row in summary["envs"]
+        if "opponent" in row
+    ]
+
+
+def _agreement(figures: Record) -> str:
+    """Return how an opponent's replies agree with the rule's."""
+    unreadable = f"{figures['unreadable']:,} could not be read"
+    if figures["agreement"] is None:
+        return f"none to a question that the rule understands, {unreadable}"
+    return (
+        f"of {figures['judged']:,} to questions that the rule understands, "
+        f"{percent(figures['agreement'])} % are the rule's "
+        f"[{interval(figures['agreement_interval'])}], {figures['wrong']:,} are wrong; {unreadable}"
     )
 
 

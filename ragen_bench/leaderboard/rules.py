@@ -17,6 +17,11 @@ def refusal(config: Record) -> str | None:
     Args:
         config: a possible content of run.json, see `ragen_bench.config_check`.
     """
+    if "opponent" in config:
+        return (
+            "the run is played against a model, on which its scores depend; an entry is of a named "
+            f"suite: evaluate with --suite {' or '.join(SUITES)}"
+        )
     suite = SUITES.get(config["suite"])
     if suite is None:
         return (

@@ -8,11 +8,17 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypedDict
 
 from ragen_bench.errors import UserError
-from ragen_envs.text_env import TextEnv
+from ragen_envs.policies import Player
 
 Finish = Literal["stop", "length", "context"]
 """Why an answer ended: by itself or at the stop text, at its token limit, or never begun because
 the conversation leaves it no room in the model's context."""
+
+
+Seat = Literal["player", "opponent"]
+"""Who is asked: the model that is scored, or the one that plays against it."""
+OPPONENTS = "/opponent"
+"""The end of the key of a request to the opponent, which is that of the player's turn else."""
 
 
 class Message(TypedDict):
@@ -48,14 +54,17 @@ class Request:
 
     Attributes:
         messages: the conversation, ending with the user.
-        key: names environment, split, instance, sample and turn; no two requests of a run share it.
-        env: the environment itself, for scripted players that may look behind the text, and for
-            the grammar of its answers.
+        key: names environment, split, instance, sample, turn and, if it is the opponent, the seat;
+            no two requests of a run share it.
+        env: the environment itself, or the opponent's seat in it, for scripted players that may
+            look behind the text, and for the grammar of its answers.
+        seat: who is asked.
     """
 
     messages: Sequence[Message]
     key: str
-    env: TextEnv[Any, Any]
+    env: Player
+    seat: Seat = "player"
 
 
 @dataclass(frozen=True)

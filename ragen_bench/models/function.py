@@ -10,6 +10,7 @@ from typing import Any
 
 from ragen_bench.errors import UserError, described
 from ragen_bench.models.base import (
+    OPPONENTS,
     CallEngine,
     Completion,
     Engine,
@@ -95,8 +96,9 @@ class FunctionModel:
 
 def _spoken(key: str) -> str:
     """Return which question a request's key names."""
-    episode, *numbers = key.rsplit("/", 3)
+    episode, *numbers = key.removesuffix(OPPONENTS).rsplit("/", 3)
     if len(numbers) == 3 and all(number.isdecimal() for number in numbers):
         index, sample, turn = numbers
-        return f"{episode}, instance {index}, sample {sample}, turn {turn}"
+        seat = ", as the opponent" if key.endswith(OPPONENTS) else ""
+        return f"{episode}, instance {index}, sample {sample}, turn {turn}{seat}"
     return f"question {key}"

@@ -11,10 +11,9 @@ from __future__ import annotations
 import json
 import re
 from itertools import groupby
-from typing import Any
 
+from ragen_envs.policies import Player
 from ragen_envs.protocol import SEPARATOR, FreeText, format_answer
-from ragen_envs.text_env import TextEnv
 
 LONGEST_THOUGHT = 1000
 """Characters at most, whatever the tokens allow: engines unroll a counted repetition."""
@@ -29,15 +28,15 @@ _MARK = "\0"
 _REGEX_MARKS = frozenset(r"\.^$*+?{}[]|()")
 
 
-def answer_regex(env: TextEnv[Any, Any], max_tokens: int) -> str:
+def answer_regex(env: Player, max_tokens: int) -> str:
     r"""Return a regular expression that the whole of an answer matches.
 
     It has groups, alternatives, counted repetition and classes of characters, and escapes nothing
     but the marks of regular expressions: Python, Rust, XGrammar and Outlines read it alike.
 
     Args:
-        env: the environment whose turn it is; its `response_format`, `legal_actions`, `free_text`
-            and `actions_this_turn` decide.
+        env: the environment, or the opponent's seat, whose turn it is; its `response_format`,
+            `legal_actions`, `free_text` and `actions_this_turn` decide.
         max_tokens: tokens in the answer at most, see `thought_bound`.
 
     Example: ``<answer>(Up|Down)( \|\| (Up|Down)){0,4}</answer>``.
@@ -53,11 +52,11 @@ def answer_regex(env: TextEnv[Any, Any], max_tokens: int) -> str:
     return "".join([*(text + thought for text in opening), before, action, further, after])
 
 
-def answer_gbnf(env: TextEnv[Any, Any], max_tokens: int) -> str:
+def answer_gbnf(env: Player, max_tokens: int) -> str:
     """Return the language of `answer_regex` as a grammar of llama.cpp (GBNF).
 
     Args:
-        env: the environment whose turn it is.
+        env: the environment, or the opponent's seat, whose turn it is.
         max_tokens: tokens in the answer at most, see `thought_bound`.
     """
     *opening, before, after = map(_quoted, _frame(env))
@@ -71,7 +70,7 @@ def answer_gbnf(env: TextEnv[Any, Any], max_tokens: int) -> str:
     return f"root ::= {' '.join(root)}\naction ::= {' | '.join(names)}\n"
 
 
-def thought_bound(env: TextEnv[Any, Any], max_tokens: int) -> int:
+def thought_bound(env: Player, max_tokens: int) -> int:
     """Return the most characters that a thought may have.
 
     What is left of the tokens if each character of the longest answer were one, and one ended the
@@ -88,12 +87,12 @@ def thought_bound(env: TextEnv[Any, Any], max_tokens: int) -> int:
     return min(LONGEST_THOUGHT, max(max_tokens // 2, max_tokens - len(form) - 1))
 
 
-def _frame(env: TextEnv[Any, Any]) -> list[str]:
+def _frame(env: Player) -> list[str]:
     """Return what stands before the thought, if there is one, before the actions and after them."""
     return format_answer([_MARK], env.response_format, _MARK).split(_MARK)
 
 
-def _listed(env: TextEnv[Any, Any]) -> list[str]:
+def _listed(env: Player) -> list[str]:
     """Return the listed actions but those that words of one's own hold anyway."""
     if env.free_text is None:
         return list(env.legal_actions)

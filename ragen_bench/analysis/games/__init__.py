@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from ragen_bench.analysis.games.base import Reading
-from ragen_envs.registration import NAMESPACE, env_class
+from ragen_bench.opposed import class_of
 
 TABLE = {
     "bandit": "bandit:BanditReading",
@@ -25,7 +25,7 @@ def reading_of(env: str) -> Reading:
     Raises:
         KeyError: if there is no such environment, or its game has no line in the table.
     """
-    game = env_class(env.removeprefix(f"{NAMESPACE}/")).game
+    game = class_of(env).game
     module, _, name = TABLE[game].partition(":")
     made: Any = getattr(import_module(f"{__name__}.{module}"), name)()
     return made  # type: ignore[no-any-return]

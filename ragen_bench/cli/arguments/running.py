@@ -71,7 +71,10 @@ def _add_evaluation(parser: Parser) -> None:
         action="store_true",
         help="let only answers in form pass, where the engine can do it; the run is marked",
     )
+    add("--opponent", metavar="MODEL", help="who plays against it, in games that need one")
+    add("--opponent-format", metavar="NAME", help="of its answers (default: as --format)")
     add("--base-url", metavar="URL", help="of openai/NAME's server (default: OPENAI_BASE_URL)")
+    add("--opponent-base-url", metavar="URL", help="of the opponent's (default: as --base-url)")
     add("--concurrency", type=int, metavar="N", help="requests in flight: openai/, vllm/, hf/")
     add("--timeout", type=float, metavar="S", help="seconds for an answer (default: 600)")
     add("--retries", type=int, metavar="N", help="of a request that failed (default: 7)")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragen_bench.models.grammar import answer_gbnf, answer_regex
-from ragen_envs.text_env import TextEnv
+from ragen_envs.policies import Player
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Dialect:
 
     keeps_stop: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
-    constraint: Callable[[TextEnv[Any, Any], int], Mapping[str, Any]] | None = None
+    constraint: Callable[[Player, int], Mapping[str, Any]] | None = None
     fills_context: bool = False
 
 
