@@ -42,7 +42,6 @@ class AnsweredEnv(TwentyQuestionsEnv):
             ResetNeeded: before the first `reset` and after the end of an episode.
             TypeError: if the answer is not a str.
         """
-        self._need_running()
         if not isinstance(answer, str):
             raise TypeError(f"an answer is a str, got {type(answer).__name__}")
         _, questions = self.read(answer)

@@ -59,7 +59,7 @@ def without_replies(said):
     return (*rest, {key: value for key, value in info.items() if key not in OF_REPLIES})
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     game=games,
     answerer_format=st.sampled_from([None, *RESPONSE_FORMATS]),
@@ -94,7 +94,7 @@ def test_with_the_rule_it_is_the_game_with_the_rule(
             break
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 59),
     answers=st.lists(asked, min_size=20, max_size=20),
