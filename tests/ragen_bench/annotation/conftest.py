@@ -1,11 +1,10 @@
 """Two runs by different players, and the episodes of one of them."""
 
 import pytest
-from playwright.sync_api import sync_playwright
 
 from ragen_bench.evaluation import Evaluation, evaluate
 from ragen_bench.models import resolve
-from tests.ragen_bench.report.browser import ARGUMENTS, find
+from tests.ragen_bench.report.browser import PATIENCE, launched
 
 
 @pytest.fixture
@@ -31,13 +30,11 @@ def played(path, model):
 
 @pytest.fixture
 def page():
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=find(playwright), args=ARGUMENTS)
+    with launched() as chromium:
         opened = chromium.new_page()
-        opened.set_default_timeout(20_000)
+        opened.set_default_timeout(PATIENCE)
         wrong = []
         opened.on("pageerror", lambda error: wrong.append(str(error)))
         opened.on("console", lambda message: wrong.append(message.text))
         yield opened
-        chromium.close()
     assert wrong == []

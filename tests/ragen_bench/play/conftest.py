@@ -6,13 +6,11 @@ from contextlib import ExitStack, contextmanager
 from threading import Thread
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from ragen_bench.play import chosen
 from ragen_bench.play.server import PlayServer
-from tests.ragen_bench.report.browser import ARGUMENTS, find
-
-PATIENCE = 20_000  # milliseconds, for busy machines
+from tests.ragen_bench.report.browser import PATIENCE, launched
 
 
 @contextmanager
@@ -61,14 +59,10 @@ class Client:
         return self.ask("start", {"game": state["game"], "next": following})
 
 
-# Of the package, not of the session: while it runs, no other test could use asyncio.
 @pytest.fixture(scope="package")
 def browser():
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=find(playwright), args=ARGUMENTS)
-        expect.set_options(timeout=PATIENCE)
+    with launched() as chromium:
         yield chromium
-        chromium.close()
 
 
 @pytest.fixture

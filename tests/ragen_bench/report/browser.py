@@ -6,10 +6,12 @@ It is $CHROMIUM, one on the PATH, or the one of `playwright install chromium`.
 import os
 import shutil
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
+PATIENCE = 20_000  # milliseconds, for busy machines
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = (
     "--no-sandbox",
@@ -29,6 +31,23 @@ def find(playwright):
     installed = next(filter(None, map(shutil.which, NAMES)), None)
     own = playwright.chromium.executable_path
     return installed or (own if Path(own).is_file() else None)
+
+
+@contextmanager
+def launched():
+    """Yield a Chromium, whose pages wait as long as a busy machine needs.
+
+    While it runs, no test can use asyncio: let no fixture of the whole session hold it.
+    """
+    with sync_playwright() as playwright:
+        path = find(playwright)
+        assert path, (
+            "no Chromium: install one, name it in $CHROMIUM, or `playwright install chromium`"
+        )
+        chromium = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        expect.set_options(timeout=PATIENCE)
+        yield chromium
+        chromium.close()
 
 
 if __name__ == "__main__":

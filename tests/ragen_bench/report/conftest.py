@@ -3,25 +3,14 @@
 from contextlib import ExitStack, contextmanager
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
 
-from .browser import ARGUMENTS, find
-
-PATIENCE = 20_000  # milliseconds, for busy machines
+from .browser import PATIENCE, launched
 
 
-# Of the package, not of the session: while it runs, no other test could use asyncio.
 @pytest.fixture(scope="package")
 def browser():
-    with sync_playwright() as playwright:
-        path = find(playwright)
-        assert path, (
-            "no Chromium: install one, name it in $CHROMIUM, or `playwright install chromium`"
-        )
-        chromium = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        expect.set_options(timeout=PATIENCE)
+    with launched() as chromium:
         yield chromium
-        chromium.close()
 
 
 @pytest.fixture

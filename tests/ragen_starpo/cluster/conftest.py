@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ragen_starpo.engine.platform import prepare, release
 from ragen_starpo.warm_start import WarmStart, warm_start
+from tests.ragen_starpo.verl_process import on_one_worker, process_group
 
 COMMAND = Path(sys.executable).with_name("ragen-train")
 _MARK = "RAGEN_TEST_RUN"
@@ -20,16 +20,13 @@ _GRACE = 20
 
 
 def pytest_collection_modifyitems(items):
-    for item in items:
-        if "ragen_starpo/cluster" in item.path.as_posix():
-            item.add_marker(pytest.mark.xdist_group("verl"))
+    on_one_worker(items, "ragen_starpo/cluster")
 
 
 @pytest.fixture(scope="package", autouse=True)
-def process_group():
-    prepare()
-    yield
-    release()
+def in_process_group():
+    with process_group():
+        yield
 
 
 @pytest.fixture(scope="package")

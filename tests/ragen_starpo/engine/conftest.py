@@ -11,22 +11,19 @@ import pytest
 import torch
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
-from ragen_starpo.engine.platform import prepare, release
 from tests.ragen_starpo.engine.batches import VOCABULARY
+from tests.ragen_starpo.verl_process import on_one_worker, process_group
 
 
 def pytest_collection_modifyitems(items):
-    for item in items:
-        if "ragen_starpo/engine" in item.path.as_posix():
-            item.add_marker(pytest.mark.xdist_group("verl"))
+    on_one_worker(items, "ragen_starpo/engine")
 
 
 @pytest.fixture(scope="package", autouse=True)
-def process_group():
-    prepare()
-    before = dict(os.environ)
-    yield
-    release()
+def in_process_group():
+    with process_group():
+        before = dict(os.environ)
+        yield
     assert dict(os.environ) == {**before, "PYTEST_CURRENT_TEST": os.environ["PYTEST_CURRENT_TEST"]}
 
 

@@ -2,17 +2,14 @@
 
 import pytest
 
-from ragen_starpo.engine.platform import prepare, release
+from tests.ragen_starpo.verl_process import on_one_worker, process_group
 
 
 def pytest_collection_modifyitems(items):
-    for item in items:
-        if "ragen_starpo/local" in item.path.as_posix():
-            item.add_marker(pytest.mark.xdist_group("verl"))
+    on_one_worker(items, "ragen_starpo/local")
 
 
 @pytest.fixture(scope="package", autouse=True)
-def process_group():
-    prepare()
-    yield
-    release()
+def in_process_group():
+    with process_group():
+        yield

@@ -3,15 +3,13 @@
 from contextlib import ExitStack, contextmanager
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
 
 from ragen_bench.leaderboard.site.pages import Pages
 from ragen_bench.leaderboard.site.ranking import boards
 from ragen_bench.leaderboard.site.reference import Reported, Source
 from tests.ragen_bench.leaderboard.site.made import gallery
-from tests.ragen_bench.report.browser import ARGUMENTS, find
+from tests.ragen_bench.report.browser import PATIENCE, launched
 
-PATIENCE = 20_000  # milliseconds, for busy machines
 SOURCE = Source(
     "A paper",
     "https://arxiv.org/abs/2504.20073",
@@ -21,14 +19,10 @@ SOURCE = Source(
 )
 
 
-# Of the package, not of the session: while it runs, no other test could use asyncio.
 @pytest.fixture(scope="package")
 def browser():
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=find(playwright), args=ARGUMENTS)
-        expect.set_options(timeout=PATIENCE)
+    with launched() as chromium:
         yield chromium
-        chromium.close()
 
 
 @pytest.fixture
