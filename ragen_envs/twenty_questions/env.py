@@ -110,6 +110,10 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
     | category ladder: asks the kinds from the top down, then guesses in order | 0.63 | 0.63 | 14.8 | 0.61 | 14.6 |
     | oracle | 1.00 | 1.00 | 6.7 | 1.00 | 6.7 |
 
+    The harness reports the same with `ragen-bench evaluate MODEL --env TwentyQuestions-v0 --samples 8`;
+    [results](../results/twenty-questions.md) say where each figure stands, how many questions that the
+    reader has not seen it understands, and how a small model plays.
+
     ```python
     import gymnasium, ragen_envs
 
