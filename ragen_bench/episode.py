@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -216,11 +216,9 @@ class Episode:
         """Return what the record says of the opponent; nothing where there is none."""
         if self._game is None:
             return {}
-        counts = asdict(self._game.judged)
-        overflowed = self._overflowed == "opponent"
-        return {
-            "opponent": {**{name: counts[name] for name in JUDGED}, "overflowed": overflowed},
-        }
+        # Not from the environment, in which the next episode may have begun.
+        counts = {name: int(self._info[name]) for name in JUDGED}
+        return {"opponent": {**counts, "overflowed": self._overflowed == "opponent"}}
 
     @property
     def _success(self) -> bool:
