@@ -40,5 +40,6 @@ def _instead(recipe: type, tables: Sequence[str], name: str) -> str:
 
 def _table(hint: Any) -> type:
     """Return the dataclass of a setting that may be None."""
-    found: type = next(each for each in (hint, *get_args(hint)) if is_dataclass(each))
-    return found
+    return next(
+        each for each in (hint, *get_args(hint)) if isinstance(each, type) and is_dataclass(each)
+    )
