@@ -11,6 +11,7 @@ from ragen_bench.evaluation import refuse_early
 from ragen_bench.models import Completion, resolve
 from ragen_bench.models.pair import Pair
 from ragen_bench.opponent import Opponent
+from ragen_bench.same_run import differences
 from ragen_bench.specification import spec_hash
 from ragen_bench.suites import make_env
 from ragen_envs.twenty_questions.answerer import answer as rule_answer
@@ -80,6 +81,7 @@ def test_the_run_names_its_opponent_and_others_have_none(run, tmp_path):
     config = alone.config(resolve("random"))
     assert "opponent" not in config
     assert config["prompt_hash"] != run.config["prompt_hash"]
+    assert not any("prompt_hash" in said for said in differences(config, run.config))
     assert config_problem(run.config) is None
     assert list(config_differences(run.config)) == []
     assert spec_hash(GAME, "test", "answer") != spec_hash(RULE, "test", "answer")
