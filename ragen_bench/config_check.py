@@ -39,8 +39,9 @@ def config_differences(config: Record) -> Iterator[str]:
         env["id"]: (env["instances"], spec_hash(env["id"], split, response_format))
         for env in config["envs"]
     }
+    opponent_format = config["opponent"]["response_format"] if "opponent" in config else None
     computed = {
-        "prompt_hash": prompt_hash(response_format, config.get("history"), "opponent" in config),
+        "prompt_hash": prompt_hash(response_format, config.get("history"), opponent_format),
         "suite_hash": suite_hash(envs, config["max_tokens"]),
         **({"sealed_key_hash": open_key()} if split == "sealed" else {}),
         "envs": [

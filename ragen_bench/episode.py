@@ -116,7 +116,7 @@ class Episode:
         """Return what the model is asked next, or its opponent."""
         key = f"{self.task.key}/{len(self._turns)}"
         if self._put and self._game:
-            messages = opponent_conversation(self._put.text)
+            messages = opponent_conversation(self._put.text, self._game.answerer_format)
             return Request(messages, key + OPPONENTS, self._game.seat, "opponent")
         messages = conversation(self._observations, self._answers, self._format, self._history)
         return Request(messages, key, self.env)

@@ -115,7 +115,7 @@ class Evaluation:
             "response_format": self.response_format,
             "history": self.history,
             "constrained": self.constrain,
-            "prompt_hash": prompt_hash(self.response_format, self.history, bool(self.opponent)),
+            "prompt_hash": prompt_hash(self.response_format, self.history, self.opponent_format),
             "envs": [
                 {"id": env, "instances": count, "spec_hash": spec}
                 for env, (count, spec) in envs.items()
@@ -123,6 +123,11 @@ class Evaluation:
             "versions": versions(),
             "command": self.command,
         }
+
+    @property
+    def opponent_format(self) -> ResponseFormat | None:
+        """The form of the opponent's answers, None where there is none."""
+        return self.opponent.response_format if self.opponent else None
 
     def _opponent(self) -> Record:
         """Return what run.json says of the opponent: nothing where there is none."""
@@ -215,7 +220,7 @@ def _complete(
             evaluation.response_format,
             evaluation.history,
             on_answers,
-            evaluation.opponent.response_format if evaluation.opponent else None,
+            evaluation.opponent_format,
         ):
             env = played.task.env
             _keep(run, played, recorded)

@@ -72,8 +72,7 @@ def _read(made: TextEnv[Any, Any], answer: str) -> tuple[bool, bool]:
 
 
 def _first_reply(evaluation: Evaluation, env: str, index: int) -> Question:
-    form = evaluation.opponent.response_format if evaluation.opponent else None
-    made = make_env(env, evaluation.split, evaluation.response_format, form)
+    made = make_env(env, evaluation.split, evaluation.response_format, evaluation.opponent_format)
     made.reset(seed=index)
     game = opposed(made)
     text = game.opponent_reads(oracle_answer(made)) if game else None
@@ -86,4 +85,5 @@ def _first_reply(evaluation: Evaluation, env: str, index: int) -> Question:
         return heard.format_is_valid, heard.reply.readable
 
     key = f"doctor/{env}/{index}{OPPONENTS}"
-    return Question(Request(opponent_conversation(text), key, seat, "opponent"), read)
+    messages = opponent_conversation(text, seat.response_format)
+    return Question(Request(messages, key, seat, "opponent"), read)

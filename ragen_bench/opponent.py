@@ -121,7 +121,8 @@ def answerer(
 
     def ask(text: str) -> str:
         key = f"answerer/{next(numbers)}"
-        request = Request(opponent_conversation(text), key, _Unseen(response_format), "opponent")
+        messages = opponent_conversation(text, response_format)
+        request = Request(messages, key, _Unseen(response_format), "opponent")
         [said] = ask_all(model, [request], sampling)
         if said.finish == "context":
             raise UserError(f"{name} has no room for an answer to {len(text)} characters")

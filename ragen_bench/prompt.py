@@ -23,6 +23,11 @@ _DEMONSTRATION = (
     "You are in a dark room with a door and a lamp.\nActions: Open, Light.\n\nThe lamp is off.\n\n"
 )
 _DEMONSTRATION_THOUGHT = "It is dark, so I light the lamp first."
+_OPPONENT_DEMONSTRATION = (
+    "You answer for a traffic light. Reply with nothing but Red or Green.\n\n"
+    "Cars are moving.\nQuestion 1: What is your colour?\n\n"
+)
+_OPPONENT_THOUGHT = "Cars are moving, so I am green."
 
 
 def opening(response_format: ResponseFormat) -> list[Message]:
@@ -70,26 +75,39 @@ def conversation(
     return messages
 
 
-def opponent_conversation(text: str) -> list[Message]:
+def opponent_conversation(text: str, response_format: ResponseFormat) -> list[Message]:
     """Return the messages to an opponent, who remembers nothing.
+
+    As before a player's, there is one exchange that shows the form, with no reply of the games.
 
     Args:
         text: what it reads, complete in itself: task, state, question and form.
+        response_format: the form that the exchange demonstrates.
     """
-    return [{"role": "system", "content": OPPONENT_SYSTEM}, {"role": "user", "content": text}]
+    asked = _OPPONENT_DEMONSTRATION + instructions("REPLY", response_format)
+    answered = format_answer(["Green"], response_format, _OPPONENT_THOUGHT)
+    return [
+        {"role": "system", "content": OPPONENT_SYSTEM},
+        {"role": "user", "content": asked},
+        {"role": "assistant", "content": answered},
+        {"role": "user", "content": text},
+    ]
 
 
 def prompt_hash(
-    response_format: ResponseFormat, history: History = None, opponent: bool = False
+    response_format: ResponseFormat,
+    history: History = None,
+    opponent_format: ResponseFormat | None = None,
 ) -> str:
     """Return 16 hex digits that change with anything the builder adds to the observations.
 
     Args:
         response_format: the form of the answers.
         history: past turns that the model is shown.
-        opponent: whether another model is asked too.
+        opponent_format: the form of an opponent's answers; None where there is none.
     """
     built = conversation(["", "", ""], ["", ""], response_format, history)
     # A history longer than the conversation built here shows in nothing but its number.
-    hashed = json.dumps([built, history, *([opponent_conversation("")] if opponent else [])])
+    opponents = [opponent_conversation("", opponent_format)] if opponent_format else []
+    hashed = json.dumps([built, history, *opponents])
     return hashlib.sha256(hashed.encode()).hexdigest()[:16]

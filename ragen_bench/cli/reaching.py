@@ -10,7 +10,7 @@ from ragen_bench.cli.naming import IN_PROCESS
 from ragen_bench.errors import UserError
 from ragen_bench.models import ServerOptions
 from ragen_bench.models.registry import refuse_unknown
-from ragen_bench.models.server.options import checked_url
+from ragen_bench.models.server.options import OPPONENT_KEY, checked_url
 from ragen_bench.opponent import Opponent
 from ragen_envs.protocol import ResponseFormat
 
@@ -67,7 +67,7 @@ def opponent_of(arguments: argparse.Namespace, response_format: ResponseFormat) 
         raise UserError(f"--opponent-base-url: for openai/NAME only, not for {name!r}")
     given = {each: value for each in _NAMES if (value := getattr(arguments, each)) is not None}
     if url is not None:
-        given["base_url"] = url
+        given |= {"base_url": url, "key_variable": OPPONENT_KEY}
     if _is_served(name):
         _check_url(given.get("base_url"))
     return Opponent(name, response_format, _options(name, given))
@@ -81,7 +81,7 @@ def _options(model: str, given: dict[str, Any]) -> ServerOptions | None:
 def _taken(model: str) -> tuple[str, ...]:
     """Return the options that say how a model is reached."""
     if _is_served(model):
-        return _NAMES
+        return (*_NAMES, "key_variable")
     return ("concurrency",) if model.partition("/")[0] in IN_PROCESS else ()
 
 

@@ -6,6 +6,7 @@ from ragen_bench import prompt
 from ragen_bench.suites import make_env
 from ragen_envs.protocol import RESPONSE_FORMATS, body_of
 from ragen_envs.registration import IDS
+from ragen_envs.twenty_questions.replies import REPLIES
 
 
 @pytest.mark.parametrize("response_format", RESPONSE_FORMATS)
@@ -23,6 +24,16 @@ def test_the_demonstration_is_in_form(response_format):
     assert body_of(shown, response_format) == "Light"
 
 
+@pytest.mark.parametrize("response_format", RESPONSE_FORMATS)
+def test_an_opponent_sees_a_form_that_names_no_reply(response_format):
+    built = prompt.opponent_conversation("the question", response_format)
+    assert [m["role"] for m in built] == ["system", "user", "assistant", "user"]
+    assert built[3]["content"] == "the question"
+    shown = body_of(built[2]["content"], response_format)
+    assert shown == "Green"
+    assert shown not in REPLIES
+
+
 @pytest.mark.parametrize("env", IDS)
 def test_the_demonstration_names_no_action_of_the_suite(env):
     made = make_env(env, "test", "think")
@@ -34,6 +45,8 @@ def test_the_demonstration_names_no_action_of_the_suite(env):
 def test_the_hash_tells_formats_and_wordings_apart(monkeypatch):
     hashes = {prompt.prompt_hash(response_format) for response_format in RESPONSE_FORMATS}
     assert len(hashes) == 3
+    hashes |= {prompt.prompt_hash("think", None, form) for form in RESPONSE_FORMATS}
+    assert len(hashes) == 6
     before = prompt.prompt_hash("think")
     monkeypatch.setattr(prompt, "SYSTEM", prompt.SYSTEM + " ")
     assert prompt.prompt_hash("think") != before

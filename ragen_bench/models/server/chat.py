@@ -20,7 +20,7 @@ from ragen_bench.models.server.faults import (
     raise_fault,
     without_key,
 )
-from ragen_bench.models.server.options import ServerOptions
+from ragen_bench.models.server.options import ServerKey, ServerOptions
 from ragen_bench.models.server.patience import patiently
 from ragen_bench.models.server.reply import completion_of
 from ragen_envs.instances import Stream
@@ -35,14 +35,14 @@ class Place:
     Attributes:
         client: the protocol's client.
         url: the server's base URL.
-        key: the key that it wants, or "".
+        key: the key that it wants.
         model: what the server calls the model.
         dialect: what else the server understands.
     """
 
     client: openai.AsyncOpenAI
     url: str
-    key: str
+    key: ServerKey
     model: str
     dialect: Dialect
 
@@ -157,7 +157,7 @@ class Chat:
             raise_fault(error, place.url, place.key)
         cut_below = sampling.max_tokens if place.dialect.fills_context else 0
         # A server that repeats the key must not bring it into a record.
-        body = without_key(reply.content.decode("utf-8", "replace"), place.key)
+        body = without_key(reply.content.decode("utf-8", "replace"), place.key.text)
         return completion_of(body, sampling.stop, cut_below)
 
 

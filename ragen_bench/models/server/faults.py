@@ -9,6 +9,7 @@ from itertools import takewhile
 from typing import NoReturn
 
 from ragen_bench.errors import UserError, described, missing_extra
+from ragen_bench.models.server.options import ServerKey
 
 try:
     import openai
@@ -75,7 +76,7 @@ class RefusedError(UserError):
     """The server refused what was asked; of another conversation it may not."""
 
 
-def raise_fault(error: openai.APIError, url: str, key: str) -> NoReturn:
+def raise_fault(error: openai.APIError, url: str, key: ServerKey) -> NoReturn:
     """Raise what an error of the protocol's client means.
 
     Args:
@@ -94,9 +95,9 @@ def raise_fault(error: openai.APIError, url: str, key: str) -> NoReturn:
     status = error.status_code
     # What a refused key is answered with may hold a part of it.
     if status in (401, 403):
-        said = "refuses the key of OPENAI_API_KEY" if key else "wants a key: set OPENAI_API_KEY"
-        raise UserError(f"{url} {said} (HTTP {status})", exit_code=1) from None
-    words = _words(error, key)
+        said = "refuses the key of" if key.text else "wants a key: set"
+        raise UserError(f"{url} {said} {key.variable} (HTTP {status})", exit_code=1) from None
+    words = _words(error, key.text)
     if (status in _PASSING or status >= 500) and error.code != "insufficient_quota":
         wait = _asked_wait(error)
         if wait <= _LONGEST_ASKED_WAIT:

@@ -14,6 +14,7 @@ from ragen_bench.models.server.dialects import context_of, dialect_of
 from ragen_bench.models.server.engine import ServerEngine
 from ragen_bench.models.server.faults import PassingError, openai, raise_fault, without_key
 from ragen_bench.models.server.options import (
+    ServerKey,
     ServerOptions,
     checked_url,
     is_here,
@@ -37,7 +38,8 @@ class OpenAIModel:
     Args:
         name: what the server calls the model.
         options: how it is reached.
-        key: the server's; OPENAI_API_KEY if None. Without one, a server that needs none is asked.
+        key: the server's; that of the options' variable if None. Without one, a server that needs
+            none is asked.
 
     Raises:
         UserError: if there is no usable base URL.
@@ -49,13 +51,14 @@ class OpenAIModel:
         self._name = name
         self._options = options or ServerOptions()
         self._url = checked_url(self._options.base_url or os.environ.get("OPENAI_BASE_URL"))
-        self._key = key_of_environment() if key is None else key
+        variable = self._options.key_variable
+        self._key = key_of_environment(variable) if key is None else ServerKey(key, variable)
         self._loop = BackgroundLoop()
         self._entry: Mapping[str, Any] | None = None
         try:
             self._client = openai.AsyncOpenAI(
                 base_url=self._url,
-                api_key=self._key or "none",
+                api_key=self._key.text or "none",
                 max_retries=0,
                 timeout=openai.Timeout(None, connect=_CONNECT_SECONDS),
                 # A proxy of the environment cannot reach this machine's own addresses.
@@ -143,7 +146,7 @@ class OpenAIModel:
             reply = await self._client.models.with_raw_response.list()
         except openai.APIError as error:
             raise_fault(error, self._url, self._key)
-        return models_of(without_key(reply.content.decode("utf-8", "replace"), self._key))
+        return models_of(without_key(reply.content.decode("utf-8", "replace"), self._key.text))
 
 
 def _may_pass_at_start(error: PassingError) -> bool:

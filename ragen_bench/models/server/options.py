@@ -5,11 +5,30 @@ from __future__ import annotations
 import ipaddress
 import os
 from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from ragen_bench.errors import UserError
 
 _EXAMPLE = "such as http://127.0.0.1:8000/v1"
+
+
+OWN_KEY = "OPENAI_API_KEY"
+"""The variable that holds the key of a model's server."""
+OPPONENT_KEY = "OPPONENT_API_KEY"
+"""That of a server which `--opponent-base-url` names, to which no other key is sent."""
+
+
+class ServerKey(NamedTuple):
+    """What a server wants to see.
+
+    Attributes:
+        text: the key, which enters no record and no message; "" if there is none.
+        variable: of the environment, which holds it.
+    """
+
+    text: str
+    variable: str = OWN_KEY
 
 
 @dataclass(frozen=True)
@@ -23,6 +42,7 @@ class ServerOptions:
         retries: how often a request that failed is sent again.
         first_wait: seconds before the first retry; each further wait is twice as long.
         longest_wait: seconds that a wait grows to.
+        key_variable: of the environment, which holds the server's key.
     """
 
     base_url: str | None = None
@@ -31,6 +51,7 @@ class ServerOptions:
     retries: int = 7
     first_wait: float = 0.5
     longest_wait: float = 30.0
+    key_variable: str = OWN_KEY
 
 
 def checked_url(url: str | None) -> str:
@@ -46,7 +67,7 @@ def checked_url(url: str | None) -> str:
     if any(mark in url for mark in "@?#"):  # looked for first: a broken URL may hold a secret too
         raise UserError(
             "the base URL carries a user name, a password or a query; leave them out, and put a "
-            "key into OPENAI_API_KEY"
+            f"key into {OWN_KEY}, or {OPPONENT_KEY} for --opponent-base-url"
         )
     try:
         parts = urlsplit(url)
@@ -79,13 +100,13 @@ def no_url(url: str) -> UserError:
     return UserError(f"{url!r} is not the base URL of a server, {_EXAMPLE}")
 
 
-def key_of_environment() -> str:
-    """Return the key in OPENAI_API_KEY, or "" if there is none.
+def key_of_environment(variable: str) -> ServerKey:
+    """Return the key in a variable of the environment, which may be empty or not be there.
 
     Raises:
         UserError: if it cannot stand in a header; the message does not hold it.
     """
-    key = os.environ.get("OPENAI_API_KEY", "").strip()
+    key = os.environ.get(variable, "").strip()
     if not (key.isascii() and key.isprintable()):
-        raise UserError("OPENAI_API_KEY holds characters that no key has; copy the key anew")
-    return key
+        raise UserError(f"{variable} holds characters that no key has; copy the key anew")
+    return ServerKey(key, variable)

@@ -27,6 +27,9 @@ def test_a_server_with_a_key(monkeypatch):
             error = refusal(model_at(url))
             assert str(error) == f"{url} {says}"
             assert error.exit_code == 1
+        monkeypatch.delenv("OPENAI_API_KEY")
+        error = refusal(model_at(url, key_variable="OPPONENT_API_KEY"))
+        assert str(error) == f"{url} wants a key: set OPPONENT_API_KEY (HTTP 401)"
         monkeypatch.setenv("OPENAI_API_KEY", f"{KEY}\n")
         assert texts(model_at(url), REQUESTS[:1])
 

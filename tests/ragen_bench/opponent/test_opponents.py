@@ -66,7 +66,7 @@ def test_the_doctor_looks_at_both():
 
 MODULE = """
 def reply(messages):
-    system, user = messages
+    system, *_, user = messages
     assert system["role"] == "system" and user["role"] == "user"
     form = "<think>REASONING</think><answer>REPLY</answer>"
     return "<think>hm</think><answer>Yes</answer>" + " and more" * (form not in user["content"])

@@ -20,6 +20,7 @@ class Proxy:
         listing: the fault of requests for the list of models.
         bodies: what was asked, a try each.
         times: when, in seconds.
+        keys: the keys that came with any request.
     """
 
     def __init__(self, target):
@@ -39,6 +40,7 @@ class Proxy:
     def reset(self):
         self.plan, self.bodies, self.times = [], [], []
         self.then = self.listing = None
+        self.keys = set()
 
     def up(self):
         """Listen, on the same port as before."""
@@ -65,9 +67,11 @@ class _Listening(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     def do_GET(self):
+        self.server.proxy.keys.add(self.headers["Authorization"])
         (self.server.proxy.listing or forward)(self, None)
 
     def do_POST(self):
+        self.server.proxy.keys.add(self.headers["Authorization"])
         body = self.rfile.read(int(self.headers["Content-Length"]))
         (self.server.proxy.next_fault(body) or forward)(self, body)
 
