@@ -59,7 +59,7 @@ def _form_of(step: Step) -> object:
 
 
 def _unparsed(steps: Sequence[Step]) -> list[int]:
-    return [step.number for step in steps if step.actions and _form_of(step) is None]
+    return [step.number for step in steps if step.actions and step.after[-1].reply is None]
 
 
 def _is_ruled_out(step: Step) -> bool:
@@ -68,6 +68,6 @@ def _is_ruled_out(step: Step) -> bool:
     # A word that the knowledge does not hold agrees with nothing and nothing speaks against it.
     word = knowledge.concepts.get(step.after[-1].form.name)
     return word is not None and any(
-        one.form is not None and answer(one.form, word, knowledge) != one.reply
+        one.form and one.reply and answer(one.form, word, knowledge) != one.reply
         for one in step.before
     )
