@@ -10,6 +10,8 @@ from ragen_bench.play import Ending, Game, chosen, ending_of
 
 _QUIT = {"q", "quit", "exit"}
 _LIST = "?"
+_MOST_LISTED = 40
+"""Lines: of a game that lists hundreds of actions, `?TEXT` finds some."""
 
 
 def run_play(arguments: argparse.Namespace) -> int:
@@ -56,18 +58,29 @@ def _ask(game: Game) -> str | None:
         said = line.strip().lower()
         if not line or said in _QUIT:
             return None
-        # An empty line is a slip of the finger, and would cost a turn.
-        if said not in ("", _LIST):
+        if said.startswith(_LIST):
+            sys.stdout.write(_actions(game, said.removeprefix(_LIST).strip()))
+        elif said:
             return line.rstrip("\n")
-        sys.stdout.write(_actions(game))
+        else:  # a slip of the finger, which would cost a turn
+            sys.stdout.write(f"Nothing was said. {_LIST} lists what can be answered.\n")
 
 
-def _actions(game: Game) -> str:
-    """Return what may be answered now, one action a line."""
+def _actions(game: Game, wanted: str) -> str:
+    """Return what may be answered now, one action a line.
+
+    Args:
+        game: the episode.
+        wanted: a part of the actions to list, in small letters.
+    """
     free = game.env.free_text
     own = [f"{free.before}WORDS{free.after}, with any words"] if free else []
-    lines = "".join(f"  {action}\n" for action in [*own, *game.env.legal_actions])
-    return f"What can be answered:\n{lines}"
+    listed = [each for each in game.env.legal_actions if wanted in each.lower()]
+    lines = [*own, *listed[:_MOST_LISTED]]
+    if len(listed) > _MOST_LISTED:
+        more = len(listed) - _MOST_LISTED
+        lines.append(f"... and {more} more; {_LIST}TEXT lists those with TEXT")
+    return "What can be answered:\n" + "".join(f"  {line}\n" for line in lines)
 
 
 def _told(ending: Ending) -> str:

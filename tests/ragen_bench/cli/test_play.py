@@ -48,7 +48,7 @@ def test_a_purchase_in_the_terminal(tmp_path):
     child.expect("> ")
     for number, answer in enumerate(answers, start=1):
         child.sendline("")  # an empty line costs no turn
-        child.expect("What can be answered:\r\n")
+        child.expect_exact("Nothing was said. ? lists what can be answered.\r\n")
         child.expect("> ")
         child.sendline(answer)
         child.expect_exact(observations[number].replace("\n", "\r\n"))
@@ -86,6 +86,19 @@ def test_listing_the_actions_of_a_page(tmp_path):
     env.reset(seed=5)
     *_, info = env.step("search[shower speaker]")
     assert listed == [*(f"  {action}" for action in info["legal_actions"]), "> You left the game."]
+
+
+def test_long_lists_are_cut_and_searched(tmp_path):
+    play = ["play", "TwentyQuestions-v0", "--split", "test", "--seed", "0"]
+    done = run(*play, cwd=tmp_path, stdin="?\n?PENguin\nq\n")
+    every, some = done.stdout.split("What can be answered:\n")[1:]
+    env = made("ragen/TwentyQuestions-v0")
+    *_, info = env.reset(seed=0)
+    legal = info["legal_actions"]
+    own = "  WORDS, with any words"
+    last = f"  ... and {len(legal) - 40} more; ?TEXT lists those with TEXT"
+    assert every.splitlines() == [own, *(f"  {each}" for each in legal[:40]), last, "> "]
+    assert some.splitlines() == [own, "  Is it a penguin?", "> You left the game."]
 
 
 def served(*arguments, cwd):
