@@ -1,8 +1,12 @@
-"""Checks of the knowledge: each returns the mistakes that it finds, as lines for a person."""
+"""Checks of the knowledge: each returns the mistakes that it finds, as lines for a person.
+
+`python -m ragen_envs.twenty_questions.validator` prints them, and fails if there are any.
+"""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -11,6 +15,7 @@ import numpy as np
 
 from ragen_envs.twenty_questions.forms import say
 from ragen_envs.twenty_questions.inheritance import without
+from ragen_envs.twenty_questions.loader import load
 from ragen_envs.twenty_questions.schema import Concept, Knowledge
 from ragen_envs.twenty_questions.solver import Solver
 
@@ -165,3 +170,9 @@ CHECKS: tuple[Callable[[Knowledge], Iterator[str]], ...] = (
     pairs_are_apart,
 )
 """All checks, in the order of `problems`."""
+
+
+if __name__ == "__main__":
+    found = problems(load())
+    sys.stdout.write("".join(f"{line}\n" for line in found) or "Nothing is wrong.\n")
+    sys.exit(bool(found))

@@ -1,3 +1,4 @@
+import runpy
 from dataclasses import replace
 
 import pytest
@@ -49,3 +50,18 @@ def test_every_check_finds_its_mistake():
     }
     assert wrong.keys() == set(validator.CHECKS)
     assert [check for check, knowledge in wrong.items() if not list(check(knowledge))] == []
+
+
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
+def test_the_command_prints_the_mistakes_and_fails(monkeypatch, capsys):
+    def called():
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_module("ragen_envs.twenty_questions.validator", run_name="__main__")
+        return ended.value.code, capsys.readouterr().out
+
+    assert called() == (0, "Nothing is wrong.\n")
+    wrong = changed("dog", levels={**KNOWLEDGE.concepts["dog"].levels, "size": (12, 12)})
+    monkeypatch.setattr("ragen_envs.twenty_questions.loader.load", lambda: wrong)
+    code, out = called()
+    assert code == 1
+    assert out.splitlines() == validator.problems(wrong)
