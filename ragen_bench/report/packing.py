@@ -56,7 +56,7 @@ class Pack:
         held: list[str] = []
         size = closed = 0
         for episode in self._episodes:
-            text = _json({name: episode.get(name) for name in _KEPT})
+            text = _json(_kept(episode))
             if held and size + len(text) > CHUNK_CHARACTERS:
                 yield _packed(f"[{','.join(held)}]")
                 held, size, closed = [], 0, closed + 1
@@ -95,6 +95,12 @@ class Pack:
         )
         turns, gained = len(episode["turns"]), episode["return"]
         return [self._envs.index(env), index, sample, outcome, named, turns, gained]
+
+
+def _kept(episode: Record) -> Record:
+    """Return what the page shows of an episode; of an opponent only where there is one."""
+    kept = {name: episode.get(name) for name in _KEPT}
+    return kept | {name: episode[name] for name in ("opponent",) if name in episode}
 
 
 def _packed(text: str) -> str:

@@ -5,6 +5,7 @@
 {% include "script/text.js" %}
 {% include "script/board.js" %}
 {% include "script/turn.js" %}
+{% include "script/opponent.js" %}
 {% include "script/list.js" %}
 {% include "script/filters.js" %}
 {% include "script/viewer.js" %}

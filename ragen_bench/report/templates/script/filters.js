@@ -81,8 +81,9 @@ function choice(id, options) {
   return select;
 }
 
+// Not in what an opponent read, which repeats the word and the questions in every turn.
 const turnHolds = (turn, pattern) =>
-  [turn.answer, turn.reasoning, turn.observation].some((text) => text.search(pattern) >= 0);
+  [turn.answer, turn.reasoning, turn.observation, turn.opponent?.answer, turn.opponent?.reasoning].some((text) => text?.search(pattern) >= 0);
 
 const holds = (episode, pattern) => firstHit(episode, pattern) > 0;
 

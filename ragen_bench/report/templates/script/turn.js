@@ -10,7 +10,15 @@ const FLAGS = [
   [(turn) => turn.finish === "length", "cut at the token limit"],
 ];
 
-const flagsOf = (turn) => FLAGS.filter(([holds]) => holds(turn)).map(([, name]) => name);
+const PLAYERS_NAMES = {
+  reasoning: "Reasoning, apart from the answer",
+  thought: "Thought",
+  answer: "Answer",
+  whole: "As the model wrote it",
+};
+
+const holding = (flags, said) => flags.filter(([holds]) => holds(said)).map(([, name]) => name);
+const flagsOf = (turn) => holding(FLAGS, turn);
 
 // The text between the first pair of think tags, and what stands around it.
 function splitAnswer(answer) {
@@ -33,14 +41,15 @@ function observed(observation, legend, pattern) {
   return [...prose(before, pattern), drawBoard(board, legend), ...prose(after, pattern)];
 }
 
-function answered(turn, pattern) {
+// The player's answer in a turn, or the opponent's.
+function answered(turn, pattern, names) {
   const { thought, rest } = splitAnswer(turn.answer);
   const parts = [];
-  if (turn.reasoning) parts.push(heading("Reasoning, apart from the answer"), ...said(turn.reasoning, pattern, "thought"));
-  if (thought) parts.push(heading("Thought"), ...said(thought, pattern, "thought"));
-  parts.push(heading("Answer"), ...(rest ? said(rest, pattern) : [make("p", { class: "none" }, "empty")]));
+  if (turn.reasoning) parts.push(heading(names.reasoning), ...said(turn.reasoning, pattern, "thought"));
+  if (thought) parts.push(heading(names.thought), ...said(thought, pattern, "thought"));
+  parts.push(heading(names.answer), ...(rest ? said(rest, pattern) : [make("p", { class: "none" }, "empty")]));
   if (thought || rest !== turn.answer) {
-    parts.push(make("details", {}, make("summary", {}, "As the model wrote it"), ...said(turn.answer, pattern)));
+    parts.push(make("details", {}, make("summary", {}, names.whole), ...said(turn.answer, pattern)));
   }
   return parts;
 }
@@ -50,14 +59,27 @@ function measures(turn, soFar) {
     ["Actions", turn.actions.map(String).map(visible).join(", ") || "none", ""],
     ["Reward", signed(turn.reward), "reward"],
     ["Return so far", signed(soFar), ""],
-    ["Tokens read", turn.prompt_tokens.toLocaleString("en"), ""],
-    ["Generated", turn.completion_tokens.toLocaleString("en"), ""],
+    ...tokens(turn),
   ];
+  return figureList(figures);
+}
+
+const tokens = (said) => [
+  ["Tokens read", said.prompt_tokens.toLocaleString("en"), ""],
+  ["Generated", said.completion_tokens.toLocaleString("en"), ""],
+];
+
+function figureList(figures) {
   const list = make("dl", { class: "measures" });
   for (const [name, value, style] of figures) {
     list.append(make("div", {}, make("dt", {}, name), make("dd", { class: style }, value)));
   }
   return list;
+}
+
+function flagList(flags, label) {
+  if (!flags.length) return [];
+  return [make("ul", { class: "flags", "aria-label": label }, ...flags.map((flag) => make("li", {}, flag)))];
 }
 
 // Number 1 is the first turn; the one after the last is the end.
@@ -69,11 +91,12 @@ function drawTurn(episode, number, pattern) {
   const right = make("div", {});
   if (turn) {
     const soFar = episode.turns.slice(0, number).reduce((sum, past) => sum + past.reward, 0);
-    right.append(...answered(turn, pattern), heading("What came of it"), measures(turn, soFar));
-    const flags = flagsOf(turn).map((flag) => make("li", {}, flag));
-    if (flags.length) right.append(make("ul", { class: "flags", "aria-label": "Remarks" }, ...flags));
+    right.append(...answered(turn, pattern, PLAYERS_NAMES));
+    if (turn.opponent) right.append(make("section", { class: "opponent", "aria-label": "Opponent" }, ...replied(turn.opponent, pattern)));
+    right.append(heading("What came of it"), measures(turn, soFar), ...flagList(flagsOf(turn), "Remarks"));
   } else {
     right.append(heading("The end"), make("p", {}, `${words(episode.outcome)}, return ${signed(episode.return)}, score ${episode.score}`));
+    if (episode.opponent) right.append(...opponentsEnd(episode.opponent));
   }
   return make("div", { class: "turn" }, left, right);
 }

@@ -59,7 +59,7 @@ class Viewer {
     const { env, index, sample } = this.row;
     const where = `${shortName(env)}, instance ${index}, sample ${sample}`;
     if (!turn) return `${where}: the end, ${words(this.row.outcome)}`;
-    const remarks = [`reward ${signed(turn.reward)}`, ...flagsOf(turn)].join(", ");
+    const remarks = [`reward ${signed(turn.reward)}`, ...flagsOf(turn), ...replyFlagsOf(turn)].join(", ");
     return `${where}: turn ${this.number} of ${this.episode.turns.length}, ${remarks}`;
   }
 
@@ -93,8 +93,8 @@ class Viewer {
   turnButtons() {
     const turns = [...this.episode.turns, null];
     return turns.map((turn, i) => {
-      const state = !turn ? null : !turn.action_is_valid ? "wrong" : turn.reward > 0 ? "gain" : null;
-      const name = turn ? `Turn ${i + 1}, reward ${signed(turn.reward)}` : "The end";
+      const state = !turn ? null : !turn.action_is_valid ? "wrong" : turn.reward > 0 ? "gain" : replyFlagsOf(turn).length ? "doubtful" : null;
+      const name = turn ? [`Turn ${i + 1}`, `reward ${signed(turn.reward)}`, ...replyFlagsOf(turn)].join(", ") : "The end";
       const current = i + 1 === this.number ? "step" : null;
       const button = make(
         "button",
