@@ -17,11 +17,12 @@ from ragen_envs.twenty_questions.forms import (
     Not,
     Relation,
 )
-from ragen_envs.twenty_questions.schema import Concept, Grade, Knowledge, Levels
+from ragen_envs.twenty_questions.schema import Concept, Grade, Knowledge
 
 Answer: TypeAlias = Literal["No", "Sometimes", "Yes"]
 ANSWERS: tuple[Answer, ...] = ("No", "Sometimes", "Yes")
 """From the weakest."""
+_Range: TypeAlias = tuple[float, float]
 _OF_GRADE: dict[Grade, Answer] = {"no": "No", "sometimes": "Sometimes", "yes": "Yes"}
 
 
@@ -68,14 +69,14 @@ def _yes(true: bool) -> Answer:
     return "Yes" if true else "No"
 
 
-def _levels(scale: str, to: str | int, knowledge: Knowledge) -> Levels:
-    if isinstance(to, int):
+def _levels(scale: str, to: str | float, knowledge: Knowledge) -> _Range:
+    if not isinstance(to, str):
         return to, to
     reference = knowledge.scales[scale].references.get(to)
     return (reference, reference) if reference else knowledge.concepts[to].levels[scale]
 
 
-def _compared(one: Levels, relation: Relation, other: Levels, same: Answer = "Sometimes") -> Answer:
+def _compared(one: _Range, relation: Relation, other: _Range, same: Answer = "Sometimes") -> Answer:
     """Return how two ranges compare; on the same level either may be the bigger, hence "same"."""
     if relation == "less":
         return _compared(other, "more", one, same)

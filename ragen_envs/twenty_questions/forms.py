@@ -40,12 +40,13 @@ class Compare:
     Attributes:
         scale: a key of scales.toml.
         relation: whether it is asked to be more, less or as much.
-        to: a reference of the scale or the name of a concept, both without an article; or a level.
+        to: a reference of the scale or the name of a concept, both without an article; or a level,
+            of which a half is the bound between two: 3.5 is where level 3 ends and level 4 begins.
     """
 
     scale: str
     relation: Relation
-    to: str | int
+    to: str | float
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ def say(form: Form, knowledge: Knowledge) -> str:
             return knowledge.features[feature].ask
         case Compare(scale, relation, to):
             found = knowledge.scales[scale]
-            if isinstance(to, int):
+            if not isinstance(to, str):
                 most = len(found.levels)
                 return f"Is its {scale} {_THAN[relation]} {to} on the scale from 1 to {most}?"
             return found.asks[relation].format(with_article(to, knowledge))

@@ -132,7 +132,8 @@ class _Frame:
 def read_comparison(question: Tokens, lexicon: Lexicon) -> Form | None:
     """Return the comparison that a question makes, None if it makes none.
 
-    A measure stands for the level that it falls in, and what fits into something is not bigger.
+    A measure stands for the level that it falls in, or the bound that it is between two; what is
+    about as big as a bound is on the level that ends there. What fits into something is not bigger.
 
     Args:
         question: in the plain order.
@@ -160,13 +161,16 @@ def _table() -> Mapping[Tokens, tuple[_Frame, ...]]:
     return {opening: tuple(each) for opening, each in found.items()}
 
 
-def _form(frame: _Frame, to: str | int) -> Form:
+def _form(frame: _Frame, to: str | float) -> Form:
     relations: dict[str, Relation] = {"more": "more", "less": "less", "equal": "equal"}
-    form = Compare(frame.scale, relations[frame.relation.removeprefix("!")], to)
+    relation = relations[frame.relation.removeprefix("!")]
+    if relation == "equal" and isinstance(to, float):
+        to = int(to)
+    form = Compare(frame.scale, relation, to)
     return Not(form) if frame.relation.startswith("!") else form
 
 
-def _compared(scale: str, words: Tokens, lexicon: Lexicon) -> str | int | None:
+def _compared(scale: str, words: Tokens, lexicon: Lexicon) -> str | float | None:
     """Return the reference, the concept or the level that a phrase names."""
     spoken = key(words)
     plainly = key(word for word in words if word not in _PLAIN)

@@ -41,10 +41,12 @@ def _bound(text: str, units: dict[str, float]) -> float:
     return number * units[unit]
 
 
-def level(spoken: str, scale: str, upper: tuple[float, ...]) -> int | None:
-    """Return the level that a measure falls in ("5 kg", "half metre"), None if it is none.
+def level(spoken: str, scale: str, upper: tuple[float, ...]) -> float | None:
+    """Return the level that a measure falls in ("3 kg", "half metre"), None if it is none.
 
-    A unit alone is one of it, and "4 on scale from 1 to 12" is level 4.
+    A measure that is the bound between two levels is between them: where level 4 ends at 5 kg and
+    level 5 begins there, 5 kg is 4.5, and what is on level 4 is not heavier. A unit alone is one of
+    it, and "4 on scale from 1 to 12" is level 4.
 
     Args:
         spoken: without articles.
@@ -63,4 +65,7 @@ def level(spoken: str, scale: str, upper: tuple[float, ...]) -> int | None:
     if len(words) != 1:
         return None
     unit = UNITS[scale].get(words[0]) or UNITS[scale].get(words[0].removesuffix("s"))
-    return bisect_left(upper, number * unit) + 1 if unit else None
+    if unit is None:
+        return None
+    below = bisect_left(upper, number * unit)
+    return below + 1.5 if number * unit in upper else below + 1

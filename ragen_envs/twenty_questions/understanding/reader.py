@@ -25,6 +25,7 @@ from ragen_envs.twenty_questions.understanding.phrases import Lexicon, key, lexi
 _JOINED = word_set("and or nor but")
 _OPEN = word_set("what which who whose how where when why")
 _OF_WORDS = word_set("long short big small longer shorter common")
+_PRONOUNS = word_set("i you he she we they it me us him her them this that")
 MOST_SENTENCES = 12
 MOST_WORDS = 60
 """A question with more words is not understood."""
@@ -72,6 +73,8 @@ class Reader:
             return None
         if name := self._lexicon.concepts.get(key(tokens)):
             return Guess(name)
+        if _PRONOUNS.issuperset(tokens):
+            return None
         if tokens[:1] == ("no",) and tokens[1:2] != (",",) and not _is_clause(tokens[1:]):
             return None
         tokens = talk.asked_whether(talk.opened(talk.without_asides(tokens)))

@@ -70,6 +70,16 @@ def test_comparisons_are_consistent(scale, one, other):
     assert (equal == "No") == (more != "Sometimes")
 
 
+@given(scales, st.integers(1, 11), concepts)
+def test_a_level_lies_on_one_side_of_a_bound(scale, level, concept):
+    more, less = (
+        asked(Compare(scale, relation, level + 0.5), concept) for relation in ("more", "less")
+    )
+    low, high = concept.levels[scale]
+    assert (more == "Yes", less == "Yes") == (low > level, high <= level)
+    assert (more, less) in {("Yes", "No"), ("No", "Yes"), ("Sometimes", "Sometimes")}
+
+
 @given(scales, st.integers(1, 12), concepts)
 def test_more_than_a_level_is_more_than_those_below(scale, level, concept):
     if asked(Compare(scale, "more", level), concept) == "Yes":

@@ -82,7 +82,11 @@ EXAMPLES = {
     "Would it be larger than an average person?": Compare("size", "more", "person"),
     "Is it at least as big as a car?": Not(Compare("size", "less", "car")),
     "Could it fit into a suitcase?": Not(Compare("size", "more", "suitcase")),
-    "Does it weigh more than 5 kg?": Compare("weight", "more", 4),
+    "Is it a natural thing?": Has("is_natural"),
+    "Does it weigh more than 5 kg?": Compare("weight", "more", 4.5),
+    "Is it heavier than a kilo?": Compare("weight", "more", 3.5),
+    "Does it weigh at least 20 kg?": Not(Compare("weight", "less", 5.5)),
+    "Is it about as heavy as 5 kg?": Compare("weight", "equal", 4),
     "Is it less than 10 cm long?": Compare("size", "less", 2),
     "Is it smaller than a giraffe?": Compare("size", "less", "giraffe"),
     "Can I hold it in one hand?": Has("can_be_held"),
@@ -209,6 +213,11 @@ def test_any_text_is_a_form_or_none(text):
 @pytest.mark.parametrize("text", NASTY, ids=lambda text: ascii(text[:12]))
 def test_nasty_texts(text):
     check(read(text))
+
+
+@pytest.mark.parametrize("text", ["I", "You?", "we.", "It", "this that"])
+def test_a_pronoun_alone_asks_nothing(text):
+    assert read(text) is None
 
 
 def test_a_long_text_is_not_read():
