@@ -185,6 +185,7 @@ def test_sections_with_figures_are_there(tmp_path):
         "pass_hat_k": {"1": 0.375, "4": 0.017},
         "normalised_interval": [-0.75, 0.25],
         "cut": 0.0321,
+        "turns": 19,
     }
     figures = summary(
         row(SOKOBAN, 8, **more),
@@ -200,6 +201,8 @@ def test_sections_with_figures_are_there(tmp_path):
     assert "pass^k 37.5 1.7" in cells
     assert "−0.25 −0.75 to 0.25" in cells  # noqa: RUF001
     assert "7.1 3.2" in cells
+    assert "Sokoban-v0 19 2.4 91.2" in cells
+    assert "Mean@k, over all k samples, is the success above." in page.text
     labels = page.values("svg", "aria-label")
     assert (
         "3-4: 50.0 %, interval 25.0 to 75.0 %, 11 episodes; "
