@@ -101,7 +101,7 @@ def opponent_lines(summary: Record) -> list[str]:
     """Return a line for each environment in which an opponent was asked: how it replied."""
     return [
         f"Replies of {visible(summary['opponent'])}: {row['opponent']['replies']:,}; "
-        + _agreement(row["opponent"])
+        + f"{_agreement(row['opponent'])}; the rule answered random and oracle"
         for row in summary["envs"]
         if "opponent" in row
     ]

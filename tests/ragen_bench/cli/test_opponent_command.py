@@ -164,7 +164,9 @@ def test_two_scripted_models_from_the_command_to_its_replay(tmp_path):
         f"Replies of random: {figures['replies']:,}; of {figures['judged']:,} to questions that "
         f"the rule understands, {100 * figures['agreement']:.1f} % are the rule's ["
     ) in flat(done.stdout)
-    assert f"], {figures['wrong']:,} are wrong; 0 could not be read" in flat(done.stdout)
+    assert f"], {figures['wrong']:,} are wrong; 0 could not be read; the rule answered" in flat(
+        done.stdout
+    )
     told = [
         turn["opponent"]
         for e in lines(tmp_path / "run" / "episodes.jsonl")

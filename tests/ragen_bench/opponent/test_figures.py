@@ -84,6 +84,8 @@ def test_the_report_names_the_opponent_and_its_agreement(run):
     page = write_report(run, summary).read_text(encoding="utf-8")
     figures = summary["envs"][0]["opponent"]
     assert "<dt>Opponent</dt><dd><bdi>random</bdi>, form plain</dd>" in page
+    assert "against <bdi>random</bdi></h1>" in page
+    assert "The random player and the oracle were answered by the rule." in page
     assert f"The rule's are {100 * figures['agreement']:.1f} %" in page
     assert f"wrong are {figures['wrong']};" in page
 
