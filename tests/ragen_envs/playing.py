@@ -1,0 +1,17 @@
+"""Players of whole episodes, which keep everything that was said."""
+
+from ragen_envs.instances import Stream
+from ragen_envs.policies import oracle_answer
+
+
+def play(env, seed, policy, rollout=0):
+    """Play one episode; return everything that was said."""
+    stream = Stream("player", seed)
+    told = [env.reset(seed=seed, options={"rollout": rollout})]
+    while env.legal_actions:
+        told.append(env.step(policy(env, stream)))
+    return told
+
+
+def oracle(env, stream):
+    return oracle_answer(env)
