@@ -36,12 +36,24 @@ def opening(response_format: ResponseFormat) -> list[Message]:
     One exchange from a game that is not in the suite shows the form of an answer. Small models
     hardly ever find it from the instructions alone, and nothing in it is an action elsewhere.
     """
-    asked = _DEMONSTRATION + instructions("ACTION", response_format)
-    answered = format_answer(["Light"], response_format, _DEMONSTRATION_THOUGHT)
+    return _shown(
+        SYSTEM, _DEMONSTRATION, "ACTION", "Light", _DEMONSTRATION_THOUGHT, response_format
+    )
+
+
+def _shown(
+    system: str,
+    state: str,
+    placeholder: str,
+    action: str,
+    thought: str,
+    response_format: ResponseFormat,
+) -> list[Message]:
+    """Return the system's message and an exchange that shows the form of an answer."""
     return [
-        {"role": "system", "content": SYSTEM},
-        {"role": "user", "content": asked},
-        {"role": "assistant", "content": answered},
+        {"role": "system", "content": system},
+        {"role": "user", "content": state + instructions(placeholder, response_format)},
+        {"role": "assistant", "content": format_answer([action], response_format, thought)},
     ]
 
 
@@ -84,14 +96,15 @@ def opponent_conversation(text: str, response_format: ResponseFormat) -> list[Me
         text: what it reads, complete in itself: task, state, question and form.
         response_format: the form that the exchange demonstrates.
     """
-    asked = _OPPONENT_DEMONSTRATION + instructions("REPLY", response_format)
-    answered = format_answer(["Green"], response_format, _OPPONENT_THOUGHT)
-    return [
-        {"role": "system", "content": OPPONENT_SYSTEM},
-        {"role": "user", "content": asked},
-        {"role": "assistant", "content": answered},
-        {"role": "user", "content": text},
-    ]
+    shown = _shown(
+        OPPONENT_SYSTEM,
+        _OPPONENT_DEMONSTRATION,
+        "REPLY",
+        "Green",
+        _OPPONENT_THOUGHT,
+        response_format,
+    )
+    return [*shown, {"role": "user", "content": text}]
 
 
 def prompt_hash(

@@ -18,7 +18,7 @@ class TwentyQuestionsReading(Reading):
     """Reads episodes of Twenty Questions."""
 
     labels = {
-        "mostly_unparsed": "At least half of the turns asked what the answerer did not understand; "
+        "mostly_unparsed": "At least half of the turns asked what got no Yes, No or Sometimes; "
         "this was the first of them.",
         "never_guessed": "No word was guessed; this was the last turn.",
         "ruled_out_guess": "A word was guessed that the replies so far had ruled out.",
@@ -32,14 +32,14 @@ class TwentyQuestionsReading(Reading):
         return asked
 
     def decisive(self, episode: Trajectory) -> Failure | None:
-        """Return the first question that was not understood, if these are half of the turns."""
+        """Return the first question that was not answered, if these are half of the turns."""
         lost = _unparsed(episode.steps)
         if lost and 2 * len(lost) >= len(episode.steps):
             return Failure("mostly_unparsed", lost[0])
         return None
 
     def excused(self, episode: Trajectory) -> Collection[int]:
-        """Return the turns that were not understood: to try another wording is no loop."""
+        """Return the turns that were not answered: to try another wording is no loop."""
         return _unparsed(episode.steps)
 
     def rest(self, episode: Trajectory) -> Failure:
