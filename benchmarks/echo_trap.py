@@ -17,7 +17,7 @@ from typing import Any
 from ragen_starpo.diagnostics.monitor import TrapWarning
 from ragen_starpo.engine.platform import prepare, release
 from ragen_starpo.local.train import train
-from ragen_starpo.recipe import recipe_of
+from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.small_model import Shape, make_small_model
 from ragen_starpo.warm_start import WarmStart, warm_start
 

@@ -18,11 +18,11 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
-from ragen_bench.episode import Episode, Task
-from ragen_bench.evaluation import Evaluation, evaluate
+from ragen_bench.episodes.episode import Episode, Task
+from ragen_bench.episodes.evaluation import Evaluation, evaluate
+from ragen_bench.episodes.runner import chunks, play
 from ragen_bench.models import Completion, Request, Sampling
 from ragen_bench.models.base import CallEngine, Engine, Fault
-from ragen_bench.runner import chunks, play
 from ragen_bench.suites import make_env
 
 AT_ONCE = {"ragen/Sokoban-v0": 256, "ragen/FrozenLake-v0": 256}

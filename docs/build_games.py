@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ragen_bench.scores.summary import baseline
 from ragen_bench.suites import held_out_size, make_env
-from ragen_bench.summary import baseline
 from ragen_envs.protocol import format_answer
 from ragen_envs.registration import NAMESPACE, OPPONENT_TABLE, TABLE, env_class, opponent_class
 

@@ -10,13 +10,13 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from ragen_bench.episode import Record
+from ragen_bench.episodes.episode import Record
+from ragen_bench.episodes.prompt import conversation
+from ragen_bench.episodes.runner import play, tasks_of
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.scripted import OracleModel
-from ragen_bench.prompt import conversation
-from ragen_bench.records import RunDirectory
-from ragen_bench.runner import play, tasks_of
+from ragen_bench.runs.directory import RunDirectory
 from ragen_envs.instances import Split
 from ragen_envs.protocol import STOP, ResponseFormat
 

@@ -35,15 +35,15 @@ from gpu_smoke_page import page
 from transformers import AutoTokenizer, Qwen2Config, Qwen2ForCausalLM
 
 from ragen_bench.errors import UserError
+from ragen_starpo.algorithms.objective import policy_contribution
 from ragen_starpo.engine.quiet import libraries_quiet
 from ragen_starpo.engine.weights import token_weights
 from ragen_starpo.engine.worker import Policy
 from ragen_starpo.local.actor import Actor
-from ragen_starpo.objective import policy_contribution
-from ragen_starpo.recipe import Recipe, recipe_of
+from ragen_starpo.recipes.recipe import Recipe, recipe_of
+from ragen_starpo.rollout.trajectory import TokenBatch, batch_of
 from ragen_starpo.small_model import Shape as SmallShape
 from ragen_starpo.small_model import make_small_model
-from ragen_starpo.trajectory import TokenBatch, batch_of
 
 CHATML = (
     "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>\n{% endfor %}"

@@ -6,7 +6,7 @@ import zlib
 from collections import Counter
 from collections.abc import Sequence
 
-from ragen_bench.episode import Record
+from ragen_bench.episodes.episode import Record
 
 
 def diversity(thoughts: Sequence[str]) -> Record | None:

@@ -9,7 +9,7 @@ from ragen_bench.analysis.diversity import diversity
 from ragen_bench.analysis.games.base import Reading
 from ragen_bench.analysis.plans import agree, plan_of
 from ragen_bench.analysis.trajectory import Step, Trajectory
-from ragen_bench.episode import Record
+from ragen_bench.episodes.episode import Record
 
 _BEGIN, _END = "<think>", "</think>"
 

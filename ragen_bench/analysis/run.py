@@ -12,10 +12,10 @@ from ragen_bench.analysis.games.base import Reading
 from ragen_bench.analysis.label import label
 from ragen_bench.analysis.reasoning import Reasoning
 from ragen_bench.analysis.trajectory import Trajectory, trajectory
-from ragen_bench.differences import first_difference
-from ragen_bench.episode import Record
-from ragen_bench.records import RunDirectory
-from ragen_bench.replay import Replayer, UnplayableError
+from ragen_bench.episodes.episode import Record
+from ragen_bench.episodes.replay import Replayer, UnplayableError
+from ragen_bench.runs.differences import first_difference
+from ragen_bench.runs.directory import RunDirectory
 
 SCHEMA = 1
 _EXAMPLES = 5

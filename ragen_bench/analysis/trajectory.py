@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ragen_bench.episode import Record
-from ragen_bench.replay import Replayer
+from ragen_bench.episodes.episode import Record
+from ragen_bench.episodes.replay import Replayer
 from ragen_envs.text_env import TextEnv
 
 State = Any

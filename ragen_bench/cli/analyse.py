@@ -8,7 +8,7 @@ from typing import Any
 
 from ragen_bench.analysis import analyse
 from ragen_bench.errors import UserError, missing_extra
-from ragen_bench.records import Record, RunDirectory, read_run
+from ragen_bench.runs.directory import Record, RunDirectory, read_run
 
 try:
     from rich.box import SIMPLE_HEAD

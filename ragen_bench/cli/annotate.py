@@ -7,7 +7,9 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from ragen_bench.annotation import (
+from ragen_bench.cli.visible import visible
+from ragen_bench.errors import UserError
+from ragen_bench.pages.annotation import (
     QUESTIONS,
     SCALE,
     Rating,
@@ -17,9 +19,7 @@ from ragen_bench.annotation import (
     krippendorff_alpha,
     ratings_of,
 )
-from ragen_bench.cli.visible import visible
-from ragen_bench.errors import UserError
-from ragen_bench.records import Key, read_run
+from ragen_bench.runs.directory import Key, read_run
 
 _RULE = "-" * 72
 _KEYS = {name[0]: level for level, name in enumerate(SCALE)}
@@ -41,7 +41,7 @@ def run_annotate(arguments: argparse.Namespace) -> int:
         raise UserError("--rater NAME says whose ratings they are; or ask for --agreement")
     session = Session(runs, arguments.rater, arguments.count, arguments.seed)
     if arguments.browser:
-        from ragen_bench.annotation.server import serve
+        from ragen_bench.pages.annotation.server import serve
 
         serve(session, lambda url: sys.stdout.write(f"Rate at {url} - Ctrl-C ends.\n"))
         return 0

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 from ragen_bench.cli.visible import visible
-from ragen_bench.compare import compare
 from ragen_bench.errors import missing_extra
-from ragen_bench.records import Record, read_run
+from ragen_bench.runs.directory import Record, read_run
+from ragen_bench.scores.compare import compare
 
 try:
     from rich.box import SIMPLE_HEAD

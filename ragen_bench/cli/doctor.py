@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+from ragen_bench.audit.doctor import examine
 from ragen_bench.cli.evaluate import evaluation_of
-from ragen_bench.doctor import examine
 from ragen_bench.errors import UserError
 from ragen_bench.models.registry import refuse_unknown
 
@@ -15,7 +15,7 @@ _SICK = 1
 
 
 def run_doctor(arguments: argparse.Namespace) -> int:
-    """Print what `ragen_bench.doctor` finds; return 1 if the run would break.
+    """Print what `ragen_bench.audit.doctor` finds; return 1 if the run would break.
 
     Raises:
         UserError: for anything in the command that cannot be.

@@ -8,15 +8,15 @@ import sys
 from pathlib import Path
 
 from ragen_bench.cli.naming import DEFAULT_MAX_TOKENS, default_path
-from ragen_bench.cli.reaching import opponent_of, server_of
-from ragen_bench.cost import load_prices
-from ragen_bench.episode import SAMPLES_A_SEED
+from ragen_bench.cli.server_options import opponent_of, server_of
+from ragen_bench.episodes.episode import SAMPLES_A_SEED
+from ragen_bench.episodes.evaluation import Evaluation, evaluate, refuse_early
+from ragen_bench.episodes.groups import played_again, said_of_interrupted
+from ragen_bench.episodes.prompt import History
 from ragen_bench.errors import INCOMPLETE, INTERRUPTED, UserError, missing_extra, unknown
-from ragen_bench.evaluation import Evaluation, evaluate, refuse_early
-from ragen_bench.groups import played_again, said_of_interrupted
-from ragen_bench.opponent import load
-from ragen_bench.prompt import History
-from ragen_bench.records import key_of, read_run
+from ragen_bench.opponents.opponent import load
+from ragen_bench.runs.directory import key_of, read_run
+from ragen_bench.scores.cost import load_prices
 from ragen_bench.suites import SUITES, select, split_name
 from ragen_envs.protocol import RESPONSE_FORMATS, ResponseFormat
 from ragen_envs.registration import IDS

@@ -9,7 +9,7 @@ from pathlib import Path
 from ragen_bench.cli.evaluate import response_format_of
 from ragen_bench.errors import UserError
 from ragen_bench.export import export_demonstrations, export_run
-from ragen_bench.records import read_run
+from ragen_bench.runs.directory import read_run
 from ragen_bench.suites import SUITES, env_id
 
 

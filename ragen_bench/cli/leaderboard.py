@@ -11,7 +11,7 @@ try:
     from ragen_bench.cli.progress import episodes_bar
     from ragen_bench.cli.results import plain_console
     from ragen_bench.leaderboard.files import shown_name
-    from ragen_bench.leaderboard.site import SiteServer, build_site
+    from ragen_bench.pages.leaderboard import SiteServer, build_site
 except ImportError as missing:
     raise missing_extra(missing, "bench") from missing
 

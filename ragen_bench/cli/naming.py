@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ragen_bench.evaluation import Evaluation
+from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.suites import SUITES, held_out_size
 
 DEFAULT_TEMPERATURE = 0.5

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from ragen_bench.errors import UserError
-from ragen_bench.play import Ending, Game, chosen, ending_of
+from ragen_bench.pages.play import Ending, Game, chosen, ending_of
 
 _QUIT = {"q", "quit", "exit"}
 _LIST = "?"
@@ -22,7 +22,7 @@ def run_play(arguments: argparse.Namespace) -> int:
     """
     played = chosen(arguments.env, arguments.split, arguments.seed, arguments.rollout)
     if arguments.browser:
-        from ragen_bench.play.server import serve
+        from ragen_bench.pages.play.server import serve
 
         serve(played, arguments.port or 0, _announce)
         return 0

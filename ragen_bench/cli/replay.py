@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ragen_bench.config_check import config_differences
+from ragen_bench.episodes.replay import replay
 from ragen_bench.errors import UserError, missing_extra
-from ragen_bench.records import Key, read_run
-from ragen_bench.replay import replay
+from ragen_bench.runs.config_check import config_differences
+from ragen_bench.runs.directory import Key, read_run
 
 try:
     from rich.console import Console

@@ -9,7 +9,7 @@ from pathlib import Path
 from ragen_bench.cli.evaluate import run_evaluate
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.leaderboard import read_entry, reproduction
-from ragen_bench.records import Record
+from ragen_bench.runs.directory import Record
 
 try:
     from rich.console import Console

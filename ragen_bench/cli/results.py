@@ -5,18 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from ragen_bench.analysis import analyse
-from ragen_bench.cost import Prices, load_prices
 from ragen_bench.errors import UserError, missing_extra
-from ragen_bench.records import Record, RunDirectory, read_run
-from ragen_bench.summary import summarise
+from ragen_bench.runs.directory import Record, RunDirectory, read_run
+from ragen_bench.scores.cost import Prices, load_prices
+from ragen_bench.scores.summary import summarise
 
 try:
     from rich.console import Console
     from rich.text import Text
 
     from ragen_bench.cli.table import cut_answers, opponent_lines, table
-    from ragen_bench.report import write_report
-    from ragen_bench.report.formats import figure
+    from ragen_bench.pages.report import write_report
+    from ragen_bench.pages.report.formats import figure
 except ImportError as missing:
     raise missing_extra(missing, "bench") from missing
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from ragen_bench.models import PROVIDERS
-from ragen_bench.specification import spec_hash
+from ragen_bench.runs.specification import spec_hash
 from ragen_bench.suites import SUITES, documentation, env_id, make_env
 from ragen_envs.registration import IDS, OPPONENT_IDS, OPPONENT_TABLE, TABLE
 

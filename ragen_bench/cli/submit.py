@@ -6,11 +6,11 @@ import argparse
 import re
 from pathlib import Path
 
-from ragen_bench.cost import load_prices
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.leaderboard import About, apart, entry_name, pack
 from ragen_bench.leaderboard.files import EPISODES
-from ragen_bench.records import read_run
+from ragen_bench.runs.directory import read_run
+from ragen_bench.scores.cost import load_prices
 
 try:
     from ragen_bench.cli.progress import episodes_bar

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ragen_bench.cli.visible import visible
-from ragen_bench.records import Record
+from ragen_bench.runs.directory import Record
 
 
 def table(summary: Record, constrained: bool = False) -> Table:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ragen_bench.differences import brief, first_difference
-from ragen_bench.episode import Record
+from ragen_bench.episodes.episode import Record
+from ragen_bench.episodes.replay import Replayer, UnplayableError
+from ragen_bench.episodes.runner import tasks_of
 from ragen_bench.leaderboard.limits import PROBLEMS
 from ragen_bench.leaderboard.order import Roll
 from ragen_bench.leaderboard.packed import line_of
 from ragen_bench.leaderboard.scripted import ScriptedAnswers
 from ragen_bench.leaderboard.strict_json import BadJsonError, parse
 from ragen_bench.leaderboard.tokens import TokenCheck
-from ragen_bench.records import key_of
-from ragen_bench.replay import Replayer, UnplayableError
-from ragen_bench.runner import tasks_of
+from ragen_bench.runs.differences import brief, first_difference
+from ragen_bench.runs.directory import key_of
 
 
 class EpisodeCheck:

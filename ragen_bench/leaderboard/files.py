@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from ragen_bench.differences import brief
 from ragen_bench.errors import UserError
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.limits import ENTRY_JSON_BYTES, PACKED_BYTES
+from ragen_bench.runs.differences import brief
 
 ENTRY_JSON = "entry.json"
 EPISODES = "episodes.jsonl.gz"

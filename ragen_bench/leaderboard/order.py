@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragen_bench.episode import Record, Task
-from ragen_bench.records import Key, key_of
+from ragen_bench.episodes.episode import Record, Task
+from ragen_bench.runs.directory import Key, key_of
 
 
 class Roll:

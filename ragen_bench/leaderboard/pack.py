@@ -12,9 +12,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from ragen_bench.config_check import config_differences
-from ragen_bench.cost import Prices
-from ragen_bench.episode import Record
+from ragen_bench.episodes.episode import Record
 from ragen_bench.errors import UserError
 from ragen_bench.leaderboard.episodes import EpisodeCheck
 from ragen_bench.leaderboard.errors import EntryError
@@ -23,8 +21,10 @@ from ragen_bench.leaderboard.limits import ENTRY_JSON_BYTES
 from ragen_bench.leaderboard.packed import line_of, write_packed
 from ragen_bench.leaderboard.rules import refusal
 from ragen_bench.leaderboard.schema import SCHEMA, about_problem, entry_problem
-from ragen_bench.records import RunDirectory, key_of, read_run
-from ragen_bench.summary import summary_of
+from ragen_bench.runs.config_check import config_differences
+from ragen_bench.runs.directory import RunDirectory, key_of, read_run
+from ragen_bench.scores.cost import Prices
+from ragen_bench.scores.summary import summary_of
 
 
 @dataclass(frozen=True)

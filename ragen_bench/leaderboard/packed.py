@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from ragen_bench.episode import Record
+from ragen_bench.episodes.episode import Record
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.files import EPISODES
 from ragen_bench.leaderboard.limits import LINE_BYTES, RATIO, UNPACKED_BYTES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragen_bench.episode import Record
+from ragen_bench.episodes.episode import Record
 
 
 def reproduction(entry: Record, rerun: Record) -> Record:

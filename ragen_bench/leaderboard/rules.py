@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragen_bench.episode import Record
+from ragen_bench.episodes.episode import Record
 from ragen_bench.leaderboard.limits import SAMPLES
 from ragen_bench.suites import SUITES, Suite
 
@@ -15,7 +15,7 @@ def refusal(config: Record) -> str | None:
     """Return why a run cannot be an entry and what to do, in one line, or None.
 
     Args:
-        config: a possible content of run.json, see `ragen_bench.config_check`.
+        config: a possible content of run.json, see `ragen_bench.runs.config_check`.
     """
     if "opponent" in config:
         return (

@@ -9,8 +9,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from ragen_bench.differences import brief
 from ragen_bench.errors import missing_extra
+from ragen_bench.runs.differences import brief
 
 try:
     from jsonschema import Draft202012Validator, ValidationError

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ragen_bench.differences import first_difference
-from ragen_bench.episode import Episode, Record
+from ragen_bench.episodes.episode import Episode, Record
 from ragen_bench.models.base import Fault, Sampling
 from ragen_bench.models.scripted import OracleModel, RandomModel
+from ragen_bench.runs.differences import first_difference
 from ragen_envs.protocol import STOP
 
 _PLAYERS: dict[str, type[RandomModel] | type[OracleModel]] = {

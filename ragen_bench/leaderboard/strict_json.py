@@ -6,8 +6,8 @@ import json
 from math import isinf
 from typing import Any, NoReturn
 
-from ragen_bench.differences import brief
 from ragen_bench.leaderboard.limits import DEPTH, DIGITS
+from ragen_bench.runs.differences import brief
 
 
 class BadJsonError(ValueError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragen_bench.episode import Record
+from ragen_bench.episodes.episode import Record
 from ragen_bench.leaderboard.limits import BYTES_A_TOKEN, PROMPT_TOKENS
 
 _COUNTS = ("prompt_tokens", "completion_tokens")

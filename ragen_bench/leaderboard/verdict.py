@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ragen_bench.episode import Record
+from ragen_bench.episodes.episode import Record
 from ragen_bench.leaderboard.rules import apart
 
 

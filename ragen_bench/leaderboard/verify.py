@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ragen_bench.config_check import config_differences, config_problem
-from ragen_bench.differences import first_difference
-from ragen_bench.episode import Record
+from ragen_bench.episodes.episode import Record
 from ragen_bench.leaderboard.episodes import EpisodeCheck
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.files import ENTRY_JSON, EPISODES, EntryFiles, opened
@@ -18,7 +16,9 @@ from ragen_bench.leaderboard.rules import apart, refusal
 from ragen_bench.leaderboard.schema import entry_problem
 from ragen_bench.leaderboard.strict_json import BadJsonError, parse
 from ragen_bench.leaderboard.verdict import Verdict
-from ragen_bench.summary import summary_of
+from ragen_bench.runs.config_check import config_differences, config_problem
+from ragen_bench.runs.differences import first_difference
+from ragen_bench.scores.summary import summary_of
 
 Progress = Callable[[int, int], None]
 """Called with the number of episodes that were looked at, and of all that are planned."""

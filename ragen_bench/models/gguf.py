@@ -110,7 +110,7 @@ def _started(file: Path, key: str, threads: int | None) -> Any:
     params.ui = params.endpoint_slots = False
     params.n_ctx, params.n_parallel, params.cache_prompt = CONTEXT, 1, False
     params.warmup, params.verbosity = False, -1
-    # What the model says is read by `ragen_bench.reasoning`, as any other engine's.
+    # What the model says is read by `ragen_bench.models.reasoning`, as any other engine's.
     params.reasoning_format = xllamacpp.common_reasoning_format.COMMON_REASONING_FORMAT_NONE
     params.force_pure_content_parser = True
     if threads is not None:

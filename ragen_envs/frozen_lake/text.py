@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from ragen_envs.budget import Budget
+from ragen_envs.coordinates import place_names
 from ragen_envs.frozen_lake.rules import ACTIONS, Lake, Slip
-from ragen_envs.places import place_names
 
 
 @dataclass(frozen=True)

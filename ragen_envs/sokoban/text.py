@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from ragen_envs.places import place_names
+from ragen_envs.coordinates import place_names
 from ragen_envs.sokoban.rules import ACTIONS, Level
 
 _XSB = "# .$*@+"

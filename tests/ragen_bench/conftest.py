@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragen_bench.evaluation import Evaluation
+from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.models import resolve
 
 

@@ -3,12 +3,12 @@
 import datasets
 import pytest
 
+from ragen_bench.episodes.evaluation import Evaluation, evaluate
+from ragen_bench.episodes.prompt import conversation
 from ragen_bench.errors import UserError
-from ragen_bench.evaluation import Evaluation, evaluate
 from ragen_bench.export import SCHEMA, export_demonstrations, export_run
 from ragen_bench.models import Completion, resolve
-from ragen_bench.prompt import conversation
-from ragen_bench.records import read_run
+from ragen_bench.runs.directory import read_run
 from tests.ragen_bench.cli.command import run as command
 
 from .players import Player

@@ -4,7 +4,7 @@ import pytest
 
 from ragen_bench.errors import UserError
 from ragen_starpo.hardware import Cluster, check_devices, check_one_process
-from ragen_starpo.recipe import recipe_of
+from ragen_starpo.recipes.recipe import recipe_of
 
 
 def test_a_gpu_recipe_needs_gpus(monkeypatch):

@@ -4,11 +4,11 @@ import math
 
 import pytest
 
+from ragen_bench.episodes.runner import play, tasks_of
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf import HFModel
 from ragen_bench.models.hf_loading import load
-from ragen_bench.runner import play, tasks_of
 from ragen_starpo.demonstrations import Demonstrator
 from ragen_starpo.local.validation import validate
 from ragen_starpo.warm_start import WarmStart, warm_start

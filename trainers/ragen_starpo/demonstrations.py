@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from ragen_bench.episode import Episode, Task
+from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf_loading import Loaded
 from ragen_bench.models.hf_sampling import Ending
-from ragen_bench.reasoning import stop_text
+from ragen_bench.models.reasoning import stop_text
 from ragen_bench.suites import EnvPool
 from ragen_envs.instances import Split
 from ragen_envs.policies import oracle_answer
 from ragen_envs.protocol import ResponseFormat
-from ragen_starpo.chat_tokens import ChatTokens
-from ragen_starpo.environment_loop import TokenEpisode
-from ragen_starpo.trajectory import Sampled, Trajectory
+from ragen_starpo.rollout.chat_tokens import ChatTokens
+from ragen_starpo.rollout.environment_loop import TokenEpisode
+from ragen_starpo.rollout.trajectory import Sampled, Trajectory
 
 _ROOM = 1 << 20
 

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ragen_bench.differences import first_difference
 from ragen_bench.errors import UserError
+from ragen_bench.runs.differences import first_difference
 from ragen_starpo.engine.folders import RECORD, replaced
 
 

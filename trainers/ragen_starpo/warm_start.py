@@ -22,8 +22,8 @@ from ragen_starpo.engine.weights import token_weights
 from ragen_starpo.engine.worker import Contribution, Policy
 from ragen_starpo.local.validation import validate
 from ragen_starpo.made_folder import MadeFolder
-from ragen_starpo.recipe import Recipe, Rollouts, Validation
-from ragen_starpo.trajectory import Trajectory, batch_of
+from ragen_starpo.recipes.recipe import Recipe, Rollouts, Validation
+from ragen_starpo.rollout.trajectory import Trajectory, batch_of
 
 FIRST_INDEX = 1 << 62
 """Demonstrations are of train instances from this seed on, where no rollouts come from."""

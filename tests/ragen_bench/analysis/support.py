@@ -2,10 +2,10 @@
 
 from ragen_bench.analysis import trajectory
 from ragen_bench.analysis.games import reading_of
-from ragen_bench.config_check import config_problem
-from ragen_bench.episode import Episode, Task
+from ragen_bench.episodes.episode import Episode, Task
+from ragen_bench.episodes.replay import Replayer
 from ragen_bench.models import Completion
-from ragen_bench.replay import Replayer
+from ragen_bench.runs.config_check import config_problem
 from ragen_bench.suites import make_env
 from ragen_envs.policies import oracle_answer
 from ragen_envs.registration import IDS

@@ -7,7 +7,7 @@ import pytest
 from ragen_bench.analysis import analyse
 from ragen_bench.analysis.reasoning import thought_of_turn
 from ragen_bench.models import Completion
-from ragen_bench.records import RunDirectory
+from ragen_bench.runs.directory import RunDirectory
 from tests.ragen_bench.analysis.support import config, record
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from ragen_bench.analysis import trajectory
 from ragen_bench.analysis.games import reading_of
-from ragen_bench.replay import Replayer, UnplayableError
+from ragen_bench.episodes.replay import Replayer, UnplayableError
 from tests.ragen_bench.analysis.support import config, moves, played, record
 
 

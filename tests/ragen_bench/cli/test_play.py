@@ -13,7 +13,7 @@ import pexpect
 import pytest
 
 from tests.ragen_bench.cli.command import COMMAND, run
-from tests.ragen_bench.play.support import made, oracle_episode
+from tests.ragen_bench.pages.play.support import made, oracle_episode
 
 SHOP = ["play", "WebShop-v0", "--split", "test", "--seed", "5"]
 BARE = """

@@ -4,7 +4,7 @@ import gzip
 import hashlib
 import json
 
-from ragen_bench.evaluation import Evaluation, evaluate
+from ragen_bench.episodes.evaluation import Evaluation, evaluate
 from ragen_bench.leaderboard import About, pack, verify
 from ragen_bench.leaderboard.packed import line_of
 from ragen_bench.models import Completion, resolve

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from ragen_bench.episode import Episode, Task
+from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.leaderboard.packed import write_packed
 from ragen_bench.models import Completion
 from ragen_bench.suites import make_env

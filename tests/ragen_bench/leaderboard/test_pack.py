@@ -46,7 +46,7 @@ def test_other_runs(tmp_path, changes, says):
 
 
 def test_chosen_environments(tmp_path, monkeypatch):
-    from ragen_bench.evaluation import Evaluation
+    from ragen_bench.episodes.evaluation import Evaluation
 
     what = Evaluation("random", "", TINY, "test", "think", 1, 0, 0.5, 40)
     run = run_of(tmp_path / "run", what)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from ragen_bench.fields import RUN
 from ragen_bench.leaderboard.schema import about_problem, entry_problem, entry_schema
+from ragen_bench.runs.fields import RUN
 from tests.ragen_bench.leaderboard.entries import edit_entry, entry_json, problems_of
 
 PUBLISHED = Path(__file__).parents[3] / "leaderboard/entry.schema.json"

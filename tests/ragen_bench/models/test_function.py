@@ -5,12 +5,12 @@ import sys
 
 import pytest
 
+from ragen_bench.episodes.evaluation import Evaluation, evaluate
 from ragen_bench.errors import UserError
-from ragen_bench.evaluation import Evaluation, evaluate
 from ragen_bench.models import resolve
 from ragen_bench.models.base import Request, Sampling, ask_all
 from ragen_bench.models.function import FunctionModel
-from ragen_bench.records import read_run
+from ragen_bench.runs.directory import read_run
 
 ANSWERS = "def answer(messages):\n    return '<think></think><answer>Up</answer>'\n"
 SAMPLING = Sampling(0.5, 8, "", 0)

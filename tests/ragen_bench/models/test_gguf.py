@@ -8,8 +8,8 @@ import sys
 import gymnasium
 import pytest
 
+from ragen_bench.episodes.evaluation import Evaluation, evaluate
 from ragen_bench.errors import UserError
-from ragen_bench.evaluation import Evaluation, evaluate
 from ragen_bench.models import Request, ask_all, resolve
 from ragen_bench.models.gguf import GGUFModel
 from tests.ragen_bench.cli.command import run

@@ -6,7 +6,7 @@ import shutil
 import pytest
 import torch
 
-from ragen_bench.evaluation import Evaluation, evaluate
+from ragen_bench.episodes.evaluation import Evaluation, evaluate
 from ragen_bench.models import Sampling
 from ragen_bench.models.base import ask_all
 from ragen_bench.models.bundled import converted_folder

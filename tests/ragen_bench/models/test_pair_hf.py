@@ -5,18 +5,18 @@ import json
 
 import pytest
 
+from ragen_bench.episodes.evaluation import Evaluation, evaluate
 from ragen_bench.errors import UserError
-from ragen_bench.evaluation import Evaluation, evaluate
 from ragen_bench.models import Completion
 from ragen_bench.models.hf import HFModel
 from ragen_bench.models.hf_engine import SlotEngine
-from ragen_bench.models.pair import Pair
-from ragen_bench.opponent import Opponent, answerer
+from ragen_bench.opponents.opponent import Opponent, answerer
+from ragen_bench.opponents.pair import Pair
 from ragen_envs.instances import Stream
 from ragen_envs.policies import random_answer
 
+from ..opponents.test_pair import GAME, Clocked
 from .hf_models import save_tiny
-from .test_pair import GAME, Clocked
 
 pytestmark = pytest.mark.xdist_group("language-model")
 BASE = Evaluation(

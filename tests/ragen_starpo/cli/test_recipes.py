@@ -10,7 +10,7 @@ from ragen_bench.errors import UserError
 from ragen_starpo.cli import main
 from ragen_starpo.cli.models import model_folder
 from ragen_starpo.engine.platform import release
-from ragen_starpo.recipe_files import alone, scales, sweeps
+from ragen_starpo.recipes.files import alone, scales, sweeps
 
 pytestmark = pytest.mark.xdist_group("verl")
 

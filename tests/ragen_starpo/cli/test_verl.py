@@ -5,7 +5,7 @@ import json
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from ragen_starpo.cli.told import event_files
+from ragen_starpo.cli.console import event_files
 from ragen_starpo.cli.verl import Following, split_settings, write_events
 
 

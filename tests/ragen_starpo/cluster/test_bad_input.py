@@ -7,7 +7,7 @@ import ray
 import torch
 
 from ragen_starpo.cli import main
-from ragen_starpo.recipe_files import as_toml
+from ragen_starpo.recipes.files import as_toml
 
 from .test_runs import SETTINGS
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_starpo.cluster.columns import filled_up, responses_of
-from ragen_starpo.trajectory import Sampled, Trajectory, Turn, batch_of
+from ragen_starpo.rollout.trajectory import Sampled, Trajectory, Turn, batch_of
 
 
 @given(st.integers(1, 200), st.integers(1, 9), st.integers(1, 40))

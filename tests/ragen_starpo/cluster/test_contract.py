@@ -5,7 +5,7 @@ from verl.workers.rollout import base
 from ragen_starpo.cluster.contract import SYMBOLS
 from ragen_starpo.cluster.verl_config import verl_config
 from ragen_starpo.engine import contract
-from ragen_starpo.recipe import recipe_of
+from ragen_starpo.recipes.recipe import recipe_of
 
 from .test_runs import SETTINGS
 

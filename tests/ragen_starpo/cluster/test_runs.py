@@ -9,8 +9,8 @@ from safetensors.torch import load_file
 
 from ragen_bench.models.hf import HFModel
 from ragen_starpo.local.train import train
-from ragen_starpo.recipe import recipe_of
-from ragen_starpo.recipe_files import as_toml
+from ragen_starpo.recipes.files import as_toml
+from ragen_starpo.recipes.recipe import recipe_of
 
 SETTINGS = {
     "envs": ["FrozenLake-v0"],

@@ -9,7 +9,7 @@ from ragen_bench.errors import UserError
 from ragen_starpo.demo.games import Game
 from ragen_starpo.demo.results import results
 from ragen_starpo.demo.stages import Commands, Stage, stages
-from ragen_starpo.recipe import Recipe, read_recipe
+from ragen_starpo.recipes.recipe import Recipe, read_recipe
 
 pytestmark = pytest.mark.xdist_group("verl")
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ragen_starpo.diagnostics.adaptation import Adaptation, adapted
 from ragen_starpo.diagnostics.monitor import TrapWarning
-from ragen_starpo.recipe import recipe_of
+from ragen_starpo.recipes.recipe import recipe_of
 
 
 def recipe(**monitor):

@@ -3,7 +3,7 @@
 import pytest
 
 from ragen_starpo.diagnostics.metrics import rollout_metrics
-from ragen_starpo.trajectory import Sampled, Trajectory, Turn
+from ragen_starpo.rollout.trajectory import Sampled, Trajectory, Turn
 
 
 def made(group, rewards, shaping):

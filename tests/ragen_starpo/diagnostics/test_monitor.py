@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ragen_bench.errors import UserError
 from ragen_starpo.diagnostics.monitor import EchoTrapMonitor, MonitorSettings
-from ragen_starpo.recipe import recipe_of
+from ragen_starpo.recipes.recipe import recipe_of
 
 ITERATIONS = 200
 FIGURES = ("rollout/reward", "rollout/reward_deviation", "policy/entropy", "policy/grad_norm")

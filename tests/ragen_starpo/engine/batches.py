@@ -3,7 +3,7 @@
 import torch
 from torch.nn import functional
 
-from ragen_starpo.trajectory import Sampled, Trajectory, Turn, batch_of
+from ragen_starpo.rollout.trajectory import Sampled, Trajectory, Turn, batch_of
 
 VOCABULARY = 101
 LAYOUTS = (

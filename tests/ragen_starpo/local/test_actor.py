@@ -8,8 +8,8 @@ from transformers import AutoModelForCausalLM
 
 from ragen_bench.models.hf_loading import load
 from ragen_starpo.local.actor import Actor
-from ragen_starpo.recipe import recipe_of
-from ragen_starpo.trajectory import batch_of
+from ragen_starpo.recipes.recipe import recipe_of
+from ragen_starpo.rollout.trajectory import batch_of
 from tests.ragen_starpo.chats import made
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.echo_trap import CONSTANT, RISING, fall_of, make_walker, settings
 from ragen_starpo.local.train import train
-from ragen_starpo.recipe import recipe_of
+from ragen_starpo.recipes.recipe import recipe_of
 
 
 class FallenError(Exception):

@@ -15,7 +15,7 @@ from ragen_bench.errors import UserError
 from ragen_starpo.local.run import TrainingRun, check_run
 from ragen_starpo.local.train import go_on, train
 from ragen_starpo.local.trainer import Iteration
-from ragen_starpo.recipe import recipe_of
+from ragen_starpo.recipes.recipe import recipe_of
 
 SETTINGS = {
     "model": "small",

@@ -10,7 +10,7 @@ from safetensors.torch import load_file
 from ragen_bench.errors import UserError
 from ragen_bench.models.hf import HFModel
 from ragen_starpo.local.train import train
-from ragen_starpo.recipe import recipe_of
+from ragen_starpo.recipes.recipe import recipe_of
 
 SETTINGS = {
     "model": "small",

@@ -3,7 +3,7 @@
 import pytest
 
 from ragen_starpo.local.trainer import Trainer
-from ragen_starpo.recipe import recipe_of
+from ragen_starpo.recipes.recipe import recipe_of
 
 SETTINGS = {
     "model": "small",

@@ -6,7 +6,7 @@ import pytest
 
 from ragen_bench.cli import main as bench
 from ragen_starpo.local.validation import validate
-from ragen_starpo.recipe import recipe_of
+from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.warm_start import WarmStart, warm_start
 
 ENVS = ("FrozenLake-v0", "Sokoban-v0")

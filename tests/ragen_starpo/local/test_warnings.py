@@ -9,7 +9,7 @@ from ragen_bench.errors import UserError
 from ragen_starpo.diagnostics.monitor import EchoTrapMonitor
 from ragen_starpo.local.run import TrainingRun
 from ragen_starpo.local.train import go_on, train
-from ragen_starpo.recipe import recipe_of
+from ragen_starpo.recipes.recipe import recipe_of
 
 NERVOUS = {"window": 1, "patience": 3, "fall": 0.001, "warm_up": 0, "gradient": 1.001}
 SETTINGS = {

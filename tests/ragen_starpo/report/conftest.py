@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.ragen_bench.report.conftest import browser, visit
+from tests.ragen_bench.pages.report.conftest import browser, visit
 
 __all__ = ["browser", "visit"]
 

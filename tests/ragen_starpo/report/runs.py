@@ -5,7 +5,7 @@ import random
 from dataclasses import asdict
 
 from ragen_starpo.diagnostics.monitor import EchoTrapMonitor
-from ragen_starpo.recipe import recipe_of
+from ragen_starpo.recipes.recipe import recipe_of
 from tests.ragen_starpo.diagnostics.test_monitor import collapse, noisy
 
 ENVS = ("Sokoban-v0", "FrozenLake-v0")

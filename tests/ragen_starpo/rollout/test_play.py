@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from ragen_bench.episode import Episode, Task
+from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.suites import make_env
-from ragen_starpo.environment_loop import TokenEpisode
+from ragen_starpo.rollout.environment_loop import TokenEpisode
 from ragen_starpo.rollout.play import play
 from ragen_starpo.rollout.sampler import Sampler
-from ragen_starpo.trajectory import batch_of
+from ragen_starpo.rollout.trajectory import batch_of
 
 ENVS = ["ragen/Bandit-v0", "ragen/FrozenLake-v0", "ragen/Sokoban-v0"]
 

@@ -16,11 +16,11 @@ from ragen_bench.cli.results import plain_console
 from ragen_bench.cli.table import interval, percent
 from ragen_bench.errors import UserError
 from ragen_envs.instances import HELD_OUT_SIZE
-from ragen_starpo.cli.told import progress
+from ragen_starpo.cli.console import progress
 from ragen_starpo.demo.games import GAMES, SPLITS, Game
 from ragen_starpo.demo.results import Results, results
 from ragen_starpo.demo.stages import Commands, Stage, stages
-from ragen_starpo.recipe import read_recipe
+from ragen_starpo.recipes.recipe import read_recipe
 
 
 def run_demo(given: argparse.Namespace) -> int:

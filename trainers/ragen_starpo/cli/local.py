@@ -6,13 +6,13 @@ import argparse
 from contextlib import nullcontext
 
 from ragen_bench.cli.results import plain_console
+from ragen_starpo.cli.console import event_files, models, progress, validated
 from ragen_starpo.cli.models import model_folder
-from ragen_starpo.cli.told import event_files, models, progress, validated
 from ragen_starpo.diagnostics.monitor import TrapWarning
 from ragen_starpo.hardware import check_one_process
 from ragen_starpo.local.train import train
 from ragen_starpo.local.trainer import Iteration
-from ragen_starpo.recipe import read_recipe
+from ragen_starpo.recipes.recipe import read_recipe
 
 
 def run_local(given: argparse.Namespace) -> int:

@@ -7,8 +7,8 @@ import argparse
 from rich.table import Table
 
 from ragen_bench.cli.results import plain_console
-from ragen_starpo.recipe import read_recipe
-from ragen_starpo.recipe_files import alone, as_toml, scales, sweeps
+from ragen_starpo.recipes.files import alone, as_toml, scales, sweeps
+from ragen_starpo.recipes.recipe import read_recipe
 
 
 def run_recipes(given: argparse.Namespace) -> int:

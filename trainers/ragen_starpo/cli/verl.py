@@ -13,10 +13,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ragen_bench.cli.results import plain_console
+from ragen_starpo.cli.console import event_files, models, progress, validated
 from ragen_starpo.cli.models import model_folder
-from ragen_starpo.cli.told import event_files, models, progress, validated
 from ragen_starpo.engine.settings import OptimiserSettings
-from ragen_starpo.recipe import Recipe, read_recipe
+from ragen_starpo.recipes.recipe import Recipe, read_recipe
 
 if TYPE_CHECKING:
     from ragen_starpo.diagnostics.tensorboard import EventFiles

@@ -20,10 +20,10 @@ from ragen_bench.models.base import Sampling
 from ragen_bench.models.chat import chat_of
 from ragen_bench.models.hf_sampling import Ending
 from ragen_starpo.cluster.names import HF_ENGINE
-from ragen_starpo.environment_loop import TokenEpisode
-from ragen_starpo.episodes import Casting, Stage, answer_sampling
-from ragen_starpo.recipe import Recipe, recipe_of
-from ragen_starpo.trajectory import Sampled, Trajectory
+from ragen_starpo.recipes.recipe import Recipe, recipe_of
+from ragen_starpo.rollout.environment_loop import TokenEpisode
+from ragen_starpo.rollout.episodes import Casting, Stage, answer_sampling
+from ragen_starpo.rollout.trajectory import Sampled, Trajectory
 
 
 class EpisodeLoop(AgentLoopBase):

@@ -10,7 +10,7 @@ from tensordict import TensorDict
 from torch import Tensor
 
 from ragen_starpo.engine.rows import micro_batches
-from ragen_starpo.trajectory import TokenBatch, Trajectory
+from ragen_starpo.rollout.trajectory import TokenBatch, Trajectory
 
 
 @dataclass(frozen=True)

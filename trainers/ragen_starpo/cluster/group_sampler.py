@@ -10,9 +10,9 @@ from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 
 from ragen_starpo.algorithms.filters import GroupFilter
+from ragen_starpo.algorithms.selection import chosen
 from ragen_starpo.cluster.names import TRAIN
-from ragen_starpo.selection import chosen
-from ragen_starpo.trajectory import Trajectory
+from ragen_starpo.rollout.trajectory import Trajectory
 
 _POLL = 0.05
 """Seconds between two looks for rollouts; verl's 2 are longer than a small model's iteration."""

@@ -15,7 +15,7 @@ from ragen_bench.models.hf_loading import load
 from ragen_bench.models.hf_sampling import Ending
 from ragen_envs.instances import Stream
 from ragen_starpo.rollout.sampler import Sampler
-from ragen_starpo.trajectory import Sampled
+from ragen_starpo.rollout.trajectory import Sampled
 
 _QUIET = 0.02
 """Seconds without a new request after which those that wait are answered: turns come together."""

@@ -14,6 +14,8 @@ from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.padding_utils import upsample_batch_to_divisible_size
 from verl.utils import tensordict_utils
 
+from ragen_starpo.algorithms.mini_batches import mini_batches
+from ragen_starpo.algorithms.objective import advantages_of
 from ragen_starpo.cluster.columns import Responses, filled_up, responses_of
 from ragen_starpo.cluster.losses import (
     CRITIC_COLUMNS,
@@ -23,12 +25,10 @@ from ragen_starpo.cluster.losses import (
     means,
     policy_loss,
 )
+from ragen_starpo.diagnostics.step_metrics import StepFigures
 from ragen_starpo.engine.weights import token_weights
-from ragen_starpo.mini_batches import mini_batches
-from ragen_starpo.objective import advantages_of
-from ragen_starpo.recipe import Recipe
-from ragen_starpo.step_figures import StepFigures
-from ragen_starpo.trajectory import TokenBatch, Trajectory, batch_of
+from ragen_starpo.recipes.recipe import Recipe
+from ragen_starpo.rollout.trajectory import TokenBatch, Trajectory, batch_of
 
 _INPUTS = (*("input_ids", "position_ids", "prompts", "responses", "response_mask", "loss_mask"),)
 """What verl's engines read of a row."""

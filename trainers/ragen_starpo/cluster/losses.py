@@ -10,9 +10,9 @@ from torch import Tensor
 from verl.utils.metric import AggregationType, Metric
 from verl.workers.utils.padding import no_padding_2_padding
 
+from ragen_starpo.algorithms.objective import policy_contribution, value_contribution
 from ragen_starpo.engine.worker import Contribution
-from ragen_starpo.objective import policy_contribution, value_contribution
-from ragen_starpo.recipe import Loss
+from ragen_starpo.recipes.recipe import Loss
 
 TOKENS, _MEAN = "tokens", "mean/"
 """Sampled tokens, by which sums of means are divided: so ranks and micro-batches do not matter."""
@@ -29,7 +29,7 @@ def policy_loss(
     Args:
         settings: the loss.
         model_output: of verl's engine.
-        data: rows of verl with the columns of `ragen_starpo.objective`, on response tokens.
+        data: rows of verl with the columns of `algorithms.objective`, on response tokens.
         dp_group: verl's group of the ranks; the sum over them is formed by verl.
     """
     columns = _columns(data, [*POLICY_COLUMNS, *([REFERENCE] if settings.kl else [])])

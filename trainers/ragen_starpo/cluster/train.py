@@ -20,8 +20,8 @@ from ragen_starpo.cluster.verl_config import Device, verl_config
 from ragen_starpo.engine.quiet import import_quietly
 from ragen_starpo.hardware import check_devices
 from ragen_starpo.local.run import TrainingRun, check_run, finished
-from ragen_starpo.recipe import Recipe
-from ragen_starpo.training_envs import training_pool
+from ragen_starpo.recipes.recipe import Recipe
+from ragen_starpo.rollout.training_envs import training_pool
 
 
 def train(

@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from ragen_bench.errors import UserError, missing_extra
 from ragen_starpo.cluster.names import AGENT_LOOP, HF_ENGINE
 from ragen_starpo.engine.settings import OptimiserSettings
-from ragen_starpo.recipe import WITH_CRITIC, Recipe
+from ragen_starpo.recipes.recipe import WITH_CRITIC, Recipe
 
 Device: TypeAlias = Literal["cpu", "cuda"]
 _STRATEGY = "fsdp2"
@@ -226,5 +226,6 @@ def _refused(error: HydraException, text: str) -> UserError:
     more = f" in {json.dumps(text)}" if text and text not in said[0] else ""
     return UserError(
         f"no setting of the recipe or of verl: {said[0]}{more}; the docstrings of "
-        "ragen_starpo.recipe name the recipe's, verl's trainer/config/ppo_trainer.yaml its own"
+        "ragen_starpo.recipes.recipe name the recipe's, verl's trainer/config/ppo_trainer.yaml "
+        "its own"
     )

@@ -23,13 +23,13 @@ from ragen_starpo.cluster.learner import Learner, Processes
 from ragen_starpo.cluster.names import AGENT_LOOP, TRAIN, VAL, uid_of
 from ragen_starpo.cluster.workers import PolicyWorker, TrainedWorker
 from ragen_starpo.diagnostics.metrics import rollout_metrics
-from ragen_starpo.episodes import Casting, castings, held_out_castings
 from ragen_starpo.local.clock import Clock
 from ragen_starpo.local.run import TrainingRun
 from ragen_starpo.local.train import go_on
 from ragen_starpo.local.trainer import Iteration
 from ragen_starpo.local.validation import held_out
-from ragen_starpo.recipe import Recipe
+from ragen_starpo.recipes.recipe import Recipe
+from ragen_starpo.rollout.episodes import Casting, castings, held_out_castings
 
 _OURS = {
     Role.ActorRollout: PolicyWorker,

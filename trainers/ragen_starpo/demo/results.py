@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ragen_bench.records import read_run
+from ragen_bench.runs.directory import read_run
 from ragen_bench.statistics import mean_interval
 from ragen_envs.instances import Split
 from ragen_starpo.demo.games import Game

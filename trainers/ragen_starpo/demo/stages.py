@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ragen_bench.errors import INTERRUPTED, UserError
-from ragen_bench.jsonl import append, parsed
+from ragen_bench.runs.json_lines import append, parsed
 from ragen_envs.instances import Split
 from ragen_starpo.demo.games import (
     EVALUATION_SEED,
@@ -23,7 +23,7 @@ from ragen_starpo.demo.games import (
     SPLITS,
     Game,
 )
-from ragen_starpo.recipe import Recipe
+from ragen_starpo.recipes.recipe import Recipe
 
 MODELS = ("before", "warm start", "RL")
 """The rows of the table, by the names of their evaluations."""

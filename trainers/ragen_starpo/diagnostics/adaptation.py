@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ragen_starpo.diagnostics.monitor import TrapWarning
-from ragen_starpo.recipe import Recipe
+from ragen_starpo.recipes.recipe import Recipe
 
 
 class Adaptation:

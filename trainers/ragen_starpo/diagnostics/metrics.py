@@ -8,7 +8,7 @@ import torch
 
 from ragen_bench.analysis.reasoning import thought_of_turn
 from ragen_starpo.algorithms.masked import group_deviation, group_index, group_sizes
-from ragen_starpo.trajectory import Trajectory
+from ragen_starpo.rollout.trajectory import Trajectory
 
 
 def rollout_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:

@@ -18,9 +18,9 @@ from verl.workers.engine.fsdp.transformer_impl import (
 )
 
 from ragen_starpo.engine.loading import load_weights
+from ragen_starpo.engine.log_probs import log_probs_of
 from ragen_starpo.engine.merging import merged_weights
 from ragen_starpo.engine.quiet import prints_logged
-from ragen_starpo.engine.token_odds import log_probs_of
 
 STRATEGY = "fsdp2"
 _VERL: Any = transformer_impl

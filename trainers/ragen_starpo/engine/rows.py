@@ -11,7 +11,7 @@ from tensordict import NonTensorData, TensorDict
 from torch import Tensor
 from torch.nn import functional
 
-from ragen_starpo.trajectory import TokenBatch
+from ragen_starpo.rollout.trajectory import TokenBatch
 
 _COLUMN = "column:"
 

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from ragen_bench.errors import UserError
 from ragen_starpo.engine.settings import Lora, OptimiserSettings
-from ragen_starpo.trajectory import TokenBatch
+from ragen_starpo.rollout.trajectory import TokenBatch
 
 if TYPE_CHECKING:
     from ragen_starpo.engine.backend import Backend, Kind

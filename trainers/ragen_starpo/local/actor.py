@@ -8,11 +8,11 @@ from pathlib import Path
 from torch import Tensor
 
 from ragen_bench.models.hf_loading import load
-from ragen_starpo.episodes import Stage, castings
-from ragen_starpo.recipe import Recipe
+from ragen_starpo.recipes.recipe import Recipe
+from ragen_starpo.rollout.episodes import Stage, castings
 from ragen_starpo.rollout.play import play
 from ragen_starpo.rollout.sampler import Sampler
-from ragen_starpo.trajectory import Trajectory
+from ragen_starpo.rollout.trajectory import Trajectory
 
 
 class Actor:

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ragen_bench.differences import first_difference
 from ragen_bench.errors import UserError, missing_extra
+from ragen_bench.runs.differences import first_difference
 from ragen_starpo.engine.folders import replaced
 from ragen_starpo.made_folder import check_place
-from ragen_starpo.recipe import Recipe
+from ragen_starpo.recipes.recipe import Recipe
 
 try:
     from filelock import FileLock, Timeout

@@ -13,8 +13,8 @@ from ragen_starpo.diagnostics.monitor import EchoTrapMonitor, TrapWarning
 from ragen_starpo.local.clock import Clock
 from ragen_starpo.local.run import TrainingRun, check_run, finished
 from ragen_starpo.local.trainer import Iteration, Trainer
-from ragen_starpo.recipe import Recipe
-from ragen_starpo.training_envs import training_pool
+from ragen_starpo.recipes.recipe import Recipe
+from ragen_starpo.rollout.training_envs import training_pool
 
 Listener = Callable[[Iteration], None]
 Warned = Callable[[TrapWarning], None]

@@ -9,18 +9,18 @@ from pathlib import Path
 
 from torch import Tensor
 
+from ragen_starpo.algorithms.mini_batches import mini_batches
+from ragen_starpo.algorithms.objective import advantages_of, policy_contribution, value_contribution
+from ragen_starpo.algorithms.selection import chosen
 from ragen_starpo.diagnostics.metrics import rollout_metrics
+from ragen_starpo.diagnostics.step_metrics import StepFigures
 from ragen_starpo.engine.weights import token_weights
 from ragen_starpo.engine.worker import Critic, Policy, Reference
 from ragen_starpo.local.actor import Actor
 from ragen_starpo.local.clock import Clock
 from ragen_starpo.local.validation import validate
-from ragen_starpo.mini_batches import mini_batches
-from ragen_starpo.objective import advantages_of, policy_contribution, value_contribution
-from ragen_starpo.recipe import WITH_CRITIC, Recipe
-from ragen_starpo.selection import chosen
-from ragen_starpo.step_figures import StepFigures
-from ragen_starpo.trajectory import TokenBatch, Trajectory, batch_of
+from ragen_starpo.recipes.recipe import WITH_CRITIC, Recipe
+from ragen_starpo.rollout.trajectory import TokenBatch, Trajectory, batch_of
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ragen_bench.episode import Record
-from ragen_bench.figures import figures
+from ragen_bench.episodes.episode import Record
+from ragen_bench.episodes.runner import play, tasks_of
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf import HFModel
-from ragen_bench.reasoning import stop_text
-from ragen_bench.runner import play, tasks_of
+from ragen_bench.models.reasoning import stop_text
+from ragen_bench.scores.metrics import figures
 from ragen_bench.suites import env_id, select
-from ragen_starpo.recipe import Recipe
+from ragen_starpo.recipes.recipe import Recipe
 
 _SLOTS = 64
 

@@ -10,8 +10,8 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from ragen_bench.leaderboard.site.safe import shown
-from ragen_bench.report import formats
+from ragen_bench.pages.leaderboard.safe import shown
+from ragen_bench.pages.report import formats
 from ragen_starpo.diagnostics.cost import milestones, spent
 from ragen_starpo.diagnostics.monitor import MonitorSettings
 from ragen_starpo.report.curves import groups, held_out
@@ -77,8 +77,8 @@ def _templates() -> Environment:
         loader=ChoiceLoader(
             [
                 PackageLoader("ragen_starpo.report"),
-                PackageLoader("ragen_bench.leaderboard.site"),
-                PackageLoader("ragen_bench.report"),
+                PackageLoader("ragen_bench.pages.leaderboard"),
+                PackageLoader("ragen_bench.pages.report"),
             ]
         ),
         autoescape=True,

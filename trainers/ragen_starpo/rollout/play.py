@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragen_envs.instances import Stream
-from ragen_starpo.environment_loop import TokenEpisode
+from ragen_starpo.rollout.environment_loop import TokenEpisode
 from ragen_starpo.rollout.sampler import Sampler
-from ragen_starpo.trajectory import Trajectory
+from ragen_starpo.rollout.trajectory import Trajectory
 
 
 def play(episodes: Sequence[TokenEpisode], sampler: Sampler, seed: int) -> list[Trajectory]:

@@ -11,7 +11,7 @@ from transformers import DynamicCache
 
 from ragen_bench.models.hf_sampling import Ending, choose
 from ragen_envs.instances import Stream
-from ragen_starpo.trajectory import Sampled
+from ragen_starpo.rollout.trajectory import Sampled
 
 
 class Sampler:

@@ -1,0 +1,259 @@
+"""What to look at before a long run: the environments, the model, its form and its limits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+from ragen_bench.audit.oracle import ceiling_problem, play_oracle
+from ragen_bench.episodes.evaluation import Evaluation
+from ragen_bench.errors import UserError
+from ragen_bench.models import Completion, Model, Request, Sampling, ask_all
+from ragen_bench.models.reasoning import without_reasoning
+from ragen_bench.opponents.first_questions import Question, first_replies, first_turns
+from ragen_bench.opponents.opponent import load
+from ragen_bench.opponents.pair import Pair
+from ragen_bench.suites import make_env
+
+Status = Literal["ok", "warn", "FAIL"]
+_ORACLE_INSTANCES = 16
+_FEW_TOKENS = 4
+_SHOWN = 60
+
+
+class Finding(NamedTuple):
+    """What one look found.
+
+    Attributes:
+        name: what was looked at.
+        status: "ok", "warn" for what spoils scores, "FAIL" for what breaks a run.
+        detail: what was seen and, if it is not ok, what to do.
+    """
+
+    name: str
+    status: Status
+    detail: str
+
+
+def examine(evaluation: Evaluation, questions: int) -> Iterator[Finding]:
+    """Look at what an evaluation would use; findings come one by one and end at the first FAIL.
+
+    Args:
+        evaluation: what would be run.
+        questions: first turns that the model is asked to answer, at least one.
+    """
+    yield from _until_failure(_findings(evaluation, questions))
+
+
+def examine_model(model: Model, evaluation: Evaluation, questions: int) -> Iterator[Finding]:
+    """Look at a model that is loaded already; otherwise as `examine`."""
+    yield from _until_failure(_model_findings(model, evaluation, questions))
+
+
+def _until_failure(findings: Iterator[Finding]) -> Iterator[Finding]:
+    try:
+        for finding in findings:
+            yield finding
+            if finding.status == "FAIL":
+                return
+    except UserError as error:
+        yield Finding("model", "FAIL", str(error))
+
+
+def _findings(evaluation: Evaluation, questions: int) -> Iterator[Finding]:
+    yield _oracle(evaluation)
+    start = time.perf_counter()
+    model = load(evaluation.model, evaluation.server, evaluation.opponent)
+    yield Finding("loads", "ok", f"in {time.perf_counter() - start:.1f} s")
+    yield from _model_findings(model, evaluation, questions)
+
+
+def _model_findings(model: Model, evaluation: Evaluation, questions: int) -> Iterator[Finding]:
+    asked = first_turns(evaluation, questions)
+    if not (isinstance(model, Pair) and evaluation.opponent):
+        yield from _side_findings(_Side(model, evaluation, asked))
+        return
+    yield from _side_findings(_Side(model.player, evaluation, asked))
+    opponent = evaluation.opponent
+    yield Finding("opponent", "ok", f"{opponent.model}, asked the oracle's first questions")
+    alone = replace(
+        evaluation, model=opponent.model, response_format=opponent.response_format, opponent=None
+    )
+    asked = first_replies(evaluation, questions)
+    yield from _side_findings(_Side(model.opponent, alone, asked, "--opponent-format"))
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One model that is looked at.
+
+    Attributes:
+        model: the model.
+        evaluation: how it is sampled, and in what form it answers.
+        questions: that it is asked.
+        option: which sets the form of its answers.
+    """
+
+    model: Model
+    evaluation: Evaluation
+    questions: list[Question]
+    option: str = "--format"
+
+    @property
+    def requests(self) -> list[Request]:
+        return [question.request for question in self.questions]
+
+
+def _side_findings(side: _Side) -> Iterator[Finding]:
+    model, evaluation, requests = side.model, side.evaluation, side.requests
+    yield Finding("is there", "ok", model.probe())
+    start = time.perf_counter()
+    completions = _asked(model, requests, evaluation)
+    seconds = time.perf_counter() - start
+    yield _answers(completions, side.option)
+    yield _form(side, completions)
+    yield _stops(completions, evaluation.sampling)
+    yield _limit(model, requests, completions, evaluation.sampling)
+    yield _repeats(model, requests, completions, evaluation)
+    yield _pace(evaluation, completions, seconds)
+
+
+def _oracle(evaluation: Evaluation) -> Finding:
+    """Play the oracle on each environment's first instances of the split."""
+    for env, count in evaluation.instances.items():
+        played = list(play_oracle(env, evaluation.split, min(count, _ORACLE_INSTANCES)))
+        unsolved = [one for one in played if not one.solved]
+        if unsolved:
+            return Finding("oracle", "FAIL", f"{env} {unsolved[0]} is not solved")
+        if problem := ceiling_problem(played):
+            return Finding("oracle", "FAIL", f"{env}: {problem}")
+    return Finding(
+        "oracle",
+        "ok",
+        f"reaches its ceiling in {_number(len(evaluation.instances), 'environment')}, up to "
+        f"{_ORACLE_INSTANCES} {evaluation.split} instances each",
+    )
+
+
+def _asked(model: Model, requests: Sequence[Request], evaluation: Evaluation) -> list[Completion]:
+    """Return the answers as an environment gets them."""
+    answers = ask_all(model, requests, evaluation.sampling)
+    return [without_reasoning(answer, evaluation.response_format) for answer in answers]
+
+
+def _answers(completions: Sequence[Completion], option: str) -> Finding:
+    if any(completion.finish == "context" for completion in completions):
+        return Finding("answers", "FAIL", "a first question does not fit into its context")
+    empty = sum(not completion.text.strip() for completion in completions)
+    said = f"{len(completions) - empty} of {len(completions)} questions"
+    if empty == len(completions) and any(completion.reasoning for completion in completions):
+        return Finding(
+            "answers",
+            "FAIL",
+            f"{said}: it reasons by itself and comes to no answer; add {option} answer and raise "
+            "--max-tokens",
+        )
+    if empty == len(completions):
+        return Finding("answers", "FAIL", f"{said}: it says nothing; has it a chat template?")
+    return Finding("answers", "warn" if empty else "ok", said)
+
+
+def _form(side: _Side, completions: Sequence[Completion]) -> Finding:
+    """Count the answers that have the form, and those whose actions are all known."""
+    if side.evaluation.response_format == "think" and any(c.reasoning for c in completions):
+        return Finding(
+            "form",
+            "FAIL",
+            "it reasons by itself, and its server reports the thoughts apart: add "
+            f"{side.option} answer",
+        )
+    pairs = zip(side.questions, completions, strict=True)
+    read = [question.read(completion.text) for question, completion in pairs]
+    formed = sum(format_valid for format_valid, _ in read)
+    valid = sum(known for _, known in read)
+    said = f"{formed} of {len(read)} answers have it, {valid} name known actions only"
+    if formed == len(read) == valid:
+        return Finding("form", "ok", said)
+    broken = next(i for i, (_, known) in enumerate(read) if not known)
+    said += f"; one that does not: {_shown(completions[broken].text)}"
+    return Finding("form", "warn" if 2 * valid < len(read) else "ok", said)
+
+
+def _stops(completions: Sequence[Completion], sampling: Sampling) -> Finding:
+    """Count the answers that the token limit cut."""
+    cut = sum(completion.finish == "length" for completion in completions)
+    said = f"{len(completions) - cut} of {len(completions)} answers ended before the limit"
+    if 2 * cut <= len(completions):
+        return Finding("stops", "ok", said)
+    return Finding("stops", "warn", f"{said} of {sampling.max_tokens}; raise --max-tokens?")
+
+
+def _limit(
+    model: Model,
+    requests: Sequence[Request],
+    completions: Sequence[Completion],
+    sampling: Sampling,
+) -> Finding:
+    """Compare token counts with the limit, and with a very low one."""
+    if not any(completion.completion_tokens for completion in completions):
+        return Finding("limit", "ok", "not looked at: it counts no tokens")
+    few = Sampling(sampling.temperature, _FEW_TOKENS, sampling.stop, sampling.seed)
+    most = max(completion.completion_tokens for completion in completions)
+    short = ask_all(model, requests[:1], few)[0].completion_tokens
+    for found, allowed in ((most, sampling.max_tokens), (short, _FEW_TOKENS)):
+        if found > allowed:
+            return Finding("limit", "FAIL", f"an answer took {found} tokens of {allowed} allowed")
+    return Finding("limit", "ok", f"at most {most} tokens of {sampling.max_tokens} allowed")
+
+
+def _repeats(
+    model: Model,
+    requests: Sequence[Request],
+    completions: Sequence[Completion],
+    evaluation: Evaluation,
+) -> Finding:
+    again = _asked(model, requests, evaluation)
+    differ = sum(a.text != b.text for a, b in zip(completions, again, strict=True))
+    if not differ:
+        return Finding("repeats", "ok", "asked again, it answers the same")
+    return Finding(
+        "repeats",
+        "warn",
+        f"asked again, {differ} of {len(completions)} answers differ: runs will not reproduce to "
+        "the byte" + ("; with --concurrency 1?" if model.slots > 1 == model.group_size else ""),
+    )
+
+
+def _pace(evaluation: Evaluation, completions: Sequence[Completion], seconds: float) -> Finding:
+    """Say how long the run may take at the pace of these answers."""
+    each = seconds / len(completions)
+    episodes = sum(evaluation.instances.values()) * evaluation.samples
+    turns = sum(
+        count * make_env(env, "train", "plain").budget.max_turns
+        for env, count in evaluation.instances.items()
+    )
+    least, most = each * episodes, each * turns * evaluation.samples
+    tokens = sum(completion.completion_tokens for completion in completions) / seconds
+    return Finding(
+        "pace",
+        "ok",
+        f"{1 / each:,.1f} answers and {tokens:,.0f} tokens a second; {episodes:,} episodes take "
+        f"{_duration(least)} to {_duration(most)}",
+    )
+
+
+def _number(count: int, thing: str) -> str:
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
+def _duration(seconds: float) -> str:
+    minutes = seconds / 60
+    if minutes < 1:
+        return f"{seconds:.0f} s"
+    return f"{minutes:.0f} min" if minutes < 100 else f"{minutes / 60:.1f} h"
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")

@@ -1,0 +1,262 @@
+"""One episode: what the model is asked, what the environment makes of it, what is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from ragen_bench.episodes.prompt import History, conversation, opponent_conversation
+from ragen_bench.errors import UserError
+from ragen_bench.models.base import OPPONENTS, Completion, Request, Seat
+from ragen_bench.models.reasoning import without_reasoning
+from ragen_bench.opponents.two_player import opposed
+from ragen_envs.instances import Split
+from ragen_envs.protocol import ResponseFormat
+from ragen_envs.text_env import TextEnv
+
+if TYPE_CHECKING:  # a game's own modules are for those who play it
+    from ragen_envs.twenty_questions.judged import Judged
+
+Record = dict[str, Any]
+"""One finished episode, as a line of episodes.jsonl holds it."""
+Outcome = Literal["success", "failure", "truncated", "invalid_format", "context_overflow"]
+"""How an episode ended: solved, by the rules, by the budget, by the budget without one answer in
+form, or because the conversation outgrew the model's context. All five count in every figure."""
+JUDGED = ("judged", "agreed", "wrong", "unreadable")
+"""What is counted of an opponent's replies, see `ragen_envs.twenty_questions.judged`."""
+_Step = Callable[[str], tuple[str, float, bool, bool, dict[str, Any]]]
+_APART = {
+    "player": ("the model", "--format"),
+    "opponent": ("the opponent", "--opponent-format"),
+}
+SAMPLES_A_SEED = 1 << 20
+"""The rollouts of a seed; more samples would repeat those of the next seed."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One episode to play.
+
+    Attributes:
+        env: the environment's id.
+        split: where the instance comes from.
+        index: the instance's seed in the split.
+        sample: which of several episodes on the same instance.
+    """
+
+    env: str
+    split: Split
+    index: int
+    sample: int
+
+    @property
+    def key(self) -> str:
+        """The name of the episode in its run."""
+        return f"{self.env}/{self.split}/{self.index}/{self.sample}"
+
+
+def rollout_of(seed: int, sample: int) -> int:
+    """Return the rollout, which decides the noise, of a sample in a run of a seed."""
+    return seed * SAMPLES_A_SEED + sample
+
+
+class _Put(NamedTuple):
+    """A question that waits for the opponent's reply.
+
+    Attributes:
+        answer: the player's, which asks it.
+        text: what the opponent reads.
+    """
+
+    answer: Completion
+    text: str
+
+
+class Episode:
+    """One episode under way.
+
+    Args:
+        task: which.
+        seed: the run's.
+        env: an environment of the task, which is this episode's own until it ends.
+        response_format: the form of the answers.
+        history: past turns that the model is shown.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        seed: int,
+        env: TextEnv[Any, Any],
+        response_format: ResponseFormat,
+        history: History = None,
+    ) -> None:
+        self.task = task
+        self.over = False
+        self.env = env
+        self._game = opposed(env)
+        self._put: _Put | None = None
+        self._format = response_format
+        self._history = history
+        self._rollout = rollout_of(seed, task.sample)
+        observation, self._info = env.reset(seed=task.index, options={"rollout": self._rollout})
+        self._observations = [observation]
+        self._answers: list[str] = []
+        self._turns: list[Record] = []
+        self._overflowed: Seat | None = None
+
+    @property
+    def asked(self) -> Seat:
+        """Who is asked next."""
+        return "opponent" if self._put else "player"
+
+    def request(self) -> Request:
+        """Return what the model is asked next, or its opponent."""
+        key = f"{self.task.key}/{len(self._turns)}"
+        if self._put and self._game:
+            messages = opponent_conversation(self._put.text, self._game.answerer_format)
+            return Request(messages, key + OPPONENTS, self._game.seat, "opponent")
+        messages = conversation(self._observations, self._answers, self._format, self._history)
+        return Request(messages, key, self.env)
+
+    @property
+    def observation(self) -> str:
+        """The latest observation."""
+        return self._observations[-1]
+
+    @property
+    def last_turn(self) -> Record:
+        """The latest turn, as the record holds it."""
+        return self._turns[-1]
+
+    def take(self, completion: Completion) -> None:
+        """Take the answer of the one who was asked; without room for one, the episode is over.
+
+        The environment is stepped with the player's answer, once its opponent has replied to it if
+        it has to.
+
+        Raises:
+            UserError: if the answer's thoughts were taken out of it while the form demands them.
+        """
+        if completion.finish == "context":
+            self.overflow(self.asked)
+            return
+        game, put = self._game, self._put
+        if game and put:
+            said = _said(completion, game.answerer_format, "opponent")
+            self._put = None
+            readable = game.seat.read(said.text).reply.readable
+            self._end_turn(put.answer, partial(game.step_with, said=said.text))
+            self._turns[-1]["opponent"] = _reply(put.text, said, readable, game.judged)
+            return
+        said = _said(completion, self._format, "player")
+        if game is None:
+            self._end_turn(said, self.env.step)
+        elif (text := game.opponent_reads(said.text)) is None:
+            self._end_turn(said, partial(game.step_with, said=None))
+        else:
+            self._put = _Put(said, text)
+
+    def overflow(self, seat: Seat) -> None:
+        """End the episode for want of room in the context of the one who is asked."""
+        self._overflowed, self.over = seat, True
+
+    def _end_turn(self, completion: Completion, step: _Step) -> None:
+        """Step the environment with the player's answer, and record the turn."""
+        answer = completion.text
+        _, named = self.env.read(answer)
+        observation, reward, terminated, truncated, info = step(answer)
+        self._turns.append(
+            {
+                "observation": self.observation,
+                "answer": answer,
+                "reasoning": completion.reasoning,
+                "actions": list(named),
+                "reward": reward,
+                "terminated": terminated,
+                "truncated": truncated,
+                "format_is_valid": info["format_is_valid"],
+                "action_is_valid": info["action_is_valid"],
+                "action_is_effective": info["action_is_effective"],
+                "answer_is_example": info["answer_is_example"],
+                "finish": completion.finish,
+                "prompt_tokens": completion.prompt_tokens,
+                "completion_tokens": completion.completion_tokens,
+            }
+        )
+        self._observations.append(observation)
+        self._answers.append(answer)
+        self._info = info
+        self.over = terminated or truncated
+
+    def record(self) -> Record:
+        """Return the finished episode."""
+        info = self._info
+        return {
+            "env": self.task.env,
+            "split": self.task.split,
+            "index": self.task.index,
+            "sample": self.task.sample,
+            "rollout": self._rollout,
+            "instance": info["instance"],
+            "ceiling": info["ceiling"],
+            "optimal_length": info.get("optimal_length"),
+            "outcome": self._outcome(),
+            "success": self._success,
+            "score": 0.0 if self._overflowed else info["score"],
+            "return": round(sum(turn["reward"] for turn in self._turns), 6),
+            **self._opponents(),
+            "turns": self._turns,
+            "final_observation": self.observation,
+        }
+
+    def _opponents(self) -> Record:
+        """Return what the record says of the opponent; nothing where there is none."""
+        if self._game is None:
+            return {}
+        # Not from the environment, in which the next episode may have begun.
+        counts = {name: int(self._info[name]) for name in JUDGED}
+        return {"opponent": {**counts, "overflowed": self._overflowed == "opponent"}}
+
+    @property
+    def _success(self) -> bool:
+        # An unfinished episode is not solved, even where the game would end in success by itself.
+        return bool(self._info["success"]) and not self._overflowed
+
+    def _outcome(self) -> Outcome:
+        if self._overflowed:
+            return "context_overflow"
+        if self._success:
+            return "success"
+        if not any(turn["format_is_valid"] for turn in self._turns):
+            return "invalid_format"
+        return "failure" if self._turns[-1]["terminated"] else "truncated"
+
+
+def _said(completion: Completion, response_format: ResponseFormat, seat: Seat) -> Completion:
+    """Return an answer without the thoughts that are not a part of its form."""
+    if completion.reasoning and response_format == "think":
+        who, option = _APART[seat]
+        raise UserError(
+            f"{who} reasons by itself, and its server reports the thoughts apart from the "
+            f"answers: add {option} answer",
+        )
+    return without_reasoning(completion, response_format)
+
+
+def _reply(text: str, said: Completion, readable: bool, judged: Judged) -> Record:
+    """Return the opponent's part of a turn: what it read, what it said, how that was read."""
+    return {
+        "observation": text,
+        "answer": said.text,
+        "reasoning": said.reasoning,
+        "finish": said.finish,
+        "prompt_tokens": said.prompt_tokens,
+        "completion_tokens": said.completion_tokens,
+        "rule": judged.rule,
+        "read": judged.answer,
+        "readable": readable,
+        "agrees": judged.agrees,
+    }

@@ -1,0 +1,246 @@
+"""One evaluation from its configuration to its summary; the same command resumes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragen_bench.episodes.episode import Task
+from ragen_bench.episodes.groups import key_of_task, missing, played_again, said_of
+from ragen_bench.episodes.prompt import History, prompt_hash
+from ragen_bench.episodes.runner import Played, play, tasks_of
+from ragen_bench.models import Model, Sampling, ServerOptions
+from ragen_bench.models.reasoning import stop_text
+from ragen_bench.opponents.opponent import Opponent
+from ragen_bench.opponents.pair import Pair
+from ragen_bench.runs.directory import (
+    SCHEMA,
+    Key,
+    Record,
+    RunDirectory,
+    key_of,
+    open_run,
+    refuse_other,
+)
+from ragen_bench.runs.provenance import machine, otherwise, versions
+from ragen_bench.runs.specification import spec_hash, suite_hash
+from ragen_bench.suites import SUITES
+from ragen_envs.instances import Split
+from ragen_envs.protocol import ResponseFormat
+from ragen_envs.sealed import open_key
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What is evaluated.
+
+    Attributes:
+        model: the model's name.
+        suite: the suite's name, or "" for a choice of environments.
+        instances: how many instances of each environment.
+        split: where they come from.
+        response_format: the form of the answers.
+        samples: episodes on each instance.
+        seed: decides the sampling and the rollouts' noise.
+        temperature: 0 for greedy answers.
+        max_tokens: tokens in one answer at most.
+        history: past turns that the model is shown; None for all.
+        constrain: whether the engine lets only answers in form pass.
+        command: how the run was started, for the record.
+        server: how the model's server is reached, if it has one; it is not recorded.
+        opponent: who plays against the model, where the environments need one.
+    """
+
+    model: str
+    suite: str
+    instances: dict[str, int]
+    split: Split
+    response_format: ResponseFormat
+    samples: int
+    seed: int
+    temperature: float
+    max_tokens: int
+    history: History = None
+    constrain: bool = False
+    command: str = ""
+    server: ServerOptions | None = None
+    opponent: Opponent | None = None
+
+    @property
+    def sampling(self) -> Sampling:
+        """How answers are sampled."""
+        stop = stop_text(self.response_format, self.constrain)
+        return Sampling(self.temperature, self.max_tokens, stop, self.seed, self.constrain)
+
+    def config(self, model: Model) -> Record:
+        """Return the content of run.json.
+
+        Args:
+            model: that of the evaluation; with an opponent, the pair of them.
+
+        Raises:
+            SealedKeyError: if the split is sealed and there is no key.
+        """
+        # Where answers do not depend on what else is in flight, a run may go on with more slots.
+        slots = model.slots if model.group_size > 1 else 1
+        settings = self.settings()
+        if isinstance(model, Pair):
+            settings["opponent"]["model_identity"] = model.opponent.identity()
+        return {
+            "schema": settings.pop("schema"),
+            "model": settings.pop("model"),
+            "model_identity": model.identity(),
+            "slots": slots,
+            "group_size": model.group_size,
+            **settings,
+            "machine": machine(),
+        }
+
+    def settings(self) -> Record:
+        """Return what run.json says of all but the model: of a sealed key the hash alone.
+
+        Raises:
+            SealedKeyError: if the split is sealed and there is no key.
+        """
+        envs = {
+            env: (count, spec_hash(env, self.split, self.response_format))
+            for env, count in self.instances.items()
+        }
+        return {
+            "schema": SCHEMA,
+            "model": self.model,
+            **self._opponent(),
+            "suite": self.suite,
+            "suite_version": SUITES[self.suite].version if self.suite else 0,
+            "suite_hash": suite_hash(envs, self.max_tokens),
+            "split": self.split,
+            **({"sealed_key_hash": open_key()} if self.split == "sealed" else {}),
+            "samples": self.samples,
+            "seed": self.seed,
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+            "response_format": self.response_format,
+            "history": self.history,
+            "constrained": self.constrain,
+            "prompt_hash": prompt_hash(self.response_format, self.history, self.opponent_format),
+            "envs": [
+                {"id": env, "instances": count, "spec_hash": spec}
+                for env, (count, spec) in envs.items()
+            ],
+            "versions": versions(),
+            "command": self.command,
+        }
+
+    @property
+    def opponent_format(self) -> ResponseFormat | None:
+        """The form of the opponent's answers, None where there is none."""
+        return self.opponent.response_format if self.opponent else None
+
+    def _opponent(self) -> Record:
+        """Return what run.json says of the opponent: nothing where there is none."""
+        if self.opponent is None:
+            return {}
+        named = {"model": self.opponent.model, "response_format": self.opponent.response_format}
+        return {"opponent": named}
+
+    def tasks(self) -> list[Task]:
+        """Return the episodes, in the order of the record."""
+        return tasks_of(self.instances, self.split, self.samples)
+
+
+def refuse_early(evaluation: Evaluation, path: Path) -> None:
+    """Refuse what cannot be run, and a directory that holds something else, before a model loads.
+
+    Raises:
+        UserError: if the directory holds something else.
+        SealedKeyError: if the split is sealed and there is no key.
+    """
+    if path.exists() or evaluation.split == "sealed":
+        refuse_other(path, evaluation.settings())
+
+
+def evaluate(
+    evaluation: Evaluation,
+    model: Model,
+    path: Path,
+    progress: Callable[[int, int, str], None] = lambda episodes, answers, env: None,
+    say: Callable[[str], None] = lambda line: None,
+) -> RunDirectory:
+    """Play what is missing of a run and record it.
+
+    Args:
+        evaluation: what to evaluate.
+        model: the model of `evaluation.model`; with an opponent, the pair of them.
+        path: the run directory; one that holds a part of this run is completed.
+        progress: called as answers and episodes come with the number of recorded episodes, the
+            answers given to this process, and the environment of the latest episode.
+        say: called with a line for the user.
+
+    Returns:
+        The directory, still locked; complete but for the episodes that a server left unfinished.
+
+    Raises:
+        UserError: if the directory holds something else, or the model cannot answer.
+    """
+    # What the model cannot do is refused before a directory keeps the settings.
+    model.engine(evaluation.sampling).close()
+    config = evaluation.config(model)
+    run = open_run(path, config)
+    try:
+        if run.repair():
+            say(f"A torn last line in {path} was cut off; its episode is played again.")
+        recorded = {key_of(episode) for episode in run.episodes()}
+        if recorded:
+            again = played_again(evaluation.tasks(), model.group_size, recorded)
+            say(f"Resuming {path}: {said_of(len(recorded), again)}.")
+            if differing := otherwise(run.config, config):
+                say(f"Note: other bytes may follow than on what began: {'; '.join(differing)}.")
+        _complete(run, evaluation, model, recorded, progress)
+        run.finish(map(key_of_task, evaluation.tasks()))
+    except BaseException:
+        run.unlock()
+        raise
+    return run
+
+
+def _complete(
+    run: RunDirectory,
+    evaluation: Evaluation,
+    model: Model,
+    recorded: set[Key],
+    progress: Callable[[int, int, str], None],
+) -> None:
+    """Play and record what is missing."""
+    answers, env = 0, ""
+
+    def on_answers(count: int) -> None:
+        nonlocal answers
+        answers += count
+        progress(len(recorded), answers, env)
+
+    progress(len(recorded), answers, env)
+    for tasks in missing(evaluation.tasks(), model.group_size, recorded):
+        for played in play(
+            tasks,
+            model,
+            evaluation.sampling,
+            evaluation.response_format,
+            evaluation.history,
+            on_answers,
+            evaluation.opponent_format,
+        ):
+            env = played.task.env
+            _keep(run, played, recorded)
+            progress(len(recorded), answers, env)
+
+
+def _keep(run: RunDirectory, played: Played, recorded: set[Key]) -> None:
+    """Record an episode unless it is there already, as in a group that is replayed."""
+    key = key_of_task(played.task)
+    run.append_timing(played.task.env, played.seconds, played.elapsed)
+    if played.record is None:
+        run.append_fault(key, played.fault)
+    elif key not in recorded:
+        run.append(played.record)
+        recorded.add(key)

@@ -1,0 +1,183 @@
+"""Plays episodes, as many in flight as the model's engine has slots.
+
+An episode that ends gives its slot to the next one at once, so that no engine waits for the
+slowest of a batch. It knows no game and no statistic.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+
+from ragen_bench.episodes.episode import Episode, Record, Task
+from ragen_bench.episodes.prompt import History
+from ragen_bench.errors import UserError
+from ragen_bench.models.base import Engine, Fault, Model, Sampling
+from ragen_bench.suites import EnvPool, make_env
+from ragen_envs.instances import Split
+from ragen_envs.protocol import ResponseFormat
+
+
+@dataclass(frozen=True)
+class Played:
+    """One episode that came to its end, or was given up.
+
+    Attributes:
+        task: which.
+        record: the finished episode; None if an answer could not be had.
+        fault: why it was given up, else "".
+        seconds: its share of the time that the episodes in flight took; the sum over all episodes
+            is the time of the run.
+        elapsed: seconds from its beginning to its end.
+    """
+
+    task: Task
+    record: Record | None
+    fault: str
+    seconds: float
+    elapsed: float
+
+
+def tasks_of(instances: dict[str, int], split: Split, samples: int) -> list[Task]:
+    """Return the episodes of a run, in the order of the record."""
+    return [
+        Task(env, split, index, sample)
+        for env, count in instances.items()
+        for index in range(count)
+        for sample in range(samples)
+    ]
+
+
+def chunks(tasks: Sequence[Task], size: int) -> Iterator[Sequence[Task]]:
+    """Yield the tasks in groups of a size."""
+    for start in range(0, len(tasks), size):
+        yield tasks[start : start + size]
+
+
+def play(
+    tasks: Iterable[Task],
+    model: Model,
+    sampling: Sampling,
+    response_format: ResponseFormat,
+    history: History = None,
+    on_answers: Callable[[int], None] = lambda answers: None,
+    opponent_format: ResponseFormat | None = None,
+) -> Iterator[Played]:
+    """Play episodes and yield them as they end.
+
+    They are begun in the order of the tasks. With a model whose answers come in a fixed order, the
+    order in which episodes end is fixed too.
+
+    Args:
+        tasks: the episodes.
+        model: who answers.
+        sampling: how.
+        response_format: the form of the answers.
+        history: past turns that the model is shown, see `conversation`.
+        on_answers: called with the number of answers, each time that some came.
+        opponent_format: the form of the opponent's answers, where the model is a `Pair`; that of
+            the player's if None.
+
+    Raises:
+        UserError: if the model cannot answer, or if more faults than the engine has slots came in
+            a row, so that the server must be gone.
+    """
+    envs = EnvPool(response_format, partial(make_env, opponent_format=opponent_format))
+    waiting = iter(tasks)
+    with closing(model.engine(sampling)) as engine:
+        flight = _Flight(engine, model.slots)
+
+        def begin() -> None:
+            while flight.has_room and (task := next(waiting, None)):
+                env = envs.take(task.env, task.split)
+                flight.board(Episode(task, sampling.seed, env, response_format, history))
+
+        begin()
+        while flight.running:
+            ended = flight.collect(on_answers)
+            for one in ended:
+                envs.give_back(one.task.env, one.task.split, one.episode.env)
+            # Begun before the finished ones are handed out, which takes the caller's time.
+            begin()
+            yield from (one.played() for one in ended)
+
+
+class _Boarded:
+    """An episode in flight, and its time."""
+
+    def __init__(self, episode: Episode, now: float) -> None:
+        self.episode = episode
+        self.task = episode.task
+        self.fault = ""
+        self.seconds = 0.0
+        self._start = self._end = now
+
+    def end(self, now: float, fault: str = "") -> None:
+        self._end, self.fault = now, fault
+
+    def played(self) -> Played:
+        record = None if self.fault else self.episode.record()
+        return Played(self.task, record, self.fault, self.seconds, self._end - self._start)
+
+
+class _Flight:
+    """The episodes that have a request in the engine."""
+
+    def __init__(self, engine: Engine, slots: int) -> None:
+        self.running: dict[str, _Boarded] = {}
+        self._engine, self._slots = engine, slots
+        self._now = time.perf_counter()
+        self._faults_in_a_row = 0
+
+    @property
+    def has_room(self) -> bool:
+        return len(self.running) < self._slots
+
+    def board(self, episode: Episode) -> None:
+        # From the last tick on, since the time that a reset takes is shared out at the next one.
+        self._ask(_Boarded(episode, self._now))
+
+    def collect(self, on_answers: Callable[[int], None]) -> list[_Boarded]:
+        """Step the episodes that have their answers, and return those that ended."""
+        answers = self._engine.collect()
+        self._share_time()
+        ended = []
+        for request, answer in answers:
+            one = self.running.pop(request.key)
+            if isinstance(answer, Fault):
+                self._count_fault(answer)
+                one.end(self._now, answer.reason)
+                ended.append(one)
+                continue
+            self._faults_in_a_row = 0
+            one.episode.take(answer)
+            if one.episode.over:
+                one.end(self._now)
+                ended.append(one)
+            else:
+                self._ask(one)
+        on_answers(len(answers))
+        return ended
+
+    def _ask(self, one: _Boarded) -> None:
+        request = one.episode.request()
+        self.running[request.key] = one
+        self._engine.submit(request)
+
+    def _share_time(self) -> None:
+        before, self._now = self._now, time.perf_counter()
+        share = (self._now - before) / len(self.running)
+        for one in self.running.values():
+            one.seconds += share
+
+    def _count_fault(self, fault: Fault) -> None:
+        self._faults_in_a_row += 1
+        if self._faults_in_a_row > self._slots:
+            raise UserError(
+                f"{fault.reason}; {self._faults_in_a_row} requests in a row failed so; finished "
+                "episodes are kept, and the same command goes on from there",
+                exit_code=1,
+            )

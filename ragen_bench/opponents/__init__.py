@@ -1,0 +1,1 @@
+"""Two-player environments: the opponent model, its pairing with the player, and its prompts."""

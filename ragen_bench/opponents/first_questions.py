@@ -1,0 +1,89 @@
+"""What a model is asked first in an evaluation, for those who look at it before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import cycle, islice
+from typing import Any
+
+from ragen_bench.episodes.evaluation import Evaluation
+from ragen_bench.episodes.prompt import conversation, opponent_conversation
+from ragen_bench.models import Request
+from ragen_bench.models.base import OPPONENTS
+from ragen_bench.opponents.two_player import opposed
+from ragen_bench.suites import make_env
+from ragen_envs.policies import oracle_answer
+from ragen_envs.text_env import TextEnv
+
+_Read = Callable[[str], tuple[bool, bool]]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A request and how its answers are read.
+
+    Attributes:
+        request: what is asked.
+        read: from an answer to whether it has the form, and whether all that it names is known.
+    """
+
+    request: Request
+    read: _Read
+
+
+def first_turns(evaluation: Evaluation, count: int) -> list[Question]:
+    """Return first turns, from all environments in turn.
+
+    Args:
+        evaluation: the environments, their split and the form of the answers.
+        count: how many.
+    """
+    return [
+        _first_turn(evaluation, env, number // len(evaluation.instances))
+        for number, env in enumerate(islice(cycle(evaluation.instances), count))
+    ]
+
+
+def first_replies(evaluation: Evaluation, count: int) -> list[Question]:
+    """Return what the opponent is asked by the oracle's first turns.
+
+    Args:
+        evaluation: one with an opponent.
+        count: how many.
+    """
+    return [
+        _first_reply(evaluation, env, number // len(evaluation.instances))
+        for number, env in enumerate(islice(cycle(evaluation.instances), count))
+    ]
+
+
+def _first_turn(evaluation: Evaluation, env: str, index: int) -> Question:
+    made = make_env(env, evaluation.split, evaluation.response_format)
+    observation, _ = made.reset(seed=index)
+    messages = conversation([observation], [], evaluation.response_format)
+    return Question(Request(messages, f"doctor/{env}/{index}", made), partial(_read, made))
+
+
+def _read(made: TextEnv[Any, Any], answer: str) -> tuple[bool, bool]:
+    parsed, _ = made.read(answer)
+    return parsed.format_valid, parsed.actions_valid
+
+
+def _first_reply(evaluation: Evaluation, env: str, index: int) -> Question:
+    made = make_env(env, evaluation.split, evaluation.response_format, evaluation.opponent_format)
+    made.reset(seed=index)
+    game = opposed(made)
+    text = game.opponent_reads(oracle_answer(made)) if game else None
+    if game is None or text is None:
+        raise ValueError(f"{env} asks no opponent in the oracle's first turn")
+    seat = game.seat
+
+    def read(answer: str) -> tuple[bool, bool]:
+        heard = seat.read(answer)
+        return heard.format_is_valid, heard.reply.readable
+
+    key = f"doctor/{env}/{index}{OPPONENTS}"
+    messages = opponent_conversation(text, seat.response_format)
+    return Question(Request(messages, key, seat, "opponent"), read)

@@ -1,0 +1,1 @@
+"""Pages in a browser: the report, the leaderboard's site, annotation and play."""

@@ -1,0 +1,157 @@
+"""The entries that a leaderboard holds, each verified before it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ragen_bench.episodes.episode import Record
+from ragen_bench.errors import UserError
+from ragen_bench.leaderboard.errors import EntryError
+from ragen_bench.leaderboard.rules import apart
+from ragen_bench.leaderboard.verdict import Check
+from ragen_bench.leaderboard.verify import Progress, read_entry, verify
+from ragen_bench.pages.leaderboard.figures import Figures, figures_of
+from ragen_bench.pages.leaderboard.reproductions import reproduction_of
+from ragen_envs.sealed import SealedKeyError
+
+_PLAYERS: dict[str, Literal["floor", "ceiling"]] = {"random": "floor", "oracle": "ceiling"}
+
+
+@dataclass(frozen=True)
+class Listed:
+    """An entry of the site.
+
+    Attributes:
+        directory: the name of its directory, which is safe as a part of a path.
+        entry: the content of entry.json.
+        figures: what it scored.
+        checks: what `verify` found, empty if it was not asked.
+        reproduction: the content of its file in `reproductions/`, or None.
+    """
+
+    directory: str
+    entry: Record
+    figures: Figures
+    checks: tuple[Check, ...] = ()
+    reproduction: Record | None = None
+
+    @property
+    def run(self) -> Record:
+        """The content of run.json."""
+        run: Record = self.entry["run"]
+        return run
+
+    @property
+    def name(self) -> str:
+        """The model, as the submitter calls it."""
+        return str(self.entry["name"])
+
+    @property
+    def verified(self) -> bool:
+        """Whether every answer was replayed and every figure recomputed for this site."""
+        return bool(self.checks)
+
+    @property
+    def reproduced(self) -> bool | None:
+        """Whether a rerun at another seed agrees; None if there was none."""
+        return None if self.reproduction is None else bool(self.reproduction["reproduced"])
+
+    @property
+    def scripted(self) -> Literal["floor", "ceiling"] | None:
+        """Which end of the scale this is, None for a model."""
+        return _PLAYERS.get(self.run["model"])
+
+    @property
+    def apart(self) -> list[str]:
+        """What sets it apart from the others of its suite."""
+        return apart(self.run)
+
+    @property
+    def has_report(self) -> bool:
+        """Whether the site shows its trajectories.
+
+        Not what nobody verified, and not sealed instances: they would be given away.
+        """
+        return self.verified and self.run["split"] != "sealed"
+
+
+def entry_directories(leaderboard: Path) -> list[Path]:
+    """Return what lies in `entries/`, by name; hidden files are passed over.
+
+    Raises:
+        UserError: if there is no such directory.
+    """
+    entries = leaderboard / "entries"
+    if not entries.is_dir():
+        raise UserError(f"{leaderboard} holds no entries/; give the directory of a leaderboard")
+    return sorted(path for path in entries.iterdir() if not path.name.startswith("."))
+
+
+def listed(
+    path: Path,
+    reproductions: Path,
+    verified: bool = True,
+    progress: Progress = lambda episodes, planned: None,
+) -> Listed:
+    """Return an entry for the site.
+
+    Args:
+        path: the entry's directory.
+        reproductions: the directory of the maintainers' reruns.
+        verified: whether to replay it; if not, its form and settings alone are looked at.
+        progress: called as episodes are replayed.
+
+    Raises:
+        EntryError: if it is refused, with the reasons.
+    """
+    checks: tuple[Check, ...] = ()
+    try:
+        if verified:
+            verdict = verify(path, progress)
+            if verdict.entry is None or not verdict.verified:
+                raise EntryError(*verdict.problems)
+            entry, checks = verdict.entry, tuple(verdict.checks)
+        else:
+            entry = read_entry(path)
+    except SealedKeyError as error:
+        raise EntryError(f"is of the sealed split: {error}") from None
+    figures = figures_of(entry["summary"])
+    if [row.env for row in figures.rows] != [env["id"] for env in entry["run"]["envs"]]:
+        raise EntryError("summary.envs: are not the environments of the run")
+    return Listed(
+        path.name, entry, figures, checks, reproduction_of(path.name, entry, reproductions)
+    )
+
+
+def all_listed(
+    leaderboard: Path,
+    verified: bool,
+    progress: Progress,
+    say: Callable[[str, list[str]], None] = lambda name, problems: None,
+) -> tuple[list[Listed], dict[str, list[str]]]:
+    """Return the entries of a leaderboard, and why others are refused.
+
+    Args:
+        leaderboard: a directory with `entries/` and perhaps `reproductions/`.
+        verified: whether to replay them.
+        progress: called as episodes of an entry are replayed.
+        say: called after each entry with its name and why it is refused.
+
+    Returns:
+        The entries in the order of their names, and the reasons by the names of those refused.
+
+    Raises:
+        UserError: if there are no entries.
+    """
+    found, refused = [], {}
+    for path in entry_directories(leaderboard):
+        problems: list[str] = []
+        try:
+            found.append(listed(path, leaderboard / "reproductions", verified, progress))
+        except EntryError as error:
+            problems = refused[path.name] = list(map(str, error.args))
+        say(path.name, problems)
+    return found, refused

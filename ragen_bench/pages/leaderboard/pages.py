@@ -1,0 +1,149 @@
+"""Fills the site's templates. Style and drawings are those of the run's report."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from ragen_bench.pages.leaderboard.history import history, undated
+from ragen_bench.pages.leaderboard.listed import Listed
+from ragen_bench.pages.leaderboard.ranking import Board
+from ragen_bench.pages.leaderboard.reference import Source
+from ragen_bench.pages.leaderboard.safe import link, shown
+from ragen_bench.pages.report import formats
+
+_SIZES = (
+    ("under-1b", 10**9, "below 1 billion"),
+    ("under-10b", 10**10, "1 to 10 billion"),
+    ("under-100b", 10**11, "10 to 100 billion"),
+    ("more", 10**18, "100 billion and more"),
+)
+_UNSAID = "unsaid"
+_FORMATS = ("percent", "figure", "fixed", "short", "words", "place", "csp_hash")
+
+
+class Pages:
+    """The site's pages as texts.
+
+    Args:
+        boards: the rankings.
+        sources: the published figures.
+    """
+
+    def __init__(self, boards: Sequence[Board], sources: Sequence[Source]) -> None:
+        self._boards = [_visible_board(board) for board in boards]
+        self._sources = sources
+        self._templates = _templates()
+        for name, file in (("script", "site_script/all.js"), ("style", "site_style/all.css")):
+            # Rendered first, as each page's head names their hashes.
+            text = self._templates.get_template(file).render()
+            self._templates.globals[name] = Markup(text)
+
+    def all(self) -> Iterator[tuple[str, str]]:
+        """Yield the pages' paths in the site, and their texts."""
+        filters = _filters(self._boards)
+        boards = [(board, _axis(board)) for board in self._boards]
+        yield "index.html", self._page("index", boards=boards, filters=filters)
+        if self._sources:
+            yield "reference.html", self._page("reference")
+        for board in self._boards:
+            ranked = sum(rank is not None for rank, _ in board.places)
+            for rank, entry in board.places:
+                about = {"board": board, "rank": rank, "ranked": ranked, "entry": entry}
+                rerun = entry.reproduction or {"envs": []}
+                rows = [(row["env"], row) for row in rerun["envs"]]
+                yield (
+                    f"entries/{entry.directory}/index.html",
+                    self._page("entry", **about, rerun_rows=rows),
+                )
+
+    def _page(self, name: str, **content: Any) -> str:
+        page = self._templates.get_template(f"pages/{name}.html")
+        return page.render(sources=self._sources, **content)
+
+
+def size(parameters: int | None) -> str:
+    """Return a number of parameters as people say it: 135M, 1.5B."""
+    if parameters is None:
+        return formats.NONE
+    for unit, ones in (("T", 10**12), ("B", 10**9), ("M", 10**6), ("K", 10**3)):
+        if parameters >= 0.9995 * ones:  # what rounds to one of the next unit is one
+            return f"{parameters / ones:.3g}{unit}"
+    return str(parameters)
+
+
+def size_class(parameters: int | None) -> str:
+    """Return the choice of the filter that a number of parameters belongs to."""
+    if parameters is None:
+        return _UNSAID
+    return next(name for name, limit, _ in _SIZES if parameters < limit)
+
+
+def breakable(env: str) -> list[str]:
+    """Return the parts of an environment's name between which a line may break."""
+    return re.findall(r"[A-Z]?[^A-Z]+|[A-Z]", formats.short(env))
+
+
+def _filters(boards: Sequence[Board]) -> list[tuple[str, str, list[tuple[str, str]]]]:
+    """Return the filters: name, title and choices."""
+    splits = sorted({board.split for board in boards}, reverse=True)
+    return [
+        ("size", "Model size", [*((n, said) for n, _, said in _SIZES), (_UNSAID, "not said")]),
+        ("split", "Split", [(split, split) for split in splits]),
+        ("verified", "Verified", [("yes", "yes"), ("no", "no")]),
+        ("reproduced", "Reproduced", [("yes", "yes"), ("no", "not, or not tried")]),
+        ("answers", "Answers", [("free", "free"), ("constrained", "constrained")]),
+    ]
+
+
+def _axis(board: Board) -> tuple[float, float]:
+    """Return the lowest and the highest suite score that a board draws."""
+    intervals = [entry.figures.suite_interval or (0.0, 1.0) for _, entry in board.places]
+    return min(0.0, *(low for low, _ in intervals)), max(1.0, *(high for _, high in intervals))
+
+
+def _visible_board(board: Board) -> Board:
+    places = tuple((rank, _visible_entry(entry)) for rank, entry in board.places)
+    return dataclasses.replace(board, places=places)
+
+
+def _visible_entry(entry: Listed) -> Listed:
+    return dataclasses.replace(
+        entry, entry=_visible(entry.entry), reproduction=_visible(entry.reproduction)
+    )
+
+
+def _visible(value: Any) -> Any:
+    """Return a JSON value with every character of its texts to be seen."""
+    if isinstance(value, str):
+        return shown(value)
+    if isinstance(value, list):
+        return [_visible(item) for item in value]
+    if isinstance(value, dict):
+        return {shown(name): _visible(item) for name, item in value.items()}
+    return value
+
+
+def _templates() -> Environment:
+    templates = Environment(
+        loader=ChoiceLoader(
+            [
+                PackageLoader("ragen_bench.pages.leaderboard"),
+                PackageLoader("ragen_bench.pages.report"),
+            ]
+        ),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    for name in _FORMATS:
+        templates.filters[name] = getattr(formats, name)
+    for function in (size, size_class, breakable, link, history, undated):
+        templates.filters[function.__name__] = function
+    return templates

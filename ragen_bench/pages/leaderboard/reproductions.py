@@ -1,0 +1,94 @@
+"""What maintainers found when they reran an entry: `reproductions/ENTRY.json`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ragen_bench.episodes.episode import Record
+from ragen_bench.leaderboard.errors import EntryError
+from ragen_bench.leaderboard.reproduce import reproduction
+from ragen_bench.leaderboard.strict_json import BadJsonError, parse
+from ragen_bench.runs.differences import brief, first_difference
+
+_MOST_BYTES = 1 << 20
+
+
+def reproduction_of(name: str, entry: Record, directory: Path) -> Record | None:
+    """Return the rerun of an entry as `reproduce` wrote it, None if there is no file.
+
+    The intervals in it are compared with the entry's and with each other anew; the rerun itself
+    is the maintainer's word.
+
+    Args:
+        name: of the entry's directory.
+        entry: the content of entry.json, with figures that are numbers.
+        directory: where the files are.
+
+    Raises:
+        EntryError: if the file is of another entry, or says what its intervals do not.
+    """
+    file = directory / f"{name}.json"
+    if not file.is_file():
+        return None
+    try:
+        with file.open("rb") as data:
+            said: Any = parse(data.read(_MOST_BYTES))
+        _check_entry(said, name, entry)
+        found = reproduction(entry["summary"], _rerun(said, entry["summary"]))
+    except (BadJsonError, EntryError) as error:
+        raise EntryError(f"reproductions/{file.name} {error}") from None
+    different = first_difference(said, found)
+    if different:
+        raise EntryError(f"reproductions/{file.name} {different}")
+    return {**found, **{key: said[key] for key in ("model", "seed")}}
+
+
+def _check_entry(said: Any, name: str, entry: Record) -> None:
+    if not isinstance(said, dict):
+        raise EntryError("is no object")
+    for key, known in (("entry", name), ("episodes_sha256", entry["episodes_sha256"])):
+        if said.get(key) != known:
+            raise EntryError(f"{key}: is of {brief(said.get(key))}, the entry is {brief(known)}")
+    if not isinstance(said.get("model"), str) or type(said.get("seed")) is not int:
+        raise EntryError("does not say of which model and seed")
+    if said["seed"] == entry["run"]["seed"]:
+        raise EntryError("seed: is the entry's own")
+    if entry["summary"]["suite_score_interval"] is None:
+        raise EntryError("is of an entry without a suite score")
+
+
+def _rerun(said: Record, summary: Record) -> Record:
+    """Return the scores of the rerun, shaped as a summary."""
+    envs, known = said.get("envs"), [row["env"] for row in summary["envs"]]
+    if not isinstance(envs, list) or not all(isinstance(env, dict) for env in envs):
+        raise EntryError("envs: is no list of objects")
+    if [env.get("env") for env in envs] != known:
+        raise EntryError("envs: are not those of the entry")
+    suite = said.get("suite")
+    if not isinstance(suite, dict):
+        raise EntryError("suite: is no object")
+    return {
+        "suite_score": _number(suite.get("rerun")),
+        "suite_score_interval": _interval(suite.get("rerun_interval")),
+        "envs": [
+            {
+                "env": env["env"],
+                "score": _number(env.get("rerun")),
+                "score_interval": _interval(env.get("rerun_interval")),
+            }
+            for env in envs
+        ],
+    }
+
+
+def _interval(value: Any) -> list[float]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise EntryError(f"rerun_interval: {brief(value)} is no interval")
+    return [_number(bound) for bound in value]
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise EntryError(f"rerun: {brief(value)} is no number")
+    return value

@@ -1,0 +1,127 @@
+"""Everything on the site for programs: leaderboard.json and leaderboard.csv."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+from ragen_bench.episodes.episode import Record
+from ragen_bench.pages.leaderboard.listed import Listed
+from ragen_bench.pages.leaderboard.ranking import Board
+from ragen_bench.pages.leaderboard.reference import Source
+from ragen_bench.pages.leaderboard.safe import csv_cell
+
+SCHEMA = 1
+_SAID = ("name", "submitter", "contact", "link", "parameters", "open_weights", "date")
+_RUN = (
+    "model",
+    "samples",
+    "seed",
+    "temperature",
+    "max_tokens",
+    "response_format",
+    "history",
+    "constrained",
+    "prompt_hash",
+)
+_BOARD = ("suite", "version", "hash", "split", "sealed_key_hash")
+Cell = str | float | None
+
+
+def as_json(boards: Sequence[Board], sources: Sequence[Source]) -> str:
+    """Return the content of leaderboard.json; strangers' texts are as they wrote them."""
+    content = {
+        "schema": SCHEMA,
+        "boards": [_board(board) for board in boards],
+        "reported_elsewhere_not_comparable": [asdict(source) for source in sources],
+    }
+    return json.dumps(content, indent=1, allow_nan=False) + "\n"
+
+
+def as_csv(boards: Sequence[Board]) -> str:
+    """Return the content of leaderboard.csv: a line for each entry and environment.
+
+    The suite's score stands in each of them. Cells that a spreadsheet would take for a formula
+    begin with a quote.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_header())
+    writer.writerows(map(csv_cell, row) for board in boards for row in _rows(board))
+    return out.getvalue()
+
+
+def _board(board: Board) -> Record:
+    return {
+        **{name: getattr(board, name) for name in _BOARD},
+        "apart": list(board.apart),
+        "entries": [_entry(rank, entry) for rank, entry in board.places],
+    }
+
+
+def _entry(rank: int | None, entry: Listed) -> Record:
+    return {
+        "rank": rank,
+        "entry": entry.directory,
+        **{name: entry.entry[name] for name in _SAID},
+        **{name: entry.run[name] for name in _RUN},
+        "verified": entry.verified,
+        "reproduced": entry.reproduced,
+        "scripted": entry.scripted,
+        "episodes_sha256": entry.entry["episodes_sha256"],
+        **asdict(entry.figures),
+        "reproduction": entry.reproduction,
+    }
+
+
+def _header() -> list[str]:
+    figures = ["env", "episodes"]
+    for name in ("success", "score", "normalised", "random_success", "oracle_success"):
+        figures += _named(name)
+    return [
+        *(f"suite_{name}" if name in ("version", "hash") else name for name in _BOARD),
+        *("apart", "rank", "entry", *_SAID, *_RUN, "verified", "reproduced", "scripted"),
+        *_named("suite_score"),
+        *figures,
+    ]
+
+
+def _named(figure: str) -> list[str]:
+    return [figure, f"{figure}_low", f"{figure}_high"]
+
+
+def _rows(board: Board) -> Iterator[list[Cell]]:
+    """Yield the lines of a board, with the cells that the header names."""
+    common: list[Cell] = [getattr(board, name) for name in _BOARD]
+    common.append("; ".join(board.apart))
+    for rank, entry in board.places:
+        own = [rank, entry.directory, *_texts(entry.entry, _SAID), *_texts(entry.run, _RUN)]
+        own += [_yes(entry.verified), _yes(entry.reproduced), entry.scripted]
+        own += _with_interval(entry.figures.suite_score, entry.figures.suite_interval)
+        for row in entry.figures.rows:
+            yield [
+                *common,
+                *own,
+                row.env,
+                row.episodes,
+                *_with_interval(row.success, row.success_interval),
+                *_with_interval(row.score, row.score_interval),
+                *_with_interval(row.normalised, row.normalised_interval),
+                *_with_interval(row.random.success, row.random.success_interval),
+                *_with_interval(row.oracle.success, row.oracle.success_interval),
+            ]
+
+
+def _texts(place: Record, names: Sequence[str]) -> list[Cell]:
+    return [_yes(place[name]) if isinstance(place[name], bool) else place[name] for name in names]
+
+
+def _yes(value: bool | None) -> str | None:
+    return None if value is None else "yes" if value else "no"
+
+
+def _with_interval(value: float | None, interval: tuple[float, float] | None) -> list[Cell]:
+    return [value, *(interval or (None, None))]

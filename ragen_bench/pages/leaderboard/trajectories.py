@@ -1,0 +1,55 @@
+"""The report of an entry, as `evaluate` writes it of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from ragen_bench.analysis import analyse
+from ragen_bench.episodes.episode import Record
+from ragen_bench.leaderboard.errors import EntryError
+from ragen_bench.leaderboard.files import opened
+from ragen_bench.leaderboard.packed import PackedEpisodes
+from ragen_bench.leaderboard.strict_json import parse
+from ragen_bench.pages.report import write_report
+from ragen_bench.runs.directory import RunDirectory
+
+
+class EntryRun(RunDirectory):
+    """A verified entry, read as a run.
+
+    Args:
+        directory: of the entry.
+        entry: the content of its entry.json.
+        path: where the report goes.
+    """
+
+    def __init__(self, directory: Path, entry: Record, path: Path) -> None:
+        super().__init__(path, entry["run"])
+        self._directory, self._entry = directory, entry
+
+    def episodes(self) -> Iterator[Record]:
+        """Yield the episodes that were verified, one line at a time.
+
+        Raises:
+            EntryError: if they have changed since.
+        """
+        with opened(self._directory) as files:
+            packed = PackedEpisodes(files.episodes, self._entry["episodes_bytes"])
+            for line in packed.lines():
+                record: Record = parse(line)
+                yield record
+        if packed.sha256 != self._entry["episodes_sha256"]:
+            raise EntryError("has changed while the site was built")
+
+
+def write_entry_report(directory: Path, entry: Record, out: Path) -> None:
+    """Write report.html of a verified entry, with the analysis of its failures.
+
+    Args:
+        directory: of the entry.
+        entry: the content of its entry.json.
+        out: the directory of its page.
+    """
+    run = EntryRun(directory, entry, out)
+    write_report(run, entry["summary"], analyse(run), home="index.html")

@@ -1,0 +1,315 @@
+"""What a run directory holds: run.json, episodes.jsonl and what stands beside them.
+
+`episodes.jsonl` grows by one line an episode, in the order in which they end; when the run is
+complete, its lines are put into the order of the tasks. It holds nothing that two runs of the same
+seeded model would not share. What the clock says is in `timings.jsonl`, and what a server failed
+to answer in `faults.jsonl`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ragen_bench.errors import UserError, missing_extra
+from ragen_bench.runs.fields import episode_problem, fault_problem, run_problem, timing_problem
+from ragen_bench.runs.json_lines import (
+    append,
+    bad_line,
+    cut_torn_line,
+    numbered,
+    parsed,
+    sync,
+    write_whole,
+    writing,
+)
+from ragen_bench.runs.resume_check import differences
+
+try:
+    from filelock import FileLock, Timeout
+except ImportError as missing:
+    raise missing_extra(missing, "bench") from missing
+
+SCHEMA = 1
+Record = dict[str, Any]
+Key = tuple[str, str, int, int]
+_LEFTOVERS = {".lock", "run.draft"}
+"""What a process leaves that was killed before it had written run.json."""
+
+
+class RunDirectory:
+    """A run on disk. Use `open_run` to write one, `read_run` to read one."""
+
+    def __init__(self, path: Path, config: Record) -> None:
+        self.path = path
+        self.config = config
+        self._lock = FileLock(path / ".lock")
+
+    @property
+    def episodes_file(self) -> Path:
+        """The file with one finished episode a line."""
+        return self.path / "episodes.jsonl"
+
+    @property
+    def timings_file(self) -> Path:
+        """The file with the seconds of one played episode a line."""
+        return self.path / "timings.jsonl"
+
+    @property
+    def faults_file(self) -> Path:
+        """The file with one episode a line that a server left unfinished."""
+        return self.path / "faults.jsonl"
+
+    def lock(self) -> None:
+        """Keep other writers out for as long as this process lives.
+
+        Raises:
+            UserError: if another process is writing.
+        """
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise UserError(
+                f"{self.path} is being written by another process; wait for it, or choose "
+                "another --out",
+                exit_code=1,
+            ) from None
+
+    def unlock(self) -> None:
+        """Let other writers in."""
+        self._lock.release()
+
+    def repair(self) -> bool:
+        """Cut off a last line that was torn by a kill; return whether there was one."""
+        files = self.episodes_file, self.timings_file, self.faults_file
+        return sum(map(cut_torn_line, files)) > 0  # all of them, not only up to the first
+
+    def append(self, record: Record) -> None:
+        """Add a finished episode.
+
+        It is handed to the system at once, which keeps it if this process is killed; `finish`
+        brings it to the disk.
+        """
+        append(self.episodes_file, record)
+
+    def append_timing(self, env: str, seconds: float, elapsed: float) -> None:
+        """Add what an episode took: its share of the run's time, and the time to its end."""
+        timing = {"env": env, "seconds": round(seconds, 6), "elapsed": round(elapsed, 6)}
+        append(self.timings_file, timing)
+
+    def append_fault(self, key: Key, reason: str) -> None:
+        """Add an episode that could not be played to its end."""
+        env, split, index, sample = key
+        names = {"env": env, "split": split, "index": index, "sample": sample}
+        append(self.faults_file, {**names, "reason": reason})
+
+    def finish(self, order: Iterable[Key]) -> None:
+        """Bring everything to the disk; if every episode is there, in the given order.
+
+        So a run ends with the same bytes however often it was interrupted, and in whatever order
+        its episodes ended.
+        """
+        for file in (self.episodes_file, self.timings_file, self.faults_file):
+            sync(file)
+        wanted = list(order)
+        places = {key_of(record): place for place, record in self._placed()}
+        if list(places) != wanted and places.keys() == set(wanted):
+            self._rewrite([places[key] for key in wanted])
+
+    def _placed(self) -> Iterator[tuple[tuple[int, int], Record]]:
+        """Yield the recorded episodes with the start and the end of their lines in the file."""
+        start = 0
+        for line, record in parsed(self.episodes_file):
+            yield (start, start + len(line)), record
+            start += len(line)
+
+    def _rewrite(self, places: Sequence[tuple[int, int]]) -> None:
+        """Replace the file by its lines in another order, all at once."""
+        draft = self.episodes_file.with_suffix(".draft")
+        with (
+            writing(self.episodes_file),
+            self.episodes_file.open("rb") as lines,
+            draft.open("wb") as ordered,
+        ):
+            for start, end in places:
+                lines.seek(start)
+                ordered.write(lines.read(end - start))
+            ordered.flush()
+            os.fsync(ordered.fileno())
+        draft.replace(self.episodes_file)
+
+    def faults(self) -> Iterator[tuple[Key, str]]:
+        """Yield the episodes that a server left unfinished, each time that it did, and why.
+
+        They may have been played since.
+
+        Raises:
+            UserError: if a line of the file holds none, with its number.
+        """
+        for number, fault in numbered(self.faults_file):
+            problem = fault_problem(fault)
+            if problem:
+                raise bad_line(self.faults_file, number, problem)
+            yield key_of(fault), fault["reason"]
+
+    def episodes(self) -> Iterator[Record]:
+        """Yield the recorded episodes; a last line without its end is not there yet.
+
+        Raises:
+            UserError: if a line is no episode of this run, or one for the second time, with its
+                number.
+        """
+        seen: dict[Key, int] = {}
+        envs = {env["id"]: env["instances"] for env in self.config["envs"]}
+        for number, record in numbered(self.episodes_file):
+            problem = episode_problem(record) or self._misplaced(record, envs)
+            if problem:
+                raise bad_line(self.episodes_file, number, problem)
+            first = seen.setdefault(key_of(record), number)
+            if first != number:
+                raise bad_line(self.episodes_file, number, f"repeats the episode of line {first}")
+            yield record
+
+    def seconds(self) -> dict[str, float]:
+        """Return the seconds that the episodes of each environment took.
+
+        Raises:
+            UserError: if a line of the file holds no timing, with its number.
+        """
+        total: dict[str, float] = {}
+        for number, timing in numbered(self.timings_file):
+            problem = timing_problem(timing)
+            if problem:
+                raise bad_line(self.timings_file, number, problem)
+            total[timing["env"]] = total.get(timing["env"], 0.0) + timing["seconds"]
+        return total
+
+    def write_summary(self, summary: Record) -> None:
+        """Write summary.json."""
+        write_whole(self.path / "summary.json", summary)
+
+    def _misplaced(self, record: Record, envs: dict[str, int]) -> str | None:
+        if record["split"] != self.config["split"] or record["env"] not in envs:
+            return f"is of {record['env']} {record['split']}, which run.json does not name"
+        inside = 0 <= record["index"] < envs[record["env"]]
+        if not inside or not 0 <= record["sample"] < self.config["samples"]:
+            return f"is of instance {record['index']}, sample {record['sample']}, beyond run.json's"
+        return None
+
+
+def key_of(record: Record) -> Key:
+    """Return what tells an episode from the others of its run."""
+    return record["env"], record["split"], record["index"], record["sample"]
+
+
+def open_run(path: Path, config: Record) -> RunDirectory:
+    """Return a locked run directory for a configuration, new or to be resumed.
+
+    A run that has no finished episode yet gives way to one of another configuration.
+
+    Raises:
+        UserError: if the directory holds something else, or a run of another configuration.
+    """
+    _refuse_foreign(path)
+    path.mkdir(parents=True, exist_ok=True)
+    run = RunDirectory(path, config)
+    # Only the holder of the lock may judge run.json: another process may be about to write it.
+    run.lock()
+    try:
+        file = path / "run.json"
+        found = _read_config(file) if file.is_file() else None
+        if found and (_has_episodes(path) or not differences(found, config)):
+            run.config = _same_config(path, found, config)
+        else:
+            for rest in (run.episodes_file, run.timings_file, run.faults_file):
+                rest.unlink(missing_ok=True)
+            write_whole(file, config)
+    except BaseException:
+        run.unlock()
+        raise
+    return run
+
+
+def refuse_other(path: Path, settings: Record) -> None:
+    """Refuse a directory that cannot take a run with these settings; it is not touched.
+
+    Args:
+        path: the directory.
+        settings: a part of the content of run.json.
+
+    Raises:
+        UserError: if it holds something else, or a run of another configuration.
+    """
+    _refuse_foreign(path)
+    file = path / "run.json"
+    if file.is_file():
+        found = _read_config(file)
+        if _has_episodes(path):
+            _same_config(path, _part(found, settings), settings)
+
+
+def read_run(path: Path) -> RunDirectory:
+    """Return a run directory for reading.
+
+    Raises:
+        UserError: if it holds no run.
+    """
+    file = path / "run.json"
+    if not file.is_file():
+        raise UserError(f"{path} holds no run: there is no run.json")
+    return RunDirectory(path, _read_config(file))
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Refuse what is no run before a lock file is put there."""
+    if not path.exists():
+        return
+    if not path.is_dir():
+        raise UserError(f"{path} is not a directory; choose another --out")
+    foreign = {file.name for file in path.iterdir()} - _LEFTOVERS
+    # run.json is looked for last: another process may write it, and more, while we list.
+    if foreign and not (path / "run.json").is_file():
+        raise UserError(f"{path} is not empty and holds no run; choose another --out")
+
+
+def _has_episodes(path: Path) -> bool:
+    file = path / "episodes.jsonl"
+    if not file.is_file():
+        return False
+    with file.open("rb") as lines:
+        return lines.readline().endswith(b"\n")
+
+
+def _read_config(file: Path) -> Record:
+    try:
+        config = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{file} is not JSON ({error}); choose another --out") from None
+    if not isinstance(config, dict) or config.get("schema") != SCHEMA:
+        raise UserError(f"{file} is not a run of schema {SCHEMA}; choose another --out")
+    problem = run_problem(config)
+    if problem:
+        raise UserError(f"{file} {problem}; choose another --out")
+    return config
+
+
+def _part(found: Record, settings: Record) -> Record:
+    """Return of a configuration what settings name; of what holds a model, the same fields."""
+    part = {name: found.get(name) for name in settings}
+    opponent = part.get("opponent")
+    if isinstance(opponent, dict):
+        part["opponent"] = {name: opponent.get(name) for name in settings["opponent"]}
+    return part
+
+
+def _same_config(path: Path, found: Record, wanted: Record) -> Record:
+    differing = differences(found, wanted)
+    if differing:
+        raise UserError(
+            f"{path} holds a run of another configuration ({'; '.join(differing)}); "
+            "choose another --out"
+        )
+    return found

@@ -1,0 +1,71 @@
+"""Whether a run may be resumed: what its configuration says otherwise than the command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ragen_bench.runs.differences import brief, common
+from ragen_bench.runs.json_lines import Object
+
+_NOT_COMPARED = ("versions", "machine", "command", "suite_hash", "envs")
+"""What may differ, what follows from the rest, and what is compared one by one."""
+_SHOWN = 64
+"""Characters of a value: as many as the longest hash has."""
+_BEFORE = 12
+"""Characters of equal text that are shown before the first different one."""
+
+
+def differences(found: Object, wanted: Object) -> list[str]:
+    """Return what tells two configurations of runs apart, in a few words each; [] for nothing.
+
+    What follows from a difference that is named is not named too.
+
+    Args:
+        found: of the run that is there.
+        wanted: of the command.
+    """
+    names = [name for name in {**wanted, **found} if name not in _NOT_COMPARED]
+    said = {name: list(_differing(name, found.get(name), wanted.get(name))) for name in names}
+    if said.get("slots"):  # as --concurrency sets them
+        said["group_size"] = []
+    formed = bool(said.get("response_format"))
+    if formed or said.get("history") or said.get("opponent"):
+        said["prompt_hash"] = []
+    reworded = formed or bool(said.get("split") or said.get("sealed_key_hash"))
+    envs = _differing_envs(found.get("envs") or [], wanted.get("envs") or [], reworded)
+    return [one for several in said.values() for one in several] + envs
+
+
+def _differing(name: str, there: Any, here: Any) -> Iterator[str]:
+    if isinstance(there, dict) and isinstance(here, dict):
+        for key in {**here, **there}:
+            yield from _differing(f"{name}.{key}", there.get(key), here.get(key))
+    elif there != here:
+        start = 0
+        # A text that differs late is shown from there on.
+        if isinstance(there, str) and isinstance(here, str):
+            start = common(there, here) - _BEFORE if common(there, here) > _SHOWN // 2 else 0
+        values = [brief(value, start, _SHOWN) for value in (there, here)]
+        yield f"{name}: {values[0]} there, {values[1]} here"
+
+
+def _differing_envs(found: list[Object], wanted: list[Object], reworded: bool) -> list[str]:
+    """Return the environments that differ.
+
+    Args:
+        found: of the run that is there.
+        wanted: of the command.
+        reworded: whether all specifications differ in any case.
+    """
+    there = {env["id"]: env for env in found}
+    here = {env["id"]: env for env in wanted}
+    said = []
+    for name in {**here, **there}:
+        counts = [envs[name]["instances"] if name in envs else 0 for envs in (there, here)]
+        if counts[0] != counts[1]:
+            said.append(f"{name}: {counts[0]} instances there, {counts[1]} here")
+        elif not reworded and there[name]["spec_hash"] != here[name]["spec_hash"]:
+            said.append(f"{name}: another specification there")
+    # A changed order changes that of the record.
+    return said if said or list(there) == list(here) else ["the environments' order"]

@@ -1,0 +1,66 @@
+"""The hash that says whether two scores of an environment may stand side by side."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ragen_bench.opponents.two_player import opposed, step_by_rule
+from ragen_bench.suites import held_out_size, make_env
+from ragen_envs.held_out import write
+from ragen_envs.instances import Split, Stream
+from ragen_envs.policies import oracle_answer, random_answer
+from ragen_envs.protocol import ResponseFormat
+from ragen_envs.text_env import TextEnv
+
+_TRAIN_SEEDS = 16
+_PLAYED_SEEDS = 4
+_BROKEN = "<answer>Up || nothing"
+
+
+def spec_hash(env: str, split: Split, response_format: ResponseFormat) -> str:
+    """Return 16 hex digits that change with what makes scores incomparable.
+
+    They cover the variant's parameters, every held-out instance (of train: the first sixteen), and
+    all that some scripted episodes show: prompts, parsing, rules, rewards, noise and figures. Of
+    an environment with an opponent, they cover what it reads, and the rule's replies.
+    """
+    made = make_env(env, split, response_format)
+    instances = [
+        made.instance_of(seed)
+        for seed in range(_TRAIN_SEEDS if split == "train" else held_out_size(env))
+    ]
+    parts: list[Any] = [env, split, repr(made.variant)]
+    parts.append(write(made.write_instance(instance) for instance in instances))
+    for seed in range(_PLAYED_SEEDS):
+        for player in ("random", "oracle", "broken"):
+            parts.append(_episode(made, seed, player))
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+def suite_hash(spec_hashes: Mapping[str, tuple[int, str]], max_tokens: int) -> str:
+    """Return 16 hex digits that say whether two suite scores may stand side by side.
+
+    Args:
+        spec_hashes: of each environment the number of instances and the specification's hash.
+        max_tokens: tokens in one answer at most.
+    """
+    parts = json.dumps([sorted(spec_hashes.items()), max_tokens])
+    return hashlib.sha256(parts.encode()).hexdigest()[:16]
+
+
+def _episode(env: TextEnv[Any, Any], seed: int, player: str) -> list[Any]:
+    """Return all that an episode shows."""
+    stream = Stream("specification", seed)
+    shown: list[Any] = [env.reset(seed=seed, options={"rollout": seed})]
+    while env.legal_actions:
+        if player == "broken":
+            answer = _BROKEN
+        else:
+            answer = random_answer(env, stream) if player == "random" else oracle_answer(env)
+        if game := opposed(env):
+            shown.append(game.opponent_reads(answer))
+        shown.append(step_by_rule(env, answer))
+    return shown

@@ -1,0 +1,1 @@
+"""Scores of a run: metrics of its episodes, the summary, comparisons and costs."""

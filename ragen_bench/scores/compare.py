@@ -1,0 +1,244 @@
+"""How far two runs differ on the instances that both have played."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ragen_bench.episodes.episode import Task
+from ragen_bench.episodes.runner import play
+from ragen_bench.errors import UserError
+from ragen_bench.models import Sampling
+from ragen_bench.models.scripted import RandomModel
+from ragen_bench.opponents.opponent import against_rule
+from ragen_bench.runs.directory import Record, RunDirectory
+from ragen_bench.runs.specification import spec_hash
+from ragen_bench.scores.summary import BASELINE_SAMPLES
+from ragen_bench.statistics import Estimate, Paired, mean_of, normalised, paired
+from ragen_envs.instances import Split
+from ragen_envs.sealed import SealedKeyError, open_key
+
+_MUST_AGREE = ("split", "sealed_key_hash", "response_format", "constrained", "opponent")
+"""Settings without which two runs did not play the same game."""
+_SHOULD_AGREE = ("prompt_hash", "history", "max_tokens", "temperature", "samples", "seed")
+"""Settings that may be what a user wants to compare; a difference is named."""
+_SAMPLING = Sampling(temperature=1.0, max_tokens=0, stop="", seed=0)
+"""Of the random player, as for a run's summary."""
+
+
+class _Scored(NamedTuple):
+    """What counts of an episode."""
+
+    success: float
+    score: float
+
+
+_Samples = dict[int, list[_Scored]]
+"""The episodes of an environment, by instance."""
+_Chosen = list[list[_Scored]]
+"""The episodes of the compared instances, in the same order for both runs."""
+
+
+def incomparable(a: Record, b: Record) -> list[str]:
+    """Return why figures of two runs may not stand side by side; nothing if they may.
+
+    Args:
+        a: the content of a run's run.json.
+        b: that of another.
+    """
+    differing = _differing(a, b, _MUST_AGREE)
+    if differing:  # The specifications' hashes follow from some of these and would say it again.
+        return differing
+    specs = [{env["id"]: env["spec_hash"] for env in config["envs"]} for config in (a, b)]
+    common = [env for env in specs[0] if env in specs[1]]
+    if not common:
+        return ["no environment is in both"]
+    return [
+        f"{env} is specified otherwise: {specs[0][env]} in A, {specs[1][env]} in B"
+        for env in common
+        if specs[0][env] != specs[1][env]
+    ]
+
+
+def compare(a: RunDirectory, b: RunDirectory) -> Record:
+    """Compare two runs by pairs of episodes on the same instance.
+
+    Episodes are paired by environment, split and index; the samples of an instance are averaged.
+    Instances that only one run has played do not count. Figures are rounded to six digits.
+
+    Returns:
+        `a` and `b`, the runs; `notes`, lines that a reader of the figures must know; `envs`, for
+        each environment the number of common `instances`, the difference of `success` and of the
+        `normalised` score with its interval (None where it is unknown), and on how many instances
+        which run was ahead (None where they differ in their numbers of samples); `suite`, their
+        means over environments.
+
+    Raises:
+        UserError: if the runs may not stand side by side, or have no finished instance in common.
+    """
+    reasons = incomparable(a.config, b.config)
+    if reasons:
+        raise UserError(f"{a.path} (A) and {b.path} (B) cannot be compared: {'; '.join(reasons)}")
+    of_a, of_b = _scored(a), _scored(b)
+    notes = _differing(a.config, b.config, _SHOULD_AGREE)
+    notes += [*_gap(a, "A", of_a), *_gap(b, "B", of_b), *_overlaps(of_a, of_b)]
+    rows = []
+    for env in of_a:
+        common = sorted(of_a[env].keys() & of_b.get(env, {}).keys())
+        if common:
+            anchors, problem = _anchors(a.config, env, common)
+            notes += [problem] if problem else []
+            rows.append(_row(env, _chosen(of_a[env], common), _chosen(of_b[env], common), anchors))
+    if not rows:
+        raise UserError(f"no instance is finished in both {a.path} and {b.path}", exit_code=1)
+    return {
+        "a": _named(a),
+        "b": _named(b),
+        **{name: a.config[name] for name in ("split", "response_format", "constrained")},
+        "notes": notes,
+        "envs": rows,
+        "suite": {
+            "success": _suite([row["success"] for row in rows]),
+            "normalised": _suite([row["normalised"] for row in rows if row["normalised"]]),
+        },
+    }
+
+
+def _differing(a: Record, b: Record, names: Sequence[str]) -> list[str]:
+    return [
+        f"{name}: {_shown(a.get(name))} in A, {_shown(b.get(name))} in B"
+        for name in names
+        if a.get(name) != b.get(name)
+    ]
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _scored(run: RunDirectory) -> dict[str, _Samples]:
+    """Return what counts of a run's episodes, by environment in the order of run.json."""
+    found: dict[str, _Samples] = {env["id"]: {} for env in run.config["envs"]}
+    for episode in run.episodes():
+        scored = _Scored(float(episode["success"]), float(episode["score"]))
+        found[episode["env"]].setdefault(episode["index"], []).append(scored)
+    return found
+
+
+def _gap(run: RunDirectory, name: str, scored: dict[str, _Samples]) -> list[str]:
+    """Return a line if the run is incomplete."""
+    count = sum(len(samples) for env in scored.values() for samples in env.values())
+    planned = sum(env["instances"] for env in run.config["envs"]) * run.config["samples"]
+    return [] if count == planned else [f"{name} is incomplete: {count} of {planned} episodes"]
+
+
+def _overlaps(a: dict[str, _Samples], b: dict[str, _Samples]) -> list[str]:
+    """Return a line for each environment of which the runs have not played the same instances."""
+    lines = []
+    for env in {**a, **b}:
+        ours, theirs = a.get(env, {}).keys(), b.get(env, {}).keys()
+        if ours != theirs:
+            counts = f"{len(ours)} instances in A, {len(theirs)} in B"
+            lines.append(f"{env}: {counts}, compared are the {len(ours & theirs)} in both")
+    return lines
+
+
+def _anchors(
+    config: Record, env: str, common: Sequence[int]
+) -> tuple[tuple[float, float] | None, str]:
+    """Return the floor and the ceiling on the common instances, or why they cannot be known."""
+    split, response_format = config["split"], config["response_format"]
+    if split == "sealed" and _held_key() != config["sealed_key_hash"]:
+        return None, f"{env}: norm. is left out, the sealed split's key is not at hand"
+    specs = {each["id"]: each["spec_hash"] for each in config["envs"]}
+    if spec_hash(env, split, response_format) != specs[env]:
+        return None, f"{env}: norm. is left out, the runs are of another version of it"
+    floor, ceiling = floor_and_ceiling(env, split, common)
+    if ceiling <= floor:
+        said = "on these instances the random player does as well as the best one"
+        return None, f"{env}: norm. is left out, {said}"
+    return (floor, ceiling), ""
+
+
+def _held_key() -> str | None:
+    try:
+        return open_key()
+    except SealedKeyError:
+        return None
+
+
+def floor_and_ceiling(env: str, split: Split, indices: Sequence[int]) -> tuple[float, float]:
+    """Return the random player's mean score and the best player's expected one on instances.
+
+    The random player plays as it does for a run's summary: on all of a run's instances it scores
+    the same.
+
+    Args:
+        env: the environment's id.
+        split: where the instances come from.
+        indices: which ones, at least one.
+    """
+    samples = range(BASELINE_SAMPLES)
+    tasks = [Task(env, split, index, sample) for index in indices for sample in samples]
+    played = play(tasks, against_rule(RandomModel(), env), _SAMPLING, "plain")
+    records = [one.record for one in played if one.record is not None]
+    floor = sum(record["score"] for record in records) / len(records)
+    return floor, sum(record["ceiling"] for record in records) / len(records)
+
+
+def _chosen(scored: _Samples, indices: Sequence[int]) -> _Chosen:
+    return [scored[index] for index in indices]
+
+
+def _row(env: str, a: _Chosen, b: _Chosen, anchors: tuple[float, float] | None) -> Record:
+    """Return an environment's figures, given the episodes of the common instances."""
+    success = paired(_successes(a), _successes(b))
+    score = paired(_scores(a), _scores(b))
+    return {
+        "env": env,
+        "instances": len(a),
+        "success": _figures(success.a, success.b, success.difference),
+        "a_ahead": success.a_ahead,
+        "b_ahead": success.b_ahead,
+        "normalised": anchors and _normalised(score, *anchors),
+    }
+
+
+def _successes(instances: _Chosen) -> list[list[float]]:
+    return [[each.success for each in samples] for samples in instances]
+
+
+def _scores(instances: _Chosen) -> list[list[float]]:
+    return [[each.score for each in samples] for samples in instances]
+
+
+def _normalised(score: Paired, floor: float, ceiling: float) -> Record | None:
+    # Floor and ceiling are the same for both: of a difference, only the scale remains.
+    a, b = normalised(score.a, floor, ceiling), normalised(score.b, floor, ceiling)
+    if a is None or b is None:
+        return None
+    found = _figures(a, b, score.difference.scaled(1 / (ceiling - floor)))
+    return {**found, "floor": round(floor, 6), "ceiling": round(ceiling, 6)}
+
+
+def _figures(a: float, b: float, difference: Estimate) -> Record:
+    return {
+        "a": round(a, 6),
+        "b": round(b, 6),
+        "difference": round(difference.value, 6),
+        "interval": [round(bound, 6) for bound in difference.interval],
+    }
+
+
+def _suite(rows: Sequence[Record]) -> Record | None:
+    """Return the mean over environments, which are independent of each other."""
+    if not rows:
+        return None
+    differences = [Estimate(row["difference"], tuple(row["interval"])) for row in rows]
+    a, b = (sum(row[name] for row in rows) / len(rows) for name in ("a", "b"))
+    return _figures(a, b, mean_of(differences))
+
+
+def _named(run: RunDirectory) -> Record:
+    return {"run": str(run.path), "model": run.config["model"], "suite": run.config["suite"]}

@@ -1,0 +1,183 @@
+"""The figures of one environment's episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
+
+from ragen_bench.episodes.episode import JUDGED, Record
+from ragen_bench.statistics import (
+    Estimate,
+    Interval,
+    by_difficulty,
+    by_turns,
+    mean_at_k,
+    mean_estimate,
+    over_instances,
+    pass_at_k,
+    pass_hat_k,
+)
+
+_TEXTS = ("observation", "answer", "reasoning")
+
+
+def light(episode: Record) -> Record:
+    """Return an episode without its texts, of which no figure here depends: they fill memories."""
+    turns = [_without_texts(turn) for turn in episode["turns"]]
+    return {**episode, "turns": turns, "final_observation": ""}
+
+
+def _without_texts(turn: Record) -> Record:
+    kept = {name: value for name, value in turn.items() if name not in _TEXTS}
+    if "opponent" in turn:
+        kept["opponent"] = _without_texts(turn["opponent"])
+    return kept
+
+
+def opponent_figures(episodes: Sequence[Record]) -> Record:
+    """Return the figures of the opponent's replies, rounded to six digits.
+
+    `judged` are the replies to questions that the rule understands; `agreement` is the share of
+    them that are the rule's, with its interval over instances, both None where none was judged.
+    `wrong` are those that are another answer, and `unreadable` are replies, judged or not, that
+    could not be read.
+
+    Args:
+        episodes: as `episodes.jsonl` holds them, or `light`; of an environment with an opponent.
+    """
+    replies = [
+        turn["opponent"] for each in episodes for turn in each["turns"] if "opponent" in turn
+    ]
+    counts = {name: sum(each["opponent"][name] for each in episodes) for name in JUDGED}
+    clusters: dict[int, list[float]] = {}
+    for episode in episodes:
+        judged, agreed = episode["opponent"]["judged"], episode["opponent"]["agreed"]
+        values = [1.0] * agreed + [0.0] * (judged - agreed)
+        clusters.setdefault(episode["index"], []).extend(values)
+    told = [values for values in clusters.values() if values]
+    agreement = mean_estimate(told) if told else None
+    return {
+        "replies": len(replies),
+        **counts,
+        "agreement": agreement and rounded(agreement.value),
+        "agreement_interval": agreement and rounded_interval(agreement.interval),
+        "cut": _mean(reply["finish"] == "length" for reply in replies),
+        "prompt_tokens": sum(reply["prompt_tokens"] for reply in replies),
+        "completion_tokens": sum(reply["completion_tokens"] for reply in replies),
+    }
+
+
+def figures(episodes: Sequence[Record]) -> Record:
+    """Return the figures of one environment's episodes, rounded to six digits.
+
+    Shares lie in [0, 1]. Intervals are of 95 %, see `ragen_bench.statistics`. Shares of turns are
+    None where no episode had one.
+
+    Args:
+        episodes: as `episodes.jsonl` holds them, or `light`; at least one.
+    """
+    turns = [turn for episode in episodes for turn in episode["turns"]]
+    success = mean_estimate(_clusters(episodes, "success"))
+    score = mean_estimate(_clusters(episodes, "score"))
+    return {
+        "episodes": len(episodes),
+        "success": rounded(success.value),
+        "success_interval": rounded_interval(success.interval),
+        "score": rounded(score.value),
+        "score_interval": rounded_interval(score.interval),
+        "return": _mean(episode["return"] for episode in episodes),
+        **_repeats(episodes),
+        "outcomes": _counts(episode["outcome"] for episode in episodes),
+        "by_difficulty": _by_difficulty(episodes),
+        "by_turn": [rounded(within.success.value) for within in by_turns(episodes)],
+        "turns": len(turns),
+        "format_valid": _mean(turn["format_is_valid"] for turn in turns),
+        "action_valid": _mean(turn["action_is_valid"] for turn in turns),
+        "answer_is_example": _mean(turn["answer_is_example"] for turn in turns),
+        "cut": _mean(turn["finish"] == "length" for turn in turns),
+        "prompt_tokens": sum(turn["prompt_tokens"] for turn in turns),
+        "completion_tokens": sum(turn["completion_tokens"] for turn in turns),
+    }
+
+
+def estimate_of(figures: Record, name: str) -> Estimate:
+    """Return a figure and its interval as an estimate."""
+    low, high = figures[f"{name}_interval"]
+    return Estimate(figures[name], (low, high))
+
+
+def rounded(value: float) -> float:
+    """Return a figure with six digits behind the point."""
+    return round(value, 6)
+
+
+def rounded_interval(interval: Interval) -> list[float]:
+    """Return an interval's bounds with six digits behind the point."""
+    return [rounded(bound) for bound in interval]
+
+
+def _clusters(episodes: Iterable[Record], name: str) -> list[list[float]]:
+    """Return a figure of the episodes, by instance."""
+    clusters: dict[int, list[float]] = {}
+    for episode in episodes:
+        clusters.setdefault(episode["index"], []).append(float(episode[name]))
+    return list(clusters.values())
+
+
+def _repeats(episodes: Sequence[Record]) -> Record:
+    """Return mean@k, for k episodes of every instance, and pass@k and pass^k for 1, 2, 4 ... k."""
+    counts = [(len(cluster), int(sum(cluster))) for cluster in _clusters(episodes, "success")]
+    fewest = min(scored for scored, _ in counts)
+    ks = [1 << power for power in range(fewest.bit_length())]
+    means = [mean_at_k(cluster, fewest) for cluster in _clusters(episodes, "success")]
+    mean = over_instances(means)
+    found: Record = {"mean_at_k": {str(fewest): mean and rounded(mean.value)}}
+    for name, share in (("pass_at_k", pass_at_k), ("pass_hat_k", pass_hat_k)):
+        estimates = {k: _over(counts, share, k) for k in ks}
+        found[name] = {str(k): rounded(each.value) for k, each in estimates.items()}
+        found[f"{name}_interval"] = {
+            str(k): rounded_interval(each.interval) for k, each in estimates.items()
+        }
+    return found
+
+
+def _over(
+    counts: Iterable[tuple[int, int]], share: Callable[[int, int, int], float | None], k: int
+) -> Estimate:
+    estimate = over_instances([share(scored, solved, k) for scored, solved in counts])
+    if estimate is None:
+        raise ValueError(f"an instance has fewer than {k} episodes")
+    return estimate
+
+
+def _by_difficulty(episodes: Sequence[Record]) -> list[Record]:
+    """Return success by optimal length, or by ceiling where that is what differs."""
+    lengths = all(episode.get("optimal_length") is not None for episode in episodes)
+    ceilings = {episode["ceiling"] for episode in episodes}
+    if not lengths and len(ceilings) == 1:
+        return []
+    measure: Literal["ceiling", "optimal_length"]
+    measure = "ceiling" if len(ceilings) > 1 else "optimal_length"
+    return [
+        {
+            "by": measure,
+            "bucket": bucket.label,
+            "instances": bucket.instances,
+            "episodes": bucket.episodes,
+            "success": rounded(bucket.success.value),
+            "interval": rounded_interval(bucket.success.interval),
+        }
+        for bucket in by_difficulty(episodes, measure)
+    ]
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    listed = list(values)
+    return rounded(sum(listed) / len(listed)) if listed else None
+
+
+def _counts(values: Iterable[Any]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for value in values:
+        counts[value] = counts.get(value, 0) + 1
+    return dict(sorted(counts.items()))

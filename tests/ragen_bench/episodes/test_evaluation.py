@@ -1,0 +1,27 @@
+"""What an evaluation tells while it runs."""
+
+import dataclasses
+
+import pytest
+
+from ragen_bench.episodes.evaluation import evaluate
+from ragen_bench.errors import UserError
+
+
+def test_progress_counts_recorded_episodes_and_every_answer(small, random_model, tmp_path):
+    told = []
+    run = evaluate(small, random_model, tmp_path / "run", lambda *now: told.append(now))
+    run.unlock()
+    answers = sum(len(episode["turns"]) for episode in run.episodes())
+    assert told[0] == (0, 0, "")
+    assert told[-1] == (160, answers, "ragen/FrozenLake-v0")
+    assert [episodes for episodes, _, _ in told] == sorted(episodes for episodes, _, _ in told)
+    assert {episodes for episodes, _, _ in told} == set(range(161))
+    assert [count for _, count, _ in told] == sorted(count for _, count, _ in told)
+
+
+def test_what_a_model_cannot_do_leaves_no_directory(small, random_model, tmp_path):
+    constrained = dataclasses.replace(small, constrain=True)
+    with pytest.raises(UserError, match="cannot hold answers to a grammar"):
+        evaluate(constrained, random_model, tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,19 @@
+"""One run for the tests of a file."""
+
+import pytest
+
+from ragen_bench.opponents.pair import Pair
+
+from .support import finish
+from .test_pair import Batched
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run of players that reply well, at random and without form, in batches."""
+    return finish(tmp_path_factory.mktemp("pair") / "run", Pair(Batched(), Batched(), "plain"))
+
+
+@pytest.fixture(scope="module")
+def episodes(run):
+    return list(run.episodes())

@@ -1,0 +1,34 @@
+"""Two models in one game: why an episode failed, where another than the rule replied."""
+
+import pytest
+
+from ragen_bench.analysis import trajectory
+from ragen_bench.analysis.games import reading_of
+from ragen_bench.analysis.label import label
+from ragen_bench.episodes.replay import Replayer
+from ragen_bench.opponents.pair import Pair
+from ragen_envs.twenty_questions.loader import load
+
+from .support import GAME, Said, asks, finish
+
+LETTERS = [f"Does its name contain {letter}?" for letter in "abcdefghijklmnopqrst"]
+PUZZLING = [f"Quux blorp {letter}?" for letter in "abcdefghijklmnopqrst"]
+GUESSES = [f"Is it a {name}?" for name in load().concepts if name != "birch tree"]
+
+
+@pytest.mark.parametrize(
+    ("questions", "reply", "wanted"),
+    [
+        (LETTERS, "Hm", ("mostly_unparsed", 1)),
+        (PUZZLING, "Yes", ("never_guessed", 20)),
+        (["Is it an animal?", *GUESSES[:19]], "Hm", ("wrong_guesses", 20)),
+        (["Is it a plant?", *GUESSES[:19]], "Yes", ("ruled_out_guess", 2)),
+    ],
+)
+def test_what_the_opponent_said_counts(tmp_path, questions, reply, wanted):
+    """The word is "birch tree"."""
+    pair = Pair(asks(*questions), Said(lambda _: reply), "plain")
+    run = finish(tmp_path / "run", pair, samples=1, instances={GAME: 1})
+    [record] = run.episodes()
+    found = label(trajectory(Replayer(run.config), record, reading_of(GAME).state))
+    assert (found.label, found.turn) == wanted

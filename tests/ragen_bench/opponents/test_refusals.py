@@ -1,0 +1,93 @@
+"""Two models in one game: what is not compared, submitted or read."""
+
+import copy
+
+import pytest
+
+from ragen_bench.errors import UserError
+from ragen_bench.leaderboard.rules import refusal
+from ragen_bench.models import resolve
+from ragen_bench.opponents.opponent import Opponent
+from ragen_bench.opponents.pair import Pair
+from ragen_bench.runs.config_check import config_problem
+from ragen_bench.runs.fields import episode_problem
+from ragen_bench.scores.compare import compare
+
+from .support import GAME, RULE, finish
+from .test_pair import Batched
+
+
+def test_runs_against_other_opponents_are_not_compared(run, tmp_path):
+    pair = Pair(Batched(), resolve("oracle"), "plain")
+    other = finish(tmp_path / "other", pair, opponent=Opponent("oracle", "plain"))
+    with pytest.raises(UserError, match="cannot be compared: opponent: ") as caught:
+        compare(run, other)
+    assert '"model": "oracle"' in str(caught.value)
+    alone = finish(tmp_path / "alone", Batched(), instances={RULE: 8}, opponent=None)
+    with pytest.raises(UserError, match="cannot be compared: opponent: "):
+        compare(run, alone)
+    same = finish(tmp_path / "same", Pair(Batched(), Batched(), "plain"), seed=1)
+    [row] = compare(run, same)["envs"]
+    assert row["instances"] == 8
+    assert row["normalised"]["ceiling"] == 1.0
+
+
+def test_no_run_of_two_models_becomes_an_entry(run):
+    assert "the run is played against a model, on which its scores depend" in refusal(run.config)
+    assert refusal({**run.config, "suite": "quick"}) == refusal(run.config)
+
+
+def without(config, *names):
+    return {name: value for name, value in config.items() if name not in names}
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda c: without(c, "opponent"), f"names no opponent in {GAME}"),
+        (lambda c: {**c, "opponent": 3}, "has 'opponent', which is not an object"),
+        (
+            lambda c: {**c, "opponent": without(c["opponent"], "model")},
+            "has 'opponent', which lacks model",
+        ),
+        (
+            lambda c: {**c, "opponent": {**c["opponent"], "model_identity": ""}},
+            "has 'opponent', which has 'model_identity' that is not an object",
+        ),
+        (
+            lambda c: {**c, "opponent": {**c["opponent"], "response_format": "xml"}},
+            'names the unknown format "xml"',
+        ),
+        (
+            lambda c: {**c, "envs": [{**c["envs"][0], "id": RULE}]},
+            f"names an opponent in {RULE}",
+        ),
+        (
+            lambda c: {**c, "envs": [*c["envs"], {**c["envs"][0], "id": RULE}]},
+            f"names an opponent in {RULE}",
+        ),
+    ],
+)
+def test_a_configuration_that_cannot_be(run, change, says):
+    assert config_problem(change(copy.deepcopy(run.config))) == says
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda e: e.pop("opponent"), "has 'opponent', which is not an object"),
+        (lambda e: e["opponent"].pop("wrong"), "has 'opponent', which lacks wrong"),
+        (lambda e: e["opponent"].update(agreed=99), "has 'opponent', whose counts cannot be"),
+        (lambda e: e["opponent"].update(unreadable=-1), "has 'opponent', whose counts cannot be"),
+        (lambda e: e["turns"][0].update(opponent=[]), "has turn 1, which has 'opponent', which is"),
+        (
+            lambda e: e["turns"][0].update(opponent={}),
+            "has turn 1, which has 'opponent', which lacks observation, answer",
+        ),
+    ],
+)
+def test_an_episode_that_cannot_be(episodes, change, says):
+    record = copy.deepcopy(episodes[0])
+    assert episode_problem(record) is None
+    change(record)
+    assert episode_problem(record).startswith(says)

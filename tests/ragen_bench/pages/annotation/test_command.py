@@ -1,0 +1,162 @@
+"""Rating as its user does it, in a terminal and in a browser."""
+
+import json
+import os
+import socket
+import sys
+from threading import Thread
+from urllib.request import urlopen
+
+import pexpect
+import pytest
+
+from ragen_bench.pages.annotation import Session, ratings_of
+from ragen_bench.pages.annotation.server import AnnotationServer
+from tests.ragen_bench.cli.command import run as command
+
+
+def terminal(*arguments, cwd):
+    return pexpect.spawn(
+        sys.executable,
+        ["-m", "ragen_bench", "annotate", *arguments],
+        cwd=str(cwd),
+        encoding="utf-8",
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+        timeout=60,
+    )
+
+
+def test_two_raters_in_a_terminal(runs, tmp_path):
+    for rater, safe in (("ada", "y"), ("bob", "p")):
+        child = terminal("random", "oracle", "--rater", rater, "--count", "2", cwd=tmp_path)
+        child.expect("2 episodes to rate, 0 rated")
+        for number in (1, 2):
+            child.expect(f"Episode {number} of 2")
+            for question, answer in (("follow the", "y"), ("actions follow", "what"), ("", "n")):
+                child.expect(question)
+                child.sendline(answer)
+            child.expect("harmful")
+            child.sendline(safe)
+            child.expect("Comment")
+            child.sendline("")
+        child.expect("All are rated")
+        child.expect(pexpect.EOF)
+        child.close()
+        assert child.exitstatus == 0
+    said = command("annotate", "random", "oracle", "--agreement", cwd=tmp_path).stdout.splitlines()
+    assert said[0] == "4 ratings by 2 raters; 2 of 2 episodes were rated by more than one."
+    assert said[2].split() == ["understandable", "0", "0", "4", "-"]
+    assert said[3].split() == ["faithful", "4", "0", "0", "-"]
+    assert said[4].split() == ["safe", "0", "2", "2", "-0.50"]
+
+
+def test_a_wrong_key_is_told_what_is_wanted(runs, tmp_path):
+    done = command("annotate", "random", "--rater", "ada", cwd=tmp_path, stdin="x\nq\n")
+    assert done.stdout.count("Type n for no, p for partly, y for yes, or q to leave.\n") == 1
+
+
+def test_leaving_keeps_what_is_rated(runs, tmp_path):
+    done = command(
+        "annotate", "random", "--rater", "ada", cwd=tmp_path, stdin="y\ny\ny\ngood\nn\nq\n"
+    )
+    assert done.returncode == 0
+    assert done.stdout.endswith("\n1 of 8 rated.\n")
+    [rating] = ratings_of(runs[0])
+    assert (rating.understandable, rating.comment) == (2, "good")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["random"], "--rater NAME says whose"),
+        (["nowhere", "--rater", "ada"], "nowhere holds no run"),
+        (["random", "--rater", ""], "--rater is empty"),
+        (["random", "--rater", "ada", "--count", "0"], "--count is at least 1"),
+        (["random", "./random", "--agreement"], "a run is named twice"),
+        ([], "the following arguments are required: RUN"),
+    ],
+)
+def test_a_mistake_gets_one_line(runs, tmp_path, arguments, says):
+    done = command("annotate", *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_no_ratings_yet(runs, tmp_path):
+    done = command("annotate", "random", "--agreement", cwd=tmp_path)
+    assert done.stdout == "No ratings yet.\n"
+
+
+def test_control_characters_of_an_answer_do_not_reach_the_terminal(runs, tmp_path):
+    file = runs[0] / "episodes.jsonl"
+    file.write_text(file.read_text().replace("<think>", "<think>\\u001b[2J\\u202e"))
+    done = command("annotate", "random", "--rater", "ada", cwd=tmp_path, stdin="q\n")
+    assert "\\x1b[2J\\u202e" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_a_silent_connection_keeps_nobody_waiting(runs):
+    server = AnnotationServer(Session(runs, "ada", 3, 0))
+    Thread(target=server.serve_forever, daemon=True).start()
+    with server, socket.create_connection(server.server_address[:2]):
+        with urlopen(f"{server.url}next", timeout=20) as reply:
+            assert json.loads(reply.read())["of"] == 3
+        server.shutdown()
+
+
+def test_the_arrow_keys_answer_a_question_and_keep_the_focus(runs, page):
+    server = AnnotationServer(Session(runs, "ada", 3, 0))
+    Thread(target=server.serve_forever, daemon=True).start()
+    with server:
+        page.set_viewport_size({"width": 400, "height": 800})
+        page.goto(server.url)
+        page.get_by_text("0 of 3 rated").wait_for()
+        page.keyboard.press("y")  # the next question is set in bold
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
+        for legend in page.locator("legend").all():
+            box = legend.bounding_box()
+            assert box["x"] + box["width"] <= 400 - 16
+        page.keyboard.press("Backspace")
+        page.get_by_role("radio", name="no").first.focus()
+        page.keyboard.press("Space")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowDown")
+        chosen = "input:checked"
+        assert page.locator(chosen).evaluate_all("all => all.map((one) => one.value)") == ["2"]
+        assert page.locator(chosen).evaluate("one => one === document.activeElement")
+        server.shutdown()
+
+
+def test_rating_in_a_browser(runs, tmp_path, page):
+    child = terminal(
+        "random", "oracle", "--rater", "ada", "--count", "3", "--browser", cwd=tmp_path
+    )
+    child.expect(r"Rate at (http://127\.0\.0\.1:\d+/\S+/) ")
+    page.goto(child.match[1])
+    page.get_by_text("ada: 0 of 3 rated").wait_for()
+    text = page.locator("body").inner_text()
+    assert "random" not in text
+    assert "oracle" not in text
+    page.keyboard.press("Enter")
+    page.get_by_text("Answer every question first.").wait_for()
+    for key in ("y", "n", "Backspace", "p", "y", "Enter"):
+        page.keyboard.press(key)
+    page.get_by_text("ada: 1 of 3 rated").wait_for()
+    for radio in page.get_by_role("radio", name="no").all():
+        radio.check()
+    page.get_by_label("Comment").fill("quite so √")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("ada: 2 of 3 rated").wait_for()
+    kept = {rating.key: rating for run in runs for rating in ratings_of(run)}
+    first, second, _ = [kept.get(key) for _, key in Session(runs, "ada", 3, 0).chosen]
+    assert (first.understandable, first.faithful, first.safe) == (2, 1, 2)
+    assert (second.understandable, second.faithful, second.safe) == (0, 0, 0)
+    assert second.comment == "quite so √"
+    for key in ("y", "y", "y", "Enter"):
+        page.keyboard.press(key)
+    page.get_by_text("All are rated. Thank you.").wait_for()
+    child.sendintr()
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 130

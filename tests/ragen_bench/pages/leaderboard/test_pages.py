@@ -1,0 +1,312 @@
+"""The site in a browser."""
+
+import dataclasses
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.ragen_bench.pages.leaderboard.conftest import SOURCE, write_pages
+from tests.ragen_bench.pages.leaderboard.made import gallery, made, rerun
+
+pytestmark = pytest.mark.xdist_group("leaderboard")
+
+BACKGROUND = "getComputedStyle(document.body).backgroundColor"
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>{{ 7*7 }}"
+CONTRAST = """() => {
+  const rgb = (c) => c.match(/[\\d.]+/g).map(Number);
+  const linear = (c) => ((c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+  const light = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+  const behind = (e) => {
+    const found = rgb(getComputedStyle(e).backgroundColor);
+    return found[3] === 0 ? behind(e.parentElement) : found;
+  };
+  const texts = "p, td, th, dt, dd, a, li, h2, caption, .aside, .said";
+  const seen = [...document.querySelectorAll(texts)].filter((e) => e.getClientRects().length);
+  return Math.min(...seen.map((e) => {
+    const pair = [light(rgb(getComputedStyle(e).color)), light(behind(e))];
+    return (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
+  }));
+}"""
+TURNED = "\u202egnp.exe"
+
+
+def names(page, table=0):
+    """The models of a ranking from top to bottom, those that are shown."""
+    rows = page.locator("table.ranking").nth(table).locator("tbody th a:visible")
+    return rows.all_inner_texts()
+
+
+def test_every_ranking_stands_apart(visit, index):
+    page = visit(index)
+    assert page.locator(".board h2").all_inner_texts() == [
+        "Suite core v1, test split · 01234567",
+        "Suite core v1, test split · ffffffff",
+        "Suite core v1, test split · 01234567 · constrained to the form",
+        "Suite core v1, sealed split · 01234567",
+        "Suite quick v1, test split · 01234567",
+    ]
+    ranks = page.locator("table.ranking").first.locator("tbody td.rank").all_inner_texts()
+    assert ranks == ["–", "1", "1", "3", "4", "–", "5"]  # noqa: RUF001
+    assert names(page)[:3] == ["Oracle", "Large model", "Its twin"]
+    row = page.get_by_role("row", name="Large model")
+    expect(row).to_contain_text("0.710 0.680 to 0.740")
+    expect(row).to_contain_text("interval 64.0 to 80.0; random player 12.5, oracle 93.8")
+    expect(row.locator("svg .random")).to_have_count(4)
+    expect(row.locator("svg .oracle")).to_have_count(4)
+    expect(page.get_by_role("img", name="rises to 0.710")).to_be_visible()
+
+
+def test_drawings_are_where_the_figures_are(visit, index):
+    page = visit(index)
+    drawn = page.get_by_role("row", name="Large model").locator("td.env svg").first
+
+    def x_of(part):
+        return float(drawn.locator(part).get_attribute("x1" if "line" in part else "cx"))
+
+    # From 5 to 81 on an axis of rates from 0 to 1.
+    assert x_of(".random line") == 5 + 76 * 0.125
+    assert x_of(".oracle line") == 5 + 76 * 0.9375
+    assert x_of("circle") == pytest.approx(5 + 76 * 0.7, abs=0.01)
+
+
+def test_columns_are_sorted_by_mouse_and_keyboard(visit, index):
+    page = visit(index)
+    first = names(page)
+    table = page.locator("table.ranking").first
+    head = table.get_by_role("columnheader", name="suite score")
+    assert head.get_attribute("aria-sort") is None
+    head.get_by_role("button").click()
+    assert (names(page), head.get_attribute("aria-sort")) == (first, "descending")
+    head.get_by_role("button").press("Enter")
+    assert (names(page), head.get_attribute("aria-sort")) == (first[::-1], "ascending")
+    expect(page.locator("#said[role=status]")).to_have_text("Sorted by suite score, ascending.")
+    table.get_by_role("button", name="model").press("Space")
+    assert names(page) == sorted(first, key=str.lower)
+    assert head.get_attribute("aria-sort") is None
+    size = table.get_by_role("button", name="size")
+    size.click()
+    # Without a size: last, in the order of the ranks.
+    unsized = ["Oracle", "Undated", "Random"]
+    sized = ["Large model", "Its twin", "A model in the middle", first[-1]]
+    assert names(page) == [*sized, *unsized]
+    size.click()
+    assert names(page) == [*sized[::-1], *unsized]
+    table.get_by_role("button", name="date").click()
+    assert names(page)[:2] == ["Large model", "Its twin"]
+    table.get_by_role("button", name="rank").click()
+    assert names(page)[:3] == ["Large model", "Its twin", "A model in the middle"]
+    assert names(page)[-2:] == ["Oracle", "Random"]
+    table.get_by_role("button", name="Bandit-v0").click()
+    assert names(page)[0] == "Oracle"
+    assert names(page, 1) == ["Of an old suite"]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "left"),
+    [
+        ({"Model size": "10 to 100 billion"}, ["Large model", "Its twin", "Oracle", "Random"]),
+        ({"Model size": "below 1 billion", "Verified": "yes"}, ["Oracle", "Random"]),
+        ({"Reproduced": "yes"}, ["Large model"]),
+        ({"Verified": "no"}, ["A small one with a rather long name"]),
+        ({"Split": "sealed"}, ["Sealed"]),
+        ({"Answers": "constrained"}, ["In form by force"]),
+        ({"Split": "sealed", "Answers": "constrained"}, []),
+    ],
+)
+def test_filters(visit, index, chosen, left):
+    page = visit(index)
+    for label, value in chosen.items():
+        page.get_by_role("combobox", name=label).select_option(label=value)
+    shown = page.locator(".board tbody th a:visible").all_inner_texts()
+    assert sorted(shown) == sorted(left)
+    expect(page.locator("#count")).to_have_text(f"{len(left)} of 11 entries")
+    expect(page.get_by_text("No entry fits")).to_be_visible(visible=not left)
+    expect(page.locator(".board:visible")).to_have_count(1 if left else 0)
+    page.get_by_role("button", name="Show all").click()
+    expect(page.locator("#count")).to_have_text("11 of 11 entries")
+    expect(page.locator(".board:visible")).to_have_count(5)
+
+
+def test_a_keyboard_reaches_and_uses_everything(visit, index):
+    page = visit(index)
+    seen = []
+    for _ in range(24):
+        page.keyboard.press("Tab")
+        name, style, width = page.evaluate(
+            "(() => { const e = document.activeElement, s = getComputedStyle(e), n = e.textContent;"
+            " return [e.id || n.trim(), s.outlineStyle, parseFloat(s.outlineWidth)]; })()"
+        )
+        assert (style, width) == ("solid", 2), name
+        seen.append(name)
+    for name in (
+        "theme",
+        "How to read it",
+        "filter-size",
+        "show-all",
+        "rank",
+        "suite score",
+        "Oracle",
+    ):
+        assert name in seen
+    page.locator("summary", has_text="How to read").press("Enter")
+    expect(page.get_by_text("The best entry opens rank 1")).to_be_visible()
+    page.get_by_role("combobox", name="Split").focus()
+    page.keyboard.type("s")
+    expect(page.locator("#count")).to_have_text("1 of 11 entries")
+    page.get_by_role("button", name="Dark").press("Enter")
+    assert page.evaluate(BACKGROUND) == "rgb(21, 23, 27)"
+    page.get_by_role("link", name="Sealed").press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sealed")
+
+
+def test_links_lead_there_and_back(visit, index):
+    page = visit(index)
+    page.get_by_role("link", name="Large model").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Large model")
+    expect(page.locator(".lead")).to_have_text("Suite core v1, test split, rank 1 of 5.")
+    expect(page.get_by_role("link", name="https://example.org/large?a=1&b=2")).to_have_attribute(
+        "rel", "nofollow noopener noreferrer"
+    )
+    page.get_by_role("link", name="a rerun at another seed").click()
+    expect(page.get_by_role("heading", name="Rerun by a maintainer")).to_be_in_viewport()
+    page.get_by_role("link", name="Leaderboard").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Leaderboard")
+    page.get_by_role("link", name="Reported elsewhere").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Reported elsewhere, not comparable")
+    expect(page.get_by_role("row", name="Theirs")).to_contain_text("21.48")
+    page.get_by_role("link", name="Leaderboard").click()
+    page.get_by_role("link", name="Random").click()
+    expect(page.locator(".lead")).to_contain_text("the floor of the scale")
+    broken = page.evaluate(
+        "[...document.querySelectorAll('a[href^=\"#\"]')].filter(a => !document.querySelector("
+        "a.getAttribute('href'))).length"
+    )
+    assert broken == 0
+
+
+def test_what_was_not_done_is_said(visit, index):
+    page = visit(index.parent / "entries/small/index.html")
+    expect(page.get_by_text("Not verified: the figures are what the entry says")).to_be_visible()
+    expect(page.get_by_role("link", name="Report with all")).to_have_count(0)
+    page = visit(index.parent / "entries/middle/index.html")
+    expect(page.get_by_text("Not reproduced: a rerun at another seed differs")).to_be_visible()
+    expect(page.get_by_role("link", name="Report with all")).to_have_attribute(
+        "href", "report.html"
+    )
+    page = visit(index.parent / "entries/hidden/index.html")
+    expect(page.get_by_text("would give the sealed instances away")).to_be_visible()
+    expect(page.get_by_role("link", name="Report with all")).to_have_count(0)
+    expect(page.get_by_text("5" * 64)).to_be_visible()
+
+
+def test_hostile_texts_are_texts(visit, tmp_path):
+    entry = made(
+        "hostile",
+        name=HOSTILE,
+        submitter='" onmouseover="alert(3)',
+        contact="javascript:alert(4)",
+        link="javascript:alert(5)",
+        model=TURNED,
+        command=HOSTILE,
+        model_identity={HOSTILE: {"a": [HOSTILE]}},
+        versions={"python": HOSTILE},
+        date="2026-01-01",
+        rerun={**rerun(), "model": HOSTILE},
+    )
+    page = visit(write_pages(tmp_path, [entry]))
+    assert names(page) == [HOSTILE]
+    page.get_by_role("link", name="</script>").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(HOSTILE)
+    expect(page.locator("pre.command")).to_have_text(HOSTILE)
+    expect(page.locator("dd", has_text="javascript:alert(5)")).to_be_visible()
+    expect(page.get_by_text("⟨U+202E⟩gnp.exe")).to_be_visible()
+    assert page.locator("img, iframe, body > script").count() == 1  # the page's own script
+    links = page.locator("a").evaluate_all("all => all.map(a => a.getAttribute('href'))")
+    assert [link.partition("#")[0] for link in links] == ["../../index.html", "", "report.html"]
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1200])
+def test_no_page_scrolls_sideways(visit, index, width):
+    for name in ("index.html", "reference.html", "entries/large/index.html"):
+        page = visit(index.parent / name, viewport={"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page = visit(index, viewport={"width": width, "height": 800}, has_touch=True)
+    page.locator("table.ranking").first.get_by_role("button", name="date").tap()
+    assert names(page)[0] == "Large model"
+    # The names stay while the figures are scrolled.
+    box = page.locator("table.ranking tbody th").first.bounding_box()
+    assert 0 <= box["x"] < 100
+
+
+@pytest.mark.parametrize("width", [320, 800])
+def test_what_stands_around_a_wide_table_is_read_without_scrolling(visit, tmp_path, width):
+    word = "sokoban_speedrun_of_somebody_else/"
+    source = dataclasses.replace(SOURCE, title=word * 2, link=f"https://example.org/{word * 4}")
+    index = write_pages(tmp_path, gallery(), [source])
+    for name in ("index.html", "reference.html", "entries/large/index.html"):
+        page = visit(index.parent / name, viewport={"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+        for caption in page.locator("caption:visible, h2:visible").all():
+            box = caption.bounding_box()
+            assert box["x"] >= 0, name
+            assert box["x"] + box["width"] <= width, (name, caption.inner_text())
+
+
+def test_a_screen_reader_finds_its_way(visit, index):
+    tree = visit(index).locator("body").aria_snapshot()
+    for line in (
+        'heading "Leaderboard" [level=1]',
+        'search "Entries"',
+        'combobox "Model size"',
+        'region "Suite core v1, test split · 01234567"',
+        'table "Ranked by suite score',
+        'columnheader "suite score"',
+        'rowheader "Large model Somebody verified reproduced"',
+        'img "Suite scores by date, from 2025-10-01 to 2026-03-05',
+    ):
+        assert line in tree, line
+
+
+def test_ids_are_unique_and_controls_named(visit, index):
+    for name in ("index.html", "entries/large/index.html"):
+        page = visit(index.parent / name)
+        ids = page.locator("[id]").evaluate_all("all => all.map(e => e.id)")
+        assert len(ids) == len(set(ids))
+        unnamed = page.evaluate(
+            "[...document.querySelectorAll('button, select, a, [tabindex=\"0\"]')].filter(e => !("
+            "e.textContent.trim() || e.labels?.length || e.getAttribute('aria-labelledby'))).length"
+        )
+        assert unnamed == 0
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_text_has_contrast(visit, index, theme):
+    """At least 4.5 to 1, as WCAG 2.2 (success criterion 1.4.3) asks of small text."""
+    for name in ("index.html", "entries/middle/index.html", "reference.html"):
+        page = visit(index.parent / name, color_scheme=theme)
+        worst = page.evaluate(f"({CONTRAST})()")
+        assert worst >= 4.5
+
+
+def test_without_scripts_the_ranking_is_there(visit, index):
+    page = visit(index, java_script_enabled=False)
+    expect(page.locator("table.ranking")).to_have_count(5)
+    expect(page.locator("#filters")).to_be_hidden()
+    expect(page.locator("button.sort")).to_have_count(0)
+
+
+def test_no_entries_and_no_sources(visit, tmp_path):
+    page = visit(write_pages(tmp_path, [], ()))
+    expect(page.get_by_text("There are no entries yet.")).to_be_visible()
+    expect(page.get_by_text("Reported elsewhere")).to_have_count(0)
+    assert not (tmp_path / "reference.html").exists()
+
+
+def test_the_same_entries_give_the_same_pages(tmp_path):
+    one, other = (tmp_path / name for name in ("one", "other"))
+    write_pages(one, gallery())
+    write_pages(other, gallery()[::-1])
+    files = [file.relative_to(one) for file in sorted(one.rglob("*.html"))]
+    assert len(files) == 13
+    for file in files:
+        assert (one / file).read_bytes() == (other / file).read_bytes()

@@ -1,0 +1,104 @@
+"""A person's episode is the one that anybody gets, and its end says how it went."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragen_bench.errors import UserError
+from ragen_bench.pages.play import Game, Turn, chosen, ending_of
+from ragen_bench.pages.play.game import total_of
+from ragen_envs import IDS
+from ragen_envs.instances import Stream
+from ragen_envs.policies import random_answer
+from ragen_envs.webshop.env import PARTS
+
+from .support import made, oracle_episode
+
+ANSWERS = st.lists(
+    st.sampled_from(["Up || Left", "search[red shoes]", "click[next >]", ""]) | st.text(),
+    max_size=6,
+)
+
+
+@given(
+    st.sampled_from(["Sokoban-v0", "FrozenLake-v0", "WebShop-v0"]),
+    st.integers(0, 300),
+    st.integers(0, 3),
+    ANSWERS,
+)
+def test_the_episode_is_the_one_of_gymnasium(name, seed, rollout, answers):
+    game, env = Game(chosen(name, "test", seed, rollout)), made(f"ragen/{name}")
+    observation, info = env.reset(seed=seed, options={"rollout": rollout})
+    assert (game.observation, game.info) == (observation, info)
+    rewards = []
+    for answer in answers:
+        if game.over:
+            break
+        game.play(answer)
+        before = observation
+        observation, reward, terminated, truncated, info = env.step(answer)
+        rewards.append(reward)
+        assert game.turns[-1] == Turn(before, answer, reward)
+        assert (game.observation, game.info) == (observation, info)
+        assert (game.over, game.truncated) == (terminated or truncated, truncated)
+    assert game.total == pytest.approx(sum(rewards))
+
+
+@pytest.mark.parametrize("env", IDS)
+def test_the_end_compares_with_the_oracle_in_the_same_episode(env):
+    game, stream = Game(chosen(env, "val", 7, 2)), Stream("play", env)
+    while not game.over:
+        game.play(random_answer(game.env, stream))
+    ending = ending_of(game)
+    _, answers, rewards, _ = oracle_episode(env, 7, 2, "val")
+    assert [turn.answer for turn in ending.oracle] == answers
+    assert [turn.reward for turn in ending.oracle] == rewards
+    assert ending.oracle_total == pytest.approx(sum(rewards))
+    assert (ending.score, ending.ceiling) == (game.info["score"], game.info["ceiling"])
+    assert ending.total == game.total
+    parts = PARTS if "WebShop" in env else ()
+    assert [name.partition(",")[0] for name in ending.parts] == list(parts)
+    assert list(ending.parts.values()) == [game.info[part] for part in parts]
+
+
+def ended(env, answers, seed=3):
+    game = Game(chosen(env, "test", seed, 0))
+    for answer in answers:
+        game.play(answer)
+    assert game.over
+    return ending_of(game).verdict
+
+
+def test_verdicts():
+    _, answers, _, _ = oracle_episode("ragen/WebShop-v0", 3)
+    assert ended("WebShop-v0", answers) == "Solved"
+    assert ended("WebShop-v0", [""] * 9) == "Out of budget"
+    near = ["search[platform bed]", "click[next >]", "click[back to search]", *answers]
+    assert ended("WebShop-v0", near) == "Solved"
+    assert ended("WebShop-v0", answers, seed=4) == "Lost"
+    other = [oracle_episode("ragen/WebShop-v0", 5)[1][i] for i in (0, 1, 3)]
+    assert ended("WebShop-v0", other, seed=5) == "Solved in part"
+    assert ended("Bandit-v0", ["no arm"]) == "Lost"
+
+
+def test_a_return_has_no_error_of_fractions():
+    assert total_of([Turn("", "", reward) for reward in (-0.1, -0.1, -0.1)]) == -0.3
+    assert total_of([]) == 0
+
+
+def test_the_following_instance_keeps_all_else():
+    assert chosen("Sokoban-v0", "val", 255, 4).following == chosen("Sokoban-v0", "val", 256, 4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("Chess-v0", "test", 0, 0), "unknown environment 'Chess-v0'"),
+        (("Sokoban-v0", "tset", 0, 0), "did you mean test"),
+        (("Sokoban-v0", "test", -1, 0), "at least 0"),
+        (("Sokoban-v0", "test", 0, -1), "at least 0"),
+    ],
+)
+def test_what_cannot_be_chosen(arguments, says):
+    with pytest.raises(UserError, match=says):
+        chosen(*arguments)

@@ -1,0 +1,60 @@
+"""Files of lines: what is torn is cut, what does not fit on the disk is said."""
+
+import errno
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragen_bench.runs import json_lines
+from ragen_bench.errors import UserError
+
+TEXT = st.text(st.characters(exclude_categories=[]), max_size=12)
+
+
+@given(st.lists(st.dictionaries(TEXT, TEXT, max_size=3), max_size=5), st.integers(1, 2))
+def test_what_is_appended_is_read(tmp_path_factory, objects, cut):
+    file = tmp_path_factory.mktemp("lines") / "file.jsonl"
+    for one in objects:
+        json_lines.append(file, one)
+    assert [found for _, found in json_lines.numbered(file)] == objects
+    assert not json_lines.cut_torn_line(file)
+    if objects:
+        file.write_bytes(file.read_bytes()[:-cut])
+        assert json_lines.cut_torn_line(file)
+        assert [found for _, found in json_lines.numbered(file)] == objects[:-1]
+
+
+@given(st.lists(st.integers(0, 20), max_size=6), st.integers(0, 20), st.integers(1, 7))
+def test_a_torn_line_is_found_across_blocks(tmp_path_factory, lengths, torn, block):
+    file = tmp_path_factory.mktemp("lines") / "file.jsonl"
+    whole = b"".join(b"x" * length + b"\n" for length in lengths)
+    file.write_bytes(whole + b"x" * torn)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jsonl, "_BLOCK", block)
+        assert json_lines.cut_torn_line(file) == (torn > 0)
+    assert file.read_bytes() == whole
+
+
+@pytest.mark.parametrize("write", [json_lines.append, json_lines.write_whole])
+def test_a_full_disk_is_one_line_that_names_the_file(tmp_path, write):
+    # The device that is always full takes the file's place.
+    for name in ("full.jsonl", "full.draft"):
+        (tmp_path / name).symlink_to("/dev/full")
+    with pytest.raises(UserError) as caught:
+        write(tmp_path / "full.jsonl", {"a": 1})
+    assert str(caught.value) == (
+        f"{tmp_path / 'full.jsonl'} cannot be written: No space left on device; what is there is "
+        "kept, and the same command goes on from there"
+    )
+    assert caught.value.exit_code == 1
+    assert caught.value.__cause__.errno == errno.ENOSPC
+
+
+def test_a_file_is_replaced_whole(tmp_path):
+    file = tmp_path / "run.json"
+    for content in ({"a": 1}, {"b": [2]}):
+        json_lines.write_whole(file, content)
+        assert json.loads(file.read_text()) == content
+    assert [one.name for one in tmp_path.iterdir()] == ["run.json"]

@@ -1,0 +1,337 @@
+"""Two runs side by side: the figures by hand, what is refused, what is said."""
+
+import json
+import shutil
+from collections import defaultdict
+from dataclasses import replace
+from statistics import fmean
+
+import pytest
+
+from ragen_bench.episodes.evaluation import Evaluation, evaluate
+from ragen_bench.errors import UserError
+from ragen_bench.models import resolve
+from ragen_bench.runs.directory import read_run
+from ragen_bench.scores.compare import compare, floor_and_ceiling, incomparable
+from ragen_bench.scores.summary import baseline, summarise
+from ragen_bench.statistics import wilson
+from ragen_envs.sealed import new_key
+
+BANDIT, SOKOBAN, LAKE = "ragen/Bandit-v0", "ragen/Sokoban-v0", "ragen/FrozenLake-v0"
+BASE = Evaluation(
+    model="random",
+    suite="",
+    instances={BANDIT: 12, SOKOBAN: 8, LAKE: 8},
+    split="test",
+    response_format="think",
+    samples=2,
+    seed=0,
+    temperature=1.0,
+    max_tokens=8,
+)
+
+
+def played(folder, **changes):
+    evaluation = replace(BASE, **changes)
+    evaluate(evaluation, resolve(evaluation.model), folder).unlock()
+    return read_run(folder)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def random_run(folder):
+    return played(folder / "random")
+
+
+@pytest.fixture(scope="module")
+def oracle_run(folder):
+    return played(folder / "oracle", model="oracle", samples=3)
+
+
+@pytest.fixture(scope="module")
+def other_seed(folder):
+    return played(folder / "seed", seed=1)
+
+
+@pytest.fixture
+def changed(random_run, tmp_path):
+    """Copy the random run with another run.json."""
+
+    def change(name="changed", **changes):
+        copy = tmp_path / name
+        shutil.copytree(random_run.path, copy)
+        config = json.loads((copy / "run.json").read_text())
+        config.update(changes)
+        (copy / "run.json").write_text(json.dumps(config))
+        return read_run(copy)
+
+    return change
+
+
+def cut(run, lines):
+    """Leave only the first lines of a run's episodes."""
+    kept = run.episodes_file.read_text().splitlines(keepends=True)[:lines]
+    run.episodes_file.write_text("".join(kept))
+
+
+def means(run, figure):
+    """Return the mean of each environment's instances, counted anew."""
+    values = defaultdict(list)
+    for line in run.episodes_file.read_text().splitlines():
+        episode = json.loads(line)
+        values[episode["env"], episode["index"]].append(episode[figure])
+    return {key: fmean(map(float, each)) for key, each in values.items()}
+
+
+def test_the_figures_by_hand(oracle_run, random_run, other_seed):
+    found = compare(oracle_run, random_run)
+    a, b = means(oracle_run, "success"), means(random_run, "success")
+    assert [row["env"] for row in found["envs"]] == [BANDIT, SOKOBAN, LAKE]
+    for row in found["envs"]:
+        keys = [key for key in a if key[0] == row["env"]]
+        assert row["instances"] == len(keys) == BASE.instances[row["env"]]
+        of_a, of_b = fmean(a[key] for key in keys), fmean(b[key] for key in keys)
+        success = row["success"]
+        assert success["a"] == pytest.approx(of_a, abs=1e-6)
+        assert success["b"] == pytest.approx(of_b, abs=1e-6)
+        assert success["difference"] == pytest.approx(of_a - of_b, abs=1e-6)
+        assert success["interval"][0] <= success["difference"] <= success["interval"][1]
+        assert row["a_ahead"] is row["b_ahead"] is None  # of three samples and of two
+    again = compare(random_run, other_seed)
+    a, b = b, means(other_seed, "success")
+    for row in again["envs"]:
+        keys = [key for key in a if key[0] == row["env"]]
+        assert row["a_ahead"] == sum(a[key] > b[key] for key in keys)
+        assert row["b_ahead"] == sum(a[key] < b[key] for key in keys)
+    assert sum(row["a_ahead"] + row["b_ahead"] for row in again["envs"]) > 0
+
+
+def test_normalised_scores_are_those_of_the_summaries(oracle_run, random_run):
+    found = compare(oracle_run, random_run)
+    summaries = summarise(oracle_run), summarise(random_run)
+    for row, *sides in zip(found["envs"], *(each["envs"] for each in summaries), strict=True):
+        normalised = row["normalised"]
+        assert normalised["a"] == pytest.approx(sides[0]["normalised"], abs=1e-4)
+        assert normalised["b"] == pytest.approx(sides[1]["normalised"], abs=1e-4)
+        scale = normalised["ceiling"] - normalised["floor"]
+        # In these games the score is the success.
+        wanted = [row["success"]["difference"] / scale] + [
+            bound / scale for bound in row["success"]["interval"]
+        ]
+        shown = [normalised["difference"], *normalised["interval"]]
+        assert shown == pytest.approx(wanted, abs=1e-5)
+    suite = found["suite"]["normalised"]
+    assert suite["a"] == pytest.approx(summaries[0]["suite_score"], abs=1e-4)
+    assert suite["b"] == pytest.approx(summaries[1]["suite_score"], abs=1e-4)
+
+
+def test_the_suite_is_the_mean_of_independent_environments(oracle_run, random_run):
+    found = compare(oracle_run, random_run)
+    for name in ("success", "normalised"):
+        rows, suite = [row[name] for row in found["envs"]], found["suite"][name]
+        for side in ("a", "b", "difference"):
+            assert suite[side] == pytest.approx(fmean(row[side] for row in rows), abs=1e-6)
+        for bound in (0, 1):
+            squares = [(row["interval"][bound] - row["difference"]) ** 2 for row in rows]
+            reach = abs(suite["interval"][bound] - suite["difference"])
+            assert reach == pytest.approx(sum(squares) ** 0.5 / 3, abs=1e-5)
+
+
+def test_turned_round_the_signs_change(random_run, other_seed):
+    one, other = compare(random_run, other_seed), compare(other_seed, random_run)
+    assert (one["a"], one["b"]) == (other["b"], other["a"])
+    rows, others = [*one["envs"], one["suite"]], [*other["envs"], other["suite"]]
+    for row, turned in zip(rows, others, strict=True):
+        for name in ("success", "normalised"):
+            low, high = turned[name]["interval"]
+            assert row[name]["interval"] == pytest.approx([-high, -low], abs=2e-6)
+    assert [row["a_ahead"] for row in one["envs"]] == [row["b_ahead"] for row in other["envs"]]
+
+
+def test_a_run_does_not_differ_from_itself(random_run):
+    found = compare(random_run, random_run)
+    assert found["notes"] == []
+    for row in found["envs"]:
+        assert row["success"]["difference"] == row["a_ahead"] == row["b_ahead"] == 0
+        share = wilson(0, row["instances"])[1]
+        assert row["success"]["interval"] == pytest.approx([-share, share], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"split": "val"}, "split: test in A, val in B"),
+        ({"response_format": "plain"}, "response_format: think in A, plain in B"),
+        ({"constrained": True}, "constrained: false in A, true in B"),
+        (
+            {"split": "val", "response_format": "plain"},
+            "split: test in A, val in B; response_format: think in A, plain in B",
+        ),
+        (
+            {"envs": [{"id": SOKOBAN, "instances": 8, "spec_hash": "f" * 16}]},
+            f"{SOKOBAN} is specified otherwise: ",
+        ),
+        (
+            {"envs": [{"id": "ragen/BanditRev-v0", "instances": 8, "spec_hash": "f" * 16}]},
+            "no environment is in both",
+        ),
+    ],
+)
+def test_what_must_not_stand_side_by_side_is_refused(random_run, changed, changes, says):
+    other = changed(**changes)
+    with pytest.raises(UserError, match="cannot be compared") as raised:
+        compare(random_run, other)
+    message = str(raised.value)
+    assert message.startswith(f"{random_run.path} (A) and {other.path} (B) cannot be compared: ")
+    assert says in message
+    assert "\n" not in message
+    assert raised.value.exit_code == 2
+
+
+def test_a_refusal_names_both_specifications(random_run, changed):
+    envs = [dict(env) for env in random_run.config["envs"]]
+    envs[2]["spec_hash"] = "0123456789abcdef"
+    found = incomparable(random_run.config, changed(envs=envs).config)
+    ours = random_run.config["envs"][2]["spec_hash"]
+    assert found == [f"{LAKE} is specified otherwise: {ours} in A, 0123456789abcdef in B"]
+
+
+def test_sealed_runs_of_two_keys_are_refused(changed):
+    a = changed("a", split="sealed", sealed_key_hash="1" * 64)
+    b = changed("b", split="sealed", sealed_key_hash="2" * 64)
+    with pytest.raises(UserError, match=f"sealed_key_hash: {'1' * 64} in A, {'2' * 64} in B"):
+        compare(a, b)
+
+
+def test_constrained_runs_may_be_compared_with_each_other(changed):
+    found = compare(changed("a", constrained=True), changed("b", constrained=True))
+    assert found["constrained"] is True
+    assert len(found["envs"]) == 3
+
+
+def test_other_settings_are_said(random_run, changed):
+    other = changed(prompt_hash="x", max_tokens=9, temperature=0, history=2, seed=1)
+    assert compare(random_run, other)["notes"] == [
+        f"prompt_hash: {random_run.config['prompt_hash']} in A, x in B",
+        "history: null in A, 2 in B",
+        "max_tokens: 8 in A, 9 in B",
+        "temperature: 1.0 in A, 0 in B",
+        "seed: 0 in A, 1 in B",
+    ]
+
+
+def test_only_common_instances_count(random_run, folder):
+    other = played(folder / "part", instances={LAKE: 5, "ragen/BanditRev-v0": 2}, model="oracle")
+    found = compare(random_run, other)
+    assert [(row["env"], row["instances"]) for row in found["envs"]] == [(LAKE, 5)]
+    values = means(random_run, "success")
+    assert found["envs"][0]["success"]["a"] == pytest.approx(
+        fmean(values[LAKE, index] for index in range(5)), abs=1e-6
+    )
+    assert found["notes"] == [
+        f"{BANDIT}: 12 instances in A, 0 in B, compared are the 0 in both",
+        f"{SOKOBAN}: 8 instances in A, 0 in B, compared are the 0 in both",
+        f"{LAKE}: 8 instances in A, 5 in B, compared are the 5 in both",
+        "ragen/BanditRev-v0: 0 instances in A, 2 in B, compared are the 0 in both",
+    ]
+    floor = baseline("random", LAKE, "test", 5)
+    assert found["envs"][0]["normalised"]["floor"] == floor["score"]
+    assert found["envs"][0]["normalised"]["ceiling"] == floor["ceiling"]
+
+
+def test_an_incomplete_run_is_compared_and_named(random_run, changed):
+    other = changed()
+    cut(other, 27)
+    found = compare(random_run, other)
+    # Of Sokoban's second instance, one of two episodes is there: it counts with that one.
+    assert [(row["env"], row["instances"]) for row in found["envs"]] == [(BANDIT, 12), (SOKOBAN, 2)]
+    assert found["notes"] == [
+        "B is incomplete: 27 of 56 episodes",
+        f"{SOKOBAN}: 8 instances in A, 2 in B, compared are the 2 in both",
+        f"{LAKE}: 8 instances in A, 0 in B, compared are the 0 in both",
+    ]
+
+
+def test_runs_without_a_common_instance_are_refused(random_run, changed):
+    other = changed()
+    cut(other, 0)
+    with pytest.raises(UserError, match="no instance is finished in both") as raised:
+        compare(random_run, other)
+    assert raised.value.exit_code == 1
+
+
+def test_a_run_of_another_version_has_no_normalised_score(changed):
+    envs = [
+        {"id": BANDIT, "instances": 12, "spec_hash": "0" * 16},
+        *changed("original").config["envs"][1:],
+    ]
+    found = compare(changed("a", envs=envs), changed("b", envs=envs))
+    assert found["notes"] == [f"{BANDIT}: norm. is left out, the runs are of another version of it"]
+    assert [row["normalised"] is None for row in found["envs"]] == [True, False, False]
+    scored = [row["normalised"]["a"] for row in found["envs"][1:]]
+    assert found["suite"]["normalised"]["a"] == pytest.approx(fmean(scored), abs=1e-6)
+
+
+def test_no_scale_no_normalised_score(tmp_path):
+    run = played(tmp_path / "lake", instances={LAKE: 98}, split="val", samples=1)
+    last = run.episodes_file.read_text().splitlines(keepends=True)[-1]
+    run.episodes_file.write_text(last)  # a hard lake on which the random player was lucky
+    floor, ceiling = floor_and_ceiling(LAKE, "val", [97])
+    assert floor > ceiling > 0
+    found = compare(run, run)
+    said = "norm. is left out, on these instances the random player does as well as the best one"
+    assert found["notes"][-1] == f"{LAKE}: {said}"
+    assert found["envs"][0]["normalised"] is found["suite"]["normalised"] is None
+
+
+def test_sealed_runs_need_their_key_for_normalised_scores(tmp_path, monkeypatch):
+    monkeypatch.setenv("RAGEN_SEALED_KEY", new_key())
+    run = played(tmp_path / "sealed", instances={SOKOBAN: 2}, split="sealed")
+    assert compare(run, run)["envs"][0]["normalised"] is not None
+    note = f"{SOKOBAN}: norm. is left out, the sealed split's key is not at hand"
+    for other in (new_key(), None):
+        if other:
+            monkeypatch.setenv("RAGEN_SEALED_KEY", other)
+        else:
+            monkeypatch.delenv("RAGEN_SEALED_KEY")
+        found = compare(run, run)
+        assert found["notes"] == [note]
+        assert found["envs"][0]["normalised"] is None
+        assert found["envs"][0]["instances"] == 2
+
+
+@pytest.mark.parametrize("score", [-0.5, 1.5])
+def test_a_score_off_the_scale_is_refused(random_run, changed, score):
+    other = changed()
+    lines = other.episodes_file.read_text().splitlines()
+    lines[25] = json.dumps({**json.loads(lines[25]), "score": score})
+    other.episodes_file.write_text("\n".join(lines) + "\n")
+    with pytest.raises(UserError, match="line 26 has 'score' that is not between") as raised:
+        compare(random_run, other)
+    assert raised.value.exit_code == 1
+
+
+def test_floor_and_ceiling_are_those_of_a_summary():
+    for env in (BANDIT, LAKE):
+        summary = baseline("random", env, "val", 6)
+        found = floor_and_ceiling(env, "val", range(6))
+        assert found == pytest.approx((summary["score"], summary["ceiling"]), abs=1e-6)
+    of_each = [floor_and_ceiling(LAKE, "val", [index]) for index in (1, 4)]
+    both = floor_and_ceiling(LAKE, "val", [1, 4])
+    assert both == pytest.approx([fmean(values) for values in zip(*of_each, strict=True)])
+
+
+def test_normalised_scores_are_of_scores_not_of_successes(random_run, changed):
+    other = changed()
+    episodes = [json.loads(line) for line in other.episodes_file.read_text().splitlines()]
+    lines = [json.dumps({**each, "score": 0.25 + 0.5 * each["success"]}) for each in episodes]
+    other.episodes_file.write_text("\n".join(lines) + "\n")
+    row = compare(random_run, other)["envs"][0]
+    assert row["success"]["difference"] == 0.0
+    floor, ceiling = row["normalised"]["floor"], row["normalised"]["ceiling"]
+    half = (0.25 + 0.5 * row["success"]["b"] - floor) / (ceiling - floor)
+    assert row["normalised"]["b"] == pytest.approx(half, abs=1e-5)

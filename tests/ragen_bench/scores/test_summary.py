@@ -1,0 +1,185 @@
+"""Figures of hand-made episodes, and the floor and the ceiling."""
+
+from time import process_time
+
+import pytest
+
+from ragen_bench.episodes.evaluation import evaluate
+from ragen_bench.scores.cost import Price, Prices
+from ragen_bench.scores.metrics import figures
+from ragen_bench.scores.summary import baseline, summarise, summary_of
+from ragen_bench.statistics import wilson
+from ragen_envs.frozen_lake.env import FrozenLakeEnv
+from ragen_envs.sealed import new_key
+
+
+def turn(form, action, read, generated):
+    return {
+        "format_is_valid": form,
+        "action_is_valid": action,
+        "answer_is_example": not action,
+        "finish": "stop" if form else "length",
+        "prompt_tokens": read,
+        "completion_tokens": generated,
+    }
+
+
+def episode(index, success, turns, outcome="failure", sample=0):
+    return {
+        "index": index,
+        "sample": sample,
+        "success": success,
+        "score": float(success),
+        "ceiling": 1.0,
+        "optimal_length": index % 3 + 1,
+        "return": 1.0 if success else -0.5,
+        "outcome": outcome,
+        "turns": turns,
+    }
+
+
+def test_figures_by_hand():
+    found = figures(
+        [
+            episode(0, True, [turn(True, True, 10, 3)], "success"),
+            episode(1, False, [turn(True, False, 10, 4), turn(False, False, 20, 5)]),
+            episode(2, False, [turn(False, False, 10, 6)], "invalid_format"),
+        ]
+    )
+    assert found["episodes"] == 3
+    assert found["success"] == pytest.approx(1 / 3, abs=1e-6)
+    assert found["success_interval"] == pytest.approx(wilson(1, 3), abs=1e-6)
+    assert found["return"] == 0.0
+    assert found["outcomes"] == {"failure": 1, "invalid_format": 1, "success": 1}
+    assert (found["turns"], found["format_valid"], found["action_valid"]) == (4, 0.5, 0.25)
+    assert (found["answer_is_example"], found["cut"]) == (0.75, 0.5)
+    assert (found["prompt_tokens"], found["completion_tokens"]) == (50, 18)
+
+
+def test_several_samples_of_an_instance_count_as_one_cluster():
+    turns = [turn(True, True, 1, 1)]
+    found = figures([episode(i, i < 5, turns, sample=s) for i in range(10) for s in range(4)])
+    low, high = found["success_interval"]
+    # Ten instances, not forty episodes: the standard error is 0.5 / sqrt(10).
+    assert (high - low) / 2 == pytest.approx(1.96 * 0.158, rel=0.15)
+
+
+@pytest.mark.parametrize(("success", "expected"), [(True, wilson(10, 10)), (False, wilson(0, 10))])
+def test_clusters_that_all_ended_alike_leave_room_for_doubt(success, expected):
+    turns = [turn(True, True, 1, 1)]
+    found = figures([episode(i, success, turns, sample=s) for i in range(10) for s in range(4)])
+    assert found["success_interval"] == pytest.approx(expected, abs=1e-6)
+
+
+def test_floor_and_ceiling():
+    assert baseline("oracle", "ragen/Sokoban-v0", "test", 8)["success"] == 1.0
+    floor = baseline("random", "ragen/Bandit-v0", "test", 64)
+    assert floor["success"] == pytest.approx(0.5, abs=0.05)
+    assert baseline("random", "ragen/Bandit-v0", "val", 8) == baseline(
+        "random", "ragen/Bandit-v0", "val", 8
+    )
+
+
+def test_floor_and_ceiling_are_played_once_and_for_each_sealed_key(monkeypatch):
+    asked = "random", "ragen/FrozenLake-v0", "sealed", 8
+    keys = new_key(), new_key()
+    found = []
+    for key in (*keys, *keys):
+        monkeypatch.setenv("RAGEN_SEALED_KEY", key)
+        found.append(baseline(*asked))
+        found[-1]["score"] = "changed by who asked"
+    monkeypatch.setenv("RAGEN_SEALED_KEY", keys[0])
+    begun = process_time()
+    again = [baseline(*asked) for _ in range(1000)]
+    assert process_time() - begun < 1  # one alone takes a hundredth of a second or more
+    assert isinstance(again[0]["score"], float)
+    assert found[0]["ceiling"] == found[2]["ceiling"] == again[0]["ceiling"]
+    assert found[1]["ceiling"] == found[3]["ceiling"] != found[0]["ceiling"]
+
+
+def test_the_random_player_scores_near_0_and_the_oracle_1(small, random_model, tmp_path):
+    summary = summarise(evaluate(small, random_model, tmp_path / "run"))
+    assert summary["episodes"] == summary["planned"] == 160
+    assert abs(summary["suite_score"]) < 0.2
+    assert summary["suite_score"] == pytest.approx(
+        sum(row["normalised"] for row in summary["envs"]) / 3, abs=1e-6
+    )
+    low, high = summary["suite_score_interval"]
+    assert low < summary["suite_score"] < high
+    # Three environments together are known better than each of them.
+    assert high - low < sum(width(row["normalised_interval"]) for row in summary["envs"]) / 3
+    assert summary["cost"] is None
+
+
+def test_without_one_of_its_environments_a_suite_has_no_score(small, random_model, tmp_path):
+    run = evaluate(small, random_model, tmp_path / "run")
+    episodes = list(run.episodes())
+    last = run.config["envs"][-1]["id"]
+    assert summary_of(run.config, episodes, {})["suite_score"] is not None
+    part = summary_of(run.config, [each for each in episodes if each["env"] != last], {})
+    assert len(part["envs"]) == 2
+    assert part["suite_score"] is part["suite_score_interval"] is None
+
+
+def width(interval):
+    return interval[1] - interval[0]
+
+
+def test_several_samples_give_pass_at_k():
+    turns = [turn(True, True, 1, 1)]
+    solved = {0: 4, 1: 0, 2: 1, 3: 2}
+    found = figures(
+        [episode(i, s < count, turns, sample=s) for i, count in solved.items() for s in range(4)]
+    )
+    chance = [1, 0, 0.25, 0.5]
+    pairs = [1, 0, 1 - 3 / 6, 1 - 1 / 6]
+    assert found["pass_at_k"] == pytest.approx(
+        {"1": sum(chance) / 4, "2": sum(pairs) / 4, "4": 3 / 4}, abs=1e-6
+    )
+    assert found["pass_hat_k"] == pytest.approx(
+        {"1": sum(chance) / 4, "2": (1 + 1 / 6) / 4, "4": 1 / 4}, abs=1e-6
+    )
+    assert found["pass_at_k"]["1"] == found["success"]
+    assert found["mean_at_k"] == {"4": found["success"]}
+
+
+def test_an_instance_with_fewer_samples_bounds_k():
+    turns = [turn(True, True, 1, 1)]
+    episodes = [episode(0, True, turns, sample=s) for s in range(4)]
+    assert list(figures([*episodes, episode(1, True, turns)])["pass_at_k"]) == ["1"]
+
+
+def test_breakdowns():
+    turns = [turn(True, True, 1, 1)]
+    found = figures([episode(i, i < 3, turns * (1 + i % 2)) for i in range(6)])
+    assert [(row["bucket"], row["episodes"]) for row in found["by_difficulty"]] == [
+        ("1", 2),
+        ("2", 2),
+        ("3", 2),
+    ]
+    assert {row["by"] for row in found["by_difficulty"]} == {"optimal_length"}
+    # Instances 0 and 2 are solved in one turn, 1 in two.
+    assert found["by_turn"] == pytest.approx([2 / 6, 3 / 6], abs=1e-6)
+
+
+def test_episodes_without_a_turn():
+    found = figures([episode(0, False, [], "context_overflow")])
+    assert (found["success"], found["format_valid"], found["cut"]) == (0, None, None)
+
+
+def test_cost(small, random_model, tmp_path):
+    run = evaluate(small, random_model, tmp_path / "run")
+    free = Prices("EUR", (Price(("random",), 2.0, 3.0),))
+    assert summarise(run, free)["cost"] == {"amount": 0.0, "currency": "EUR"}
+    assert summarise(run, Prices("EUR", ()))["cost"] is None
+
+
+def test_the_ceiling_is_the_exact_one(small, random_model, tmp_path):
+    summary = summarise(evaluate(small, random_model, tmp_path / "run"))
+    lake = summary["envs"][2]
+    exact = [FrozenLakeEnv.shipped("FrozenLake-v0", "test")[i].ceiling for i in range(10)]
+    assert lake["oracle"]["ceiling"] == pytest.approx(sum(exact) / 10, abs=1e-6)
+    floor = lake["random"]["score"]
+    assert lake["normalised"] == pytest.approx(
+        (lake["score"] - floor) / (sum(exact) / 10 - floor), abs=1e-5
+    )

@@ -1,0 +1,67 @@
+"""Which rollouts are learned from, of one environment and of several."""
+
+import pytest
+import torch
+
+from ragen_bench.errors import UserError
+from ragen_starpo.algorithms.filters import GroupFilter
+from ragen_starpo.algorithms.selection import chosen
+from ragen_starpo.rollout.trajectory import Sampled, Trajectory, Turn, batch_of
+
+
+def group(number, env, *returns):
+    return [
+        Trajectory(
+            number, (Turn((1,), Sampled((2,), (-1.0,), True), found),), {"env": f"ragen/{env}"}
+        )
+        for found in returns
+    ]
+
+
+def nothing(number, env="Sokoban-v0"):
+    return Trajectory(number, (), {"env": f"ragen/{env}"})
+
+
+def kept(how, played):
+    return [one.group for one, keep in zip(played, chosen(how, played), strict=True) if keep]
+
+
+def test_each_environment_keeps_its_share_whatever_its_returns_are_like():
+    played = [
+        *group(0, "Sokoban-v0", 10.8, -1.0),
+        *group(1, "FrozenLake-v0", 0.0, 1.0),
+        *group(2, "Sokoban-v0", 0.0, -1.0),
+        *group(3, "FrozenLake-v0", 0.0, 0.1),
+    ]
+    assert kept(GroupFilter("top-k", 0.5), played) == [0, 0, 1, 1]
+    assert kept(GroupFilter("top-p", 0.9), played) == [0, 0, 1, 1]
+    assert kept(GroupFilter("min-p", 0.5), played) == [0, 0, 1, 1]
+    assert kept(GroupFilter("all"), played) == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+def test_groups_are_kept_as_a_whole_but_for_rollouts_that_sampled_nothing():
+    played = [*group(5, "Sokoban-v0", 1.0, 2.0), nothing(5), *group(6, "Sokoban-v0", 1.0, 1.0)]
+    assert chosen(GroupFilter("top-k", 1.0), played) == [True, True, False, False, False]
+
+
+def test_equal_returns_are_left_out_in_the_numbers_that_drivers_use():
+    for tenths in range(-20, 120):
+        for size in (2, 8, 16, 32):
+            played = group(0, "Sokoban-v0", *[tenths / 10] * size)
+            assert not any(chosen(GroupFilter("top-k", 1.0, 0.0), played))
+
+
+def test_prompts_that_do_not_fit_are_said():
+    with pytest.raises(UserError, match=r"no prompt leaves room for an answer.*rollouts\.context"):
+        chosen(GroupFilter("all"), [nothing(0), nothing(1)])
+
+
+def test_trajectories_of_no_turn_are_tensors_too():
+    batch = batch_of([nothing(0), nothing(1)], 0)
+    assert batch.scores.tolist() == [0.0, 0.0]
+    assert isinstance(nothing(0).score, float)
+    assert batch.ids.shape == batch.mask.shape == (2, 0)
+    whole = batch_of(group(0, "Sokoban-v0", 1, 2), 0)
+    for one, other in zip(vars(batch).values(), vars(whole).values(), strict=True):
+        assert one.dtype == other.dtype
+    assert whole.turn_rewards.dtype == torch.float32

@@ -1,0 +1,250 @@
+"""Recipes by name: bases, rows, files that build on others."""
+
+import re
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragen_bench.errors import UserError
+from ragen_starpo.recipes.files import (
+    RECIPES,
+    alone,
+    as_toml,
+    override,
+    scales,
+    settings_of,
+    sweeps,
+)
+from ragen_starpo.recipes.recipe import read_recipe, recipe_of
+from ragen_starpo.rollout.training_envs import training_pool
+
+DOCS = Path(__file__).parents[3] / "docs" / "recipes.md"
+ROWS = {row: group for group, found in sweeps().items() for row in found["rows"]}
+NUMBER = r"-(\d+)$"
+SLIP_OF = {"FrozenLake-v0": 2 / 3, "FrozenLakeMild-v0": 0.2}
+
+
+def flat(recipe):
+    found = {}
+    for name, value in asdict(recipe).items():
+        if isinstance(value, dict):
+            found |= {f"{name}.{key}": inner for key, inner in value.items()}
+        else:
+            found[name] = value
+    return found
+
+
+def shared_base(group, scale):
+    return read_recipe(scale, sweeps()[group].get("shared", []))
+
+
+def changed(row, scale="gpu"):
+    """Return what a row has otherwise than what its group begins with."""
+    ours, base = flat(read_recipe(f"{row}@{scale}")), flat(shared_base(ROWS[row], scale))
+    return {name: value for name, value in ours.items() if value != base[name]}
+
+
+def slips(recipe):
+    (env,) = recipe.envs
+    odds = recipe.environment.slip
+    return 2 * odds[1] / (odds[0] + 2 * odds[1]) if odds else SLIP_OF[env]
+
+
+MAY_CHANGE = {
+    "task": {"envs"},
+    "method": {"advantage.estimator", "filter.strategy", "loss.kl", "loss.clip_high"},
+    "estimator": {"advantage.estimator", "advantage.credit"},
+    "filter": {"filter.amount", "filter.strategy"},
+    "kl": {"loss.kl"},
+    "clip": {"loss.clip_high"},
+    "responses": {"rollouts.samples", "rollouts.instances"},
+    "actions": {"environment.actions_per_turn"},
+    "online": {"updates"},
+    "think": {"response_format"},
+    "snr": {"filter.strategy", "filter.amount", "filter.eps"},
+    "mass": {"filter.amount"},
+    "slip": {"environment.slip", "envs"},
+}
+SAID_BY = {
+    "filter": lambda r: 100 if r.filter.strategy == "all" else round(100 * r.filter.amount),
+    "responses": lambda r: r.rollouts.samples,
+    "actions": lambda r: r.environment.actions_per_turn,
+    "online": lambda r: r.updates,
+    "mass": lambda r: round(100 * r.filter.amount),
+    "slip": lambda r: round(100 * slips(r)),
+}
+"""What the number in a row's name is."""
+
+
+@pytest.mark.parametrize("scale", scales())
+def test_every_row_is_a_recipe_that_differs_in_what_its_group_is_about(scale):
+    read_recipe(scale)
+    for row, group in ROWS.items():
+        assert changed(row, scale).keys() <= MAY_CHANGE[group], row
+    assert MAY_CHANGE.keys() == sweeps().keys()
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if re.search(NUMBER, row)])
+def test_the_number_in_a_name_is_the_setting(row):
+    recipe = read_recipe(f"{row}@gpu")
+    assert int(re.search(NUMBER, row)[1]) == SAID_BY[ROWS[row]](recipe)
+    assert recipe.rollouts.samples * recipe.rollouts.instances == 128
+
+
+def test_the_rows_of_the_papers():
+    numbers = {}
+    for row, group in ROWS.items():
+        if number := re.search(NUMBER, row):
+            numbers.setdefault(group, []).append(int(number[1]))
+    assert numbers["responses"] == [1, 2, 4, 8, 16, 32]
+    assert numbers["actions"] == [1, 2, 3, 4, 5, 6, 7]
+    assert numbers["online"] == [1, 2, 5, 10]
+    assert numbers["filter"] == [25, 50, 75, 100]
+    assert [read_recipe(f"{row}@gpu").loss.kl for row in ("kl-on", "kl-off")] == [0.001, 0]
+    clips = [read_recipe(f"{row}@gpu").loss.clip for row in ("clip-higher", "clip-symmetric")]
+    assert [(clip.low, clip.high) for clip in clips] == [(0.2, 0.28), (0.2, 0.2)]
+    assert read_recipe("no-think@gpu").response_format == "answer"
+    vanilla = read_recipe("starpo-grpo@gpu")
+    assert (vanilla.advantage.estimator, vanilla.filter.strategy) == ("grpo", "all")
+    assert (vanilla.loss.kl, vanilla.loss.kl_estimator, vanilla.loss.clip_high) == (
+        0.001,
+        "k1",
+        0.2,
+    )
+    filters = [read_recipe(f"snr-{name}@gpu").filter for name in ("top-p", "softmax", "top-k")]
+    assert [(one.strategy, one.amount) for one in filters] == [
+        ("top-p", 0.9),
+        ("top-p-softmax", 0.9),
+        ("top-k", 0.25),
+    ]
+    assert filters[0].eps == 0.01
+    assert read_recipe("bi-level-gae@gpu").advantage.credit == "turn"
+
+
+def test_no_two_rows_of_a_group_are_the_same():
+    for group, found in sweeps().items():
+        recipes = [flat(read_recipe(f"{row}@gpu")) for row in found["rows"]]
+        assert all(one != other for i, one in enumerate(recipes) for other in recipes[:i]), group
+
+
+def test_the_bases_are_the_papers_batch():
+    for scale in ("small", "gpu"):
+        recipe = read_recipe(scale)
+        assert (recipe.rollouts.instances, recipe.rollouts.samples) == (8, 16)
+        assert (recipe.mini_batch, recipe.updates, recipe.rollouts.temperature) == (32, 1, 1.0)
+        assert (recipe.loss.clip_low, recipe.loss.clip_high, recipe.loss.kl) == (0.2, 0.28, 0)
+        assert (recipe.advantage.gamma, recipe.advantage.lam) == (1, 1)
+        assert (recipe.filter.strategy, recipe.filter.amount) == ("top-k", 0.25)
+    assert read_recipe("small").cluster.device == "auto"
+    alone, many = read_recipe("gpu"), read_recipe("cluster")
+    assert (alone.cluster.engine, alone.cluster.device, alone.cluster.processes) == (
+        "vllm",
+        "gpu",
+        1,
+    )
+    assert many.cluster.processes == 8
+    assert many.rollouts.instances / alone.rollouts.instances == 8
+    assert many.mini_batch / alone.mini_batch == 8
+    assert many.model == alone.model
+
+
+@pytest.mark.parametrize("scale", scales())
+def test_every_row_names_environments_that_can_be_made(scale):
+    for row in ROWS:
+        training_pool(read_recipe(f"{row}@{scale}"))
+
+
+@pytest.mark.parametrize("name", alone())
+def test_a_recipe_that_stands_for_itself(name):
+    training_pool(read_recipe(name))
+    with pytest.raises(UserError, match=f"unknown scale '{name}'"):
+        read_recipe(f"grpo@{name}")
+
+
+def test_rows_add_up_in_their_order():
+    both = read_recipe("slip-50+filter-100@small")
+    assert (both.filter.strategy, both.environment.slip) == ("all", (2, 1))
+    assert read_recipe("filter-50+grpo@small", ["filter.amount=0.3"]).filter.amount == 0.3
+    assert flat(read_recipe("grpo+filter-50@small")) == flat(read_recipe("filter-50+grpo@small"))
+    assert flat(read_recipe("filter-100+filter-50@small")) != flat(read_recipe("filter-50@small"))
+
+
+def test_a_file_builds_on_a_row_or_on_a_file_beside_it(tmp_path):
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "mine.toml").write_text('base = "filter-50@small"\nseed = 7\n[filter]\neps = 0.01')
+    (tmp_path / "deep/more.toml").write_text('base = "../mine.toml"\n[rollouts]\nsamples = 4')
+    found = flat(read_recipe(tmp_path / "deep/more.toml"))
+    base = flat(read_recipe("filter-50@small"))
+    new = {"seed": 7, "filter.eps": 0.01, "rollouts.samples": 4}
+    assert found == {**base, **new}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("smal", "there is no recipe smal; give a TOML file, or one that `ragen-train recipes`"),
+        ("filter-50@smal", "unknown scale 'smal'; did you mean small?"),
+        ("fliter-50@small", "unknown row 'fliter-50'; did you mean filter-50?"),
+        ("@small", "unknown row ''"),
+        ("filter-50+@small", "unknown row ''"),
+        ("nowhere/r.toml", "there is no recipe nowhere/r.toml"),
+        ("sweeps", "there is no recipe sweeps"),
+    ],
+)
+def test_mistyped_names(name, said):
+    with pytest.raises(UserError) as refused:
+        read_recipe(name)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_bases_that_cannot_be(tmp_path):
+    loop = tmp_path / "loop.toml"
+    loop.write_text('base = "loop.toml"')
+    with pytest.raises(UserError, match=r"loop.toml builds on itself"):
+        read_recipe(loop)
+    loop.write_text("base = 3")
+    with pytest.raises(UserError, match="base: is the name of a recipe, got 3"):
+        read_recipe(loop)
+    loop.write_text('base = "other.toml"')
+    with pytest.raises(UserError, match=r"there is no recipe .*other.toml"):
+        read_recipe(loop)
+
+
+@pytest.mark.parametrize("name", ["small", "cluster", "smollm2-lora", "slip-5@gpu"])
+def test_what_is_printed_is_the_recipe(name, tmp_path):
+    file = tmp_path / "printed.toml"
+    changes = ["model='ü\"\\\\'", "optimiser.clip_grad=inf"]
+    file.write_text(as_toml(read_recipe(name, changes).as_json()), encoding="utf-8")
+    assert read_recipe(file) == read_recipe(name, changes)
+
+
+names = st.lists(st.sampled_from(sorted(ROWS)), min_size=1, max_size=3)
+
+
+@given(names, st.sampled_from(scales()))
+def test_rows_are_what_is_typed_on_the_command_line(rows, scale):
+    typed = settings_of(scale)
+    for row in rows:
+        group = sweeps()[ROWS[row]]
+        for change in (*group.get("shared", []), *group["rows"][row]):
+            override(typed, change)
+    assert recipe_of(typed, "typed") == read_recipe(f"{'+'.join(rows)}@{scale}")
+
+
+def test_the_docs_examples_are_recipes(tmp_path):
+    blocks = re.findall(r"```toml\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) == 3
+    for block in blocks:
+        base = "" if "base =" in block else 'base = "frozen-lake@small"\n'
+        (tmp_path / "r.toml").write_text(base + block)
+        assert read_recipe(tmp_path / "r.toml") != read_recipe("small")
+
+
+def test_the_files_are_in_the_package():
+    named = (*scales(), *alone(), "sweeps")
+    assert {path.stem for path in RECIPES.rglob("*.toml")} == set(named)
+    assert len(set(named)) == len(named)

@@ -1,0 +1,110 @@
+"""Conversations on tokens against the template's own rendering."""
+
+import unicodedata
+
+import pytest
+import tiktoken
+from hypothesis import given
+from hypothesis import strategies as st
+from tiktoken.load import load_tiktoken_bpe
+
+from ragen_bench.episodes.prompt import conversation
+from ragen_bench.errors import UserError
+from ragen_bench.models.chat import Chat
+from ragen_starpo.rollout.chat_tokens import ChatTokens
+from tests.ragen_starpo.chats import RANKS, TEMPLATES, WORDS, file_of, made, tokenizer_of
+
+CHATS = {family: made(family) for family in TEMPLATES}
+ENCODINGS = {
+    family: tiktoken.Encoding(
+        family,
+        pat_str=WORDS % ranks.digits,
+        mergeable_ranks=load_tiktoken_bpe(file_of(ranks)),
+        special_tokens={},
+    )
+    for family, ranks in RANKS.items()
+}
+texts = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=30)
+
+
+@pytest.mark.parametrize("family", TEMPLATES)
+@given(st.lists(st.tuples(texts, texts), min_size=1, max_size=3), texts)
+def test_tokens_read_as_the_template_renders(family, turns, first):
+    """Where the model writes what its tokenizer would, and ends its turns itself."""
+    chat, end = CHATS[family]
+    on_tokens = ChatTokens(chat)
+    observations, answers = [first], []
+    ids = on_tokens.prompt(conversation(observations, answers, "think"))
+    for answer, observation in turns:
+        sampled = [*chat.tokenizer(answer.strip(), add_special_tokens=False)["input_ids"], end]
+        ids += sampled
+        ids += on_tokens.observation(observation, sampled)
+        answers.append(answer.strip())
+        observations.append(observation)
+    wanted = chat.prompt(conversation(observations, answers, "think"))
+    assert chat.tokenizer.decode(ids) == chat.tokenizer.decode(
+        chat.tokenizer(wanted, add_special_tokens=False)["input_ids"]
+    )
+
+
+@pytest.mark.parametrize("family", TEMPLATES)
+def test_an_answer_that_was_cut_is_ended_by_the_template(family):
+    chat, end = CHATS[family]
+    on_tokens = ChatTokens(chat)
+    ended = on_tokens.observation("The lamp is on.", [5, end])
+    cut = on_tokens.observation("The lamp is on.", [5])
+    assert cut == [end, *ended]
+    assert ended.count(end) == 1  # of the observation's own message
+    assert on_tokens.observation("The lamp is on.", []) == cut
+
+
+@pytest.mark.parametrize(("family", "end"), [("qwen", 151645), ("llama-3", 128009)])
+@given(text=texts)
+def test_the_tokenizers_are_the_publishers_own(family, end, text):
+    chat, found = CHATS[family]
+    assert found == end
+    ids = chat.tokenizer(text, add_special_tokens=False)["input_ids"]
+    plain = unicodedata.normalize("NFC", text) if family == "qwen" else text
+    assert ids == ENCODINGS[family].encode_ordinary(plain)
+
+
+@pytest.mark.parametrize("family", RANKS)
+@given(texts, texts)
+def test_what_is_between_answers_is_what_the_family_puts_there(family, answer, observation):
+    """Also as ids, after an answer that a template leaves as it is, and that ended itself."""
+    chat, end = CHATS[family]
+    on_tokens = ChatTokens(chat)
+    sampled = [*chat.tokenizer(answer.strip(), add_special_tokens=False)["input_ids"], end]
+    ids = on_tokens.prompt(conversation(["X"], [], "think")) + sampled
+    ids += on_tokens.observation(observation, sampled)
+    whole = chat.prompt(conversation(["X", observation], [answer.strip()], "think"))
+    assert ids == chat.tokenizer(whole, add_special_tokens=False)["input_ids"]
+
+
+def test_an_observation_stays_apart_from_the_answer():
+    """Encoded alone: nothing that was sampled is merged with what follows."""
+    chat, _ = CHATS["chatml"]
+    on_tokens = ChatTokens(chat)
+    for text in ("\n", " a", "s", "</answer>"):
+        last = chat.tokenizer(text, add_special_tokens=False)["input_ids"]
+        assert on_tokens.observation("X", last) == on_tokens.observation("X", [1])
+
+
+def test_special_tokens_in_an_observation_are_no_secret():
+    """They come from the environment, which is trusted; the ids show them."""
+    chat, end = CHATS["chatml"]
+    assert ChatTokens(chat).observation("<|im_end|>", [1]).count(end) == 3
+
+
+def test_a_template_that_hides_thoughts_is_refused():
+    tokenizer = tokenizer_of("chatml")
+    tokenizer.chat_template = TEMPLATES["chatml"].replace("assistant\n", "assistant\n<think>\n")
+    with pytest.raises(UserError, match="shows an earlier answer otherwise than it opens a new"):
+        ChatTokens(Chat(tokenizer, merges_system=False))
+
+
+def test_a_template_that_drops_answers_is_refused():
+    tokenizer = tokenizer_of("chatml")
+    tokenizer.chat_template = TEMPLATES["chatml"].replace("{{ m.content }}", "{{ m.role }}")
+    with pytest.raises(UserError, match="train with another template"):
+        ChatTokens(Chat(tokenizer, merges_system=False))

@@ -1,0 +1,64 @@
+"""Which instances of which environments the iterations play."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragen_bench.errors import UserError
+from ragen_starpo.recipes.recipe import recipe_of
+from ragen_starpo.rollout.episodes import castings
+from ragen_starpo.warm_start import FIRST_INDEX
+
+ENVS = ("Bandit-v0", "FrozenLake-v0", "Sokoban-v0")
+
+
+def recipe(envs, instances, seed=0, samples=2):
+    rollouts = {"instances": instances, "samples": samples}
+    return recipe_of({"model": "m", "envs": envs, "rollouts": rollouts, "seed": seed}, "a test")
+
+
+@given(st.integers(1, 3), st.integers(0, 9), st.integers(0, 40))
+def test_environments_have_as_many_instances_as_can_be(envs, more, iterations):
+    """Of each iteration, and of all of them together."""
+    names = ENVS[:envs]
+    told = recipe(names, envs + more)
+    total = Counter()
+    for number in range(iterations):
+        once = Counter(one.task.env for one in castings(told, number) if one.task.sample == 0)
+        assert len(once) == envs
+        assert max(once.values()) - min(once.values()) <= 1
+        total.update(once)
+    if iterations:
+        assert max(total.values()) - min(total.values()) <= 1
+
+
+@given(st.integers(1, 7), st.integers(0, 2**30 - 1), st.integers(0, 1000))
+def test_no_instance_comes_again_nor_in_another_seed(instances, seed, number):
+    told = recipe(ENVS[:1], instances, seed)
+    here = {one.task.index for one in castings(told, number)}
+    next_ones = {one.task.index for one in castings(told, number + 1)}
+    assert len(here) == len(next_ones) == instances
+    assert not here & next_ones
+    assert max(next_ones) < (seed + 1) << 32 <= FIRST_INDEX
+
+
+def test_rollouts_of_an_instance_are_one_group():
+    played = castings(recipe(ENVS, 4), 5)
+    assert [one.group for one in played] == [0, 0, 1, 1, 2, 2, 3, 3]
+    for first, second in zip(played[::2], played[1::2], strict=True):
+        assert (first.task.env, first.task.index) == (second.task.env, second.task.index)
+        assert first.task != second.task
+
+
+@pytest.mark.parametrize("seed", [-1, 2**30])
+def test_seeds_whose_instances_belong_to_others(seed):
+    with pytest.raises(UserError, match=r"seed: is at least 0 and below 2\*\*30, got "):
+        recipe(ENVS, 4, seed)
+
+
+def test_an_environment_that_would_not_be_played():
+    said = r"rollouts\.instances: 2 leave some of the 3 environments without any; raise it to 3"
+    with pytest.raises(UserError, match=said):
+        recipe(ENVS, 2)

@@ -1,0 +1,40 @@
+"""Which rollouts of an iteration are learned from: the same for every driver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from ragen_bench.errors import UserError
+from ragen_starpo.algorithms.filters import GroupFilter
+from ragen_starpo.rollout.trajectory import Trajectory, scores_of
+
+
+def chosen(group_filter: GroupFilter, trajectories: Sequence[Trajectory]) -> list[bool]:
+    """Return for each rollout whether it is learned from.
+
+    Whole groups are, without rollouts that sampled nothing. Each environment keeps its share: their
+    returns have units of their own, and the one of the largest rewards would keep all.
+
+    Args:
+        group_filter: of the recipe.
+        trajectories: of an iteration.
+
+    Raises:
+        UserError: if none of them sampled anything.
+    """
+    if not any(one.turns for one in trajectories):
+        raise UserError(
+            "no prompt leaves room for an answer in the context; raise rollouts.context if the "
+            "model takes more, lower rollouts.max_tokens, or choose a model of a longer context"
+        )
+    kept = [False] * len(trajectories)
+    for env in dict.fromkeys(one.record["env"] for one in trajectories):
+        places = [place for place, one in enumerate(trajectories) if one.record["env"] == env]
+        of_env = [trajectories[place] for place in places]
+        groups = torch.tensor([one.group for one in of_env])
+        found = group_filter.kept(scores_of(of_env), groups).tolist()
+        for place, keep in zip(places, found, strict=True):
+            kept[place] = keep and bool(trajectories[place].turns)
+    return kept

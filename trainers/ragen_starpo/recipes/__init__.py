@@ -1,0 +1,1 @@
+"""Recipes: the settings of a training run, their bounds and checks, and the papers' rows."""

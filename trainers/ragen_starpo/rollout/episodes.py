@@ -1,0 +1,131 @@
+"""Which episodes a run plays, and each one on tokens: the same for every driver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ragen_bench.episodes.episode import Episode, Task
+from ragen_bench.episodes.runner import tasks_of
+from ragen_bench.errors import UserError
+from ragen_bench.models.base import Sampling
+from ragen_bench.models.chat import Chat
+from ragen_bench.models.hf_sampling import Ending
+from ragen_bench.models.reasoning import stop_text
+from ragen_bench.suites import EnvPool, env_id, select
+from ragen_starpo.recipes.recipe import Recipe
+from ragen_starpo.rollout.chat_tokens import ChatTokens
+from ragen_starpo.rollout.environment_loop import TokenEpisode
+from ragen_starpo.rollout.shaping import reward_of
+from ragen_starpo.rollout.training_envs import training_pool
+
+_INSTANCES_A_SEED = 1 << 32
+_NO_CONTEXT = 1 << 20
+"""Stands for the context of a model whose configuration names none."""
+
+
+@dataclass(frozen=True)
+class Casting:
+    """One episode of an iteration.
+
+    Attributes:
+        group: equal for rollouts of the same instance in one iteration.
+        task: the instance, and which rollout of it.
+        seed: that its noise and its answers follow from.
+    """
+
+    group: int
+    task: Task
+    seed: int
+
+    def stream(self, key: str) -> tuple[str | int, ...]:
+        """Return the labels of an answer's random numbers; held-out ones are the harness's.
+
+        Args:
+            key: of the answer.
+        """
+        kind = "rollout" if self.task.split == "train" else "sampling"
+        return kind, self.seed, key
+
+
+def castings(recipe: Recipe, iteration: int) -> list[Casting]:
+    """Return the rollouts of an iteration, those of an instance one after the other.
+
+    Which instances and what noise: all of it follows from the recipe's seed and the number of the
+    iteration, so that a resumed run plays what an uninterrupted one plays.
+
+    Args:
+        recipe: of the run.
+        iteration: from 0 on.
+    """
+    envs = [env_id(name) for name in recipe.envs]
+    count = recipe.rollouts.instances
+    played, first = iteration * count, recipe.seed * _INSTANCES_A_SEED
+    # Environments go on where the iteration before has ended, so that none has more for long.
+    taken = [(number, envs[number % len(envs)]) for number in range(played, played + count)]
+    return [
+        Casting(group, Task(env, "train", first + number, sample), recipe.seed)
+        for group, (number, env) in enumerate(taken)
+        for sample in range(recipe.rollouts.samples)
+    ]
+
+
+def held_out_castings(recipe: Recipe) -> list[Casting]:
+    """Return the episodes of a validation, each a group of its own, as the harness plays them."""
+    instances = select(None, list(recipe.envs), recipe.validation.instances)
+    tasks = tasks_of(instances, "val", 1)
+    return [Casting(group, task, 0) for group, task in enumerate(tasks)]
+
+
+def answer_sampling(recipe: Recipe) -> Sampling:
+    """Return how the answers of rollouts are sampled."""
+    rollouts = recipe.rollouts
+    stop = stop_text(recipe.response_format, constrain=False)
+    return Sampling(rollouts.temperature, rollouts.max_tokens, stop, recipe.seed)
+
+
+class Stage:
+    """Where episodes are played: environments, and the model's tokens.
+
+    Train instances are played in the recipe's environments, val instances in the suite's own.
+
+    Args:
+        recipe: of the run.
+        chat: of the model.
+        ends: ids of the tokens that end a turn.
+        context: tokens of the model's context, if its configuration names them.
+
+    Attributes:
+        ending: when an answer is over.
+
+    Raises:
+        UserError: if the chat template cannot be trained with, or an answer has no room.
+    """
+
+    def __init__(
+        self, recipe: Recipe, chat: Chat, ends: frozenset[int], context: int | None
+    ) -> None:
+        self._recipe = recipe
+        self._chat = ChatTokens(chat)
+        self._pools = {"train": training_pool(recipe), "val": EnvPool(recipe.response_format)}
+        self.ending = Ending(chat.tokenizer, ends, answer_sampling(recipe))
+        self._context = recipe.rollouts.context or context or _NO_CONTEXT
+        if self._context <= recipe.rollouts.max_tokens:
+            raise UserError(
+                f"an answer of {recipe.rollouts.max_tokens} tokens leaves no room in a context of "
+                f"{self._context}; lower rollouts.max_tokens"
+            )
+
+    def begin(self, casting: Casting) -> tuple[Episode, TokenEpisode]:
+        """Return an episode that has just begun, as it is recorded and on tokens."""
+        task = casting.task
+        env = self._pools[task.split].take(task.env, task.split)
+        episode = Episode(task, casting.seed, env, self._recipe.response_format)
+        shaped = reward_of(self._recipe.shaping, episode)
+        on_tokens = TokenEpisode(
+            episode, casting.group, self._chat, self.ending, self._context, shaped
+        )
+        return episode, on_tokens
+
+    def end(self, episode: Episode) -> None:
+        """Let later episodes have its environment."""
+        self._pools[episode.task.split].give_back(episode.task.env, episode.task.split, episode.env)
