@@ -32,7 +32,7 @@ def test_a_torn_line_is_found_across_blocks(tmp_path_factory, lengths, torn, blo
     whole = b"".join(b"x" * length + b"\n" for length in lengths)
     file.write_bytes(whole + b"x" * torn)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jsonl, "_BLOCK", block)
+        patch.setattr(json_lines, "_BLOCK", block)
         assert json_lines.cut_torn_line(file) == (torn > 0)
     assert file.read_bytes() == whole
 
