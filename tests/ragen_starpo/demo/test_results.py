@@ -69,7 +69,7 @@ def test_rates_and_gains(agents):
     assert gain["mean"] == pytest.approx(1.25 / 3)
     # The deviation of the three gains, over the root of three, times Student's t for two degrees.
     deviation = math.sqrt(sum((x - 1.25 / 3) ** 2 for x in gain["rates"]) / 2)
-    half = 4.303 * deviation / math.sqrt(3)
+    half = 4.302652729911275 * deviation / math.sqrt(3)
     assert gain["seeds_interval"] == pytest.approx((1.25 / 3 - half, 1.25 / 3 + half))
     low, high = gain["interval"]
     assert low < 1.25 / 3 < high

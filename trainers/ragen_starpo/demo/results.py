@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from ragen_bench.runs.directory import read_run
 from ragen_bench.statistics import mean_interval
@@ -18,8 +19,6 @@ from ragen_envs.instances import Split
 from ragen_starpo.demo.games import Game
 from ragen_starpo.demo.stages import MODELS, evaluation
 
-_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
-"""Student's t: the 97.5 % quantiles of 1 to 9 degrees of freedom."""
 _RESAMPLES = 4000
 Results: TypeAlias = dict[str, Any]
 Outcomes: TypeAlias = dict[int, list[float]]
@@ -40,7 +39,7 @@ def results(game: Game, folders: Sequence[Path], split: Split) -> Results:
         `rows`, for each of `MODELS` the `rates` of the seeds, their `mean`, and the `interval` of
         the mean over instances; `gain`, how far RL ends above the warm start: of each seed, their
         `mean`, its `interval` over seeds and instances at once, and the `seeds_interval` over seeds
-        alone by Student's t (None for a single seed or more than ten).
+        alone by Student's t (None for a single seed).
     """
     found = {
         name: [_successes(folder / evaluation(name, split)) for folder in folders]
@@ -94,10 +93,11 @@ def two_way_interval(values: Values) -> tuple[float, float]:
 
 
 def over_seeds(values: Sequence[float]) -> tuple[float, float] | None:
-    """Return the interval of a mean by Student's t; None for one value or more than ten."""
-    if not 2 <= len(values) <= len(_T) + 1:
+    """Return the 95 % interval of a mean by Student's t; None for a single value."""
+    if len(values) < 2:
         return None
-    half = _T[len(values) - 2] * stdev(values) / math.sqrt(len(values))
+    quantile = float(stdtrit(len(values) - 1, 0.975))
+    half = quantile * stdev(values) / math.sqrt(len(values))
     return mean(values) - half, mean(values) + half
 
 
