@@ -52,10 +52,10 @@ from ragen_envs.testing.checks.splits import (
     check_rollouts_share_first_observation,
     check_splits_disjoint,
 )
+from ragen_envs.testing.episodes import PlayedEpisode, PlayedStep
 from ragen_envs.testing.failure import CheckFailed, CheckSkipped, Outcome
 from ragen_envs.testing.hostile import HOSTILE
 from ragen_envs.testing.kit import check_text_env, run_checks
-from ragen_envs.testing.player import Step, Trajectory
 from ragen_envs.testing.pytest_support import text_env_tests
 from ragen_envs.testing.subject import Subject
 
@@ -87,9 +87,9 @@ __all__ = [
     "CheckFailed",
     "CheckSkipped",
     "Outcome",
-    "Step",
+    "PlayedEpisode",
+    "PlayedStep",
     "Subject",
-    "Trajectory",
     "check_action_space",
     "check_close_twice",
     "check_deepcopy",

@@ -89,14 +89,14 @@ class TextEnvMachine(RuleBasedStateMachine):
     def replay(self) -> None:
         """Play the episode so far again, on a new environment."""
         with Player(self.subject.make_env) as other:
-            again = replay(other, self.player.trajectory)
-        self._expect(self.player.trajectory.parts, again.parts, "played again")
+            again = replay(other, self.player.episode)
+        self._expect(self.player.episode.parts, again.parts, "played again")
 
     @precondition(_ended)
     @rule(text=hostile_text(max_size=100))
     def step_after_the_end(self, text: str) -> None:
         """A step after the end is refused, with an error that speaks of reset."""
-        if not ended_by_limit_alone(self.subject, self.player.trajectory):
+        if not ended_by_limit_alone(self.subject, self.player.episode):
             refuse(self.player, text, f"seed {self.player.seed}: after the end")
 
     @invariant()

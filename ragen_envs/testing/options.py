@@ -100,7 +100,7 @@ OPTIONS = {
         "a number, a key of info, or a function of env",
         lambda value: _is_number(value) or _is_key_or_function(value),
     ),
-    "score": Option("a key of info, or a function of the Trajectory", _is_key_or_function),
+    "score": Option("a key of info, or a function of the PlayedEpisode", _is_key_or_function),
     "score_range": Option(
         "two numbers, the least and the greatest score, both finite",
         lambda value: _all_in(Sequence, _is_number)(value) and len(value) == 2,

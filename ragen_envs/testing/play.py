@@ -7,7 +7,8 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from ragen_envs.testing.player import Player, Trajectory
+from ragen_envs.testing.episodes import PlayedEpisode
+from ragen_envs.testing.player import Player
 from ragen_envs.testing.subject import AnyEnv, Factory, Subject
 
 LONGEST = 100
@@ -27,7 +28,7 @@ def record(
     options: dict[str, Any] | None = None,
     choose: Callable[[Player], str] | None = None,
     factory: Factory | None = None,
-) -> Trajectory:
+) -> PlayedEpisode:
     """Play an episode on a new environment.
 
     Args:
@@ -56,28 +57,28 @@ def oracles(subject: Subject) -> tuple[Callable[[Player], str], ...]:
 
 def finish(
     subject: Subject, player: Player, choose: Callable[[Player], str] | None = None
-) -> Trajectory:
+) -> PlayedEpisode:
     """Play on until the episode ends, or is longer than any should be."""
     rng = Random(f"answers {player.seed}")
     limit = turns_of(subject, player.env) or LONGEST
     while not player.ended and player.turn < limit:
         player.step(choose(player) if choose else player.choose(subject, rng))
-    return player.trajectory
+    return player.episode
 
 
-def replay(player: Player, trajectory: Trajectory) -> Trajectory:
-    """Play the answers of a trajectory again, from its reset, as far as the episode lasts."""
-    player.reset(trajectory.seed, trajectory.options)
-    return follow(player, trajectory)
+def replay(player: Player, episode: PlayedEpisode) -> PlayedEpisode:
+    """Play the answers of an episode again, from its reset, as far as the episode lasts."""
+    player.reset(episode.seed, episode.options)
+    return follow(player, episode)
 
 
-def follow(player: Player, trajectory: Trajectory) -> Trajectory:
-    """Play the rest of a trajectory's answers."""
-    for answer in trajectory.answers[player.turn :]:
+def follow(player: Player, episode: PlayedEpisode) -> PlayedEpisode:
+    """Play the rest of the answers of an episode."""
+    for answer in episode.answers[player.turn :]:
         if player.ended:
             break
         player.step(answer)
-    return player.trajectory
+    return player.episode
 
 
 def instance_of(subject: Subject, player: Player, seed: int) -> Hashable:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 from types import TracebackType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import gymnasium
 
+from ragen_envs.testing.episodes import PlayedEpisode, PlayedStep
 from ragen_envs.testing.failure import (
     CheckFailed,
     CheckSkipped,
@@ -16,55 +17,13 @@ from ragen_envs.testing.failure import (
     fail,
     quoted,
 )
-from ragen_envs.testing.freeze import Parts, freeze
+from ragen_envs.testing.freeze import freeze
 from ragen_envs.testing.global_random import on_stage, seeded
 from ragen_envs.testing.subject import AnyEnv, Factory, Subject, make
 
 T = TypeVar("T")
 MAKING = "make_env()"
 """How the call is named that makes the environment."""
-
-
-class Step(NamedTuple):
-    """What a reset (with reward 0.0 and no flag) or a step returned.
-
-    Attributes:
-        info: a shallow copy of what was returned.
-        parts: all five values as they were then, frozen for comparison.
-    """
-
-    observation: str
-    reward: Any
-    terminated: Any
-    truncated: Any
-    info: dict[str, Any]
-    parts: Parts
-
-    @property
-    def ended(self) -> bool:
-        """Whether the episode is over."""
-        return bool(self.terminated or self.truncated)
-
-
-class Trajectory(NamedTuple):
-    """An episode, or its beginning.
-
-    Attributes:
-        seed: what it was reset with.
-        options: the other argument of `reset`.
-        answers: what was answered, one a turn.
-        steps: what came back: the reset, then one step for each answer.
-    """
-
-    seed: int
-    options: dict[str, Any] | None
-    answers: tuple[str, ...]
-    steps: tuple[Step, ...]
-
-    @property
-    def parts(self) -> tuple[Parts, ...]:
-        """The frozen steps."""
-        return tuple(step.parts for step in self.steps)
 
 
 class Player:
@@ -90,7 +49,7 @@ class Player:
         self._first_globals = self._globals = seeded(globals_seed)
         self._isolated = isolated
         self.writes: list[tuple[str, tuple[str, ...]]] = []
-        self.steps: list[Step] = []
+        self.steps: list[PlayedStep] = []
         self.answers: list[str] = []
         self.info: dict[str, Any] = {}
         self.seed = 0
@@ -114,7 +73,7 @@ class Player:
     ) -> None:
         self.close()
 
-    def reset(self, seed: int, options: dict[str, Any] | None = None) -> Step:
+    def reset(self, seed: int, options: dict[str, Any] | None = None) -> PlayedStep:
         """Start an episode.
 
         Raises:
@@ -130,7 +89,7 @@ class Player:
         observation, info = _in_form(what, result, 2)
         return self._noted(observation, 0.0, False, False, info)
 
-    def step(self, answer: str) -> Step:
+    def step(self, answer: str) -> PlayedStep:
         """Give an answer.
 
         Raises:
@@ -167,9 +126,9 @@ class Player:
         return self.steps[-1].ended
 
     @property
-    def trajectory(self) -> Trajectory:
+    def episode(self) -> PlayedEpisode:
         """The episode so far."""
-        return Trajectory(self.seed, self.options, tuple(self.answers), tuple(self.steps))
+        return PlayedEpisode(self.seed, self.options, tuple(self.answers), tuple(self.steps))
 
     def twin(self, copied: Callable[[AnyEnv], AnyEnv]) -> Player:
         """Return a player of a copy of the environment that goes on from here."""
@@ -199,9 +158,9 @@ class Player:
 
     def _noted(
         self, observation: str, reward: Any, terminated: Any, truncated: Any, info: dict[str, Any]
-    ) -> Step:
+    ) -> PlayedStep:
         parts = tuple(map(freeze, (observation, reward, terminated, truncated, info)))
-        step = Step(observation, reward, terminated, truncated, dict(info), parts)
+        step = PlayedStep(observation, reward, terminated, truncated, dict(info), parts)
         self.info = info
         self.steps.append(step)
         return step

@@ -13,10 +13,10 @@ from typing import Any
 
 import cloudpickle  # type: ignore[import-untyped]
 
+from ragen_envs.testing.episodes import PlayedEpisode
 from ragen_envs.testing.failure import CheckSkipped, described, fail
 from ragen_envs.testing.freeze import Parts
 from ragen_envs.testing.modules import sent_along
-from ragen_envs.testing.player import Trajectory
 from ragen_envs.testing.subject import Subject, portable
 
 HASH_SEEDS = ("1", "31337")
@@ -33,7 +33,7 @@ _CHILD = (
 
 
 def played_elsewhere(
-    subject: Subject, episodes: Sequence[Trajectory]
+    subject: Subject, episodes: Sequence[PlayedEpisode]
 ) -> list[list[tuple[Parts, ...]]]:
     """Return what the answers of some episodes give in one process for each hash seed.
 

@@ -7,15 +7,14 @@ import dataclasses
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gymnasium
 
+from ragen_envs.testing.episodes import PlayedEpisode
 from ragen_envs.testing.failure import fail, lacks
 from ragen_envs.testing.options import require
-
-if TYPE_CHECKING:
-    from ragen_envs.testing.player import Trajectory
+from ragen_envs.testing.order import BUILDS_ON
 
 AnyEnv = gymnasium.Env[Any, Any]
 Factory = str | Callable[[], AnyEnv]
@@ -48,8 +47,8 @@ class Subject:
         oracle: the best player: from the environment to its answer in this turn.
         ceiling: the oracle's expected score on the instance: a number, a key of `info` at reset,
             or a function of the environment.
-        score: the score of an episode: a key of the last `info`, or a function of the trajectory.
-            Where `info` lacks the key, it is the sum of rewards.
+        score: the score of an episode: a key of the last `info`, or a function of the
+            `PlayedEpisode`. Where `info` lacks the key, it is the sum of rewards.
         score_range: least and greatest score, needed where the environment is stochastic.
         oracle_episodes: episodes that the oracle plays where the environment is stochastic.
         success: the key of `info` that says whether the episode was a success.
@@ -73,7 +72,7 @@ class Subject:
     stochastic: bool = False
     oracle: Callable[[AnyEnv], str] | None = None
     ceiling: float | str | Callable[[AnyEnv], float] = "ceiling"
-    score: str | Callable[[Trajectory], float] = "score"
+    score: str | Callable[[PlayedEpisode], float] = "score"
     score_range: tuple[float, float] = (0.0, 1.0)
     oracle_episodes: int = 400
     success: str = "success"
@@ -86,10 +85,8 @@ class Subject:
             require(option.name, getattr(self, option.name))
         if unknown := [name for name in self.held_out if name not in self.splits]:
             raise ValueError(f"held_out names {unknown}, which splits does not")
-        from ragen_envs.testing.checks import CHECKS  # which are functions of subjects
-
-        if unknown := sorted(set(self.skip) - set(CHECKS)):
-            raise ValueError(f"skip names unknown checks {unknown}; choose from {list(CHECKS)}")
+        if unknown := sorted(set(self.skip) - set(BUILDS_ON)):
+            raise ValueError(f"skip names unknown checks {unknown}; choose from {list(BUILDS_ON)}")
 
     def answer(self, env: AnyEnv, info: Info, rng: Random) -> str:
         """Return a well-formed answer to the present turn, as the numbers of `rng` decide.
@@ -158,14 +155,14 @@ class Subject:
             lacks("ceiling", f"info has no key {self.ceiling!r} with the best expected score")
         return float(info[self.ceiling])
 
-    def score_of(self, trajectory: Trajectory) -> float:
+    def score_of(self, episode: PlayedEpisode) -> float:
         """Return the score of an episode."""
         if callable(self.score):
-            return float(self.score(trajectory))
-        last = trajectory.steps[-1].info
+            return float(self.score(episode))
+        last = episode.steps[-1].info
         if self.score in last:
             return float(last[self.score])
-        return float(sum(step.reward for step in trajectory.steps[1:]))
+        return float(sum(step.reward for step in episode.steps[1:]))
 
 
 def _hashable(instance: Any, seen: str) -> Hashable:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
+from ragen_envs.testing.episodes import PlayedEpisode
 from ragen_envs.testing.failure import EnvironmentRaised
 from ragen_envs.testing.play import replay
-from ragen_envs.testing.player import Player, Trajectory
+from ragen_envs.testing.player import Player
 from ragen_envs.testing.subject import Subject
 
 NONSENSE = "?"
@@ -17,7 +18,7 @@ _STEPS_A_TURN = 40
 """Steps, those of episodes played again included, that it takes for each turn to be reached."""
 
 
-def outlast(subject: Subject, seed: int, turns: int) -> Trajectory:
+def outlast(subject: Subject, seed: int, turns: int) -> PlayedEpisode:
     """Play as long as possible, at most so many turns, and return the longest episode found.
 
     Every second answer is nonsense, so that what is not valid must be counted too. Where an answer
@@ -32,7 +33,7 @@ def outlast(subject: Subject, seed: int, turns: int) -> Trajectory:
     with Player(subject.make_env) as player:
         player.reset(seed)
         while player.turn < turns and spent < turns * _STEPS_A_TURN:
-            before = player.trajectory
+            before = player.episode
             for answer in _tries(subject, player, rng):
                 spent += 1
                 if _goes_on(player, answer):
@@ -41,7 +42,7 @@ def outlast(subject: Subject, seed: int, turns: int) -> Trajectory:
                 spent += player.turn
             else:
                 return before
-        return player.trajectory
+        return player.episode
 
 
 def _tries(subject: Subject, player: Player, rng: Random) -> Iterator[str]:

@@ -8,8 +8,9 @@ from typing import IO
 
 import cloudpickle  # type: ignore[import-untyped]
 
+from ragen_envs.testing.episodes import PlayedEpisode
 from ragen_envs.testing.play import replay
-from ragen_envs.testing.player import Player, Trajectory
+from ragen_envs.testing.player import Player
 
 
 def work(job: IO[bytes], result: str) -> None:
@@ -18,5 +19,5 @@ def work(job: IO[bytes], result: str) -> None:
     played = []
     for seed, options, answers in episodes:
         with Player(factory) as player:
-            played.append(replay(player, Trajectory(seed, options, answers, ())).parts)
+            played.append(replay(player, PlayedEpisode(seed, options, answers, ())).parts)
     Path(result).write_bytes(pickle.dumps(played))

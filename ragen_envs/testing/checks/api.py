@@ -13,6 +13,7 @@ import numpy as np
 from gymnasium.utils.env_checker import check_env
 
 from ragen_envs.testing.checking import check
+from ragen_envs.testing.episodes import PlayedStep
 from ragen_envs.testing.failure import (
     EnvironmentRaised,
     described,
@@ -24,7 +25,7 @@ from ragen_envs.testing.failure import (
 from ragen_envs.testing.global_random import borrowed, seeded
 from ragen_envs.testing.hostile import HOSTILE
 from ragen_envs.testing.play import finish, oracles, record
-from ragen_envs.testing.player import Player, Step
+from ragen_envs.testing.player import Player
 from ragen_envs.testing.subject import AnyEnv, Subject, make, sampled
 
 _ESCAPES = re.compile(r"\x1b\[\d*m")
@@ -58,7 +59,7 @@ def check_observation_space(subject: Subject) -> None:
                 continue  # which is what check_hostile_text looks for
 
 
-def require_in_space(player: Player, step: Step, after: str) -> None:
+def require_in_space(player: Player, step: PlayedStep, after: str) -> None:
     """Fail unless the observation of one of the player's steps lies in the space."""
     space, text = player.env.observation_space, step.observation
     if text in space:

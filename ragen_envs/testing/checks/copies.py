@@ -7,10 +7,11 @@ import pickle
 from collections.abc import Callable
 
 from ragen_envs.testing.checking import check
+from ragen_envs.testing.episodes import PlayedEpisode
 from ragen_envs.testing.failure import EnvironmentRaised, fail
 from ragen_envs.testing.freeze import first_difference
 from ragen_envs.testing.play import follow, record
-from ragen_envs.testing.player import Player, Trajectory
+from ragen_envs.testing.player import Player
 from ragen_envs.testing.subject import AnyEnv, Subject
 
 _EPISODES = 4
@@ -63,7 +64,7 @@ def _check_copies(
 
 
 def _difference(
-    subject: Subject, episode: Trajectory, copied: Callable[[AnyEnv], AnyEnv], copy_first: bool
+    subject: Subject, episode: PlayedEpisode, copied: Callable[[AnyEnv], AnyEnv], copy_first: bool
 ) -> str | None:
     with Player(subject.make_env) as player:
         player.reset(episode.seed, episode.options)

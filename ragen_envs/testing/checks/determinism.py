@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from ragen_envs.testing.checking import check
+from ragen_envs.testing.episodes import PlayedEpisode
 from ragen_envs.testing.failure import CheckSkipped, blaming, fail, lacks
 from ragen_envs.testing.freeze import first_difference, without_info
 from ragen_envs.testing.play import instance_of, oracles, record, replay
-from ragen_envs.testing.player import Player, Trajectory
+from ragen_envs.testing.player import Player
 from ragen_envs.testing.processes import HASH_SEEDS, played_elsewhere
 from ragen_envs.testing.subject import Subject
 
@@ -20,7 +21,7 @@ _ONE_INSTANCE = (
 )
 
 
-def _with_rollouts(subject: Subject) -> list[Trajectory]:
+def _with_rollouts(subject: Subject) -> list[PlayedEpisode]:
     """Return an episode of each seed, and one more with a rollout if there are such."""
     episodes = [record(subject, seed) for seed in subject.seeds]
     if subject.rollout:

@@ -13,9 +13,10 @@ import numpy as np
 from gymnasium.wrappers import TimeLimit
 
 from ragen_envs.testing.checking import check
+from ragen_envs.testing.episodes import PlayedEpisode, PlayedStep
 from ragen_envs.testing.failure import CheckSkipped, EnvironmentRaised, fail, lacks, quoted
 from ragen_envs.testing.play import LONGEST, finish, oracles, record, replay, turns_of
-from ragen_envs.testing.player import Player, Step, Trajectory
+from ragen_envs.testing.player import Player
 from ragen_envs.testing.subject import AnyEnv, Subject, make
 from ragen_envs.testing.survivor import outlast
 
@@ -23,7 +24,7 @@ _ACCIDENTS = (AttributeError, TypeError, NameError, LookupError, SystemExit)
 """Errors that come from state that is not there, or end the process, whatever their text says."""
 
 
-def _episodes(subject: Subject) -> Iterator[Trajectory]:
+def _episodes(subject: Subject) -> Iterator[PlayedEpisode]:
     """Play well-formed answers, the oracle's if there is one, and nonsense."""
     for seed in subject.seeds:
         for choose in (None, *oracles(subject)):
@@ -43,7 +44,7 @@ def check_rewards(subject: Subject) -> None:
             require_reward(step, f"seed {episode.seed}, turn {turn}")
 
 
-def require_reward(step: Step, where: str) -> None:
+def require_reward(step: PlayedStep, where: str) -> None:
     """Fail unless the reward of a step is a finite real number and no bool."""
     reward = step.reward
     number = isinstance(reward, Real) and not isinstance(reward, bool)
@@ -63,7 +64,7 @@ def check_flags(subject: Subject) -> None:
             require_flags(step, f"seed {episode.seed}, turn {turn}")
 
 
-def require_flags(step: Step, where: str) -> None:
+def require_flags(step: PlayedStep, where: str) -> None:
     """Fail unless both flags of a step are bools."""
     for name in ("terminated", "truncated"):
         flag = getattr(step, name)
@@ -96,7 +97,7 @@ def check_success(subject: Subject) -> None:
             )
 
 
-def _unsound_success(episode: Trajectory, key: str) -> str | None:
+def _unsound_success(episode: PlayedEpisode, key: str) -> str | None:
     won = False
     for turn, step in enumerate(episode.steps):
         value = step.info.get(key, False)
@@ -169,7 +170,7 @@ def check_step_after_end(subject: Subject) -> None:
         raise CheckSkipped(f"no episode ended within {LONGEST} turns: set the option 'max_turns'")
 
 
-def ended_by_limit_alone(subject: Subject, episode: Trajectory) -> bool:
+def ended_by_limit_alone(subject: Subject, episode: PlayedEpisode) -> bool:
     """Whether an episode that has ended goes on where Gymnasium's TimeLimit is taken away."""
     if episode.steps[-1].terminated:
         return False

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragen_envs.testing.checking import check
+from ragen_envs.testing.episodes import PlayedEpisode
 from ragen_envs.testing.failure import blaming, fail
 from ragen_envs.testing.freeze import first_difference, freeze
 from ragen_envs.testing.global_random import borrowed, seeded
 from ragen_envs.testing.play import finish, record, replay
-from ragen_envs.testing.player import Player, Trajectory
+from ragen_envs.testing.player import Player
 from ragen_envs.testing.subject import Subject
 
 _THREADS = 4
@@ -88,7 +89,9 @@ def check_two_in_turns(subject: Subject) -> None:
                 )
 
 
-def _in_turns(subject: Subject, episodes: tuple[Trajectory, Trajectory]) -> list[Trajectory]:
+def _in_turns(
+    subject: Subject, episodes: tuple[PlayedEpisode, PlayedEpisode]
+) -> list[PlayedEpisode]:
     with Player(subject.make_env) as first, Player(subject.make_env) as second:
         players = first, second
         for player, episode in zip(players, episodes, strict=True):
@@ -97,7 +100,7 @@ def _in_turns(subject: Subject, episodes: tuple[Trajectory, Trajectory]) -> list
             for player, episode in zip(players, episodes, strict=True):
                 if turn < len(episode.answers) and not player.ended:
                     player.step(episode.answers[turn])
-        return [player.trajectory for player in players]
+        return [player.episode for player in players]
 
 
 @check
@@ -111,7 +114,7 @@ def check_two_in_threads(subject: Subject) -> None:
     expected = [record(subject, seed) for seed in subject.seeds]
     barrier = Barrier(_THREADS)
 
-    def play(thread: int) -> list[tuple[Trajectory, Trajectory]]:
+    def play(thread: int) -> list[tuple[PlayedEpisode, PlayedEpisode]]:
         turned = [*expected[thread % len(expected) :], *expected[: thread % len(expected)]]
         played = []
         for episode in turned * _ROUNDS:
@@ -131,9 +134,9 @@ def check_two_in_threads(subject: Subject) -> None:
 
 
 def _in_threads(
-    play: Callable[[int], list[tuple[Trajectory, Trajectory]]], barrier: Barrier
-) -> list[tuple[Trajectory, Trajectory]]:
-    def guarded(thread: int) -> list[tuple[Trajectory, Trajectory]]:
+    play: Callable[[int], list[tuple[PlayedEpisode, PlayedEpisode]]], barrier: Barrier
+) -> list[tuple[PlayedEpisode, PlayedEpisode]]:
+    def guarded(thread: int) -> list[tuple[PlayedEpisode, PlayedEpisode]]:
         try:
             return play(thread)
         except BaseException:
@@ -175,7 +178,7 @@ def check_info_is_the_callers(subject: Subject) -> None:
                 if freeze(kept) != was:
                     _shared(f"seed {seed}, turn {player.turn}: the step changed the info before it")
                 _spoil(player.info)
-            spoiled = player.trajectory
+            spoiled = player.episode
             again = replay(player, episode)
         for other in (spoiled, again):
             if difference := first_difference(episode.parts, other.parts):
