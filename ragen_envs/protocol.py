@@ -145,13 +145,6 @@ def format_answer(
     return f"<think>{thought}</think>{answer}" if response_format == "think" else answer
 
 
-def thought_of(answer: str) -> str:
-    """Return the text between the first pair of think tags, or "" if there is none."""
-    _, opened, rest = answer.partition("<think>")
-    thought, closed, _ = rest.partition("</think>")
-    return thought.strip() if opened and closed else ""
-
-
 def instructions(example: str, response_format: ResponseFormat) -> str:
     """Return the sentences that tell a player how to answer.
 

@@ -17,7 +17,7 @@ from ragen_envs.text_env import PRINTABLE, TextEnv
 from ragen_envs.webshop import text
 from ragen_envs.webshop.answers import PageReader, click_of, searches_for, words_of
 from ragen_envs.webshop.generator import DEFAULT_SIZE
-from ragen_envs.webshop.goals import GAME, MOST_OPTIONS, Errand, price_of
+from ragen_envs.webshop.goals import GAME, MOST_OPTIONS, ShoppingTask, price_of
 from ragen_envs.webshop.pages import Page, clicked, labels, searched
 from ragen_envs.webshop.products import Goal
 from ragen_envs.webshop.reward import Reward, reward_of
@@ -86,7 +86,7 @@ def _opened(variant: WebShopVariant) -> Shop:
     return procedural_shop(variant.catalogue_seed, variant.products)
 
 
-class WebShopEnv(TextEnv[WebShopVariant, Errand]):
+class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
     """Find a product in a shop by a request in words, choose its options, and buy it.
 
     | | |
@@ -102,7 +102,8 @@ class WebShopEnv(TextEnv[WebShopVariant, Errand]):
     | oracle | searches for the title of the product that the request was written for, and buys it |
 
     Task, pages and reward follow WebShop (arXiv 2207.01206); the catalogue is this suite's own.
-    Shoppers on the 256 test instances of WebShop-v0 (`ragen_envs.webshop.shoppers`), means:
+    Scripted shoppers on the 256 test instances of WebShop-v0
+    (`tests/ragen_envs/webshop/shoppers.py`), means:
 
     | shopper | score | success | attributes | options | price |
     | --- | --- | --- | --- | --- | --- |
@@ -141,7 +142,7 @@ class WebShopEnv(TextEnv[WebShopVariant, Errand]):
 
     variants = VARIANTS
     game = GAME
-    held_out_files = "errands/{name}-{split}.txt"
+    held_out_files = "tasks/{name}-{split}.txt"
     stochastic = False
     example = EXAMPLE
 
@@ -172,7 +173,7 @@ class WebShopEnv(TextEnv[WebShopVariant, Errand]):
     @property
     def goal(self) -> Goal:
         """The goal of the episode, for oracles and other players that may know it."""
-        return self._errand.goal
+        return self._task.goal
 
     @property
     def page(self) -> Page:
@@ -182,12 +183,12 @@ class WebShopEnv(TextEnv[WebShopVariant, Errand]):
     def _symbols(self) -> frozenset[str]:
         return self.shop.symbols
 
-    def candidates(self, stream: Stream) -> Iterator[Errand | None]:
+    def candidates(self, stream: Stream) -> Iterator[ShoppingTask | None]:
         """Yield goals of random products."""
-        return self.shop.errands(stream)
+        return self.shop.tasks(stream)
 
-    def instance_of(self, seed: int) -> Errand:
-        """Return the errand of a seed; the environment's own state stays as it is.
+    def instance_of(self, seed: int) -> ShoppingTask:
+        """Return the task of a seed; the environment's own state stays as it is.
 
         Raises:
             ValueError: if the catalogue has too few products for the split.
@@ -198,12 +199,12 @@ class WebShopEnv(TextEnv[WebShopVariant, Errand]):
             name = self.shop.catalogue.name
             raise ValueError(f"the catalogue {name!r} is too small: {error}") from None
 
-    def _shipped(self) -> tuple[Errand, ...]:
+    def _shipped(self) -> tuple[ShoppingTask, ...]:
         if self.variant.catalogue:
             return self.shop.held_out(self.variant.name, self.split)
         return super()._shipped()
 
-    def write_instance(self, instance: Errand) -> tuple[str, dict[str, object]]:
+    def write_instance(self, instance: ShoppingTask) -> tuple[str, dict[str, object]]:
         """Return what is asked for as a line of JSON, with its product and price cap."""
         goal = instance.goal
         asked = {
@@ -219,8 +220,8 @@ class WebShopEnv(TextEnv[WebShopVariant, Errand]):
         }
 
     @staticmethod
-    def read_instance(body: str, figures: dict[str, str]) -> Errand:
-        """Return the errand of a line of JSON."""
+    def read_instance(body: str, figures: dict[str, str]) -> ShoppingTask:
+        """Return the task of a line of JSON."""
         asked = json.loads(body)
         goal = Goal(
             int(figures["product"]),
@@ -229,10 +230,10 @@ class WebShopEnv(TextEnv[WebShopVariant, Errand]):
             tuple(asked["options"].items()),
             float(figures["price_cap"]),
         )
-        return Errand(goal, figures["asin"], figures["catalogue"])
+        return ShoppingTask(goal, figures["asin"], figures["catalogue"])
 
-    def _begin(self, instance: Errand) -> ActionReader:
-        self._errand = instance
+    def _begin(self, instance: ShoppingTask) -> ActionReader:
+        self._task = instance
         self._page = Page()
         self._receipt = None
         return self._reader_of_page()
@@ -260,12 +261,12 @@ class WebShopEnv(TextEnv[WebShopVariant, Errand]):
 
     def _bought(self) -> Reward:
         """Return what the product of this page is worth, with the options as they are chosen."""
-        return self._worth(self._errand, self._page.product, dict(self._page.chosen))
+        return self._worth(self._task, self._page.product, dict(self._page.chosen))
 
-    def _worth(self, errand: Errand, position: int, chosen: dict[str, str]) -> Reward:
-        products, goal = self.shop.catalogue.products, errand.goal
+    def _worth(self, task: ShoppingTask, position: int, chosen: dict[str, str]) -> Reward:
+        products, goal = self.shop.catalogue.products, task.goal
         bought, target = products[position], products[goal.product]
-        price = price_of(bought, errand)
+        price = price_of(bought, task)
         return reward_of(bought, chosen, price, goal, target, self.variant.compat)
 
     def _end_turn(self) -> None:
@@ -289,7 +290,7 @@ class WebShopEnv(TextEnv[WebShopVariant, Errand]):
             return page
         return f"{page}\n{text.offered(self._page, labels(self.shop.catalogue, self._page))}"
 
-    def _oracle(self, instance: Errand) -> dict[str, float]:
+    def _oracle(self, instance: ShoppingTask) -> dict[str, float]:
         if not self.variant.catalogue and not self.variant.compat:
             return {"ceiling": 1.0}
         goal = instance.goal

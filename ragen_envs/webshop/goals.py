@@ -1,4 +1,4 @@
-"""From a catalogue to errands: what to buy, in which words, and which split it belongs to.
+"""From a catalogue to tasks: what to buy, in which words, and which split it belongs to.
 
 The target product alone decides the split, so that no product is the target of two of them; and
 the splits that are held out word their requests in ways that training never does.
@@ -26,7 +26,7 @@ _CAP_STEPS = 4
 
 
 @dataclass(frozen=True)
-class Errand:
+class ShoppingTask:
     """An instance: a goal in a catalogue.
 
     Attributes:
@@ -48,17 +48,17 @@ class Errand:
 
     @property
     def part(self) -> str:
-        """The part of all errands that it belongs to, decided by the target product."""
+        """The part of all tasks that it belongs to, decided by the target product."""
         return part_of(self.catalogue, self.asin)
 
 
 def part_of(catalogue: str, asin: str) -> str:
-    """Return the part that the errands of a product belong to: "train", "val", "test", "sealed"."""
+    """Return the part that the tasks of a product belong to: "train", "val", "test", "sealed"."""
     return partition_of(content_hash(GAME, f"{catalogue}\0{asin}".encode()), _SIXTEENTHS)
 
 
-class Errands:
-    """Makes errands from a catalogue.
+class TaskGenerator:
+    """Makes tasks from a catalogue.
 
     A request asks for an attribute by which the target differs from a product of the same kind
     that has all its other attributes, if there is one.
@@ -71,8 +71,8 @@ class Errands:
         self._catalogue = catalogue
         self._telling = telling_attributes(catalogue.products)
 
-    def __call__(self, stream: Stream) -> Iterator[Errand | None]:
-        """Yield errands, each a function of the stream; None for a product without attributes."""
+    def __call__(self, stream: Stream) -> Iterator[ShoppingTask | None]:
+        """Yield tasks, each a function of the stream; None for a product without attributes."""
         name, products, phrasings = (
             self._catalogue.name,
             self._catalogue.products,
@@ -86,7 +86,7 @@ class Errands:
                 continue
             train = part_of(name, product.asin) == "train"
             words = phrasings["train" if train else "held_out"]
-            yield Errand(self._goal(position, product, words, stream), product.asin, name)
+            yield ShoppingTask(self._goal(position, product, words, stream), product.asin, name)
 
     def _goal(self, position: int, product: Product, words: Phrasings, stream: Stream) -> Goal:
         """Return a goal that the product meets, whatever its price turns out to be."""
@@ -148,13 +148,13 @@ def _worded(
     )
 
 
-def price_of(product: Product, errand: Errand) -> float:
-    """Return what a product costs in an errand, in dollars: a range is drawn from uniformly.
+def price_of(product: Product, task: ShoppingTask) -> float:
+    """Return what a product costs in a task, in dollars: a range is drawn from uniformly.
 
-    The draw depends on the errand and the product alone, so that no order of visits changes it.
+    The draw depends on the task and the product alone, so that no order of visits changes it.
     """
     low, high = (round(100 * price) for price in product.price)
     if low == high:
         return product.price[0]
-    stream = Stream("webshop price", errand.digest, product.asin)
+    stream = Stream("webshop price", task.digest, product.asin)
     return (low + stream.below(high - low + 1)) / 100

@@ -45,7 +45,7 @@ class PublicShop:
 
     Attributes:
         catalogue: the products. Its name follows from their content.
-        requests: what people were asked to buy, see `requests.errands`.
+        requests: what people were asked to buy, see `requests.tasks`.
         nouns: how the nouns of the titles were found, in words.
         left_out: the requests that are not there, counted by the reason.
     """

@@ -1,4 +1,4 @@
-"""What the public files ask to be bought, and the errands that are drawn from it.
+"""What the public files ask to be bought, and the tasks that are drawn from it.
 
 The original draws prices before it seeds its generator, so that its goals differ from process to
 process. Here whatever is drawn comes from the instance's stream. A price cap lies above the
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragen_envs.instances import Stream
-from ragen_envs.webshop.goals import Errand
+from ragen_envs.webshop.goals import ShoppingTask
 from ragen_envs.webshop.json_records import records
 from ragen_envs.webshop.likeness import normal_value
 from ragen_envs.webshop.products import Catalogue, Goal, Product
@@ -124,13 +124,15 @@ def _named(values: Sequence[str], product: Product) -> Options | None:
     return tuple(named.items())
 
 
-def errands(catalogue: Catalogue, requests: Sequence[Request], stream: Stream) -> Iterator[Errand]:
-    """Yield errands, each a pure function of the stream; the target decides an errand's split."""
+def tasks(
+    catalogue: Catalogue, requests: Sequence[Request], stream: Stream
+) -> Iterator[ShoppingTask]:
+    """Yield tasks, each a pure function of the stream; the target decides a task's split."""
     while True:
         request = requests[stream.below(len(requests))]
         product = catalogue.products[request.product]
         goal = _goal(request, product, stream)
-        yield Errand(goal, product.asin, catalogue.name)
+        yield ShoppingTask(goal, product.asin, catalogue.name)
 
 
 def _goal(request: Request, product: Product, stream: Stream) -> Goal:

@@ -1,4 +1,4 @@
-"""A shop: a catalogue, its search and its errands. One is opened a process, and all share it."""
+"""A shop: a catalogue, its search and its tasks. One is opened a process, and all share it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 from ragen_envs.instances import Split, Stream, held_out
 from ragen_envs.text_env import PRINTABLE
 from ragen_envs.webshop.generator import procedural
-from ragen_envs.webshop.goals import Errand, Errands
+from ragen_envs.webshop.goals import ShoppingTask, TaskGenerator
 from ragen_envs.webshop.pages import Search
 from ragen_envs.webshop.products import Catalogue, Product
 from ragen_envs.webshop.search import Index
 
-Source = Callable[[Stream], Iterator[Errand | None]]
-"""From a stream to errands."""
+Source = Callable[[Stream], Iterator[ShoppingTask | None]]
+"""From a stream to tasks."""
 
 
 class Shop:
@@ -27,7 +27,7 @@ class Shop:
     Args:
         catalogue: the products.
         search: finds their positions by words.
-        errands: gives goals for it.
+        tasks: gives goals for it.
         symbols: the characters of its texts beyond printable ASCII.
         made: the function and the arguments that return this shop.
     """
@@ -36,19 +36,19 @@ class Shop:
         self,
         catalogue: Catalogue,
         search: Search,
-        errands: Source,
+        tasks: Source,
         symbols: frozenset[str],
         made: tuple[Callable[..., Shop], tuple[Any, ...]],
     ) -> None:
         self.catalogue = catalogue
         self.search = search
-        self.errands = errands
+        self.tasks = tasks
         self.symbols = symbols
         self._made = made
-        self._held_out: dict[tuple[str, Split], tuple[Errand, ...]] = {}
+        self._held_out: dict[tuple[str, Split], tuple[ShoppingTask, ...]] = {}
 
-    def held_out(self, name: str, split: Split) -> tuple[Errand, ...]:
-        """Return the held-out errands of a shop for which the package ships none.
+    def held_out(self, name: str, split: Split) -> tuple[ShoppingTask, ...]:
+        """Return the held-out tasks of a shop for which the package ships none.
 
         They are generated when they are first asked for.
 
@@ -60,7 +60,7 @@ class Shop:
             RuntimeError: if there are too few different ones.
         """
         if (name, split) not in self._held_out:
-            self._held_out[name, split] = tuple(held_out(self.errands, name, split, set()))
+            self._held_out[name, split] = tuple(held_out(self.tasks, name, split, set()))
         return self._held_out[name, split]
 
     def __reduce__(self) -> tuple[Callable[..., Shop], tuple[Any, ...]]:
@@ -77,7 +77,7 @@ def procedural_shop(seed: int, size: int) -> Shop:
     """
     catalogue = procedural(seed, size)
     made = procedural_shop, (seed, size)
-    return Shop(catalogue, Index(catalogue).search, Errands(catalogue), frozenset(), made)
+    return Shop(catalogue, Index(catalogue).search, TaskGenerator(catalogue), frozenset(), made)
 
 
 @cache
@@ -97,8 +97,8 @@ def public_shop(where: str) -> Shop:
     texts = (text for product in catalogue.products for text in _texts(product))
     asked = (request.instruction for request in public.requests)
     symbols = _beyond_ascii(texts) | _beyond_ascii(asked)
-    errands = partial(requests.errands, catalogue, public.requests)
-    return Shop(catalogue, Index(catalogue).search, errands, symbols, (public_shop, (where,)))
+    tasks = partial(requests.tasks, catalogue, public.requests)
+    return Shop(catalogue, Index(catalogue).search, tasks, symbols, (public_shop, (where,)))
 
 
 def _texts(product: Product) -> Iterator[str]:

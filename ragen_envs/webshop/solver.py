@@ -1,7 +1,7 @@
 """The oracle: it knows which product a request was written for, and buys that one.
 
 It searches for the product's title, which stands on the first page of what is found; the tests
-say so of every held-out errand.
+say so of every held-out task.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def test_the_shipped_files_are_what_the_generators_give(monkeypatch, capsys):
         numbered = sum(line.startswith("; ") for line in file.text.splitlines())
         assert numbered == held_out_size(file.name)
     folders = (
-        "sokoban/levels", "frozen_lake/maps", "bandit/names", "bandit/chances", "webshop/errands",
+        "sokoban/levels", "frozen_lake/maps", "bandit/names", "bandit/chances", "webshop/tasks",
         "twenty_questions/words",
     )  # fmt: skip
     shipped = {path for folder in folders for path in (ROOT / folder).iterdir()}

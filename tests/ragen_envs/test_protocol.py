@@ -13,7 +13,6 @@ from ragen_envs.protocol import (
     body_of,
     format_answer,
     instructions,
-    thought_of,
 )
 
 ACTIONS = ("Up", "Down", "Left", "Right")
@@ -182,26 +181,6 @@ def test_the_cache_is_bounded():
 
 
 @pytest.mark.parametrize(
-    ("text", "thought"),
-    [
-        ("<think> go up \n</think><answer>Up</answer>", "go up"),
-        ("<answer>Up</answer>", ""),
-        ("<think>never closed", ""),
-        ("never opened</think>", ""),
-        ("</think><think>late</think>", "late"),
-        ("<think>one</think><think>two</think>", "one"),
-    ],
-)
-def test_the_thought(text, thought):
-    assert thought_of(text) == thought
-
-
-@given(answers)
-def test_the_thought_is_total(answer):
-    assert thought_of(answer) in answer
-
-
-@pytest.mark.parametrize(
     ("example_body", "form", "expected"),
     [
         (
@@ -254,6 +233,5 @@ def test_reading_is_linear_on_adversarial_answers(name, form):
         answer = ADVERSARIAL[name](size)
         start = time.process_time()
         parsed = READER.read(answer, form)
-        thought_of(answer)
         assert time.process_time() - start < seconds
         assert parsed.format_valid == (reference_body(answer, form) is not None)

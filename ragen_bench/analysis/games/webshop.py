@@ -9,7 +9,7 @@ from ragen_bench.analysis.failures import Failure
 from ragen_bench.analysis.games.base import Reading
 from ragen_bench.analysis.trajectory import Trajectory
 from ragen_envs.webshop.env import WebShopEnv
-from ragen_envs.webshop.goals import Errand, price_of
+from ragen_envs.webshop.goals import ShoppingTask, price_of
 from ragen_envs.webshop.likeness import normal_value
 from ragen_envs.webshop.pages import PER_PAGE, SUB_PAGES, Page
 from ragen_envs.webshop.products import Product
@@ -85,10 +85,10 @@ def _products(episode: Trajectory) -> Sequence[Product]:
 
 
 def _worth(episode: Trajectory, product: int, chosen: dict[str, str]) -> Reward:
-    """Return what a product is worth to the errand, with options chosen."""
-    errand: Errand = episode.instance
-    goal, products = errand.goal, _products(episode)
-    price, target = price_of(products[product], errand), products[goal.product]
+    """Return what a product is worth to the task, with options chosen."""
+    task: ShoppingTask = episode.instance
+    goal, products = task.goal, _products(episode)
+    price, target = price_of(products[product], task), products[goal.product]
     return reward_of(products[product], chosen, price, goal, target)
 
 

@@ -128,8 +128,8 @@ def test_the_oracle_never_chooses_badly():
 class Aisles:
     """A shop as its pages and its reward tell it, tried out click by click."""
 
-    def __init__(self, env, errand):
-        self.shop, self.errand, self.goal = env.shop, errand, errand.goal
+    def __init__(self, env, task):
+        self.shop, self.task, self.goal = env.shop, task, task.goal
         self.products = env.shop.catalogue.products
 
     def further(self, page):
@@ -146,7 +146,7 @@ class Aisles:
 
     def is_won(self, page):
         product, target = self.products[page.product], self.products[self.goal.product]
-        price = price_of(product, self.errand)
+        price = price_of(product, self.task)
         return reward_of(product, dict(page.chosen), price, self.goal, target).total == 1
 
     def turns_to_win(self, page):

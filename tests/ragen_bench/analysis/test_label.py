@@ -121,7 +121,7 @@ BANDIT = [
     ("BanditMultiPull", ["Blue"] * 10 + [""] * 10, ("gave_nothing", 11)),
     ("BanditMultiPull", ["Blue"] * 10 + ["Orange"] * 10, ("illegal_action", 11)),
 ]
-# Errand 10: a pillow sham, acne prone, color lavender, bed size twin, up to 30 dollars. Of what
+# Task 10: a pillow sham, acne prone, color lavender, bed size twin, up to 30 dollars. Of what
 # the search finds pgber9v meets it all; ph3egrb too, for 39.13 dollars; plmhqnu is not acne prone;
 # pjww9jm, on the second page, is a throw blanket; p2e9rzm, there too, has no bed size twin.
 SEARCH = "search[acne prone pillow sham lavender twin]"

@@ -17,7 +17,7 @@ from ragen_bench.models.grammar import (
     answer_regex,
     thought_bound,
 )
-from ragen_envs.protocol import RESPONSE_FORMATS, ActionReader, FreeText, format_answer, thought_of
+from ragen_envs.protocol import RESPONSE_FORMATS, ActionReader, FreeText, format_answer
 from ragen_envs.registration import IDS
 
 FORMATS = st.sampled_from(RESPONSE_FORMATS)
@@ -145,12 +145,11 @@ def test_what_does_not_match(response_format):
 
 @given(st.data(), TURNS, st.integers(1, 1200))
 def test_with_ample_tokens_an_answer_fits_however_it_is_spelled(data, env, max_tokens):
+    thought = "." * thought_bound(env, max_tokens) if env.response_format == "think" else ""
     longest = format_answer(
-        [max(names_of(env), key=len)] * env.actions_this_turn,
-        env.response_format,
-        "." * thought_bound(env, max_tokens),
+        [max(names_of(env), key=len)] * env.actions_this_turn, env.response_format, thought
     )
-    form = len(longest) - len(thought_of(longest))
+    form = len(longest) - len(thought)
     if max_tokens >= 2 * (form + 1):
         assert len(longest) + 1 <= max_tokens  # a token each, and one that ends the turn
     if env.response_format == "think":

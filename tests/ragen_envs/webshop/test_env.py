@@ -41,7 +41,7 @@ def formula(env):
     """
     goal, products = env.goal, env.shop.catalogue.products
     bought, target = products[env.page.product], products[goal.product]
-    price = price_of(bought, env._errand)
+    price = price_of(bought, env._task)
     met = sum(attribute in bought.attributes for attribute in goal.attributes)
     met += sum(option in env.page.chosen for option in goal.options)
     met += price <= goal.price_cap
@@ -364,7 +364,7 @@ def test_a_variant_of_your_own_has_a_catalogue_of_its_own():
         WebShopEnv(mine, split="test").reset(seed=0)
 
 
-def test_sealed_errands_are_the_keys_own(monkeypatch):
+def test_sealed_tasks_are_the_keys_own(monkeypatch):
     monkeypatch.setenv("RAGEN_SEALED_KEY", "5" * 64)
     env = make(split="sealed")
     digests = {env.reset(seed=seed)[1]["instance"] for seed in range(256)}

@@ -9,7 +9,7 @@ from ragen_envs.instances import Stream
 from ragen_envs.webshop.goals import price_of
 from ragen_envs.webshop.loader import load
 from ragen_envs.webshop.products import Catalogue
-from ragen_envs.webshop.requests import NO_CAP, NO_OPTION, Request, errands
+from ragen_envs.webshop.requests import NO_CAP, NO_OPTION, Request, tasks
 from ragen_envs.webshop.reward import check_goal, reward_of
 
 from .public import DESK, LAMP, request, write
@@ -17,7 +17,7 @@ from .shops import product
 
 
 def drawn(shop, count=200, *labels):
-    found = errands(shop.catalogue, shop.requests, Stream("test", *labels))
+    found = tasks(shop.catalogue, shop.requests, Stream("test", *labels))
     return list(itertools.islice(found, count))
 
 
@@ -40,7 +40,7 @@ def human(tmp_path):
 
 
 def test_generated_goals_are_worded_as_in_the_original(generated):
-    texts = {errand.goal.instruction for errand in drawn(generated)}
+    texts = {task.goal.instruction for task in drawn(generated)}
     sizes = "x-small", "small | medium"
     assert texts == {
         f"Find me easy clean desks with size: {size}, and style: plain, "
@@ -60,24 +60,24 @@ def test_people_s_goals_have_the_options_names(human):
         (("size", "small | medium"), ("style", "plain")),
     ]
     assert human.left_out == {NO_OPTION: 2, "ask for no attribute": 1}
-    texts = {errand.goal.instruction for errand in drawn(human)}
+    texts = {task.goal.instruction for task in drawn(human)}
     assert "i need a desk" in texts  # without the dot; dearer than every cap
-    assert all(errand.goal.price_cap == NO_CAP for errand in drawn(human))
+    assert all(task.goal.price_cap == NO_CAP for task in drawn(human))
 
 
 def test_every_goal_can_be_met(generated, human):
     for shop in (generated, human):
-        for errand in drawn(shop):
-            check_goal(errand.goal)
-            target = shop.catalogue.products[errand.goal.product]
-            price = price_of(target, errand)
+        for task in drawn(shop):
+            check_goal(task.goal)
+            target = shop.catalogue.products[task.goal.product]
+            price = price_of(target, task)
             assert target.price[0] <= price <= target.price[1]
-            found = reward_of(target, dict(errand.goal.options), price, errand.goal, target)
+            found = reward_of(target, dict(task.goal.options), price, task.goal, target)
             assert found.total == 1
 
 
 def test_prices_are_drawn_with_the_instance(generated):
-    prices = {price_of(generated.catalogue.products[0], errand) for errand in drawn(generated)}
+    prices = {price_of(generated.catalogue.products[0], task) for task in drawn(generated)}
     assert len(prices) > 3
     assert [price_of(generated.catalogue.products[1], e) for e in drawn(generated, 3)] == [
         100.0
@@ -92,7 +92,7 @@ def test_the_stream_alone_decides(generated):
 def test_a_cap_is_the_higher_of_two_of_the_next_four_tens(price, seed):
     shop = Catalogue((product(price=(0.0, price)),), "test")
     asked = (Request(0, "buy it", ("cheap",), ()),)
-    goal = next(errands(shop, asked, Stream(seed))).goal
+    goal = next(tasks(shop, asked, Stream(seed))).goal
     above = [ten for ten in range(10, 1000, 10) if ten > price][:4]
     if len(above) < 2:
         assert (goal.price_cap, goal.instruction) == (NO_CAP, "buy it")
@@ -104,9 +104,7 @@ def test_a_cap_is_the_higher_of_two_of_the_next_four_tens(price, seed):
 def test_a_price_of_ten_dollars_is_capped_above_it():
     shop = Catalogue((product(price=(10.0, 10.0)),), "test")
     asked = (Request(0, "buy it", ("cheap",), ()),)
-    caps = {
-        errand.goal.price_cap for errand in itertools.islice(errands(shop, asked, Stream()), 99)
-    }
+    caps = {task.goal.price_cap for task in itertools.islice(tasks(shop, asked, Stream()), 99)}
     assert caps == {30, 40, 50}
 
 
@@ -115,8 +113,8 @@ def test_no_target_stands_in_two_parts(tmp_path):
     wanted = {p["asin"]: {"instruction": "buy", "instruction_attributes": ["a"]} for p in many}
     shop = load(write(tmp_path, many, wanted))
     parts = {}
-    for errand in drawn(shop, 3000):
-        parts.setdefault(errand.asin, set()).add(errand.part)
+    for task in drawn(shop, 3000):
+        parts.setdefault(task.asin, set()).add(task.part)
     assert all(len(found) == 1 for found in parts.values())
     assert set.union(*parts.values()) == {"train", "val", "test", "sealed"}
     assert len(parts) > 290

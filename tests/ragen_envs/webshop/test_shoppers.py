@@ -8,7 +8,7 @@ from ragen_envs.policies import oracle_answer, random_answer
 from ragen_envs.webshop.env import WebShopEnv
 from ragen_envs.webshop.goals import price_of
 from ragen_envs.webshop.reward import reward_of
-from ragen_envs.webshop.shoppers import attribute_blind, bag_of_words, literal
+from tests.ragen_envs.webshop.shoppers import attribute_blind, bag_of_words, literal
 
 
 def played(shopper, split="val", seeds=256):
@@ -143,17 +143,15 @@ def test_the_specification_states_how_often_other_products_do():
     products = env.shop.catalogue.products
     others = of_another_kind = 0
     for seed in range(256):
-        errand = env.instance_of(seed)
-        goal = errand.goal
+        task = env.instance_of(seed)
+        goal = task.goal
         target = products[goal.product]
         kinds = {
             product.query
             for position, product in enumerate(products)
             if position != goal.product
             and all(value in dict(product.options).get(name, ()) for name, value in goal.options)
-            and reward_of(
-                product, dict(goal.options), price_of(product, errand), goal, target
-            ).total
+            and reward_of(product, dict(goal.options), price_of(product, task), goal, target).total
             == 1
         }
         others += bool(kinds)

@@ -4,7 +4,7 @@ from ragen_envs.instances import SHIPPED_SPLITS, Stream, draw
 from ragen_envs.policies import oracle_answer, random_answer
 from ragen_envs.webshop.answers import words_of
 from ragen_envs.webshop.env import VARIANTS, WebShopEnv
-from ragen_envs.webshop.goals import Errands, price_of
+from ragen_envs.webshop.goals import TaskGenerator, price_of
 from ragen_envs.webshop.pages import Page, clicked, searched
 from ragen_envs.webshop.products import Goal
 from ragen_envs.webshop.reward import reward_of
@@ -17,7 +17,7 @@ GOAL = Goal(35, "a filler", ("soft touch",), (), 20.0)
 
 @pytest.mark.parametrize("name", VARIANTS)
 @pytest.mark.parametrize("split", SHIPPED_SPLITS)
-def test_the_oracle_has_reward_1_on_every_held_out_errand(name, split):
+def test_the_oracle_has_reward_1_on_every_held_out_task(name, split):
     env = WebShopEnv(name, split=split)
     for seed in range(256):
         _, info = env.reset(seed=seed)
@@ -28,7 +28,7 @@ def test_the_oracle_has_reward_1_on_every_held_out_errand(name, split):
         assert info["turn"] == turns
 
 
-def test_the_oracle_has_reward_1_on_errands_of_training():
+def test_the_oracle_has_reward_1_on_tasks_of_training():
     env = WebShopEnv("WebShop-v0")
     for seed in range(300):
         _, info = env.reset(seed=seed)
@@ -39,21 +39,21 @@ def test_the_oracle_has_reward_1_on_errands_of_training():
 
 def test_the_oracle_finds_its_way_in_a_large_catalogue():
     shop = procedural_shop(5, 6000)
-    errands = Errands(shop.catalogue)
+    tasks = TaskGenerator(shop.catalogue)
     for seed in range(60):
-        errand = draw(errands, Stream("large", seed), "test")
+        task = draw(tasks, Stream("large", seed), "test")
         page, turns = Page(), 0
         while page.kind != "done":
-            action = best_action(shop.catalogue, errand.goal, page, 9 - turns)
+            action = best_action(shop.catalogue, task.goal, page, 9 - turns)
             if action.startswith("search["):
                 page = searched(page, words_of(action), shop.search)
             else:
                 page = clicked(shop.catalogue, page, words_of(action))
             turns += 1
-        target = shop.catalogue.products[errand.goal.product]
-        price = price_of(target, errand)
+        target = shop.catalogue.products[task.goal.product]
+        price = price_of(target, task)
         assert turns <= 9
-        assert reward_of(target, dict(page.chosen), price, errand.goal, target).total == 1
+        assert reward_of(target, dict(page.chosen), price, task.goal, target).total == 1
 
 
 def test_from_anywhere_the_oracle_still_succeeds_with_the_turns_it_needs():

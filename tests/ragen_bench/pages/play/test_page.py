@@ -21,7 +21,7 @@ def box(page):
     return page.get_by_role("textbox", name="The answer")
 
 
-def test_an_errand_with_the_mouse(served, visit):
+def test_a_shopping_task_with_the_mouse(served, visit):
     observations, answers, rewards, _ = oracle_episode("ragen/WebShop-v0", 5)
     page = visit(served("WebShop-v0", 5))
     expect(page).to_have_title("Play WebShop-v0")
@@ -161,7 +161,7 @@ def test_sokoban_with_the_keys(served, visit):
     assert page.evaluate("document.activeElement.textContent") == "Left"
 
 
-def test_an_errand_with_the_keys_alone(served, visit):
+def test_a_shopping_task_with_the_keys_alone(served, visit):
     page = visit(served("WebShop-v0", 5))
 
     def tab_to(text):
