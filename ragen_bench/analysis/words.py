@@ -1,4 +1,4 @@
-"""Small numbers and sentences, for what reads thoughts."""
+"""Number words and sentences, which plans and claims are read from."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ NUMBER = rf"(?:10|[1-9]|{'|'.join(_NUMBERS)})"
 UNIT = r"(?:squares?|steps?|cells?|tiles?|spaces?|places?|moves?|rows?|columns?)"
 LONGEST_THOUGHT = 20_000
 _LONGEST_SENTENCE = 400
-"""Beyond these nothing is read: a sentence's cost may grow with its square."""
+"""Characters, beyond which nothing is read: a sentence's cost may grow with its square."""
 _HEADING = re.compile(r":[ \t]*\n\s*")
-_END = re.compile(r"[.!?;\n]+(?:\s|$)|\n")
+# A run of marks ends a sentence before white space or the end, and with its last line break. Each
+# run is looked at once, from its beginning and possessively: trying its parts would be quadratic.
+_END = re.compile(r"(?<![.!?;\n])(?:[.!?;\n]++(?:\s|$)|(?:[.!?;]*+\n)++)")
 
 
 def number(word: str) -> int:
@@ -22,7 +24,7 @@ def number(word: str) -> int:
 
 
 def sentences(thought: str) -> Iterator[str]:
-    """Yield the sentences of a thought, without those too long to be any.
+    """Yield the sentences of a thought, but for those of more than 400 characters.
 
     A line that ends with a colon goes on in the next one.
     """
