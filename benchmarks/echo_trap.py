@@ -93,7 +93,7 @@ def rows(walker: Path, out: Path, seeds: int, iterations: int) -> Iterator[str]:
         for seed in range(seeds):
             warnings: list[TrapWarning] = []
             recipe = recipe_of(settings(optimiser, seed, iterations), "the benchmark")
-            run = train(recipe, walker, out / f"{name}-{seed}", warned=warnings.append)
+            run = train(recipe, walker, out / f"{name}-{seed}", on_warning=warnings.append)
             successes = [line["rollout/success"] for line in run.lines("metrics.jsonl")]
             first = {kind: _first(warnings, kind) for kind in ("early", "confirmed")}
             yield (

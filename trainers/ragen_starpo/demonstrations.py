@@ -13,7 +13,7 @@ from ragen_envs.policies import oracle_answer
 from ragen_envs.protocol import ResponseFormat
 from ragen_starpo.rollout.chat_tokens import ChatTokens
 from ragen_starpo.rollout.environment_loop import TokenEpisode
-from ragen_starpo.rollout.trajectory import Sampled, Trajectory
+from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory
 
 _ROOM = 1 << 20
 
@@ -41,7 +41,7 @@ class Demonstrator:
         first = self._chat.observation("-", [])[0]
         self._end = [first] if not stop and first in loaded.ends else []
 
-    def episode(self, env: str, split: Split, index: int) -> Trajectory:
+    def episode(self, env: str, split: Split, index: int) -> TokenTrajectory:
         """Return one episode of the oracle.
 
         Args:

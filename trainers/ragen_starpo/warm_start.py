@@ -23,7 +23,7 @@ from ragen_starpo.engine.worker import Contribution, Policy
 from ragen_starpo.local.validation import validate
 from ragen_starpo.made_folder import MadeFolder
 from ragen_starpo.recipes.recipe import Recipe, Rollouts, Validation
-from ragen_starpo.rollout.trajectory import Trajectory, batch_of
+from ragen_starpo.rollout.trajectory import TokenTrajectory, batch_of
 
 FIRST_INDEX = 1 << 62
 """Demonstrations are of train instances from this seed on, where no rollouts come from."""
@@ -120,7 +120,7 @@ def warm_start(
     settings: WarmStart,
     folder: Path,
     out: Path,
-    told: Callable[[Epoch], None] = lambda epoch: None,
+    on_epoch: Callable[[Epoch], None] = lambda epoch: None,
 ) -> None:
     """Train a model on demonstrations, and write it as a folder that transformers reads.
 
@@ -128,7 +128,7 @@ def warm_start(
         settings: what is demonstrated and how it is learned.
         folder: of the model that training begins with.
         out: of the trained one; the settings are recorded in it.
-        told: called after each epoch.
+        on_epoch: called after each epoch.
 
     Raises:
         UserError: if there is no model or no such environment, or if `out` holds anything else.
@@ -151,7 +151,7 @@ def warm_start(
         losses = [_step(policy, rows, loaded.pad) for rows in batches]
         success = _validated(settings, policy, target, best) if settings.due(number) else None
         best = best if success is None else max(best, success)
-        told(Epoch(number, sum(losses) / len(losses), success))
+        on_epoch(Epoch(number, sum(losses) / len(losses), success))
     if not settings.validate_every:
         _save(policy, target)
 
@@ -172,7 +172,7 @@ def _save(policy: Policy, target: MadeFolder) -> None:
         policy.save(draft)
 
 
-def _demonstrations(settings: WarmStart, demonstrator: Demonstrator) -> Iterator[Trajectory]:
+def _demonstrations(settings: WarmStart, demonstrator: Demonstrator) -> Iterator[TokenTrajectory]:
     envs = [env_id(name) for name in settings.envs]
     first = FIRST_INDEX + settings.seed * INSTANCES_A_SEED
     for number in range(settings.episodes):
@@ -181,8 +181,8 @@ def _demonstrations(settings: WarmStart, demonstrator: Demonstrator) -> Iterator
 
 
 def _mini_batches(
-    shown: Sequence[Trajectory], settings: WarmStart, epoch: int
-) -> Iterator[list[Trajectory]]:
+    shown: Sequence[TokenTrajectory], settings: WarmStart, epoch: int
+) -> Iterator[list[TokenTrajectory]]:
     stream = Stream("warm start", settings.seed, str(epoch))
     order = torch.randperm(
         len(shown), generator=torch.Generator().manual_seed(stream.word() >> 1)
@@ -191,7 +191,7 @@ def _mini_batches(
         yield [shown[index] for index in order[start : start + settings.batch]]
 
 
-def _step(policy: Policy, rows: Sequence[Trajectory], pad: int) -> float:
+def _step(policy: Policy, rows: Sequence[TokenTrajectory], pad: int) -> float:
     batch = batch_of(rows, pad)
     columns = {"weights": token_weights(batch.mask, "token-mean")}
     return policy.update(batch, columns, likelihood)["loss"]

@@ -6,12 +6,12 @@ import torch
 from ragen_bench.errors import UserError
 from ragen_starpo.algorithms.filters import GroupFilter
 from ragen_starpo.algorithms.selection import chosen
-from ragen_starpo.rollout.trajectory import Sampled, Trajectory, Turn, batch_of
+from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn, batch_of
 
 
 def group(number, env, *returns):
     return [
-        Trajectory(
+        TokenTrajectory(
             number, (Turn((1,), Sampled((2,), (-1.0,), True), found),), {"env": f"ragen/{env}"}
         )
         for found in returns
@@ -19,7 +19,7 @@ def group(number, env, *returns):
 
 
 def nothing(number, env="Sokoban-v0"):
-    return Trajectory(number, (), {"env": f"ragen/{env}"})
+    return TokenTrajectory(number, (), {"env": f"ragen/{env}"})
 
 
 def kept(how, played):

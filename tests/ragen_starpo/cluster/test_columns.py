@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_starpo.cluster.columns import filled_up, responses_of
-from ragen_starpo.rollout.trajectory import Sampled, Trajectory, Turn, batch_of
+from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn, batch_of
 
 
 @given(st.integers(1, 200), st.integers(1, 9), st.integers(1, 40))
@@ -33,7 +33,7 @@ def trajectories(draw):
     )
     count = iter(range(1, 1000))
     return [
-        Trajectory(
+        TokenTrajectory(
             row,
             tuple(
                 Turn(

@@ -3,7 +3,7 @@
 import pytest
 
 from ragen_starpo.diagnostics.metrics import rollout_metrics
-from ragen_starpo.rollout.trajectory import Sampled, Trajectory, Turn
+from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn
 
 
 def made(group, rewards, shaping):
@@ -11,7 +11,7 @@ def made(group, rewards, shaping):
     sampled = Sampled((1, 2), (0.0, 0.0), stopped=True)
     turns = tuple(Turn((5,), sampled, reward + shaping) for reward in rewards)
     recorded = [{**answered, "reward": reward} for reward in rewards]
-    return Trajectory(group, turns, {"success": rewards[-1] > 0, "turns": recorded})
+    return TokenTrajectory(group, turns, {"success": rewards[-1] > 0, "turns": recorded})
 
 
 def test_shaping_is_what_the_environment_did_not_give():

@@ -3,7 +3,7 @@
 import torch
 from torch.nn import functional
 
-from ragen_starpo.rollout.trajectory import Sampled, Trajectory, Turn, batch_of
+from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn, batch_of
 
 VOCABULARY = 101
 LAYOUTS = (
@@ -26,7 +26,7 @@ def token_batch(seed=0, layouts=LAYOUTS):
 
     return batch_of(
         [
-            Trajectory(
+            TokenTrajectory(
                 group=row,
                 turns=tuple(
                     Turn(ids(seen), Sampled(ids(said), (-4.0,) * said, stopped=True), 0.5)

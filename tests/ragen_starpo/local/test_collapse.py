@@ -46,7 +46,7 @@ def test_a_run_that_learns_is_not_warned_of(walker, tmp_path):
         recipe_of(settings(CONSTANT, 1, 40), "a test"),
         walker,
         tmp_path / "run",
-        warned=warnings.append,
+        on_warning=warnings.append,
     )
     lines = [json.loads(line) for line in (tmp_path / "run/metrics.jsonl").open()]
     successes = [line["rollout/success"] for line in lines]

@@ -44,7 +44,7 @@ class KilledError(Exception):
 def whole(small, tmp_path_factory):
     out = tmp_path_factory.mktemp("runs") / "whole"
     said = []
-    train(recipe(), small, out, warned=said.append)
+    train(recipe(), small, out, on_warning=said.append)
     return out, said
 
 
@@ -65,7 +65,7 @@ def test_a_killed_run_warns_of_the_same(small, whole, tmp_path):
     with pytest.raises(KilledError):
         train(recipe(), small, tmp_path / "run", kill)
     said = []
-    train(recipe(), small, tmp_path / "run", warned=said.append)
+    train(recipe(), small, tmp_path / "run", on_warning=said.append)
     assert said == whole[1]
     assert said[0].iteration >= 4  # after the checkpoint, before the power cut
     for name in ("warnings.jsonl", "metrics.jsonl"):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ragen_bench.errors import UserError
 from ragen_starpo.recipes.recipe import recipe_of
-from ragen_starpo.rollout.episodes import castings
+from ragen_starpo.rollout.episodes import rollout_specs
 from ragen_starpo.warm_start import FIRST_INDEX
 
 ENVS = ("Bandit-v0", "FrozenLake-v0", "Sokoban-v0")
@@ -26,7 +26,7 @@ def test_environments_have_as_many_instances_as_can_be(envs, more, iterations):
     told = recipe(names, envs + more)
     total = Counter()
     for number in range(iterations):
-        once = Counter(one.task.env for one in castings(told, number) if one.task.sample == 0)
+        once = Counter(one.task.env for one in rollout_specs(told, number) if one.task.sample == 0)
         assert len(once) == envs
         assert max(once.values()) - min(once.values()) <= 1
         total.update(once)
@@ -37,15 +37,15 @@ def test_environments_have_as_many_instances_as_can_be(envs, more, iterations):
 @given(st.integers(1, 7), st.integers(0, 2**30 - 1), st.integers(0, 1000))
 def test_no_instance_comes_again_nor_in_another_seed(instances, seed, number):
     told = recipe(ENVS[:1], instances, seed)
-    here = {one.task.index for one in castings(told, number)}
-    next_ones = {one.task.index for one in castings(told, number + 1)}
+    here = {one.task.index for one in rollout_specs(told, number)}
+    next_ones = {one.task.index for one in rollout_specs(told, number + 1)}
     assert len(here) == len(next_ones) == instances
     assert not here & next_ones
     assert max(next_ones) < (seed + 1) << 32 <= FIRST_INDEX
 
 
 def test_rollouts_of_an_instance_are_one_group():
-    played = castings(recipe(ENVS, 4), 5)
+    played = rollout_specs(recipe(ENVS, 4), 5)
     assert [one.group for one in played] == [0, 0, 1, 1, 2, 2, 3, 3]
     for first, second in zip(played[::2], played[1::2], strict=True):
         assert (first.task.env, first.task.index) == (second.task.env, second.task.index)

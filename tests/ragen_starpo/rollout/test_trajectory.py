@@ -5,12 +5,12 @@ import itertools
 import pytest
 import torch
 
-from ragen_starpo.rollout.trajectory import Sampled, Trajectory, Turn, batch_of, scores_of
+from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn, batch_of, scores_of
 
 
 def trajectory(*rewards, group=0):
     turns = tuple(Turn((1, 2), Sampled((3,), (-1.0,), True), reward) for reward in rewards)
-    return Trajectory(group, turns, {})
+    return TokenTrajectory(group, turns, {})
 
 
 def test_returns_are_equal_whatever_order_their_rewards_come_in():

@@ -8,10 +8,10 @@ import torch
 
 from ragen_bench.errors import UserError
 from ragen_starpo.algorithms.filters import GroupFilter
-from ragen_starpo.rollout.trajectory import Trajectory, scores_of
+from ragen_starpo.rollout.trajectory import TokenTrajectory, scores_of
 
 
-def chosen(group_filter: GroupFilter, trajectories: Sequence[Trajectory]) -> list[bool]:
+def chosen(group_filter: GroupFilter, trajectories: Sequence[TokenTrajectory]) -> list[bool]:
     """Return for each rollout whether it is learned from.
 
     Whole groups are, without rollouts that sampled nothing. Each environment keeps its share: their

@@ -22,8 +22,8 @@ from ragen_bench.models.hf_sampling import Ending
 from ragen_starpo.cluster.names import HF_ENGINE
 from ragen_starpo.recipes.recipe import Recipe, recipe_of
 from ragen_starpo.rollout.environment_loop import TokenEpisode
-from ragen_starpo.rollout.episodes import Casting, Stage, answer_sampling
-from ragen_starpo.rollout.trajectory import Sampled, Trajectory
+from ragen_starpo.rollout.episodes import EpisodeFactory, RolloutSpec, answer_sampling
+from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory
 
 
 class EpisodeLoop(AgentLoopBase):
@@ -33,7 +33,7 @@ class EpisodeLoop(AgentLoopBase):
         self,
         sampling_params: dict[str, Any],
         *,
-        casting: list[Casting],
+        specs: list[RolloutSpec],
         temperature: float,
         session_id: int,
         **_: Any,
@@ -42,7 +42,7 @@ class EpisodeLoop(AgentLoopBase):
 
         Args:
             sampling_params: verl's, which are not read: the recipe and the row say it all.
-            casting: of the row's group, one for each rollout.
+            specs: of the row's group, one for each rollout.
             temperature: of the sampling.
             session_id: which of them.
 
@@ -50,27 +50,25 @@ class EpisodeLoop(AgentLoopBase):
             The tokens; the trajectory is in `extra_fields`, pickled.
         """
         settings = self.config.ragen
-        stage = _stage(settings.recipe, self.config.actor_rollout_ref.model.path)
-        episode, on_tokens = stage.begin(casting[session_id])
+        factory = _factory(settings.recipe, self.config.actor_rollout_ref.model.path)
+        episode, on_tokens = factory.begin(specs[session_id])
         sampling = answer_sampling(recipe_of_text(settings.recipe))
         asked = _parameters(sampling, temperature)
         version = None
         while not on_tokens.over:
-            output = await self._answer(on_tokens, casting[session_id], asked)
+            output = await self._answer(on_tokens, specs[session_id], asked)
             version = output.extra_fields.get("global_steps")
-            on_tokens.take(_sampled(output, stage.ending))
-        stage.end(episode)
+            on_tokens.take(_sampled(output, factory.ending))
+        factory.end(episode)
         return _output(on_tokens.trajectory(), version, _filler(self.tokenizer))
 
     async def _answer(
-        self, episode: TokenEpisode, casting: Casting, asked: dict[str, Any]
+        self, episode: TokenEpisode, spec: RolloutSpec, asked: dict[str, Any]
     ) -> TokenOutput:
         # vLLM has seeds of its own, and takes none of what it does not know.
-        own = (
-            {"stream": casting.stream(episode.key)} if self.rollout_config.name == HF_ENGINE else {}
-        )
+        own = {"stream": spec.stream(episode.key)} if self.rollout_config.name == HF_ENGINE else {}
         # The same for all turns, so that one server has what it read before.
-        name = f"{casting.seed}/{casting.task.key}"
+        name = f"{spec.seed}/{spec.task.key}"
         output: TokenOutput = await self.server_manager.generate(
             request_id=name, prompt_ids=episode.ids, sampling_params=dict(asked), **own
         )
@@ -102,7 +100,7 @@ def _parameters(sampling: Sampling, temperature: float) -> dict[str, Any]:
     }
 
 
-def _output(trajectory: Trajectory, version: int | None, filler: int) -> AgentLoopOutput:
+def _output(trajectory: TokenTrajectory, version: int | None, filler: int) -> AgentLoopOutput:
     """Return a trajectory as verl's rows have it: the first prompt, and all that follows.
 
     An episode whose prompt did not fit has one token that is not learned from; the sampler of
@@ -139,13 +137,15 @@ def recipe_of_text(text: str) -> Recipe:
 
 
 @functools.cache
-def _stage(recipe: str, model_dir: str) -> Stage:
+def _factory(recipe: str, model_dir: str) -> EpisodeFactory:
     """Return where this process plays: tokenizer and environments serve all its episodes."""
     tokenizer = AutoTokenizer.from_pretrained(model_dir, padding_side="left")
     config = AutoConfig.from_pretrained(model_dir)
     context = getattr(config.get_text_config(decoder=True), "max_position_embeddings", None)
     chat = chat_of(model_dir, tokenizer)
-    return Stage(recipe_of_text(recipe), chat, _ends(model_dir, config, tokenizer), context)
+    return EpisodeFactory(
+        recipe_of_text(recipe), chat, _ends(model_dir, config, tokenizer), context
+    )
 
 
 def _ends(model_dir: str, config: Any, tokenizer: Any) -> frozenset[int]:

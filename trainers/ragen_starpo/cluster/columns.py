@@ -10,7 +10,7 @@ from tensordict import TensorDict
 from torch import Tensor
 
 from ragen_starpo.engine.rows import micro_batches
-from ragen_starpo.rollout.trajectory import TokenBatch, Trajectory
+from ragen_starpo.rollout.trajectory import TokenBatch, TokenTrajectory
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Responses:
         )
 
 
-def responses_of(trajectories: Sequence[Trajectory]) -> Responses:
+def responses_of(trajectories: Sequence[TokenTrajectory]) -> Responses:
     """Return where the responses of trajectories stand; each has a turn."""
     return Responses(tuple((len(one.turns[0].observed), len(one.ids)) for one in trajectories))
 

@@ -12,7 +12,7 @@ from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 from ragen_starpo.algorithms.filters import GroupFilter
 from ragen_starpo.algorithms.selection import chosen
 from ragen_starpo.cluster.names import TRAIN
-from ragen_starpo.rollout.trajectory import Trajectory
+from ragen_starpo.rollout.trajectory import TokenTrajectory
 
 _POLL = 0.05
 """Seconds between two looks for rollouts; verl's 2 are longer than a small model's iteration."""
@@ -41,8 +41,8 @@ class GroupSampler(ReplayBuffer):
     def __init__(self, sampler_kwargs: Any, **settings: Any) -> None:
         super().__init__(sampler_kwargs=sampler_kwargs, poll_interval=_POLL, **settings)
         self._filter = GroupFilter(**sampler_kwargs)
-        self.played: list[Trajectory] = []
-        self.kept: list[Trajectory] = []
+        self.played: list[TokenTrajectory] = []
+        self.kept: list[TokenTrajectory] = []
 
     def sample(
         self, global_steps: int, partition_id: str, batch_size: int

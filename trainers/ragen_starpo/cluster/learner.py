@@ -28,7 +28,7 @@ from ragen_starpo.cluster.losses import (
 from ragen_starpo.diagnostics.step_metrics import StepFigures
 from ragen_starpo.engine.weights import token_weights
 from ragen_starpo.recipes.recipe import Recipe
-from ragen_starpo.rollout.trajectory import TokenBatch, Trajectory, batch_of
+from ragen_starpo.rollout.trajectory import TokenBatch, TokenTrajectory, batch_of
 
 _INPUTS = (*("input_ids", "position_ids", "prompts", "responses", "response_mask", "loss_mask"),)
 """What verl's engines read of a row."""
@@ -70,7 +70,7 @@ class Learner:
             processes.critic.set_loss_fn(partial(critic_loss, recipe.loss))
 
     def learn(
-        self, rows: KVBatchMeta, trajectories: Sequence[Trajectory], iteration: int
+        self, rows: KVBatchMeta, trajectories: Sequence[TokenTrajectory], iteration: int
     ) -> dict[str, float]:
         """Take all steps of an iteration, and return its figures.
 

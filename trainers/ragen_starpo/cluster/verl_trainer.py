@@ -29,7 +29,7 @@ from ragen_starpo.local.train import go_on
 from ragen_starpo.local.trainer import Iteration
 from ragen_starpo.local.validation import held_out
 from ragen_starpo.recipes.recipe import Recipe
-from ragen_starpo.rollout.episodes import Casting, castings, held_out_castings
+from ragen_starpo.rollout.episodes import RolloutSpec, held_out_specs, rollout_specs
 
 _OURS = {
     Role.ActorRollout: PolicyWorker,
@@ -73,7 +73,7 @@ class VerlTrainer(PPOTrainerSync):
         clock = Clock()
         self.global_steps = number
         temperature = self.recipe.rollouts.temperature
-        episodes = castings(self.recipe, number)
+        episodes = rollout_specs(self.recipe, number)
         rows = clock.during("rollouts", lambda: self._play(episodes, TRAIN, temperature))
         played = self.replay_buffer.played
         metrics = {f"rollout/{name}": value for name, value in rollout_metrics(played).items()}
@@ -94,7 +94,7 @@ class VerlTrainer(PPOTrainerSync):
         Args:
             folder: is not used: the engines hold the model.
         """
-        episodes = held_out_castings(self.recipe)
+        episodes = held_out_specs(self.recipe)
         rows = self._play(episodes, VAL, self.recipe.validation.temperature)
         tq.kv_clear(keys=rows.keys, partition_id=VAL)
         return held_out([one.record for one in self.replay_buffer.played], self.recipe)
@@ -150,7 +150,9 @@ class VerlTrainer(PPOTrainerSync):
         critic = [("critic", self.critic_wg)] if self.use_critic else []
         return [("policy", self.actor_rollout_wg), *critic]
 
-    def _play(self, episodes: Sequence[Casting], partition: str, temperature: float) -> KVBatchMeta:
+    def _play(
+        self, episodes: Sequence[RolloutSpec], partition: str, temperature: float
+    ) -> KVBatchMeta:
         """Play episodes, and return the rows that the sampler keeps of them."""
         rows = _prompts(episodes, self.global_steps, partition, temperature)
         tag = {"is_prompt": True, "status": "pending", "global_steps": self.global_steps}
@@ -183,7 +185,7 @@ class VerlTrainer(PPOTrainerSync):
 
 
 def _prompts(
-    episodes: Sequence[Casting], iteration: int, partition: str, temperature: float
+    episodes: Sequence[RolloutSpec], iteration: int, partition: str, temperature: float
 ) -> TensorDict:
     """Return a row for each group, which verl's agent loops play all rollouts of."""
     groups = [list(members) for _, members in groupby(episodes, lambda one: one.group)]
@@ -191,7 +193,7 @@ def _prompts(
     rows = TensorDict(
         {
             "uid": _column(uids),
-            "casting": _column(groups),
+            "specs": _column(groups),
             "temperature": _column([temperature] * len(groups)),
             "agent_name": _column([AGENT_LOOP] * len(groups)),
             "index": _column(list(range(len(groups)))),

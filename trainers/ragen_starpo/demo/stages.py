@@ -104,7 +104,7 @@ class Commands:
         folder: Path,
         todo: Sequence[Stage],
         recipe: Recipe,
-        told: Callable[[Stage, float | None], None],
+        on_stage: Callable[[Stage, float | None], None],
     ) -> None:
         """Run the commands that have not run here yet; what they print goes to `log.txt`.
 
@@ -113,7 +113,7 @@ class Commands:
                 `stages.jsonl` the commands that are done and their seconds.
             todo: in their order.
             recipe: of the reinforcement learning.
-            told: called with each stage when it begins, and with its seconds when it is done.
+            on_stage: called with each stage when it begins, and with its seconds when it is done.
 
         Raises:
             UserError: if a command fails, or the folder is that of another plan.
@@ -122,14 +122,14 @@ class Commands:
         record = folder / "stages.jsonl"
         done = {line["command"]: line["seconds"] for _, line in parsed(record)}
         for stage in todo:
-            told(stage, None)
+            on_stage(stage, None)
             if stage.typed not in done:
                 start = time.perf_counter()
                 self._run(folder, stage)
                 done[stage.typed] = round(time.perf_counter() - start, 1)
                 line = {"stage": stage.name, "command": stage.typed}
                 append(record, {**line, "seconds": done[stage.typed]})
-            told(stage, done[stage.typed])
+            on_stage(stage, done[stage.typed])
 
     def stop(self) -> None:
         """End what runs, and start nothing more."""

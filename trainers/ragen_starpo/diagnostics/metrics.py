@@ -8,10 +8,10 @@ import torch
 
 from ragen_bench.analysis.reasoning import thought_of_turn
 from ragen_starpo.algorithms.masked import group_deviation, group_index, group_sizes
-from ragen_starpo.rollout.trajectory import Trajectory
+from ragen_starpo.rollout.trajectory import TokenTrajectory
 
 
-def rollout_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
+def rollout_metrics(trajectories: Sequence[TokenTrajectory]) -> dict[str, float]:
     """Return the figures of an iteration's rollouts, before any filter.
 
     Args:
@@ -42,7 +42,7 @@ def rollout_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
     }
 
 
-def deviation_in_groups(trajectories: Sequence[Trajectory]) -> float:
+def deviation_in_groups(trajectories: Sequence[TokenTrajectory]) -> float:
     """Return the mean deviation of returns in a group: 0 where no advantage is left.
 
     Groups of one rollout count in no mean.
@@ -55,7 +55,7 @@ def deviation_in_groups(trajectories: Sequence[Trajectory]) -> float:
     return float(group_deviation(scores, index, count)[several].mean())
 
 
-def _given(trajectory: Trajectory) -> float:
+def _given(trajectory: TokenTrajectory) -> float:
     """Return what the environment gave."""
     return sum(float(turn["reward"]) for turn in trajectory.record["turns"])
 

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from ragen_bench.models.hf_loading import load
 from ragen_starpo.recipes.recipe import Recipe
-from ragen_starpo.rollout.episodes import Stage, castings
+from ragen_starpo.rollout.episodes import EpisodeFactory, rollout_specs
 from ragen_starpo.rollout.play import play
 from ragen_starpo.rollout.sampler import Sampler
-from ragen_starpo.rollout.trajectory import Trajectory
+from ragen_starpo.rollout.trajectory import TokenTrajectory
 
 
 class Actor:
@@ -35,7 +35,7 @@ class Actor:
         self._loaded.model.float().set_attn_implementation("sdpa")
         self._recipe = recipe
         loaded = self._loaded
-        self._stage = Stage(recipe, loaded.chat, loaded.ends, loaded.context)
+        self._factory = EpisodeFactory(recipe, loaded.chat, loaded.ends, loaded.context)
 
     @property
     def pad(self) -> int:
@@ -46,16 +46,16 @@ class Actor:
         """Play with these weights from now on."""
         self._loaded.model.load_state_dict(weights)
 
-    def rollouts(self, iteration: int, temperature: float) -> list[Trajectory]:
+    def rollouts(self, iteration: int, temperature: float) -> list[TokenTrajectory]:
         """Play the rollouts of an iteration, those of an instance one after the other.
 
         Args:
             iteration: from 0 on.
             temperature: of the sampling, the recipe's or an adapted one.
         """
-        episodes = [self._stage.begin(casting) for casting in castings(self._recipe, iteration)]
-        sampler = Sampler(self._loaded.model, self._stage.ending, temperature, self._loaded.pad)
+        episodes = [self._factory.begin(spec) for spec in rollout_specs(self._recipe, iteration)]
+        sampler = Sampler(self._loaded.model, self._factory.ending, temperature, self._loaded.pad)
         played = play([one for _, one in episodes], sampler, self._recipe.seed)
         for episode, _ in episodes:
-            self._stage.end(episode)
+            self._factory.end(episode)
         return played

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from ragen_bench.errors import UserError
 from ragen_starpo.diagnostics.adaptation import Adaptation
@@ -16,8 +16,8 @@ from ragen_starpo.local.trainer import Iteration, Trainer
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.training_envs import training_pool
 
-Listener = Callable[[Iteration], None]
-Warned = Callable[[TrapWarning], None]
+OnIteration: TypeAlias = Callable[[Iteration], None]
+OnWarning: TypeAlias = Callable[[TrapWarning], None]
 
 
 class Trains(Protocol):
@@ -49,8 +49,8 @@ def train(
     recipe: Recipe,
     folder: Path,
     out: Path,
-    told: Listener = lambda iteration: None,
-    warned: Warned = lambda warning: None,
+    on_iteration: OnIteration = lambda iteration: None,
+    on_warning: OnWarning = lambda warning: None,
 ) -> TrainingRun:
     """Train in one process to the recipe's last iteration.
 
@@ -60,8 +60,8 @@ def train(
         recipe: of the run.
         folder: of the model that training begins with.
         out: the directory of the run.
-        told: called after each iteration.
-        warned: called with each warning of the echo trap.
+        on_iteration: called after each iteration.
+        on_warning: called with each warning of the echo trap.
 
     Returns:
         The run.
@@ -77,7 +77,7 @@ def train(
     trainer = Trainer(folder, recipe)
     # Last, so that a mistake leaves no directory that the corrected command would be refused.
     run = TrainingRun(out, recipe)
-    go_on(recipe, trainer, run, told, warned, trainer.adapt)
+    go_on(recipe, trainer, run, on_iteration, on_warning, trainer.adapt)
     return run
 
 
@@ -85,8 +85,8 @@ def go_on(
     recipe: Recipe,
     trainer: Trains,
     run: TrainingRun,
-    told: Listener,
-    warned: Warned,
+    on_iteration: OnIteration,
+    on_warning: OnWarning,
     adapt: Callable[[Recipe], None] | None = None,
 ) -> None:
     """Iterate from the latest checkpoint, or the first iteration, to the last one.
@@ -98,8 +98,8 @@ def go_on(
         recipe: of the run.
         trainer: as it is made.
         run: where all of it is written.
-        told: called after each iteration.
-        warned: called with each warning of the echo trap.
+        on_iteration: called after each iteration.
+        on_warning: called with each warning of the echo trap.
         adapt: lets the trainer play and learn by a changed recipe; None where it cannot.
 
     Raises:
@@ -112,15 +112,15 @@ def go_on(
             "monitor.action: this driver plays all rollouts alike; set it to none or stop"
         )
     with run.held():
-        _iterate(recipe, trainer, run, told, warned, adapt)
+        _iterate(recipe, trainer, run, on_iteration, on_warning, adapt)
 
 
 def _iterate(
     recipe: Recipe,
     trainer: Trains,
     run: TrainingRun,
-    told: Listener,
-    warned: Warned,
+    on_iteration: OnIteration,
+    on_warning: OnWarning,
     adapt: Callable[[Recipe], None] | None,
 ) -> None:
     first = _resumed(run, trainer)
@@ -141,11 +141,11 @@ def _iterate(
         line = {"iteration": number, **iteration.metrics}
         run.append("metrics.jsonl", line)
         run.append("timings.jsonl", {"iteration": number, **iteration.seconds})
-        told(iteration)
+        on_iteration(iteration)
         warnings = watch.take(line)
         for warning in warnings:
             run.append("warnings.jsonl", asdict(warning))
-            warned(warning)
+            on_warning(warning)
         ended = _trapped(warnings, run, recipe) or _starved(run, recipe)
         if ended:
             break

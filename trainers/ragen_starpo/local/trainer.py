@@ -20,7 +20,7 @@ from ragen_starpo.local.actor import Actor
 from ragen_starpo.local.clock import Clock
 from ragen_starpo.local.validation import validate
 from ragen_starpo.recipes.recipe import WITH_CRITIC, Recipe
-from ragen_starpo.rollout.trajectory import TokenBatch, Trajectory, batch_of
+from ragen_starpo.rollout.trajectory import TokenBatch, TokenTrajectory, batch_of
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Trainer:
         if self._critic is not None:
             yield "critic", self._critic
 
-    def _kept(self, trajectories: list[Trajectory]) -> list[Trajectory]:
+    def _kept(self, trajectories: list[TokenTrajectory]) -> list[TokenTrajectory]:
         """Return what is learned from."""
         kept = chosen(self._recipe.filter, trajectories)
         return [one for one, keep in zip(trajectories, kept, strict=True) if keep]

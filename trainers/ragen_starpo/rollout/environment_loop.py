@@ -8,7 +8,7 @@ from ragen_bench.episodes.episode import Episode, Record
 from ragen_bench.models.base import Completion
 from ragen_bench.models.hf_sampling import Ending
 from ragen_starpo.rollout.chat_tokens import ChatTokens
-from ragen_starpo.rollout.trajectory import Sampled, Trajectory, Turn
+from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn
 
 
 class TokenEpisode:
@@ -69,9 +69,9 @@ class TokenEpisode:
             self.ids += self.observed
             self._see_room()
 
-    def trajectory(self) -> Trajectory:
+    def trajectory(self) -> TokenTrajectory:
         """Return the finished episode."""
-        return Trajectory(self._group, tuple(self._turns), self._episode.record())
+        return TokenTrajectory(self._group, tuple(self._turns), self._episode.record())
 
     def _see_room(self) -> None:
         if len(self.ids) + self._ending.limit > self._context:

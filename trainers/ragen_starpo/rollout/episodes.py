@@ -24,7 +24,7 @@ _NO_CONTEXT = 1 << 20
 
 
 @dataclass(frozen=True)
-class Casting:
+class RolloutSpec:
     """One episode of an iteration.
 
     Attributes:
@@ -47,7 +47,7 @@ class Casting:
         return kind, self.seed, key
 
 
-def castings(recipe: Recipe, iteration: int) -> list[Casting]:
+def rollout_specs(recipe: Recipe, iteration: int) -> list[RolloutSpec]:
     """Return the rollouts of an iteration, those of an instance one after the other.
 
     Which instances and what noise: all of it follows from the recipe's seed and the number of the
@@ -63,17 +63,17 @@ def castings(recipe: Recipe, iteration: int) -> list[Casting]:
     # Environments go on where the iteration before has ended, so that none has more for long.
     taken = [(number, envs[number % len(envs)]) for number in range(played, played + count)]
     return [
-        Casting(group, Task(env, "train", first + number, sample), recipe.seed)
+        RolloutSpec(group, Task(env, "train", first + number, sample), recipe.seed)
         for group, (number, env) in enumerate(taken)
         for sample in range(recipe.rollouts.samples)
     ]
 
 
-def held_out_castings(recipe: Recipe) -> list[Casting]:
+def held_out_specs(recipe: Recipe) -> list[RolloutSpec]:
     """Return the episodes of a validation, each a group of its own, as the harness plays them."""
     instances = select(None, list(recipe.envs), recipe.validation.instances)
     tasks = tasks_of(instances, "val", 1)
-    return [Casting(group, task, 0) for group, task in enumerate(tasks)]
+    return [RolloutSpec(group, task, 0) for group, task in enumerate(tasks)]
 
 
 def answer_sampling(recipe: Recipe) -> Sampling:
@@ -83,7 +83,7 @@ def answer_sampling(recipe: Recipe) -> Sampling:
     return Sampling(rollouts.temperature, rollouts.max_tokens, stop, recipe.seed)
 
 
-class Stage:
+class EpisodeFactory:
     """Where episodes are played: environments, and the model's tokens.
 
     Train instances are played in the recipe's environments, val instances in the suite's own.
@@ -115,14 +115,14 @@ class Stage:
                 f"{self._context}; lower rollouts.max_tokens"
             )
 
-    def begin(self, casting: Casting) -> tuple[Episode, TokenEpisode]:
+    def begin(self, spec: RolloutSpec) -> tuple[Episode, TokenEpisode]:
         """Return an episode that has just begun, as it is recorded and on tokens."""
-        task = casting.task
+        task = spec.task
         env = self._pools[task.split].take(task.env, task.split)
-        episode = Episode(task, casting.seed, env, self._recipe.response_format)
+        episode = Episode(task, spec.seed, env, self._recipe.response_format)
         shaped = reward_of(self._recipe.shaping, episode)
         on_tokens = TokenEpisode(
-            episode, casting.group, self._chat, self.ending, self._context, shaped
+            episode, spec.group, self._chat, self.ending, self._context, shaped
         )
         return episode, on_tokens
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from ragen_envs.instances import Stream
 from ragen_starpo.rollout.environment_loop import TokenEpisode
 from ragen_starpo.rollout.sampler import Sampler
-from ragen_starpo.rollout.trajectory import Trajectory
+from ragen_starpo.rollout.trajectory import TokenTrajectory
 
 
-def play(episodes: Sequence[TokenEpisode], sampler: Sampler, seed: int) -> list[Trajectory]:
+def play(episodes: Sequence[TokenEpisode], sampler: Sampler, seed: int) -> list[TokenTrajectory]:
     """Play episodes to their ends.
 
     An answer's random numbers follow from the seed and the answer's key alone.

@@ -51,7 +51,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Trajectory:
+class TokenTrajectory:
     """An episode as tokens, in the order in which the engine saw them.
 
     Attributes:
@@ -126,7 +126,7 @@ class TokenBatch:
         return TokenBatch(**{name: tensor[chosen] for name, tensor in vars(self).items()})
 
 
-def batch_of(trajectories: Sequence[Trajectory], pad: int) -> TokenBatch:
+def batch_of(trajectories: Sequence[TokenTrajectory], pad: int) -> TokenBatch:
     """Return trajectories as tensors.
 
     Args:
@@ -153,7 +153,7 @@ def batch_of(trajectories: Sequence[Trajectory], pad: int) -> TokenBatch:
     )
 
 
-def scores_of(trajectories: Sequence[Trajectory]) -> Tensor:
+def scores_of(trajectories: Sequence[TokenTrajectory]) -> Tensor:
     """Return the shaped returns, (trajectories,), in 64 bits."""
     return torch.tensor([one.score for one in trajectories], dtype=torch.float64)
 
@@ -163,7 +163,7 @@ def _padded(rows: list[list[int]], width: int, value: int) -> Tensor:
     return torch.tensor(padded, dtype=torch.int64)
 
 
-def _turns(trajectory: Trajectory, width: int) -> Tensor:
+def _turns(trajectory: TokenTrajectory, width: int) -> Tensor:
     numbers = torch.full((width,), max(0, len(trajectory.turns) - 1))
     start = 0
     for number, turn in enumerate(trajectory.turns):
@@ -173,7 +173,7 @@ def _turns(trajectory: Trajectory, width: int) -> Tensor:
     return numbers
 
 
-def _log_probs(trajectory: Trajectory, width: int) -> Tensor:
+def _log_probs(trajectory: TokenTrajectory, width: int) -> Tensor:
     found = torch.zeros(width)
     start = 0
     for turn in trajectory.turns:
