@@ -32,8 +32,9 @@ try:
     )
     from rich.text import Text
 
-    from ragen_bench.cli.progress import PlainProgress, shortened
-    from ragen_bench.cli.results import plain_console, show_results
+    from ragen_bench.console.plain import plain_console
+    from ragen_bench.console.progress import PlainProgress, shortened
+    from ragen_bench.console.results import show_results
 except ImportError as missing:
     raise missing_extra(missing, "bench") from missing
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from ragen_bench.errors import missing_extra
 
 try:
-    from ragen_bench.cli.progress import episodes_bar
-    from ragen_bench.cli.results import plain_console
+    from ragen_bench.console.plain import plain_console
+    from ragen_bench.console.progress import episodes_bar
     from ragen_bench.leaderboard.files import shown_name
     from ragen_bench.pages.leaderboard import SiteServer, build_site
 except ImportError as missing:

@@ -14,8 +14,8 @@ from ragen_bench.runs.directory import Record
 try:
     from rich.console import Console
 
-    from ragen_bench.cli.results import plain_console
     from ragen_bench.cli.verify import run_verify
+    from ragen_bench.console.plain import plain_console
 except ImportError as missing:
     raise missing_extra(missing, "bench") from missing
 

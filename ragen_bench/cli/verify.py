@@ -13,8 +13,8 @@ from ragen_bench.leaderboard.files import shown_name
 try:
     from rich.console import Console
 
-    from ragen_bench.cli.progress import episodes_bar
-    from ragen_bench.cli.results import plain_console
+    from ragen_bench.console.plain import plain_console
+    from ragen_bench.console.progress import episodes_bar
 except ImportError as missing:
     raise missing_extra(missing, "bench") from missing
 

@@ -48,10 +48,10 @@ def lazily(
     So `list` does not wait for what `evaluate` needs.
 
     Args:
-        module: its name in `ragen_bench.cli`.
+        module: its name in `ragen_bench`.
         call: from the module and the arguments to the exit code.
     """
-    return lambda arguments: call(importlib.import_module(f"ragen_bench.cli.{module}"), arguments)
+    return lambda arguments: call(importlib.import_module(f"ragen_bench.{module}"), arguments)
 
 
 def add_prices(parser: Parser) -> None:

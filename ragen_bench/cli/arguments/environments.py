@@ -16,10 +16,10 @@ def add(commands: Commands) -> None:
 
 def _add_playing(commands: Commands) -> None:
     parser = commands.add_parser("list", help="environments, suites and models")
-    parser.set_defaults(run=lazily("show", lambda module, given: module.list_all()))
+    parser.set_defaults(run=lazily("cli.show", lambda module, given: module.list_all()))
     parser = commands.add_parser("describe", help="an environment's specification")
     parser.add_argument("env", metavar="ENV")
-    parser.set_defaults(run=lazily("show", lambda module, given: module.describe(given.env)))
+    parser.set_defaults(run=lazily("cli.show", lambda module, given: module.describe(given.env)))
     parser = commands.add_parser("play", help="play an environment yourself")
     parser.add_argument("env", metavar="ENV")
     parser.add_argument("--split", default="train", metavar="NAME", help="default: train")
@@ -31,7 +31,7 @@ def _add_playing(commands: Commands) -> None:
     parser.add_argument(
         "--port", type=int, metavar="N", help="of the page (default: 0, which is a free one)"
     )
-    parser.set_defaults(run=lazily("play", lambda module, given: module.run_play(given)))
+    parser.set_defaults(run=lazily("console.play", lambda module, given: module.run_play(given)))
 
 
 def _add_audit(commands: Commands) -> None:
@@ -54,7 +54,7 @@ def _add_audit(commands: Commands) -> None:
     add("--out", type=Path, metavar="FILE", help="write everything that was counted as JSON")
     parser.set_defaults(
         run=lazily(
-            "audit",
+            "console.audit",
             lambda module, given: module.audit(given.env, given.levels, given.sealed, given.out),
         )
     )
@@ -69,13 +69,15 @@ def _add_sealed(commands: Commands) -> None:
     actions = parser.add_subparsers(metavar="ACTION", required=True, parser_class=Parser)
     action = actions.add_parser("new", help="write a new key to a file and print its hash")
     action.add_argument("file", type=Path, metavar="FILE")
-    action.set_defaults(run=lazily("sealed", lambda module, given: module.new(given.file)))
+    action.set_defaults(run=lazily("cli.sealed", lambda module, given: module.new(given.file)))
     action = actions.add_parser("hash", help="print the hash of a key, to be published")
     action.add_argument("file", type=Path, metavar="FILE")
-    action.set_defaults(run=lazily("sealed", lambda module, given: module.show_hash(given.file)))
+    action.set_defaults(
+        run=lazily("cli.sealed", lambda module, given: module.show_hash(given.file))
+    )
     action = actions.add_parser("check", help="compare a published key with the hash before it")
     action.add_argument("file", type=Path, metavar="FILE")
     action.add_argument("hash", metavar="HASH")
     action.set_defaults(
-        run=lazily("sealed", lambda module, given: module.check(given.file, given.hash))
+        run=lazily("cli.sealed", lambda module, given: module.check(given.file, given.hash))
     )

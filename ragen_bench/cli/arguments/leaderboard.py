@@ -43,7 +43,7 @@ def _add_submit(commands: Commands) -> None:
         help="the entry (default: leaderboard/entries/NAME_SUITE_SPLIT)",
     )
     add_prices(parser)
-    parser.set_defaults(run=lazily("submit", lambda module, given: module.run_submit(given)))
+    parser.set_defaults(run=lazily("cli.submit", lambda module, given: module.run_submit(given)))
 
 
 def _add_verify(commands: Commands) -> None:
@@ -56,7 +56,7 @@ def _add_verify(commands: Commands) -> None:
     parser.add_argument("entry", type=Path, metavar="ENTRY")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write what was found as JSON")
     parser.set_defaults(
-        run=lazily("verify", lambda module, given: module.run_verify(given.entry, given.json))
+        run=lazily("cli.verify", lambda module, given: module.run_verify(given.entry, given.json))
     )
 
 
@@ -76,7 +76,9 @@ def _add_reproduce(commands: Commands) -> None:
     add("--timeout", type=float, metavar="S", help="seconds for an answer (default: 600)")
     add("--retries", type=int, metavar="N", help="of a request that failed (default: 7)")
     add_prices(parser)
-    parser.set_defaults(run=lazily("reproduce", lambda module, given: module.run_reproduce(given)))
+    parser.set_defaults(
+        run=lazily("cli.reproduce", lambda module, given: module.run_reproduce(given))
+    )
 
 
 def _add_leaderboard(commands: Commands) -> None:
@@ -96,7 +98,7 @@ def _add_leaderboard(commands: Commands) -> None:
     _add_site(build, "the site; an older one there is replaced (default: site)")
     build.set_defaults(
         run=lazily(
-            "leaderboard",
+            "cli.leaderboard",
             lambda module, given: module.run_build(
                 given.leaderboard, given.out or Path("site"), not given.unverified
             ),
@@ -111,7 +113,7 @@ def _add_leaderboard(commands: Commands) -> None:
     )
     serve.set_defaults(
         run=lazily(
-            "leaderboard",
+            "cli.leaderboard",
             lambda module, given: module.run_serve(
                 given.leaderboard, given.out, given.port, not given.unverified
             ),
@@ -132,7 +134,7 @@ def _add_check(actions: Commands) -> None:
         "head", nargs="?", default="HEAD", metavar="HEAD", help="its last commit (default: HEAD)"
     )
     check.set_defaults(
-        run=lazily("check", lambda module, given: module.run_check(given.base, given.head))
+        run=lazily("cli.check", lambda module, given: module.run_check(given.base, given.head))
     )
 
 

@@ -23,7 +23,9 @@ def _add_evaluate(commands: Commands) -> None:
     _add_evaluation(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="run directory (default: in runs/)")
     add_prices(parser)
-    parser.set_defaults(run=lazily("evaluate", lambda module, given: module.run_evaluate(given)))
+    parser.set_defaults(
+        run=lazily("cli.evaluate", lambda module, given: module.run_evaluate(given))
+    )
 
 
 def _add_doctor(commands: Commands) -> None:
@@ -38,7 +40,7 @@ def _add_doctor(commands: Commands) -> None:
     parser.add_argument(
         "--questions", type=int, default=8, metavar="N", help="first turns to ask (default: 8)"
     )
-    parser.set_defaults(run=lazily("doctor", lambda module, given: module.run_doctor(given)))
+    parser.set_defaults(run=lazily("cli.doctor", lambda module, given: module.run_doctor(given)))
 
 
 def _add_evaluation(parser: Parser) -> None:

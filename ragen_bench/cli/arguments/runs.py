@@ -22,7 +22,8 @@ def _add_results(commands: Commands) -> None:
     add_prices(parser)
     parser.set_defaults(
         run=lazily(
-            "results", lambda module, given: module.report_run(given.directory, given.prices)
+            "console.results",
+            lambda module, given: module.report_run(given.directory, given.prices),
         )
     )
     parser = commands.add_parser("compare", help="how two runs differ on the same instances")
@@ -31,7 +32,8 @@ def _add_results(commands: Commands) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
     parser.set_defaults(
         run=lazily(
-            "compare", lambda module, given: module.run_compare(given.a, given.b, given.json)
+            "console.comparison",
+            lambda module, given: module.run_compare(given.a, given.b, given.json),
         )
     )
 
@@ -45,7 +47,7 @@ def _add_reading(commands: Commands) -> None:
     )
     parser.add_argument("directory", type=Path, metavar="RUN")
     parser.set_defaults(
-        run=lazily("replay", lambda module, given: module.run_replay(given.directory))
+        run=lazily("cli.replay", lambda module, given: module.run_replay(given.directory))
     )
     parser = commands.add_parser(
         "analyse",
@@ -55,7 +57,7 @@ def _add_reading(commands: Commands) -> None:
     )
     parser.add_argument("directory", type=Path, metavar="RUN")
     parser.set_defaults(
-        run=lazily("analyse", lambda module, given: module.run_analyse(given.directory))
+        run=lazily("console.analysis", lambda module, given: module.run_analyse(given.directory))
     )
 
 
@@ -73,7 +75,9 @@ def _add_annotate(commands: Commands) -> None:
     add("--seed", type=int, default=0, metavar="N", help="which episodes (default: 0)")
     add("--browser", action="store_true", help="on a page in the browser, not in the terminal")
     add("--agreement", action="store_true", help="print the ratings and how far raters agree")
-    parser.set_defaults(run=lazily("annotate", lambda module, given: module.run_annotate(given)))
+    parser.set_defaults(
+        run=lazily("console.annotation", lambda module, given: module.run_annotate(given))
+    )
 
 
 def _add_export(commands: Commands) -> None:
@@ -88,4 +92,4 @@ def _add_export(commands: Commands) -> None:
     add("--env", metavar="ID", action="append", help="oracle: an environment (default: core's)")
     add("--limit", type=int, metavar="N", help="oracle: instances of each (default: 256)")
     add("--format", metavar="NAME", help=f"oracle: {', '.join(RESPONSE_FORMATS)} (default: think)")
-    parser.set_defaults(run=lazily("export", lambda module, given: module.run_export(given)))
+    parser.set_defaults(run=lazily("cli.export", lambda module, given: module.run_export(given)))

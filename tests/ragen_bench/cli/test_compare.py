@@ -6,7 +6,7 @@ import shutil
 import pytest
 from rich.console import Console
 
-from ragen_bench.cli.compare import table
+from ragen_bench.console.comparison import table
 from tests.ragen_bench.cli.command import run
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from rich.console import Console
 
-from ragen_bench.cli.table import cut_answers, table
+from ragen_bench.console.summary import cut_answers, table
 from tests.ragen_bench.cli.command import run
 
 PRICES = """\

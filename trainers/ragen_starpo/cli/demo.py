@@ -12,8 +12,8 @@ from rich.box import SIMPLE_HEAD
 from rich.progress import Progress
 from rich.table import Table
 
-from ragen_bench.cli.results import plain_console
-from ragen_bench.cli.table import interval, percent
+from ragen_bench.console.formats import interval, percent
+from ragen_bench.console.plain import plain_console
 from ragen_bench.errors import UserError
 from ragen_envs.instances import HELD_OUT_SIZE
 from ragen_starpo.cli.console import progress

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from contextlib import nullcontext
 
-from ragen_bench.cli.results import plain_console
+from ragen_bench.console.plain import plain_console
 from ragen_starpo.cli.console import event_files, models, progress, validated
 from ragen_starpo.cli.models import model_folder
 from ragen_starpo.diagnostics.monitor import TrapWarning

@@ -6,7 +6,7 @@ import argparse
 
 from rich.table import Table
 
-from ragen_bench.cli.results import plain_console
+from ragen_bench.console.plain import plain_console
 from ragen_starpo.recipes.files import alone, as_toml, scales, sweeps
 from ragen_starpo.recipes.recipe import read_recipe
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ragen_bench.cli.results import plain_console
+from ragen_bench.console.plain import plain_console
 from ragen_starpo.report import write_report
 from ragen_starpo.report.reading import read_left
 

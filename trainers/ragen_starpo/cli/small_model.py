@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ragen_bench.cli.results import plain_console
+from ragen_bench.console.plain import plain_console
 from ragen_starpo.engine.quiet import libraries_quiet
 from ragen_starpo.made_folder import MadeFolder
 from ragen_starpo.small_model import Shape, make_small_model

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ragen_bench.cli.results import plain_console
+from ragen_bench.console.plain import plain_console
 from ragen_starpo.cli.console import event_files, models, progress, validated
 from ragen_starpo.cli.models import model_folder
 from ragen_starpo.engine.settings import OptimiserSettings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ragen_bench.cli.results import plain_console
+from ragen_bench.console.plain import plain_console
 from ragen_starpo.cli.models import model_folder
 from ragen_starpo.warm_start import Epoch, WarmStart, warm_start
 

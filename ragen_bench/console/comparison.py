@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ragen_bench.cli.visible import visible
+from ragen_bench.console.visible import visible
 from ragen_bench.errors import missing_extra
 from ragen_bench.runs.directory import Record, read_run
 from ragen_bench.scores.compare import compare

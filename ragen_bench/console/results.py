@@ -14,7 +14,8 @@ try:
     from rich.console import Console
     from rich.text import Text
 
-    from ragen_bench.cli.table import cut_answers, opponent_lines, table
+    from ragen_bench.console.plain import plain_console
+    from ragen_bench.console.summary import cut_answers, opponent_lines, table
     from ragen_bench.pages.report import write_report
     from ragen_bench.pages.report.formats import figure
 except ImportError as missing:
@@ -36,11 +37,6 @@ def report_run(path: Path, prices: Path | None) -> int:
         raise UserError(f"{path} holds no finished episode yet", exit_code=1)
     show_results(plain_console(), run, known)
     return 0
-
-
-def plain_console() -> Console:
-    """Return a console that prints names and paths as they are, brackets and colons included."""
-    return Console(markup=False, highlight=False, emoji=False)
 
 
 def show_results(console: Console, run: RunDirectory, prices: Prices) -> Record:

@@ -6,7 +6,8 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from ragen_bench.cli.visible import visible
+from ragen_bench.console.formats import fixed, interval, percent
+from ragen_bench.console.visible import visible
 from ragen_bench.runs.directory import Record
 
 
@@ -47,23 +48,13 @@ def _title(summary: Record, constrained: bool) -> Text:
     )
 
 
-def percent(value: float) -> str:
-    """Return a rate as per cent with one digit."""
-    return f"{100 * value:.1f}"
-
-
-def interval(bounds: list[float]) -> str:
-    """Return an interval of rates in per cent."""
-    return f"{percent(bounds[0])} - {percent(bounds[1])}"
-
-
 def _model_cells(row: Record) -> list[str]:
     normalised = row["normalised"]
     return [
         str(row["episodes"]),
         percent(row["success"]),
         interval(row["success_interval"]),
-        "-" if normalised is None else _fixed(normalised, 2),
+        "-" if normalised is None else fixed(normalised, 2),
         "-" if row["format_valid"] is None else percent(row["format_valid"]),
         "-" if row["action_valid"] is None else percent(row["action_valid"]),
         f"{row['completion_tokens']:,}",
@@ -77,19 +68,14 @@ def _baseline_cells(row: Record, player: str) -> list[str]:
     return [str(row["episodes"]), success, bounds, normalised]
 
 
-def _fixed(value: float, digits: int) -> str:
-    # Adding 0 turns -0.0, which would be shown with its sign, into 0.0.
-    return f"{round(value, digits) + 0.0:.{digits}f}"
-
-
 def _caption(summary: Record) -> str:
     score = summary["suite_score"]
     name = "Suite score" if summary["suite"] else "Mean of norm."
     suite = f"No {name[0].lower()}{name[1:]}: not every environment has a norm. "
     if score is not None:
-        low, high = (_fixed(bound, 3) for bound in summary["suite_score_interval"])
+        low, high = (fixed(bound, 3) for bound in summary["suite_score_interval"])
         mean = ", the mean of norm." if summary["suite"] else "."
-        suite = f"{name} {_fixed(score, 3)} [{low}, {high}]{mean} "
+        suite = f"{name} {fixed(score, 3)} [{low}, {high}]{mean} "
     return (
         f"{suite}Success, form and action in per cent; norm.: 0 is the random player, 1 what the "
         "oracle scores in expectation (its row: what it scored); form, action: turns whose answer "

@@ -3,7 +3,7 @@
 import json
 import shutil
 
-from ragen_bench.cli.visible import visible
+from ragen_bench.console.visible import visible
 from tests.ragen_bench.cli.command import run
 
 HOSTILE = "\x1b[2J\u202emodel\x9b31m"

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from ragen_bench.cli.visible import visible
+from ragen_bench.console.visible import visible
 from ragen_bench.errors import UserError
 from ragen_bench.pages.annotation import (
     QUESTIONS,

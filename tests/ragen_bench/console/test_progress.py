@@ -7,7 +7,7 @@ import pexpect
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.cli.progress import PlainProgress, shortened
+from ragen_bench.console.progress import PlainProgress, shortened
 from tests.ragen_bench.cli.command import run
 
 
@@ -27,7 +27,7 @@ def test_a_line_comes_at_most_once_a_minute(capsys):
 
 
 AGENT = """
-import ragen_bench.cli.progress as progress
+import ragen_bench.console.progress as progress
 progress._PAUSE = 0.0
 
 def answer(messages):
