@@ -12,11 +12,11 @@ An episode that succeeded has none. The others have the first of these that fits
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ragen_bench.analysis.trajectory import Step, Trajectory
+from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn
 
 COMMON = {
     "context_overflow": "The conversation outgrew the model's context before the game ended.",
@@ -48,10 +48,7 @@ class Failure:
     turn: int
 
 
-Judge = Callable[[Trajectory], Failure | None]
-
-
-def came_to_nothing(step: Step) -> str | None:
+def came_to_nothing(step: ReplayedTurn) -> str | None:
     """Return why a turn ran no action, or None if it ran one."""
     if step.actions:
         return None
@@ -62,7 +59,7 @@ def came_to_nothing(step: Step) -> str | None:
     return "cut_off" if step.turn["finish"] == "length" else "broken_format"
 
 
-def mostly_nothing(episode: Trajectory) -> Failure | None:
+def mostly_nothing(episode: ReplayedEpisode) -> Failure | None:
     """Return the commonest reason if at least half of the turns came to nothing."""
     reasons = [came_to_nothing(step) for step in episode.steps]
     counts = {reason: reasons.count(reason) for reason in _NOTHING}
@@ -72,7 +69,7 @@ def mostly_nothing(episode: Trajectory) -> Failure | None:
     return Failure(commonest, reasons.index(commonest) + 1)
 
 
-def no_op_loop(episode: Trajectory, excused: Collection[int]) -> Failure | None:
+def no_op_loop(episode: ReplayedEpisode, excused: Collection[int]) -> Failure | None:
     """Return the first of two turns in a row that ran actions and changed nothing.
 
     Args:
@@ -89,7 +86,7 @@ def no_op_loop(episode: Trajectory, excused: Collection[int]) -> Failure | None:
     return None
 
 
-def revisited(episode: Trajectory, excused: Collection[int]) -> Failure | None:
+def revisited(episode: ReplayedEpisode, excused: Collection[int]) -> Failure | None:
     """Return the first turn whose moves led back to a state that a turn so far began with.
 
     Args:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ragen_bench.analysis.failures import Failure, mostly_nothing, no_op_loop, revisited
 from ragen_bench.analysis.games import reading_of
-from ragen_bench.analysis.trajectory import Trajectory
+from ragen_bench.analysis.replayed_episode import ReplayedEpisode
 
 
-def label(episode: Trajectory) -> Failure | None:
+def label(episode: ReplayedEpisode) -> Failure | None:
     """Return why an episode failed, or None if it succeeded; see `failures` for the order."""
     if episode.record["success"]:
         return None
@@ -17,6 +17,6 @@ def label(episode: Trajectory) -> Failure | None:
     return game.decisive(episode) or mostly_nothing(episode) or _idle(episode) or game.rest(episode)
 
 
-def _idle(episode: Trajectory) -> Failure | None:
+def _idle(episode: ReplayedEpisode) -> Failure | None:
     excused = reading_of(episode.record["env"]).excused(episode)
     return no_op_loop(episode, excused) or revisited(episode, excused)

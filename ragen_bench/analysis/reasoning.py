@@ -8,7 +8,7 @@ from ragen_bench.analysis.claims import claims_of
 from ragen_bench.analysis.diversity import diversity
 from ragen_bench.analysis.games.base import Reading
 from ragen_bench.analysis.plans import agree, plan_of
-from ragen_bench.analysis.trajectory import Step, Trajectory
+from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn
 from ragen_bench.episodes.episode import Record
 
 _BEGIN, _END = "<think>", "</think>"
@@ -40,7 +40,7 @@ class Reasoning:
         self._claims = {"true": 0, "false": 0, "unread": 0}
         self._first: dict[int, str] = {}
 
-    def add(self, episode: Trajectory) -> None:
+    def add(self, episode: ReplayedEpisode) -> None:
         """Count the turns of an episode."""
         for step in episode.steps:
             self._turns += 1
@@ -74,7 +74,7 @@ class Reasoning:
             "diversity": diversity([self._first[index] for index in sorted(self._first)]),
         }
 
-    def _add_plan(self, thought: str, episode: Trajectory, step: Step) -> None:
+    def _add_plan(self, thought: str, episode: ReplayedEpisode, step: ReplayedTurn) -> None:
         answered, names = step.turn["actions"], self._game.actions(episode)
         if not answered or not names:  # there is nothing that a plan could agree with
             return
@@ -84,7 +84,7 @@ class Reasoning:
         else:
             self._plans["agree" if agree(plan, answered) else "differ"] += 1
 
-    def _add_claims(self, thought: str, episode: Trajectory, step: Step) -> None:
+    def _add_claims(self, thought: str, episode: ReplayedEpisode, step: ReplayedTurn) -> None:
         scene = self._game.scene(episode, step.before)
         if scene is None:
             return

@@ -11,7 +11,7 @@ from ragen_bench.analysis.games import reading_of
 from ragen_bench.analysis.games.base import Reading
 from ragen_bench.analysis.label import label
 from ragen_bench.analysis.reasoning import Reasoning
-from ragen_bench.analysis.trajectory import Trajectory, trajectory
+from ragen_bench.analysis.replayed_episode import ReplayedEpisode, replay_episode
 from ragen_bench.episodes.episode import Record
 from ragen_bench.episodes.replay import Replayer, UnplayableError
 from ragen_bench.runs.differences import first_difference
@@ -71,7 +71,7 @@ class _Row:
     def add(self, replayer: Replayer, record: Any) -> None:
         self.found += 1
         try:
-            episode = trajectory(replayer, record, self._game.state)
+            episode = replay_episode(replayer, record, self._game.state)
         except UnplayableError:
             return
         if first_difference(record, episode.record) is None:
@@ -87,7 +87,7 @@ class _Row:
             "reasoning": self._reasoning.measures(),
         }
 
-    def _count(self, episode: Trajectory) -> None:
+    def _count(self, episode: ReplayedEpisode) -> None:
         self._episodes += 1
         self._reasoning.add(episode)
         failure = label(episode)

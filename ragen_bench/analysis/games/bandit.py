@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ragen_bench.analysis.failures import Failure
 from ragen_bench.analysis.games.base import Reading
-from ragen_bench.analysis.trajectory import Trajectory
+from ragen_bench.analysis.replayed_episode import ReplayedEpisode
 
 
 class BanditReading(Reading):
@@ -14,10 +14,10 @@ class BanditReading(Reading):
 
     labels = {"worse_arm": "The arm that pays less on average was pulled."}
 
-    def actions(self, episode: Trajectory) -> Sequence[str]:
+    def actions(self, episode: ReplayedEpisode) -> Sequence[str]:
         """Return the names of the arms."""
         return tuple(episode.instance.names)
 
-    def rest(self, episode: Trajectory) -> Failure:
+    def rest(self, episode: ReplayedEpisode) -> Failure:
         """Return that the pull went to the wrong arm."""
         return Failure("worse_arm", 1)

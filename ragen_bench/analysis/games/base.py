@@ -6,8 +6,8 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ragen_bench.analysis.failures import COMMON, Failure
+from ragen_bench.analysis.replayed_episode import ReplayedEpisode, State
 from ragen_bench.analysis.scene import Scene
-from ragen_bench.analysis.trajectory import State, Trajectory
 from ragen_envs.text_env import TextEnv
 
 
@@ -27,23 +27,23 @@ class Reading:
         """
         return env.turns_left
 
-    def decisive(self, episode: Trajectory) -> Failure | None:
+    def decisive(self, episode: ReplayedEpisode) -> Failure | None:
         """Return the event that decided a failed episode, before any common cause is looked for."""
         return None
 
-    def excused(self, episode: Trajectory) -> Collection[int]:
+    def excused(self, episode: ReplayedEpisode) -> Collection[int]:
         """Return the numbers of the turns that were as good as any, but for chance."""
         return ()
 
-    def rest(self, episode: Trajectory) -> Failure:
+    def rest(self, episode: ReplayedEpisode) -> Failure:
         """Return the cause where no other fits."""
         return Failure("out_of_budget", len(episode.steps))
 
-    def actions(self, episode: Trajectory) -> Sequence[str]:
+    def actions(self, episode: ReplayedEpisode) -> Sequence[str]:
         """Return the names that may be answered, for plans in thoughts; () if they vary."""
         return ()
 
-    def scene(self, episode: Trajectory, state: State) -> Scene | None:
+    def scene(self, episode: ReplayedEpisode, state: State) -> Scene | None:
         """Return where things stand, for claims about them; None if the game has no board."""
         return None
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from ragen_bench.analysis.failures import Failure
 from ragen_bench.analysis.games.base import Reading
+from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn, State
 from ragen_bench.analysis.scene import Scene
-from ragen_bench.analysis.trajectory import State, Step, Trajectory
 from ragen_envs.frozen_lake.rules import ACTIONS, Lake
 from ragen_envs.frozen_lake.solver import solver
 
@@ -40,7 +40,7 @@ class FrozenLakeReading(Reading):
         position: int = env.position
         return position
 
-    def decisive(self, episode: Trajectory) -> Failure | None:
+    def decisive(self, episode: ReplayedEpisode) -> Failure | None:
         """Return the turn that ended in a hole, or that nothing but slips used up the budget.
 
         A fall decides nothing where the budget could not reach the goal any more: every plan is a
@@ -55,21 +55,21 @@ class FrozenLakeReading(Reading):
             return Failure("budget_unlucky", last.number)
         return None
 
-    def excused(self, episode: Trajectory) -> set[int]:
+    def excused(self, episode: ReplayedEpisode) -> set[int]:
         """Return the turns whose plan was a best one."""
         return {step.number for step in episode.steps if _is_best(episode, step)}
 
-    def rest(self, episode: Trajectory) -> Failure:
+    def rest(self, episode: ReplayedEpisode) -> Failure:
         """Return the first turn whose plan was not a best one."""
         best = self.excused(episode)
         first = next(step.number for step in episode.steps if step.number not in best)
         return Failure("out_of_budget", first)
 
-    def actions(self, episode: Trajectory) -> Sequence[str]:
+    def actions(self, episode: ReplayedEpisode) -> Sequence[str]:
         """Return the four directions."""
         return ACTIONS
 
-    def scene(self, episode: Trajectory, state: State) -> Scene:
+    def scene(self, episode: ReplayedEpisode, state: State) -> Scene:
         """Return where player, goal and holes are."""
         lake: Lake = episode.instance
         places = {"me": {divmod(state, lake.stride)}, "goal": set(), "hole": set()}
@@ -83,7 +83,7 @@ class FrozenLakeReading(Reading):
         )
 
 
-def _is_best(episode: Trajectory, step: Step) -> bool:
+def _is_best(episode: ReplayedEpisode, step: ReplayedTurn) -> bool:
     """Tell whether a turn's plan had the best chance of success; to do nothing is no plan.
 
     Of a turn that ended the game only what was run is judged: what else the plan held, or lacked,
@@ -92,14 +92,14 @@ def _is_best(episode: Trajectory, step: Step) -> bool:
     return bool(step.actions) and chance_of(episode, step) >= _best_chance(episode, step) - _TIE
 
 
-def _best_chance(episode: Trajectory, step: Step) -> float:
+def _best_chance(episode: ReplayedEpisode, step: ReplayedTurn) -> float:
     """Return the chance of success that a turn began with."""
     env = episode.env
     best = solver(episode.instance, env.variant.slip, env.budget)
     return best.success_rate(step.before, step.turns_left, step.actions_left)
 
 
-def chance_of(episode: Trajectory, step: Step) -> float:
+def chance_of(episode: ReplayedEpisode, step: ReplayedTurn) -> float:
     """Return the chance of success of what a turn ran, with the best play after it.
 
     If the turn ended the game, the best play may go on within it.
@@ -113,7 +113,7 @@ def chance_of(episode: Trajectory, step: Step) -> float:
 
 
 def _best_after(
-    episode: Trajectory, step: Step, where: dict[int, float], done: int, most: int
+    episode: ReplayedEpisode, step: ReplayedTurn, where: dict[int, float], done: int, most: int
 ) -> float:
     """Return the best chance from a belief, with up to so many actions of the turn still to add."""
     env = episode.env
@@ -127,7 +127,7 @@ def _best_after(
     return max(chances)
 
 
-def _moved(episode: Trajectory, where: dict[int, float], action: int) -> dict[int, float]:
+def _moved(episode: ReplayedEpisode, where: dict[int, float], action: int) -> dict[int, float]:
     """Return where the player is, with which odds, after one more action."""
     slip = episode.env.variant.slip
     beside: dict[int, float] = {}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ragen_bench.analysis.failures import Failure
 from ragen_bench.analysis.games.base import Reading
-from ragen_bench.analysis.trajectory import Trajectory
+from ragen_bench.analysis.replayed_episode import ReplayedEpisode
 from ragen_envs.bandit.multi_pull import COLOURS
 
 
@@ -24,11 +24,11 @@ class MultiPullReading(Reading):
         "half of the pulls.",
     }
 
-    def actions(self, episode: Trajectory) -> Sequence[str]:
+    def actions(self, episode: ReplayedEpisode) -> Sequence[str]:
         """Return the colours of the arms."""
         return COLOURS[: len(episode.instance.percentages)]
 
-    def rest(self, episode: Trajectory) -> Failure:
+    def rest(self, episode: ReplayedEpisode) -> Failure:
         """Return what became of the best arm."""
         chances = episode.instance.percentages
         best = COLOURS[chances.index(max(chances))]

@@ -7,8 +7,8 @@ from typing import Any
 
 from ragen_bench.analysis.failures import Failure
 from ragen_bench.analysis.games.base import Reading
+from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn, State
 from ragen_bench.analysis.scene import Scene
-from ragen_bench.analysis.trajectory import State, Step, Trajectory
 from ragen_envs.sokoban.rules import ACTIONS
 from ragen_envs.sokoban.solver import Solver, solver
 
@@ -26,7 +26,7 @@ class SokobanReading(Reading):
         position: tuple[int, int] = env.position
         return position
 
-    def decisive(self, episode: Trajectory) -> Failure | None:
+    def decisive(self, episode: ReplayedEpisode) -> Failure | None:
         """Return the first turn after which the level could not be solved.
 
         Every dead state is known: the solver has the distances of all states that can be solved.
@@ -37,22 +37,22 @@ class SokobanReading(Reading):
                 return Failure("deadlock", step.number)
         return None
 
-    def rest(self, episode: Trajectory) -> Failure:
+    def rest(self, episode: ReplayedEpisode) -> Failure:
         """Return the first turn after which the budget could not hold a solution any more."""
         best = solver(episode.instance)
         late = [step.number for step in episode.steps if self._is_late(episode, step, best)]
         return Failure("out_of_budget", late[0])
 
-    def _is_late(self, episode: Trajectory, step: Step, best: Solver) -> bool:
+    def _is_late(self, episode: ReplayedEpisode, step: ReplayedTurn, best: Solver) -> bool:
         needed = best.distance(*step.after)
         turns = (step.turns_left - 1) * episode.env.budget.max_actions_per_turn
         return needed is None or needed > min(turns, step.actions_left - len(step.actions))
 
-    def actions(self, episode: Trajectory) -> Sequence[str]:
+    def actions(self, episode: ReplayedEpisode) -> Sequence[str]:
         """Return the four directions."""
         return ACTIONS
 
-    def scene(self, episode: Trajectory, state: State) -> Scene:
+    def scene(self, episode: ReplayedEpisode, state: State) -> Scene:
         """Return where player, boxes, targets and walls stand."""
         level = episode.instance
         player, boxes = state

@@ -7,7 +7,7 @@ from typing import Any
 
 from ragen_bench.analysis.failures import Failure
 from ragen_bench.analysis.games.base import Reading
-from ragen_bench.analysis.trajectory import Step, Trajectory
+from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn
 from ragen_envs.twenty_questions.answerer import answer
 from ragen_envs.twenty_questions.env import Asked
 from ragen_envs.twenty_questions.forms import Guess
@@ -31,18 +31,18 @@ class TwentyQuestionsReading(Reading):
         asked: tuple[Asked, ...] = env.asked
         return asked
 
-    def decisive(self, episode: Trajectory) -> Failure | None:
+    def decisive(self, episode: ReplayedEpisode) -> Failure | None:
         """Return the first question that was not answered, if these are half of the turns."""
         lost = _unparsed(episode.steps)
         if lost and 2 * len(lost) >= len(episode.steps):
             return Failure("mostly_unparsed", lost[0])
         return None
 
-    def excused(self, episode: Trajectory) -> Collection[int]:
+    def excused(self, episode: ReplayedEpisode) -> Collection[int]:
         """Return the turns that were not answered: to try another wording is no loop."""
         return _unparsed(episode.steps)
 
-    def rest(self, episode: Trajectory) -> Failure:
+    def rest(self, episode: ReplayedEpisode) -> Failure:
         """Return what was wrong with the guesses."""
         guesses = [step for step in episode.steps if isinstance(_form_of(step), Guess)]
         if not guesses:
@@ -53,16 +53,16 @@ class TwentyQuestionsReading(Reading):
         return Failure("wrong_guesses", guesses[-1].number)
 
 
-def _form_of(step: Step) -> object:
+def _form_of(step: ReplayedTurn) -> object:
     """Return what the question of a turn was understood as, None without one."""
     return step.after[-1].form if len(step.after) > len(step.before) else None
 
 
-def _unparsed(steps: Sequence[Step]) -> list[int]:
+def _unparsed(steps: Sequence[ReplayedTurn]) -> list[int]:
     return [step.number for step in steps if step.actions and step.after[-1].reply is None]
 
 
-def _is_ruled_out(step: Step) -> bool:
+def _is_ruled_out(step: ReplayedTurn) -> bool:
     """Return whether the word of a guess disagrees with a reply before it."""
     knowledge = load()
     # A word that the knowledge does not hold agrees with nothing and nothing speaks against it.

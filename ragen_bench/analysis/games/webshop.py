@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast
 
 from ragen_bench.analysis.failures import Failure
 from ragen_bench.analysis.games.base import Reading
-from ragen_bench.analysis.trajectory import Trajectory
+from ragen_bench.analysis.replayed_episode import ReplayedEpisode
 from ragen_envs.webshop.env import WebShopEnv
 from ragen_envs.webshop.goals import ShoppingTask, price_of
 from ragen_envs.webshop.likeness import normal_value
@@ -56,7 +56,7 @@ class WebShopReading(Reading):
         """Return the page, and how many turns are left."""
         return Stand(env.page, env.turns_left)
 
-    def decisive(self, episode: Trajectory) -> Failure | None:
+    def decisive(self, episode: ReplayedEpisode) -> Failure | None:
         """Return what was wrong with the purchase, and the turn that decided it."""
         if not episode.steps or _page_after(episode, -1).kind != "done":
             return None
@@ -65,7 +65,7 @@ class WebShopReading(Reading):
             return Failure(fault, _opened(episode, page.product))
         return _fault_of_choice(episode, dict(page.chosen))
 
-    def rest(self, episode: Trajectory) -> Failure:
+    def rest(self, episode: ReplayedEpisode) -> Failure:
         """Return the first turn after which there was no time for the right purchase."""
         late = (
             step.number
@@ -75,16 +75,16 @@ class WebShopReading(Reading):
         return Failure("no_purchase", next(late))
 
 
-def _page_after(episode: Trajectory, place: int) -> Page:
+def _page_after(episode: ReplayedEpisode, place: int) -> Page:
     page: Page = episode.steps[place].after.page
     return page
 
 
-def _products(episode: Trajectory) -> Sequence[Product]:
+def _products(episode: ReplayedEpisode) -> Sequence[Product]:
     return cast("WebShopEnv", episode.env).shop.catalogue.products
 
 
-def _worth(episode: Trajectory, product: int, chosen: dict[str, str]) -> Reward:
+def _worth(episode: ReplayedEpisode, product: int, chosen: dict[str, str]) -> Reward:
     """Return what a product is worth to the task, with options chosen."""
     task: ShoppingTask = episode.instance
     goal, products = task.goal, _products(episode)
@@ -92,7 +92,7 @@ def _worth(episode: Trajectory, product: int, chosen: dict[str, str]) -> Reward:
     return reward_of(products[product], chosen, price, goal, target)
 
 
-def _at_best(episode: Trajectory, product: int) -> Reward:
+def _at_best(episode: ReplayedEpisode, product: int) -> Reward:
     """Return what a product is worth at most: with every option chosen as asked that it offers."""
     asked = dict(episode.instance.goal.options)
     offered = _products(episode)[product].options
@@ -106,7 +106,7 @@ def _is_asked(asked: Mapping[str, str], name: str, value: str) -> bool:
     return name in asked and normal_value(asked[name]) == normal_value(value)
 
 
-def _fault_of_product(episode: Trajectory, product: int) -> str | None:
+def _fault_of_product(episode: ReplayedEpisode, product: int) -> str | None:
     """Return what no choice of options could mend."""
     best = _at_best(episode, product)
     faults = {
@@ -118,7 +118,7 @@ def _fault_of_product(episode: Trajectory, product: int) -> str | None:
     return next((fault for fault, part in faults.items() if part < 1), None)
 
 
-def _opened(episode: Trajectory, product: int) -> int:
+def _opened(episode: ReplayedEpisode, product: int) -> int:
     """Return the last turn that opened a product from the results."""
     return max(
         step.number
@@ -127,7 +127,7 @@ def _opened(episode: Trajectory, product: int) -> int:
     )
 
 
-def _fault_of_choice(episode: Trajectory, chosen: dict[str, str]) -> Failure:
+def _fault_of_choice(episode: ReplayedEpisode, chosen: dict[str, str]) -> Failure:
     """Return the wrong choice of the first option that was not chosen as asked."""
     asked = episode.instance.goal.options
     name = next(n for n, v in asked if not _is_asked(chosen, n, v))
@@ -142,7 +142,7 @@ def _fault_of_choice(episode: Trajectory, chosen: dict[str, str]) -> Failure:
     return Failure("wrong_option", last)
 
 
-def _turns_to_win(episode: Trajectory, page: Page) -> int:
+def _turns_to_win(episode: ReplayedEpisode, page: Page) -> int:
     """Return the fewest turns from a page to a purchase of all that was asked for.
 
     From the search page it is found, opened, given its options and bought: the title of the target
@@ -163,7 +163,7 @@ def _turns_to_win(episode: Trajectory, page: Page) -> int:
     return min(ways)
 
 
-def _turns_from_hits(episode: Trajectory, page: Page) -> list[int]:
+def _turns_from_hits(episode: ReplayedEpisode, page: Page) -> list[int]:
     """Return the turns from the results to the purchase of each right product among them."""
     options = len(episode.instance.goal.options)
     return [

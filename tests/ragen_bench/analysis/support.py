@@ -1,6 +1,6 @@
-"""Episodes from scripted answers, as trajectories."""
+"""Episodes from scripted answers, recorded and replayed."""
 
-from ragen_bench.analysis import trajectory
+from ragen_bench.analysis import replay_episode
 from ragen_bench.analysis.games import reading_of
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.episodes.replay import Replayer
@@ -60,6 +60,6 @@ def record(env, index, answers, sample=0, form="plain"):
 
 
 def played(env, index, answers, sample=0, form="plain"):
-    """Return the trajectory of an episode."""
+    """Return the episode, replayed."""
     found = record(env, index, answers, sample, form)
-    return trajectory(Replayer(config(form)), found, reading_of(found["env"]).state)
+    return replay_episode(Replayer(config(form)), found, reading_of(found["env"]).state)

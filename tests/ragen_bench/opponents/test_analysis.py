@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragen_bench.analysis import trajectory
+from ragen_bench.analysis import replay_episode
 from ragen_bench.analysis.games import reading_of
 from ragen_bench.analysis.label import label
 from ragen_bench.episodes.replay import Replayer
@@ -30,5 +30,5 @@ def test_what_the_opponent_said_counts(tmp_path, questions, reply, wanted):
     pair = Pair(asks(*questions), Said(lambda _: reply), "plain")
     run = finish(tmp_path / "run", pair, samples=1, instances={GAME: 1})
     [record] = run.episodes()
-    found = label(trajectory(Replayer(run.config), record, reading_of(GAME).state))
+    found = label(replay_episode(Replayer(run.config), record, reading_of(GAME).state))
     assert (found.label, found.turn) == wanted

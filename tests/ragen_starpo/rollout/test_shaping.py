@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.analysis import trajectory
+from ragen_bench.analysis import replay_episode
 from ragen_bench.analysis.games import reading_of
 from ragen_bench.analysis.reasoning import Reasoning
 from ragen_bench.analysis.scene import Scene
@@ -171,7 +171,7 @@ def test_what_is_rewarded_is_what_the_analysis_counts(game, data):
     record = episode.record()
     reading = reading_of(record["env"])
     measured = Reasoning(reading)
-    measured.add(trajectory(Replayer(config("think")), record, reading.state))
+    measured.add(replay_episode(Replayer(config("think")), record, reading.state))
     plans = measured.measures()["plans"]
     assert (signs.count(1), signs.count(-1)) == (plans["agree"], plans["differ"])
 

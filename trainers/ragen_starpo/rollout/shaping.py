@@ -13,8 +13,8 @@ from ragen_bench.analysis.claims import claims_of
 from ragen_bench.analysis.games import reading_of
 from ragen_bench.analysis.plans import agree, plan_of
 from ragen_bench.analysis.reasoning import thought_of_turn
+from ragen_bench.analysis.replayed_episode import ReplayedEpisode
 from ragen_bench.analysis.scene import Scene
-from ragen_bench.analysis.trajectory import Trajectory
 from ragen_bench.episodes.episode import Episode, Record
 from ragen_starpo.recipes.recipe import Shaping
 
@@ -102,7 +102,7 @@ class _Thoughts:
         self._weights, self._episode = weights, episode
         self._game = reading_of(episode.task.env)
         instance = episode.env.instance_of(episode.task.index)
-        self._whole = Trajectory({}, episode.env, instance, ())
+        self._whole = ReplayedEpisode({}, episode.env, instance, ())
         self._before = self._game.state(episode.env)
 
     def reward(self, turn: Record) -> float:
