@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ragen_bench.episodes.episode import Record
 from ragen_bench.episodes.prompt import conversation
@@ -16,6 +16,7 @@ from ragen_bench.episodes.runner import play, tasks_of
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.scripted import OracleModel
+from ragen_bench.runs.atomic import replacing
 from ragen_bench.runs.directory import RunDirectory
 from ragen_envs.instances import Split
 from ragen_envs.protocol import STOP, ResponseFormat
@@ -156,19 +157,14 @@ def _write(rows: Iterable[dict[str, Any]], directory: Path, split: Split) -> int
     if first is None:
         raise UserError("there is no finished episode to export", exit_code=1)
     directory.mkdir(parents=True, exist_ok=True)
-    draft = directory / f"{split}.draft"
-    try:
-        written = _write_file(draft, chain([first], batches))
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-    draft.replace(directory / f"{split}.parquet")
+    with replacing(directory / f"{split}.parquet") as file:
+        written = _write_file(file, chain([first], batches))
     card = _CARD.format(split=split, model=first[0]["model"])
     (directory / "README.md").write_text(card, encoding="utf-8")
     return written
 
 
-def _write_file(file: Path, batches: Iterable[list[dict[str, Any]]]) -> int:
+def _write_file(file: BinaryIO, batches: Iterable[list[dict[str, Any]]]) -> int:
     written = 0
     with pyarrow.parquet.ParquetWriter(file, SCHEMA, compression="zstd") as parquet:
         for batch in batches:

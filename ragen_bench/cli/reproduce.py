@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from ragen_bench.cli.evaluate import run_evaluate
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.leaderboard import read_entry, reproduction
 from ragen_bench.runs.directory import Record
+from ragen_bench.runs.json_lines import read_whole, write_whole
 
 try:
     from rich.console import Console
@@ -39,7 +39,7 @@ def run_reproduce(arguments: argparse.Namespace) -> int:
     code = run_evaluate(_evaluation(arguments, config, seed, out))
     if code:
         return code
-    rerun = json.loads((out / "summary.json").read_text(encoding="utf-8"))
+    rerun = read_whole(out / "summary.json")
     if rerun["episodes"] < rerun["planned"]:
         raise UserError("the rerun is incomplete; the same command goes on from there", exit_code=1)
     found = {
@@ -50,7 +50,7 @@ def run_reproduce(arguments: argparse.Namespace) -> int:
         **reproduction(entry["summary"], rerun),
     }
     file = out / "reproduction.json"
-    file.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8", newline="\n")
+    write_whole(file, found)
     console = plain_console()
     _print(console, found)
     console.print(f"JSON    {file}", soft_wrap=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from ragen_bench.analysis import analyse
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.runs.directory import Record, RunDirectory, read_run
+from ragen_bench.runs.json_lines import write_whole
 
 try:
     from rich.box import SIMPLE_HEAD
@@ -31,9 +31,7 @@ def run_analyse(path: Path) -> int:
     if not analysis["envs"]:
         raise UserError(f"{path} holds no finished episode yet", exit_code=1)
     file = path / "analysis.json"
-    draft = file.with_suffix(".draft")
-    draft.write_text(json.dumps(analysis, indent=2) + "\n", encoding="utf-8")
-    draft.replace(file)
+    write_whole(file, analysis)
     console.print(failure_table(analysis))
     console.print(reasoning_table(analysis))
     for row in analysis["envs"]:

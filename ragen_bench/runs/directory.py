@@ -8,7 +8,6 @@ to answer in `faults.jsonl`.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -16,15 +15,16 @@ from typing import Any
 
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.runs.fields import episode_problem, fault_problem, run_problem, timing_problem
+from ragen_bench.runs.atomic import replacing
 from ragen_bench.runs.json_lines import (
     append,
     bad_line,
     cut_torn_line,
     numbered,
     parsed,
+    read_whole,
     sync,
     write_whole,
-    writing,
 )
 from ragen_bench.runs.resume_check import differences
 
@@ -128,18 +128,12 @@ class RunDirectory:
 
     def _rewrite(self, places: Sequence[tuple[int, int]]) -> None:
         """Replace the file by its lines in another order, all at once."""
-        draft = self.episodes_file.with_suffix(".draft")
-        with (
-            writing(self.episodes_file),
-            self.episodes_file.open("rb") as lines,
-            draft.open("wb") as ordered,
-        ):
+        with self.episodes_file.open("rb") as lines, replacing(self.episodes_file) as ordered:
             for start, end in places:
                 lines.seek(start)
                 ordered.write(lines.read(end - start))
             ordered.flush()
             os.fsync(ordered.fileno())
-        draft.replace(self.episodes_file)
 
     def faults(self) -> Iterator[tuple[Key, str]]:
         """Yield the episodes that a server left unfinished, each time that it did, and why.
@@ -284,11 +278,8 @@ def _has_episodes(path: Path) -> bool:
 
 
 def _read_config(file: Path) -> Record:
-    try:
-        config = json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{file} is not JSON ({error}); choose another --out") from None
-    if not isinstance(config, dict) or config.get("schema") != SCHEMA:
+    config = read_whole(file)
+    if config.get("schema") != SCHEMA:
         raise UserError(f"{file} is not a run of schema {SCHEMA}; choose another --out")
     problem = run_problem(config)
     if problem:

@@ -1,15 +1,15 @@
-"""Files of JSON, an object a line, that grow while they are written and may end in the middle."""
+"""JSON files: lines of objects, which grow and may end in the middle, and whole objects."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ragen_bench.errors import UserError
+from ragen_bench.runs.atomic import write_text, writing
 
 Object = dict[str, Any]
 _BLOCK = 1 << 16
@@ -17,8 +17,8 @@ _BLOCK = 1 << 16
 
 def numbered(file: Path) -> Iterator[tuple[int, Object]]:
     """Yield the objects of a file with their numbers from 1 on, as `parsed`."""
-    for number, (_, found) in enumerate(parsed(file), start=1):
-        yield number, found
+    for number, (_, content) in enumerate(parsed(file), start=1):
+        yield number, content
 
 
 def parsed(file: Path) -> Iterator[tuple[bytes, Object]]:
@@ -35,13 +35,10 @@ def parsed(file: Path) -> Iterator[tuple[bytes, Object]]:
         for number, line in enumerate(lines, start=1):
             if not line.endswith(b"\n"):
                 return
-            try:
-                found = json.loads(line.decode())
-            except (ValueError, RecursionError):
-                found = None
-            if not isinstance(found, dict):
+            content = _object(line)
+            if content is None:
                 raise bad_line(file, number, "is not a JSON object")
-            yield line, found
+            yield line, content
 
 
 def bad_line(file: Path, number: int, problem: str) -> UserError:
@@ -84,34 +81,34 @@ def cut_torn_line(file: Path) -> bool:
     return True
 
 
+def read_whole(file: Path) -> Object:
+    """Return the object that a file holds.
+
+    Raises:
+        UserError: if it holds no JSON object.
+    """
+    content = _object(file.read_bytes())
+    if content is None:
+        raise UserError(f"{file} is not a JSON object; choose another --out")
+    return content
+
+
 def write_whole(file: Path, content: Object) -> None:
-    """Write a file so that a reader sees the old or the new one, never a part.
+    """Write an object to a file, see `replacing`.
 
     Raises:
         UserError: if the file cannot be written.
     """
-    draft = file.with_suffix(".draft")
-    text = _encodable_json(content, indent=2) + "\n"
-    with writing(file):
-        draft.write_text(text, encoding="utf-8", newline="\n")
-        draft.replace(file)
+    write_text(file, _encodable_json(content, indent=2) + "\n")
 
 
-@contextmanager
-def writing(file: Path) -> Iterator[None]:
-    """Name the file, and say that nothing is lost, if the disk is full or lost.
-
-    Args:
-        file: what is written.
-    """
+def _object(text: bytes) -> Object | None:
+    """Return the object that a JSON text is, None if it is none."""
     try:
-        yield
-    except OSError as error:
-        raise UserError(
-            f"{file} cannot be written: {error.strerror or error}; what is there is kept, and the "
-            "same command goes on from there",
-            exit_code=1,
-        ) from error
+        content = json.loads(text.decode())
+    except (ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
 
 
 def _end_of_lines(file: Path, size: int) -> int:

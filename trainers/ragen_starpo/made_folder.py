@@ -10,6 +10,7 @@ from typing import Any
 
 from ragen_bench.errors import UserError
 from ragen_bench.runs.differences import first_difference
+from ragen_bench.runs.json_lines import read_whole
 from ragen_starpo.engine.folders import RECORD, replaced
 
 
@@ -67,7 +68,6 @@ def check_place(path: Path) -> None:
 
 def _record(file: Path) -> dict[str, Any] | None:
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return read_whole(file)
+    except (OSError, UserError):
         return None
-    return found if isinstance(found, dict) else None

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from ragen_bench.pages.report import formats
 from ragen_bench.pages.report.packing import Pack
+from ragen_bench.runs.atomic import replacing
 from ragen_bench.runs.directory import Record, RunDirectory
 
 _FILTERS = ("percent", "figure", "fixed", "short", "words", "by_measure", "place", "csp_hash")
@@ -47,11 +48,9 @@ def write_report(
         style=Markup(templates.get_template("style/all.css").render()),
     )
     path = run.path / "report.html"
-    draft = path.with_suffix(".draft")
-    # Names may hold lone surrogates, which no encoding of a page has.
-    with draft.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as page:
-        page.writelines(pieces)
-    draft.replace(path)
+    with replacing(path) as page:
+        # Names may hold lone surrogates, which no encoding of a page has.
+        page.writelines(piece.encode(errors="backslashreplace") for piece in pieces)
     return path
 
 

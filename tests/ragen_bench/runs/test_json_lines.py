@@ -37,13 +37,11 @@ def test_a_torn_line_is_found_across_blocks(tmp_path_factory, lengths, torn, blo
     assert file.read_bytes() == whole
 
 
-@pytest.mark.parametrize("write", [json_lines.append, json_lines.write_whole])
-def test_a_full_disk_is_one_line_that_names_the_file(tmp_path, write):
+def test_a_full_disk_is_one_line_that_names_the_file(tmp_path):
     # The device that is always full takes the file's place.
-    for name in ("full.jsonl", "full.draft"):
-        (tmp_path / name).symlink_to("/dev/full")
+    (tmp_path / "full.jsonl").symlink_to("/dev/full")
     with pytest.raises(UserError) as caught:
-        write(tmp_path / "full.jsonl", {"a": 1})
+        json_lines.append(tmp_path / "full.jsonl", {"a": 1})
     assert str(caught.value) == (
         f"{tmp_path / 'full.jsonl'} cannot be written: No space left on device; what is there is "
         "kept, and the same command goes on from there"
@@ -58,3 +56,11 @@ def test_a_file_is_replaced_whole(tmp_path):
         json_lines.write_whole(file, content)
         assert json.loads(file.read_text()) == content
     assert [one.name for one in tmp_path.iterdir()] == ["run.json"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '"text"', "[" * 100_000])
+def test_a_file_that_holds_no_object_is_refused(tmp_path, text):
+    file = tmp_path / "run.json"
+    file.write_text(text)
+    with pytest.raises(UserError, match="is not a JSON object"):
+        json_lines.read_whole(file)

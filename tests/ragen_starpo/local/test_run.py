@@ -59,7 +59,7 @@ def test_a_mistake_leaves_no_run(small, tmp_path, monkeypatch):
 @pytest.mark.parametrize("there", ["", "{", "[]", "3"])
 def test_a_damaged_record_is_told(tmp_path, there):
     (tmp_path / "recipe.json").write_text(there)
-    with pytest.raises(UserError, match=r"recipe.json is damaged; choose another --out"):
+    with pytest.raises(UserError, match=r"recipe.json is not a JSON object; choose another --out"):
         check_run(tmp_path, recipe())
 
 

@@ -187,8 +187,8 @@ def test_what_is_no_run(tmp_path):
     with pytest.raises(UserError, match="holds no finished iteration yet"):
         read_left(tmp_path)
     (tmp_path / "metrics.jsonl").write_text('{"iteration": 0}\n{"itera\n')
-    with pytest.raises(UserError, match=r"metrics.jsonl, line 2: is no JSON$"):
+    with pytest.raises(UserError, match=r"metrics.jsonl line 2 is not a JSON object"):
         read_left(tmp_path)
     (tmp_path / "metrics.jsonl").write_text("3\n")
-    with pytest.raises(UserError, match=r"metrics.jsonl, line 1: is no JSON object$"):
+    with pytest.raises(UserError, match=r"metrics.jsonl line 1 is not a JSON object"):
         read_left(tmp_path)

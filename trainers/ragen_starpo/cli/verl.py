@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
@@ -13,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ragen_bench.console.plain import plain_console
+from ragen_bench.runs.json_lines import numbered
 from ragen_starpo.cli.console import event_files, models, progress, validated
 from ragen_starpo.cli.models import model_folder
 from ragen_starpo.engine.settings import OptimiserSettings
@@ -76,21 +76,13 @@ def write_events(board: EventFiles, run: Path, timing: dict[str, Any]) -> None:
         timing: its line of `timings.jsonl`, which is written behind that of the metrics.
     """
     number = timing["iteration"]
-    lines = map(json.loads, whole_lines(run / "metrics.jsonl"))
-    metrics = next(line for line in lines if line["iteration"] == number)
+    lines = numbered(run / "metrics.jsonl")
+    metrics = next(line for _, line in lines if line["iteration"] == number)
     board.write(number, _without_number(metrics), _without_number(timing))
 
 
 def _without_number(line: dict[str, Any]) -> dict[str, float]:
     return {name: value for name, value in line.items() if name != "iteration"}
-
-
-def whole_lines(file: Path) -> list[str]:
-    """Return the lines of a file that may be written to; of a file that is not there, none."""
-    if not file.exists():
-        return []
-    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
-    return [line for line in lines if line.endswith("\n")]
 
 
 def split_settings(settings: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -120,7 +112,7 @@ class Following:
         self._file, self._told = file, told
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True)
-        self._known = len(whole_lines(file))
+        self._known = sum(1 for _ in numbered(file))
 
     def __enter__(self) -> Following:
         self._thread.start()
@@ -137,11 +129,11 @@ class Following:
 
     def look(self) -> None:
         """Tell of what is new."""
-        lines = whole_lines(self._file)
+        lines = [line for _, line in numbered(self._file)]
         # A resumed run drops what came after its checkpoint.
         self._known = min(self._known, len(lines))
         for line in lines[self._known :]:
-            self._told(json.loads(line))
+            self._told(line)
         self._known = len(lines)
 
     def _follow(self) -> None:

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ragen_bench.errors import UserError, missing_extra
+from ragen_bench.runs.atomic import write_text
 from ragen_bench.runs.differences import first_difference
+from ragen_bench.runs.json_lines import numbered, read_whole, write_whole
 from ragen_starpo.engine.folders import replaced
 from ragen_starpo.made_folder import check_place
 from ragen_starpo.recipes.recipe import Recipe
@@ -47,8 +49,8 @@ class TrainingRun:
         check_run(path, recipe)
         path.mkdir(parents=True, exist_ok=True)
         settings = _settings(recipe)
-        if not (path / _RECIPE).exists() or _recorded(path / _RECIPE) != settings:
-            self._write(_RECIPE, json.dumps(settings, indent=2) + "\n")
+        if not (path / _RECIPE).exists() or read_whole(path / _RECIPE) != settings:
+            write_whole(path / _RECIPE, settings)
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -80,7 +82,7 @@ class TrainingRun:
             self._refuse_other(checkpoints[done], driver)
         for name in ("metrics.jsonl", "timings.jsonl", "warnings.jsonl"):
             kept = [line for line in self.lines(name) if line["iteration"] < done]
-            self._write(name, "".join(json.dumps(line) + "\n" for line in kept))
+            write_text(self.path / name, "".join(json.dumps(line) + "\n" for line in kept))
         return (done, checkpoints[done]) if checkpoints else None
 
     @contextmanager
@@ -101,13 +103,12 @@ class TrainingRun:
 
     def keep_start(self, figures: Mapping[str, float]) -> None:
         """Keep the held-out figures of the model that training begins with."""
-        self._write(_START, json.dumps(figures, indent=2) + "\n")
+        write_whole(self.path / _START, dict(figures))
 
     def start(self) -> dict[str, float]:
         """Return what `keep_start` was given, nothing if it was not called."""
         file = self.path / _START
-        found: dict[str, float] = json.loads(file.read_text("utf-8")) if file.exists() else {}
-        return found
+        return read_whole(file) if file.exists() else {}
 
     def append(self, name: str, line: dict[str, Any]) -> None:
         """Add a line to a file of lines."""
@@ -116,12 +117,8 @@ class TrainingRun:
 
     def lines(self, name: str) -> Iterator[dict[str, Any]]:
         """Yield the whole lines of a file; a torn last one is passed over."""
-        file = self.path / name
-        text = file.read_text(encoding="utf-8") if file.exists() else ""
-        for line in text.splitlines(keepends=True):
-            if line.endswith("\n"):
-                found: dict[str, Any] = json.loads(line)
-                yield found
+        for _, line in numbered(self.path / name):
+            yield line
 
     def _refuse_other(self, checkpoint: Path, driver: str) -> None:
         file = checkpoint / _DRIVER
@@ -131,11 +128,6 @@ class TrainingRun:
                 f"{self.path} was begun by ragen-train {there}; go on with that, or choose "
                 "another --out"
             )
-
-    def _write(self, name: str, text: str) -> None:
-        draft = self.path / f"{name}.draft"
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(self.path / name)
 
 
 def check_run(path: Path, recipe: Recipe) -> None:
@@ -155,7 +147,7 @@ def check_run(path: Path, recipe: Recipe) -> None:
                 f"{path} holds something else than a training run; choose another --out"
             )
         return
-    there = _recorded(path / _RECIPE)
+    there = read_whole(path / _RECIPE)
     # More iterations of the same recipe are a longer run, not another one.
     different = first_difference(
         {**there, "iterations": 0}, {**_settings(recipe), "iterations": 0}, "recipe"
@@ -193,13 +185,3 @@ def _checkpoints(path: Path) -> dict[int, Path]:
 
 def _settings(recipe: Recipe) -> dict[str, Any]:
     return {"schema": _SCHEMA, **json.loads(json.dumps(recipe.as_json()))}
-
-
-def _recorded(file: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        raise UserError(f"{file} is damaged; choose another --out")
-    return found

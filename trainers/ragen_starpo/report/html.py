@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from ragen_bench.pages.leaderboard.safe import shown
 from ragen_bench.pages.report import formats
+from ragen_bench.runs.atomic import write_text
 from ragen_starpo.diagnostics.cost import milestones, spent
 from ragen_starpo.diagnostics.monitor import MonitorSettings
 from ragen_starpo.report.curves import groups, held_out
@@ -50,10 +51,7 @@ def write_report(left: Left) -> Path:
         style=Markup(templates.get_template("training/style.css").render()),
     )
     path = left.path / "report.html"
-    draft = path.with_suffix(".draft")
-    # Names may hold lone surrogates, which no encoding of a page has.
-    draft.write_text(page, encoding="utf-8", errors="backslashreplace", newline="\n")
-    draft.replace(path)
+    write_text(path, page)
     return path
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ragen_bench.errors import UserError
+from ragen_bench.runs.json_lines import numbered, read_whole
 
 Line = dict[str, Any]
 
@@ -43,28 +43,15 @@ def read_left(path: Path) -> Left:
     file = path / "recipe.json"
     if not file.is_file():
         raise UserError(f"{path} is no training run: it has no recipe.json")
-    recipe = _object(file.read_bytes(), str(file))
     began = path / "start.json"
-    start = _object(began.read_bytes(), str(began)) if began.exists() else {}
+    start = read_whole(began) if began.exists() else {}
     metrics = _lines(path / "metrics.jsonl")
     if not metrics:
         raise UserError(f"{path} holds no finished iteration yet", exit_code=1)
     others = (_lines(path / f"{name}.jsonl") for name in ("timings", "warnings"))
-    return Left(path, recipe, start, metrics, *others)
+    return Left(path, read_whole(file), start, metrics, *others)
 
 
 def _lines(file: Path) -> list[Line]:
     """Return whole lines: a torn last one is being written, or was when the power went."""
-    text = file.read_bytes() if file.exists() else b""
-    whole = text.split(b"\n")[:-1]
-    return [_object(line, f"{file}, line {number}") for number, line in enumerate(whole, start=1)]
-
-
-def _object(text: bytes, place: str) -> Line:
-    try:
-        found = json.loads(text)
-    except ValueError:
-        raise UserError(f"{place}: is no JSON") from None
-    if not isinstance(found, dict):
-        raise UserError(f"{place}: is no JSON object")
-    return found
+    return [line for _, line in numbered(file)]
