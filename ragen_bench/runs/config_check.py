@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ragen_bench.runs.differences import first_difference
-from ragen_bench.errors import UserError
-from ragen_bench.runs.fields import run_problem
 from ragen_bench.episodes.prompt import prompt_hash
+from ragen_bench.errors import UserError
+from ragen_bench.runs.differences import first_difference
 from ragen_bench.runs.directory import SCHEMA, Record
+from ragen_bench.runs.fields import run_problem
 from ragen_bench.runs.specification import spec_hash, suite_hash
 from ragen_envs.sealed import open_key
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ragen_bench.errors import UserError, missing_extra
-from ragen_bench.runs.fields import episode_problem, fault_problem, run_problem, timing_problem
 from ragen_bench.runs.atomic import replacing
+from ragen_bench.runs.fields import episode_problem, fault_problem, run_problem, timing_problem
 from ragen_bench.runs.json_lines import (
     append,
     bad_line,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from ragen_bench.runs.differences import brief
 from ragen_bench.episodes.episode import JUDGED, Outcome
 from ragen_bench.opponents.two_player import needs_opponent
+from ragen_bench.runs.differences import brief
 from ragen_bench.suites import has_split, held_out_size
 from ragen_envs.instances import SPLITS
 from ragen_envs.protocol import RESPONSE_FORMATS

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragen_bench.errors import UserError
 from ragen_bench.episodes.evaluation import evaluate, refuse_early
+from ragen_bench.errors import UserError
 from ragen_bench.models import Completion
 from ragen_bench.models.base import CallEngine
 from ragen_bench.runs.directory import RunDirectory, open_run, read_run

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.runs import json_lines
 from ragen_bench.errors import UserError
+from ragen_bench.runs import json_lines
 
 TEXT = st.text(st.characters(exclude_categories=[]), max_size=12)
 

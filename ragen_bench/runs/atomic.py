@@ -1,0 +1,67 @@
+"""Writes files whole: a reader sees the old content or the new one, never a part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from ragen_bench.errors import UserError
+
+DRAFT = ".draft"
+"""Takes the place of a file's suffix while the file is written."""
+
+
+@contextmanager
+def replacing(file: Path) -> Iterator[BinaryIO]:
+    """Open a draft that takes a file's place when the block ends, and goes if the block fails.
+
+    The draft is a new file beside the other one. A link of its name, which somebody may have
+    planted in a directory that came from elsewhere, is removed and not followed.
+
+    Args:
+        file: what is written; it may be there already.
+
+    Raises:
+        UserError: if it cannot be written.
+    """
+    draft = file.with_suffix(DRAFT)
+    with writing(file):
+        draft.unlink(missing_ok=True)
+        with draft.open("xb") as content:  # a new file, so that no link is followed
+            try:
+                yield content
+            except BaseException:
+                draft.unlink(missing_ok=True)
+                raise
+        draft.replace(file)
+
+
+def write_text(file: Path, text: str) -> None:
+    """Write a text file whole, in UTF-8, with its line ends as they are.
+
+    Lone surrogates, which UTF-8 does not have, are written as backslash and number.
+
+    Raises:
+        UserError: if it cannot be written.
+    """
+    with replacing(file) as content:
+        content.write(text.encode(errors="backslashreplace"))
+
+
+@contextmanager
+def writing(file: Path) -> Iterator[None]:
+    """Name the file, and say that nothing is lost, if the disk is full or lost.
+
+    Args:
+        file: what is written.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"{file} cannot be written: {error.strerror or error}; what is there is kept, and the "
+            "same command goes on from there",
+            exit_code=1,
+        ) from error
