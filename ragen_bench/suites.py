@@ -185,7 +185,7 @@ def make_env(
             f"{env} has no split {split!r}, as all of its instances are public; "
             "name other environments with --env, or take --split val or test"
         )
-    options = {"answerer_format": opponent_format} if needs_opponent(env) else {}
+    options = {"opponent_format": opponent_format} if needs_opponent(env) else {}
     made: TextEnv[Any, Any] = class_of(env)(
         _short(env), split=split, response_format=response_format, render_mode="ansi", **options
     )

@@ -5,27 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ragen_bench.episodes.prompt import History, conversation, opponent_conversation
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import OPPONENTS, Completion, Request, Seat
 from ragen_bench.models.reasoning import without_reasoning
-from ragen_bench.opponents.two_player import opposed
+from ragen_bench.opponents.two_player import as_two_player
 from ragen_envs.instances import Split
 from ragen_envs.protocol import ResponseFormat
 from ragen_envs.text_env import TextEnv
-
-if TYPE_CHECKING:  # a game's own modules are for those who play it
-    from ragen_envs.twenty_questions.judged import Judged
 
 Record = dict[str, Any]
 """One finished episode, as a line of episodes.jsonl holds it."""
 Outcome = Literal["success", "failure", "truncated", "invalid_format", "context_overflow"]
 """How an episode ended: solved, by the rules, by the budget, by the budget without one answer in
 form, or because the conversation outgrew the model's context. All five count in every figure."""
-JUDGED = ("judged", "agreed", "wrong", "unreadable")
-"""What is counted of an opponent's replies, see `ragen_envs.twenty_questions.judged`."""
 _Step = Callable[[str], tuple[str, float, bool, bool, dict[str, Any]]]
 _APART = {
     "player": ("the model", "--format"),
@@ -96,7 +91,7 @@ class Episode:
         self.task = task
         self.over = False
         self.env = env
-        self._game = opposed(env)
+        self._game = as_two_player(env)
         self._put: _Put | None = None
         self._format = response_format
         self._history = history
@@ -116,8 +111,9 @@ class Episode:
         """Return what the model is asked next, or its opponent."""
         key = f"{self.task.key}/{len(self._turns)}"
         if self._put and self._game:
-            messages = opponent_conversation(self._put.text, self._game.answerer_format)
-            return Request(messages, key + OPPONENTS, self._game.seat, "opponent")
+            seat = self._game.seat
+            messages = opponent_conversation(self._put.text, seat.response_format)
+            return Request(messages, key + OPPONENTS, seat, "opponent")
         messages = conversation(self._observations, self._answers, self._format, self._history)
         return Request(messages, key, self.env)
 
@@ -145,17 +141,16 @@ class Episode:
             return
         game, put = self._game, self._put
         if game and put:
-            said = _said(completion, game.answerer_format, "opponent")
+            reply = _said(completion, game.seat.response_format, "opponent")
             self._put = None
-            readable = game.seat.read(said.text).reply.readable
-            self._end_turn(put.answer, partial(game.step_with, said=said.text))
-            self._turns[-1]["opponent"] = _reply(put.text, said, readable, game.judged)
+            self._end_turn(put.answer, partial(game.step_with, reply=reply.text))
+            self._turns[-1]["opponent"] = {**_reply(put.text, reply), **game.reply_record}
             return
         said = _said(completion, self._format, "player")
         if game is None:
             self._end_turn(said, self.env.step)
         elif (text := game.opponent_reads(said.text)) is None:
-            self._end_turn(said, partial(game.step_with, said=None))
+            self._end_turn(said, partial(game.step_with, reply=None))
         else:
             self._put = _Put(said, text)
 
@@ -217,7 +212,7 @@ class Episode:
         if self._game is None:
             return {}
         # Not from the environment, in which the next episode may have begun.
-        counts = {name: int(self._info[name]) for name in JUDGED}
+        counts = {count.name: int(self._info[count.name]) for count in self._game.reply_counts}
         return {"opponent": {**counts, "overflowed": self._overflowed == "opponent"}}
 
     @property
@@ -246,17 +241,13 @@ def _said(completion: Completion, response_format: ResponseFormat, seat: Seat) -
     return without_reasoning(completion, response_format)
 
 
-def _reply(text: str, said: Completion, readable: bool, judged: Judged) -> Record:
-    """Return the opponent's part of a turn: what it read, what it said, how that was read."""
+def _reply(text: str, reply: Completion) -> Record:
+    """Return what every game records of an opponent's reply: what it read, and what it said."""
     return {
         "observation": text,
-        "answer": said.text,
-        "reasoning": said.reasoning,
-        "finish": said.finish,
-        "prompt_tokens": said.prompt_tokens,
-        "completion_tokens": said.completion_tokens,
-        "rule": judged.rule,
-        "read": judged.answer,
-        "readable": readable,
-        "agrees": judged.agrees,
+        "answer": reply.text,
+        "reasoning": reply.reasoning,
+        "finish": reply.finish,
+        "prompt_tokens": reply.prompt_tokens,
+        "completion_tokens": reply.completion_tokens,
     }

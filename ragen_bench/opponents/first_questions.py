@@ -12,7 +12,7 @@ from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.episodes.prompt import conversation, opponent_conversation
 from ragen_bench.models import Request
 from ragen_bench.models.base import OPPONENTS
-from ragen_bench.opponents.two_player import opposed
+from ragen_bench.opponents.two_player import as_two_player
 from ragen_bench.suites import make_env
 from ragen_envs.policies import oracle_answer
 from ragen_envs.text_env import TextEnv
@@ -74,15 +74,15 @@ def _read(made: TextEnv[Any, Any], answer: str) -> tuple[bool, bool]:
 def _first_reply(evaluation: Evaluation, env: str, index: int) -> Question:
     made = make_env(env, evaluation.split, evaluation.response_format, evaluation.opponent_format)
     made.reset(seed=index)
-    game = opposed(made)
+    game = as_two_player(made)
     text = game.opponent_reads(oracle_answer(made)) if game else None
     if game is None or text is None:
         raise ValueError(f"{env} asks no opponent in the oracle's first turn")
     seat = game.seat
 
     def read(answer: str) -> tuple[bool, bool]:
-        heard = seat.read(answer)
-        return heard.format_is_valid, heard.reply.readable
+        reading = seat.read(answer)
+        return reading.format_is_valid, reading.readable
 
     key = f"doctor/{env}/{index}{OPPONENTS}"
     messages = opponent_conversation(text, seat.response_format)

@@ -1,15 +1,14 @@
-"""Environments in which an opponent is asked, as the harness steps them."""
+"""Two-player environments as the harness makes and steps them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Sequence
+from typing import Any
 
 from ragen_envs.policies import oracle_answer
 from ragen_envs.registration import NAMESPACE, OPPONENT_IDS, env_class, opponent_class
 from ragen_envs.text_env import TextEnv
-
-if TYPE_CHECKING:  # a game's own modules are for those who play it
-    from ragen_envs.twenty_questions.model import OpponentEnv
+from ragen_envs.two_player import ReplyCount, TwoPlayerEnv
 
 
 def needs_opponent(env: str) -> bool:
@@ -34,22 +33,32 @@ def class_of(env: str) -> Any:
     return opponent_class(name) if needs_opponent(env) else env_class(name)
 
 
-def opposed(made: TextEnv[Any, Any]) -> OpponentEnv | None:
+def reply_counts(env: str) -> Sequence[ReplyCount]:
+    """Return what an environment counts of its opponent's replies; nothing if it has no opponent.
+
+    Args:
+        env: its full id.
+    """
+    counts: Sequence[ReplyCount] = class_of(env).reply_counts if needs_opponent(env) else ()
+    return counts
+
+
+def as_two_player(env: TextEnv[Any, Any]) -> TwoPlayerEnv | None:
     """Return an environment as one that asks an opponent, None if it asks none."""
-    return cast("OpponentEnv", made) if hasattr(made, "opponent_reads") else None
+    return env if isinstance(env, TwoPlayerEnv) else None
 
 
 def step_by_rule(
-    made: TextEnv[Any, Any], answer: str
+    env: TextEnv[Any, Any], answer: str
 ) -> tuple[str, float, bool, bool, dict[str, Any]]:
     """Step an environment; where an opponent is asked, with the rule's reply.
 
     Args:
-        made: the environment.
+        env: the environment.
         answer: the player's.
     """
-    game = opposed(made)
+    game = as_two_player(env)
     if game is None:
-        return made.step(answer)
+        return env.step(answer)
     asked = game.opponent_reads(answer) is not None
     return game.step_with(answer, oracle_answer(game.seat) if asked else None)

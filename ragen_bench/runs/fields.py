@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from ragen_bench.episodes.episode import JUDGED, Outcome
-from ragen_bench.opponents.two_player import needs_opponent
+from ragen_bench.episodes.episode import Outcome
+from ragen_bench.opponents.two_player import needs_opponent, reply_counts
 from ragen_bench.runs.differences import brief
 from ragen_bench.suites import has_split, held_out_size
 from ragen_envs.instances import SPLITS
@@ -77,7 +77,6 @@ _TURN: Fields = {
     "prompt_tokens": "a whole number",
     "completion_tokens": "a whole number",
 }
-_JUDGED: Fields = {**dict.fromkeys(JUDGED, "a whole number"), "overflowed": "true or false"}
 _REPLY: Fields = {
     "observation": "a text",
     "answer": "a text",
@@ -151,7 +150,7 @@ def _opponent_problem(config: dict[str, Any]) -> str | None:
 
 def episode_problem(episode: dict[str, Any]) -> str | None:
     """Return what is wrong with the fields of a recorded episode, or None."""
-    found = _problem(episode, EPISODE) or _out_of_range(episode) or _judged_problem(episode)
+    found = _problem(episode, EPISODE) or _out_of_range(episode) or _counts_problem(episode)
     # The first prompt may leave no room for an answer already.
     if found or (episode["outcome"] == "context_overflow" and not episode["turns"]):
         return found
@@ -167,14 +166,20 @@ def _replies_problem(turns: list[dict[str, Any]]) -> str | None:
     return None
 
 
-def _judged_problem(episode: dict[str, Any]) -> str | None:
-    """Return what is wrong with how an opponent's replies were judged, where there is one."""
+def _counts_problem(episode: dict[str, Any]) -> str | None:
+    """Return what is wrong with the counts of an opponent's replies, where there is one."""
     if not needs_opponent(episode["env"]):
         return None
-    if found := _object_problem(episode, "opponent", _JUDGED):
+    counts = reply_counts(episode["env"])
+    fields = {**{count.name: "a whole number" for count in counts}, "overflowed": "true or false"}
+    if found := _object_problem(episode, "opponent", fields):
         return found
-    judged, agreed, wrong, unreadable = (episode["opponent"][name] for name in JUDGED)
-    if min(agreed, wrong, unreadable) < 0 or agreed + wrong > judged:
+    left = {count.name: episode["opponent"][count.name] for count in counts}
+    for count in counts:
+        if count.part_of is not None:
+            left[count.part_of] -= episode["opponent"][count.name]
+    # The parts of a count exclude one another.
+    if min(*left.values(), *(episode["opponent"][count.name] for count in counts)) < 0:
         return "has 'opponent', whose counts cannot be"
     return None
 

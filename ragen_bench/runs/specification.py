@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ragen_bench.opponents.two_player import opposed, step_by_rule
+from ragen_bench.opponents.two_player import as_two_player, step_by_rule
 from ragen_bench.suites import held_out_size, make_env
 from ragen_envs.held_out import write
 from ragen_envs.instances import Split, Stream
@@ -60,7 +60,7 @@ def _episode(env: TextEnv[Any, Any], seed: int, player: str) -> list[Any]:
             answer = _BROKEN
         else:
             answer = random_answer(env, stream) if player == "random" else oracle_answer(env)
-        if game := opposed(env):
+        if game := as_two_player(env):
             shown.append(game.opponent_reads(answer))
         shown.append(step_by_rule(env, answer))
     return shown

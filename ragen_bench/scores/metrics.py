@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
-from ragen_bench.episodes.episode import JUDGED, Record
+from ragen_bench.episodes.episode import Record
 from ragen_bench.statistics import (
     Estimate,
     Interval,
@@ -17,6 +17,7 @@ from ragen_bench.statistics import (
     pass_at_k,
     pass_hat_k,
 )
+from ragen_envs.two_player import ReplyCount
 
 _TEXTS = ("observation", "answer", "reasoning")
 
@@ -34,37 +35,44 @@ def _without_texts(turn: Record) -> Record:
     return kept
 
 
-def opponent_figures(episodes: Sequence[Record]) -> Record:
+def opponent_figures(episodes: Sequence[Record], counts: Sequence[ReplyCount]) -> Record:
     """Return the figures of the opponent's replies, rounded to six digits.
 
-    `judged` are the replies to questions that the rule understands; `agreement` is the share of
-    them that are the rule's, with its interval over instances, both None where none was judged.
-    `wrong` are those that are another answer, and `unreadable` are replies, judged or not, that
-    could not be read.
+    They are the sums of the game's counts, and the shares that it names, with their intervals over
+    instances: both are None where there is nothing to have a share of.
 
     Args:
         episodes: as `episodes.jsonl` holds them, or `light`; of an environment with an opponent.
+        counts: what the game counts.
     """
     replies = [
         turn["opponent"] for each in episodes for turn in each["turns"] if "opponent" in turn
     ]
-    counts = {name: sum(each["opponent"][name] for each in episodes) for name in JUDGED}
-    clusters: dict[int, list[float]] = {}
-    for episode in episodes:
-        judged, agreed = episode["opponent"]["judged"], episode["opponent"]["agreed"]
-        values = [1.0] * agreed + [0.0] * (judged - agreed)
-        clusters.setdefault(episode["index"], []).extend(values)
-    told = [values for values in clusters.values() if values]
-    agreement = mean_estimate(told) if told else None
+    figures: Record = {"replies": len(replies)}
+    for count in counts:
+        figures[count.name] = sum(episode["opponent"][count.name] for episode in episodes)
+    for count in counts:
+        if count.share is not None and count.part_of is not None:
+            share = _share(episodes, count.name, count.part_of)
+            figures[count.share] = share and rounded(share.value)
+            figures[f"{count.share}_interval"] = share and rounded_interval(share.interval)
     return {
-        "replies": len(replies),
-        **counts,
-        "agreement": agreement and rounded(agreement.value),
-        "agreement_interval": agreement and rounded_interval(agreement.interval),
+        **figures,
         "cut": _mean(reply["finish"] == "length" for reply in replies),
         "prompt_tokens": sum(reply["prompt_tokens"] for reply in replies),
         "completion_tokens": sum(reply["completion_tokens"] for reply in replies),
     }
+
+
+def _share(episodes: Iterable[Record], part: str, whole: str) -> Estimate | None:
+    """Return the share of one count of an opponent's replies in another, over instances."""
+    clusters: dict[int, list[float]] = {}
+    for episode in episodes:
+        inside, total = episode["opponent"][part], episode["opponent"][whole]
+        values = [1.0] * inside + [0.0] * (total - inside)
+        clusters.setdefault(episode["index"], []).extend(values)
+    counted = [values for values in clusters.values() if values]
+    return mean_estimate(counted) if counted else None
 
 
 def figures(episodes: Sequence[Record]) -> Record:

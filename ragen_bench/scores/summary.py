@@ -11,7 +11,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.models import Sampling
 from ragen_bench.models.scripted import OracleModel, RandomModel
 from ragen_bench.opponents.opponent import against_rule
-from ragen_bench.opponents.two_player import needs_opponent
+from ragen_bench.opponents.two_player import reply_counts
 from ragen_bench.runs.directory import Key, Record, RunDirectory, key_of
 from ragen_bench.scores.cost import Prices, cost
 from ragen_bench.scores.metrics import (
@@ -98,8 +98,8 @@ def summary_of(
 def _row(env: str, episodes: list[Record], split: Split, instances: int) -> Record:
     """Return an environment's figures beside those of the random and the oracle player."""
     row = {"env": env, **figures(episodes)}
-    if needs_opponent(env):
-        row["opponent"] = opponent_figures(episodes)
+    if counts := reply_counts(env):
+        row["opponent"] = opponent_figures(episodes, counts)
     row["random"] = baseline("random", env, split, instances)
     row["oracle"] = baseline("oracle", env, split, instances)
     scaled = estimate_of(row, "score").normalised(row["random"]["score"], row["oracle"]["ceiling"])

@@ -14,15 +14,13 @@ from ragen_envs.pettingzoo.turns import InOrder
 from ragen_envs.policies import oracle_answer
 from ragen_envs.protocol import RESPONSE_FORMATS, ResponseFormat
 from ragen_envs.registration import NAMESPACE
-from ragen_envs.twenty_questions.answered import AnsweredEnv, Question
-from ragen_envs.twenty_questions.answerer import Answer
 from ragen_envs.twenty_questions.briefing import WRONG, became_of, question_state, told_to
 from ragen_envs.twenty_questions.env import VARIANTS
 from ragen_envs.twenty_questions.forms import with_article
-from ragen_envs.twenty_questions.judged import Judged
 from ragen_envs.twenty_questions.loader import load
 from ragen_envs.twenty_questions.replies import REPLIES
-from ragen_envs.twenty_questions.seat import AnswererSeat, seat_at
+from ragen_envs.twenty_questions.seat import AnswererSeat, Question
+from ragen_envs.twenty_questions.two_player import TwoPlayerQuestionsEnv
 
 ASKER, ANSWERER = "asker", "answerer"
 QUESTION_IDS = tuple(f"{NAMESPACE}/{name}" for name in VARIANTS)
@@ -42,22 +40,20 @@ class QuestionsEnv(Seats, AECEnv[str, Observation, str]):  # type: ignore[misc]
 
     The answerer's `info` has `success`, `turn`, `instance` and `index` of the game, the
     `legal_actions`, the flags `format_is_valid`, `action_is_valid` (it was readable) and
-    `answer_is_example` of its latest reply, and the figures of `Judged`.
+    `answer_is_example` of its latest reply, and the figures of `ReplyTally`.
 
     Args:
         env: the game.
-        answerer_format: the response format of the answerer; the asker's is the game's.
     """
 
     _parallelizable = False  # a question comes before its reply
 
-    def __init__(self, env: AnsweredEnv, answerer_format: ResponseFormat) -> None:
+    def __init__(self, env: TwoPlayerQuestionsEnv) -> None:
         super().__init__(env, [ASKER, ANSWERER])
         self._env = env
-        self._format = one_of("answerer_format", answerer_format, RESPONSE_FORMATS)
         self._seat: AnswererSeat | None = None
 
-    def text_env(self, agent: str) -> AnsweredEnv:
+    def text_env(self, agent: str) -> TwoPlayerQuestionsEnv:
         """Return the game, which knows the word, for `ragen_envs.policies`."""
         return self._env
 
@@ -74,7 +70,7 @@ class QuestionsEnv(Seats, AECEnv[str, Observation, str]):  # type: ignore[misc]
     @property
     def answerer_format(self) -> ResponseFormat:
         """The response format of the answerer."""
-        return self._format
+        return self._env.opponent_format
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start an episode; the arguments are those of `TextEnv.reset`."""
@@ -84,7 +80,6 @@ class QuestionsEnv(Seats, AECEnv[str, Observation, str]):  # type: ignore[misc]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self._seat, self._asked, self._news = None, "", ""
-        self._judged = Judged()
         self._flags = dict.fromkeys(
             ("format_is_valid", "action_is_valid", "answer_is_example"), False
         )
@@ -127,38 +122,43 @@ class QuestionsEnv(Seats, AECEnv[str, Observation, str]):  # type: ignore[misc]
 
     def _ask(self, answer: str) -> dict[str, int]:
         """Take what the asker says; return each agent's hundredths of reward."""
-        question = self._env.question_in(answer)
-        if question is not None:
-            self._asked, self._seat = answer, seat_at(self._env, question, self._format)
+        if self._env.opponent_reads(answer) is not None:
+            self._asked, self._seat = answer, self._env.seat
             return {}
         points = self._run(answer, None)
         return {ASKER: points, ANSWERER: self._env.variant.win * self._info["success"]}
 
-    def _reply(self, said: str) -> dict[str, int]:
+    def _reply(self, text: str) -> dict[str, int]:
         """Take the answerer's reply, and run the turn that waits for it."""
         assert self._seat is not None
-        seat, self._seat = self._seat, None
-        reply, format_is_valid, is_example = seat.read(said)
+        reply, format_is_valid, is_example = self._seat.read(text)
+        self._seat = None
         self._flags = {
             "format_is_valid": format_is_valid,
             "action_is_valid": reply.readable,
             "answer_is_example": is_example,
         }
         self._news = f"{became_of(reply, format_is_valid)}\n"
-        wrong = self._judged.take(reply, seat.question.rule)
-        return {ASKER: self._run(self._asked, reply.answer), ANSWERER: -WRONG * wrong}
+        wrong = self._env.tally.wrong
+        points = self._run(self._asked, text)
+        return {ASKER: points, ANSWERER: -WRONG * (self._env.tally.wrong - wrong)}
 
-    def _run(self, answer: str, reply: Answer | None) -> int:
+    def _run(self, answer: str, reply: str | None) -> int:
         """Run a turn of the game, and return its hundredths of reward."""
-        self._text, reward, self._terminated, truncated, self._info = self._env.take(answer, reply)
+        self._text, reward, self._terminated, truncated, self._info = self._env.step_with(
+            answer, reply
+        )
         self._over = self._terminated or truncated
         return round(100 * reward)
 
     def _report(self) -> None:
         of_game = {key: self._info[key] for key in ("success", "turn", "instance", "index")}
         legal = {"legal_actions": () if self._over else REPLIES}
-        answerer = of_game | legal | self._flags | self._judged.figures()
-        self.infos = {ASKER: self._info.copy(), ANSWERER: answerer}
+        answerer = of_game | legal | self._flags | self._env.tally.figures()
+        # The asker's is that of the player of the game for one, who is told nothing of the rule.
+        counts = {count.name for count in self._env.reply_counts}
+        asker = {key: value for key, value in self._info.items() if key not in counts}
+        self.infos = {ASKER: asker, ANSWERER: answerer}
         self.terminations = dict.fromkeys(self.agents, self._terminated)
         self.truncations = dict.fromkeys(self.agents, self._over and not self._terminated)
 
@@ -168,7 +168,9 @@ class QuestionsEnv(Seats, AECEnv[str, Observation, str]):  # type: ignore[misc]
         state = question_state(word, env.asked, question.text if question else None)
         if self._over:
             state += f"\nThe word was {'found' if self._info['success'] else 'not found'}."
-        return self._news + state if self._news else told_to(env.variant, state, self._format)
+        if self._news:
+            return self._news + state
+        return told_to(env.variant, state, env.opponent_format)
 
 
 def questions_env(
@@ -192,8 +194,10 @@ def questions_env(
         ValueError: for an argument that is none of these.
     """
     name = one_of("id", id, QUESTION_IDS).removeprefix(f"{NAMESPACE}/")
-    env = AnsweredEnv(name, split, response_format, render_mode)
-    return InOrder(QuestionsEnv(env, answerer_format or response_format))
+    if answerer_format is not None:
+        one_of("answerer_format", answerer_format, RESPONSE_FORMATS)
+    env = TwoPlayerQuestionsEnv(name, split, response_format, render_mode, answerer_format)
+    return InOrder(QuestionsEnv(env))
 
 
 def rule_answer(env: AECEnv[str, Observation, str]) -> str:

@@ -1,4 +1,4 @@
-"""The seat of the one who answers: what it reads, what it may say, and how that is read."""
+"""The answerer's seat: what the answerer reads, what it may reply, and how its text is read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ragen_envs.protocol import FreeText, ResponseFormat, body_of
-from ragen_envs.twenty_questions.answered import AnsweredEnv, Question
+from ragen_envs.twenty_questions.answerer import Answer
 from ragen_envs.twenty_questions.briefing import EXAMPLE, question_state, told_to
 from ragen_envs.twenty_questions.env import Asked, TwentyQuestionsVariant
 from ragen_envs.twenty_questions.forms import with_article
@@ -15,18 +15,35 @@ from ragen_envs.twenty_questions.replies import REPLIES, UNREADABLE, Reply, read
 from ragen_envs.twenty_questions.text import REPHRASE
 
 
-class Heard(NamedTuple):
-    """What an answerer's text says.
+class Question(NamedTuple):
+    """A question that waits for its reply.
+
+    Attributes:
+        text: as it is put to the answerer.
+        rule: what the rule would answer, None where it does not understand the question.
+    """
+
+    text: str
+    rule: Answer | None
+
+
+class ReadReply(NamedTuple):
+    """An answerer's text as it was read.
 
     Attributes:
         reply: what was read in it.
-        format_is_valid: it has the demanded form.
-        is_example: it repeats the placeholder of the instructions.
+        format_is_valid: whether it has the demanded form.
+        is_example: whether it repeats the placeholder of the instructions.
     """
 
     reply: Reply
     format_is_valid: bool
     is_example: bool
+
+    @property
+    def readable(self) -> bool:
+        """Whether it is one of the replies."""
+        return self.reply.readable
 
 
 @dataclass(frozen=True)
@@ -75,25 +92,14 @@ class AnswererSeat:
         state = question_state(with_article(self.word, load()), self.asked, self.question.text)
         return told_to(self.variant, state, self.response_format)
 
-    def read(self, said: str) -> Heard:
-        """Return what an answerer's text says. Never raises on a str.
+    def read(self, text: str) -> ReadReply:
+        """Return how an answerer's text is read. Never raises on a str.
 
         Args:
-            said: the whole text, in the seat's response format.
+            text: the whole text, in the seat's response format.
         """
-        body = body_of(said, self.response_format)
+        body = body_of(text, self.response_format)
         if body is None:
-            return Heard(UNREADABLE, format_is_valid=False, is_example=False)
+            return ReadReply(UNREADABLE, format_is_valid=False, is_example=False)
         reply = read_reply(body, self.question.text, self.word)
-        return Heard(reply, format_is_valid=True, is_example=body.strip().upper() == EXAMPLE)
-
-
-def seat_at(env: AnsweredEnv, question: Question, response_format: ResponseFormat) -> AnswererSeat:
-    """Return the seat of the one who is to reply to a question in the present turn.
-
-    Args:
-        env: the game.
-        question: what `question_in` returned.
-        response_format: of the reply.
-    """
-    return AnswererSeat(env.variant, env.secret, env.asked, question, response_format)
+        return ReadReply(reply, format_is_valid=True, is_example=body.strip().upper() == EXAMPLE)

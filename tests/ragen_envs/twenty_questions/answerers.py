@@ -36,3 +36,10 @@ def erratic(text: str) -> str:
     number = int(hashlib.sha256(text.encode()).hexdigest(), 16)
     said = replies[number % 7]
     return said if number // 7 % 4 == 0 else format_answer([said], format_of(text))
+
+
+def reply_to(env, answer, reply):
+    """Run a turn of a `TwoPlayerQuestionsEnv`; None stands for an answerer that cannot tell."""
+    if env.opponent_reads(answer) is None:
+        return env.step_with(answer, None)
+    return env.step_with(answer, format_answer([reply or REPHRASE], env.opponent_format))

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 
 from ragen_envs.instances import Stream
 from ragen_envs.policies import oracle_answer, random_answer
-from ragen_envs.twenty_questions.answered import AnsweredEnv
 from ragen_envs.twenty_questions.answerer import answer
 from ragen_envs.twenty_questions.env import TwentyQuestionsEnv
 from ragen_envs.twenty_questions.floors import category_ladder, fared
 from ragen_envs.twenty_questions.forms import Guess, IsKind
 from ragen_envs.twenty_questions.loader import load
+from ragen_envs.twenty_questions.two_player import TwoPlayerQuestionsEnv
 from tests.ragen_envs.support import TWENTY_QUESTIONS, make
+from tests.ragen_envs.twenty_questions.answerers import reply_to
 
 PLAYERS = ("random", "category ladder", "oracle")
 
@@ -88,11 +89,11 @@ def test_the_ladder_goes_down_the_kinds_and_then_guesses():
 )
 def test_the_ladder_plays_on_whatever_is_replied(seed, replies):
     concepts = load().concepts
-    env = AnsweredEnv("TwentyQuestions-v0", "test", "think")
+    env = TwoPlayerQuestionsEnv("TwentyQuestions-v0", "test", "think")
     env.reset(seed=seed)
     for reply in replies:
         before = env.asked
-        info = env.take(category_ladder(env), reply)[4]
+        info = reply_to(env, category_ladder(env), reply)[4]
         assert info["format_is_valid"]
         form = env.asked[-1].form
         if isinstance(form, Guess):
@@ -115,10 +116,10 @@ def test_the_ladder_plays_on_whatever_is_replied(seed, replies):
 
 
 def test_the_ladder_guesses_words_when_every_kind_is_unknown():
-    env = AnsweredEnv("TwentyQuestions-v0", "test", "plain")
+    env = TwoPlayerQuestionsEnv("TwentyQuestions-v0", "test", "plain")
     env.reset(seed=0)
     while env.legal_actions:
-        env.take(category_ladder(env), None)
+        reply_to(env, category_ladder(env), None)
     top = [IsKind(key) for key, kind in load().kinds.items() if not kind.parents]
     words = [Guess(name) for name in load().concepts]
     assert [one.form for one in env.asked] == [*top, *words][:20]

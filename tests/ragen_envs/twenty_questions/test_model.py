@@ -71,7 +71,7 @@ def without_replies(said):
 def test_with_the_rule_it_is_the_game_with_the_rule(
     game, answerer_format, seed, answers, wrap, solver_from
 ):
-    env = OpponentEnv(NAME, **game, answerer_format=answerer_format)
+    env = OpponentEnv(NAME, **game, opponent_format=answerer_format)
     single = make("TwentyQuestions-v0", **game)
     assert without_replies(env.reset(seed=seed)) == single.reset(seed=seed)
     for turn, said in enumerate(answers):
@@ -103,7 +103,7 @@ def test_with_the_rule_it_is_the_game_with_the_rule(
     broken=st.sets(st.integers(0, 19)),
 )
 def test_replies_are_counted_against_the_rule(seed, answers, replies, answerer_format, broken):
-    env = begun(seed, answerer_format=answerer_format)
+    env = begun(seed, opponent_format=answerer_format)
     concept = KNOWLEDGE.concepts[env.secret]
     count = dict.fromkeys(OF_REPLIES, 0)
     for turn, (answer, reply) in enumerate(zip(answers, replies, strict=True)):
@@ -127,20 +127,20 @@ def test_replies_are_counted_against_the_rule(seed, answers, replies, answerer_f
             count["judged"] += true is not None
             count["agreed"] += true is not None and answered == true
             count["wrong"] += None not in (true, answered) and answered != true
-            latest = env.judged
+            latest = env.tally
             assert (latest.rule, latest.answer) == (true, answered)
             assert latest.agrees == (None if true is None else answered == true)
         assert {key: info[key] for key in OF_REPLIES} == count
         assert all(type(info[key]) is float for key in OF_REPLIES)
-        assert {key: getattr(env.judged, key) for key in OF_REPLIES} == count
+        assert {key: getattr(env.tally, key) for key in OF_REPLIES} == count
         if not env.legal_actions:
             break
-    assert env.reset(seed=seed)[1]["judged"] == env.judged.judged == 0
-    assert env.judged.rule is None
+    assert env.reset(seed=seed)[1]["judged"] == env.tally.judged == 0
+    assert env.tally.rule is None
 
 
 def test_the_opponent_reads_its_question_and_the_episode_stays():
-    env = begun(answerer_format="answer")
+    env = begun(opponent_format="answer")
     by_the_rule(env, "Is it alive?")
     text = env.opponent_reads("Can it fly?")
     assert text == env.opponent_reads("Can it fly?") == env.seat.text
@@ -191,13 +191,13 @@ def test_a_wrong_call_changes_nothing(answer, said, error, words):
     env, other = begun(), begun()
     with pytest.raises(error, match=f"^{re.escape(words)}[^\n]*$"):
         env.step_with(answer, said)
-    assert env.judged == other.judged
+    assert env.tally == other.tally
     assert by_the_rule(env, "Is it red?") == by_the_rule(other, "Is it red?")
 
 
 def test_errors_of_the_order():
     env = begun()
-    with pytest.raises(TypeError, match=r"OpponentEnv takes no bare step.* step_with\(answer, sa"):
+    with pytest.raises(TypeError, match=r"OpponentEnv takes no bare step.* step_with\(answer, re"):
         env.step("Is it alive?")
     assert env.turns_left == 20
     env.step_with("Is it a birch tree?", None)
@@ -213,7 +213,7 @@ def test_errors_of_the_order():
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        ({"answerer_format": "xml"}, r"answerer_format 'xml' is unknown; choose one of \['think'"),
+        ({"opponent_format": "xml"}, r"opponent_format 'xml' is unknown; choose one of \['think'"),
         ({"split": "sealed"}, f"{NAME} has no split 'sealed'"),
         ({"variant": "TwentyQuestions-v0"}, "variant 'TwentyQuestions-v0' is unknown; choose one"),
     ],

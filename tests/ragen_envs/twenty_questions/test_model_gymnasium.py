@@ -122,7 +122,7 @@ def test_an_answerer_that_fails_leaves_the_turn_as_it_was():
     for kind in ("NoneType", "bytes"):
         with pytest.raises(TypeError, match=f"the answerer fickle returned {kind}, not a str"):
             env.step("Is it alive?")
-    assert env.judged.judged == 0
+    assert env.tally.judged == 0
     assert env.step("Is it alive?") == begun().step("Is it alive?")
 
 
@@ -190,9 +190,9 @@ def test_a_copy_judges_for_itself():
     env.step("Is it alive?")
     twin = copy.deepcopy(env)
     twin.step("Can it fly?")
-    assert (env.judged.judged, twin.judged.judged) == (1, 2)
-    env.judged.judged = 7
-    assert env.judged.judged == 1
+    assert (env.tally.judged, twin.tally.judged) == (1, 2)
+    env.tally.judged = 7
+    assert env.tally.judged == 1
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_envs.twenty_questions.answerer import ANSWERS
-from ragen_envs.twenty_questions.judged import Judged
 from ragen_envs.twenty_questions.replies import REPLIES, UNREADABLE, Reply, read_reply
 from ragen_envs.twenty_questions.text import REPHRASE
 
@@ -101,27 +100,3 @@ def test_two_answers_are_none(one, other, between):
 def test_replies_are_what_is_read():
     assert [read(each).answer for each in REPLIES] == ["Yes", "Sometimes", "No", None]
     assert all(read(each).readable for each in REPLIES)
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from([*(Reply(a, True) for a in ANSWERS), Reply(None, True), UNREADABLE]),
-            st.sampled_from([*ANSWERS, None]),
-        )
-    )
-)
-def test_counts_are_those_of_the_pairs(pairs):
-    judged = Judged()
-    wrong = [judged.take(reply, rule) for reply, rule in pairs]
-    assert wrong == [None not in (r.answer, rule) and r.answer != rule for r, rule in pairs]
-    last = pairs[-1] if pairs else (Reply(None, True), None)
-    assert judged.figures() == {
-        "rule": last[1],
-        "answer": last[0].answer,
-        "agrees": None if last[1] is None else last[0].answer == last[1],
-        "judged": sum(rule is not None for _, rule in pairs),
-        "agreed": sum(rule == r.answer for r, rule in pairs if rule),
-        "wrong": sum(wrong),
-        "unreadable": sum(r is UNREADABLE for r, _ in pairs),
-    }

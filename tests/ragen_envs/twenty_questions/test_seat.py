@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from ragen_envs.instances import Stream
 from ragen_envs.policies import oracle_answer, random_answer
 from ragen_envs.protocol import RESPONSE_FORMATS, format_answer
-from ragen_envs.twenty_questions.answered import AnsweredEnv
 from ragen_envs.twenty_questions.answerer import answer as rule
 from ragen_envs.twenty_questions.forms import questions, say
 from ragen_envs.twenty_questions.loader import load
-from ragen_envs.twenty_questions.seat import seat_at
 from ragen_envs.twenty_questions.text import REPHRASE
+from ragen_envs.twenty_questions.two_player import TwoPlayerQuestionsEnv
 from tests.ragen_envs.support import chi_square, rare
+from tests.ragen_envs.twenty_questions.answerers import reply_to
 
 KNOWLEDGE = load()
 FORMS = questions(KNOWLEDGE)
@@ -24,11 +24,12 @@ formats = st.sampled_from(RESPONSE_FORMATS)
 
 
 def seat(question="Is it alive?", form="plain", seed=0, before=()):
-    env = AnsweredEnv("TwentyQuestions-v0", "test", "plain")
+    env = TwoPlayerQuestionsEnv("TwentyQuestions-v0", "test", "plain", opponent_format=form)
     env.reset(seed=seed)
-    for said, reply in before:
-        env.take(said, reply)
-    return seat_at(env, env.question_in(question), form)
+    for asked, reply in before:
+        reply_to(env, asked, reply)
+    assert env.opponent_reads(question) == env.seat.text
+    return env.seat
 
 
 @pytest.mark.parametrize(
@@ -117,11 +118,11 @@ def test_any_text_is_read_or_not_without_an_error(said, form, wrapped):
 
 
 def test_a_seat_stays_as_it_was_when_the_game_goes_on():
-    env = AnsweredEnv("TwentyQuestions-v0", "test", "plain")
+    env = TwoPlayerQuestionsEnv("TwentyQuestions-v0", "test", "plain")
     env.reset(seed=0)
-    one = seat_at(env, env.question_in("Is it alive?"), "plain")
-    text = one.text
-    env.take("Is it alive?", "No")
+    text = env.opponent_reads("Is it alive?")
+    one = env.seat
+    env.step_with("Is it alive?", "No")
     env.reset(seed=1)
     assert one.text == text
     with pytest.raises(dataclasses.FrozenInstanceError):

@@ -1,4 +1,4 @@
-"""How the replies of an answerer compare with the rule's."""
+"""The replies of an answerer, held against the rule's and counted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ragen_envs.twenty_questions.replies import Reply
 
 
 @dataclass
-class Judged:
+class ReplyTally:
     """The replies of an answerer in an episode, held against the rule's.
 
     Attributes:
@@ -32,8 +32,8 @@ class Judged:
     wrong: int = 0
     unreadable: int = 0
 
-    def take(self, reply: Reply, rule: Answer | None) -> bool:
-        """Count a reply, and return whether it is wrong.
+    def add(self, reply: Reply, rule: Answer | None) -> None:
+        """Count a reply.
 
         Args:
             reply: what the answerer said.
@@ -41,12 +41,10 @@ class Judged:
         """
         self.rule, self.answer = rule, reply.answer
         self.agrees = None if rule is None else reply.answer == rule
-        wrong = self.agrees is False and reply.answer is not None
         self.judged += rule is not None
         self.agreed += self.agrees is True
-        self.wrong += wrong
+        self.wrong += self.agrees is False and reply.answer is not None
         self.unreadable += not reply.readable
-        return wrong
 
     def figures(self) -> dict[str, str | bool | int | None]:
         """Return all of it by name."""
