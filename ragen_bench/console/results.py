@@ -16,8 +16,8 @@ try:
 
     from ragen_bench.console.plain import plain_console
     from ragen_bench.console.summary import cut_answers, opponent_lines, table
+    from ragen_bench.pages.formats import figure
     from ragen_bench.pages.report import write_report
-    from ragen_bench.pages.report.formats import figure
 except ImportError as missing:
     raise missing_extra(missing, "bench") from missing
 

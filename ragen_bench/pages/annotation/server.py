@@ -51,7 +51,7 @@ class _Handler(PageHandler):
 
     def get(self, place: str) -> Reply:
         if place == "":
-            page = files("ragen_bench.pages.annotation").joinpath("page.html").read_bytes()
+            page = files("ragen_bench.pages.annotation").joinpath("page/page.html").read_bytes()
             return Reply(page, "text/html; charset=utf-8")
         if place == "next":
             return in_json(_next(self.server.session))

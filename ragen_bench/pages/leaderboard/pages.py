@@ -1,4 +1,4 @@
-"""Fills the site's templates. Style and drawings are those of the run's report."""
+"""The pages of the site, as texts."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
+from ragen_bench.pages import formats
+from ragen_bench.pages.escaping import link, shown
 from ragen_bench.pages.leaderboard.history import history, undated
 from ragen_bench.pages.leaderboard.listed import Listed
 from ragen_bench.pages.leaderboard.ranking import Board
 from ragen_bench.pages.leaderboard.reference import Source
-from ragen_bench.pages.leaderboard.safe import link, shown
-from ragen_bench.pages.report import formats
+from ragen_bench.pages.rendering import page_environment
 
 _SIZES = (
     ("under-1b", 10**9, "below 1 billion"),
@@ -24,7 +22,6 @@ _SIZES = (
     ("more", 10**18, "100 billion and more"),
 )
 _UNSAID = "unsaid"
-_FORMATS = ("percent", "figure", "fixed", "short", "words", "place", "csp_hash")
 
 
 class Pages:
@@ -38,11 +35,8 @@ class Pages:
     def __init__(self, boards: Sequence[Board], sources: Sequence[Source]) -> None:
         self._boards = [_visible_board(board) for board in boards]
         self._sources = sources
-        self._templates = _templates()
-        for name, file in (("script", "site_script/all.js"), ("style", "site_style/all.css")):
-            # Rendered first, as each page's head names their hashes.
-            text = self._templates.get_template(file).render()
-            self._templates.globals[name] = Markup(text)
+        filters = (size, size_class, breakable, link, history, undated)
+        self._templates = page_environment("ragen_bench.pages.leaderboard", *filters)
 
     def all(self) -> Iterator[tuple[str, str]]:
         """Yield the pages' paths in the site, and their texts."""
@@ -127,23 +121,3 @@ def _visible(value: Any) -> Any:
     if isinstance(value, dict):
         return {shown(name): _visible(item) for name, item in value.items()}
     return value
-
-
-def _templates() -> Environment:
-    templates = Environment(
-        loader=ChoiceLoader(
-            [
-                PackageLoader("ragen_bench.pages.leaderboard"),
-                PackageLoader("ragen_bench.pages.report"),
-            ]
-        ),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    for name in _FORMATS:
-        templates.filters[name] = getattr(formats, name)
-    for function in (size, size_class, breakable, link, history, undated):
-        templates.filters[function.__name__] = function
-    return templates

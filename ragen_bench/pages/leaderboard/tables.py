@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from ragen_bench.episodes.episode import Record
+from ragen_bench.pages.escaping import csv_cell
 from ragen_bench.pages.leaderboard.listed import Listed
 from ragen_bench.pages.leaderboard.ranking import Board
 from ragen_bench.pages.leaderboard.reference import Source
-from ragen_bench.pages.leaderboard.safe import csv_cell
 
 SCHEMA = 1
 _SAID = ("name", "submitter", "contact", "link", "parameters", "open_weights", "date")

@@ -89,7 +89,8 @@ class _Handler(PageHandler):
         name = place or "page.html"
         if name not in _FILES:
             raise nothing_here()
-        content = files("ragen_bench.pages.play").joinpath("page", name).read_bytes()
+        folder = "local_pages" if name == "dom.js" else "play/page"
+        content = files("ragen_bench.pages").joinpath(folder, name).read_bytes()
         return Reply(content, _KINDS[name.rpartition(".")[2]])
 
     def post(self, place: str, said: Any) -> Reply:

@@ -1,18 +1,13 @@
-"""Fills the report's templates with a run's figures and trajectories."""
+"""The report of a run: its figures and trajectories in one HTML file."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
-from ragen_bench.pages.report import formats
+from ragen_bench.pages.rendering import page_environment
 from ragen_bench.pages.report.packing import Pack
 from ragen_bench.runs.atomic import replacing
 from ragen_bench.runs.directory import Record, RunDirectory
-
-_FILTERS = ("percent", "figure", "fixed", "short", "words", "by_measure", "place", "csp_hash")
 
 
 def write_report(
@@ -34,34 +29,19 @@ def write_report(
     Raises:
         UserError: if a line of the run's files is broken.
     """
-    templates = _templates()
-    found = analysis or {}
-    pack = Pack(run.episodes(), [env["id"] for env in run.config["envs"]], found.get("labels", {}))
-    pieces = templates.get_template("report.html").generate(
+    envs = [env["id"] for env in run.config["envs"]]
+    analysis = analysis or {}
+    pack = Pack(run.episodes(), envs, analysis.get("labels", {}))
+    template = page_environment("ragen_bench.pages.report").get_template("page.html")
+    pieces = template.generate(
         config=run.config,
         summary=summary,
-        analysis=found.get("envs", []),
+        analysis=analysis.get("envs", []),
         pack=pack,
         home=home,
-        # Rendered first, as the page's head names their hashes.
-        script=Markup(templates.get_template("script/all.js").render()),
-        style=Markup(templates.get_template("style/all.css").render()),
     )
     path = run.path / "report.html"
     with replacing(path) as page:
         # Names may hold lone surrogates, which no encoding of a page has.
         page.writelines(piece.encode(errors="backslashreplace") for piece in pieces)
     return path
-
-
-def _templates() -> Environment:
-    templates = Environment(
-        loader=PackageLoader("ragen_bench.pages.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    for name in _FILTERS:
-        templates.filters[name] = getattr(formats, name)
-    return templates

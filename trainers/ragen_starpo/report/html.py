@@ -1,4 +1,4 @@
-"""Fills the templates with a training run. Style, frame and theme are those of the harness."""
+"""The report of a training run: its curves, costs and recipe in one HTML file."""
 
 from __future__ import annotations
 
@@ -7,18 +7,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
-from ragen_bench.pages.leaderboard.safe import shown
-from ragen_bench.pages.report import formats
+from ragen_bench.pages.escaping import shown
+from ragen_bench.pages.rendering import page_environment
 from ragen_bench.runs.atomic import write_text
 from ragen_starpo.diagnostics.cost import milestones, spent
 from ragen_starpo.diagnostics.monitor import MonitorSettings
 from ragen_starpo.report.curves import groups, held_out
 from ragen_starpo.report.reading import Left
-
-_FORMATS = ("percent", "figure", "fixed", "words", "place", "csp_hash")
 
 
 def write_report(left: Left) -> Path:
@@ -30,10 +25,10 @@ def write_report(left: Left) -> Path:
     Returns:
         The path of the report.
     """
-    templates = _templates()
     window = left.recipe.get("monitor", {}).get("window", MonitorSettings().window)
     numbers = [line["iteration"] for line in left.metrics]
-    page = templates.get_template("training/page.html").render(
+    template = page_environment("ragen_starpo.report", exact).get_template("page.html")
+    page = template.render(
         recipe=left.recipe,
         settings=list(_flat(left.recipe)),
         start=left.start,
@@ -46,9 +41,6 @@ def write_report(left: Left) -> Path:
         warnings=left.warnings,
         spent=spent(left.metrics, left.timings, None),
         milestones=milestones(left.metrics, left.timings),
-        # Rendered first, as the page's head names their hashes.
-        script=Markup(templates.get_template("training/script.js").render()),
-        style=Markup(templates.get_template("training/style.css").render()),
     )
     path = left.path / "report.html"
     write_text(path, page)
@@ -68,23 +60,3 @@ def _flat(settings: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, 
             yield from _flat(value, f"{before}{name}.")
         else:
             yield f"{before}{name}", value
-
-
-def _templates() -> Environment:
-    templates = Environment(
-        loader=ChoiceLoader(
-            [
-                PackageLoader("ragen_starpo.report"),
-                PackageLoader("ragen_bench.pages.leaderboard"),
-                PackageLoader("ragen_bench.pages.report"),
-            ]
-        ),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    for name in _FORMATS:
-        templates.filters[name] = getattr(formats, name)
-    templates.filters["exact"] = exact
-    return templates

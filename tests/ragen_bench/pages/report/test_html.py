@@ -5,8 +5,8 @@ from html.parser import HTMLParser
 
 import pytest
 
+from ragen_bench.pages.rendering import csp_hash
 from ragen_bench.pages.report import write_report
-from ragen_bench.pages.report.formats import csp_hash
 from ragen_bench.runs.directory import RunDirectory, read_run
 from ragen_bench.scores.summary import summarise
 

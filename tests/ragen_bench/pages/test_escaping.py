@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragen_bench.pages.escaping import csv_cell, link, shown
 from ragen_bench.pages.leaderboard.pages import breakable, size, size_class
 from ragen_bench.pages.leaderboard.ranking import boards
-from ragen_bench.pages.leaderboard.safe import csv_cell, link, shown
 from ragen_bench.pages.leaderboard.tables import as_csv, as_json
 from tests.ragen_bench.pages.leaderboard.conftest import SOURCE
 from tests.ragen_bench.pages.leaderboard.made import gallery, made, rerun

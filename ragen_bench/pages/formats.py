@@ -1,9 +1,7 @@
-"""How figures are written in the report, and where they lie in its drawings."""
+"""Formats: figures as the pages write them, and their places in drawings."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -80,6 +78,5 @@ def place(value: float, start: float, length: float, low: float = 0.0, high: flo
     return f"{start + length * share:.2f}".rstrip("0").rstrip(".")
 
 
-def csp_hash(text: str) -> str:
-    """Return the name by which a content security policy allows an inline script or style."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+FORMATS = (percent, figure, fixed, short, words, by_measure, place)
+"""The filters of the templates."""

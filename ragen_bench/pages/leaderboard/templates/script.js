@@ -2,8 +2,8 @@
 (() => {
 const byId = (id) => document.getElementById(id);
 {% include "script/theme.js" %}
-{% include "site_script/sort.js" %}
-{% include "site_script/filters.js" %}
+{% include "script/sort.js" %}
+{% include "script/filters.js" %}
 handleTheme();
 if (byId("filters")) {
   handleSorting();

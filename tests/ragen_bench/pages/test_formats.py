@@ -1,13 +1,9 @@
-import base64
-import hashlib
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.pages.report.formats import (
+from ragen_bench.pages.formats import (
     by_measure,
-    csp_hash,
     figure,
     fixed,
     percent,
@@ -70,8 +66,3 @@ def test_measures_of_several_environments():
         "distinct 2": [0.25, None],
         "plans: differ": [None, 0],
     }
-
-
-def test_a_hash_is_the_one_of_the_standard():
-    digest = base64.b64encode(hashlib.sha256("ä\n".encode()).digest()).decode()
-    assert csp_hash("ä\n") == f"sha256-{digest}"
