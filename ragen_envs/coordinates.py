@@ -1,4 +1,4 @@
-"""How the squares of a grid are called where a text gives coordinates."""
+"""Names of the squares of a grid, for texts that give coordinates."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from functools import lru_cache
 
 
 @lru_cache(maxsize=64)
-def place_names(squares: int, stride: int) -> tuple[str, ...]:
+def coordinates_of(squares: int, stride: int) -> tuple[str, ...]:
     """Return "(row, column)" for each square, numbered along rows that are a stride apart."""
     return tuple(f"({i // stride}, {i % stride})" for i in range(squares))

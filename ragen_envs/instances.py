@@ -17,7 +17,7 @@ SPLITS: tuple[Split, ...] = get_args(Split)
 SHIPPED_SPLITS: tuple[Split, ...] = ("val", "test")
 """The splits whose instances lie in the package."""
 HELD_OUT_SIZE = 256
-"""Instances in each of val, test and sealed, unless a game has fewer: see `Game.held_out_size`."""
+"""Instances in each of val, test and sealed, see `TextGame.held_out_size` for games with fewer."""
 
 _WORD_BYTES = 8
 _FIRST_BLOCK = 21

@@ -1,7 +1,7 @@
-"""The one Gymnasium environment that every game of the suite extends.
+"""The Gymnasium environment that every game of the suite extends.
 
-It owns what all games share: whole answers as actions, turns, budgets, penalties and the `info`
-dictionary. A game adds its rules, its text and its oracle through the hooks of `Game`.
+It has what all games share: whole answers as actions, turns, budgets, penalties and rewards. A
+game adds its rules, its text and its oracle through the hooks of `TextGame`.
 """
 
 from __future__ import annotations
@@ -15,20 +15,19 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.seeding import np_random
 
 from ragen_envs.arguments import one_of, rollout_of, seed_of
-from ragen_envs.budget import Budget
 from ragen_envs.feedback import LINES
-from ragen_envs.game import Game, I, V
 from ragen_envs.instances import SPLITS, Split
 from ragen_envs.protocol import (
     BROKEN,
     RESPONSE_FORMATS,
-    FreeText,
-    Parsed,
     ResponseFormat,
     instructions,
 )
+from ragen_envs.rewards import POINTS, RewardFn, Transition, own_reward
+from ragen_envs.running_episode import RunningEpisode
 from ragen_envs.sealed import open_key
 from ragen_envs.spaces import SharedText
+from ragen_envs.text_game import I, TextGame, V
 
 PRINTABLE = frozenset(string.ascii_letters + string.digits + string.punctuation + " \n")
 MAX_OBSERVATION = 4096
@@ -37,7 +36,7 @@ MAX_ACTION = 4096
 """Characters in the longest action that the action space samples; `step` takes any length."""
 
 
-class TextEnv(Game[V, I], gymnasium.Env[str, str]):
+class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
     """A turn-based text game: one `step` takes the whole answer of a language model.
 
     Args:
@@ -47,34 +46,16 @@ class TextEnv(Game[V, I], gymnasium.Env[str, str]):
             see `ragen_envs.sealed`.
         response_format: "think", "answer" or "plain", see `ragen_envs.protocol`.
         render_mode: None or "ansi"; `render` then returns the state as text.
+        reward_fn: decides the rewards that `step` returns, see `ragen_envs.rewards`; None for the
+            game's own.
 
     Raises:
-        ValueError: for an argument that is none of these, or a game that has no sealed split.
+        ValueError: for an argument with another value, or a game without a sealed split.
+        TypeError: for a reward function that cannot be called.
         SealedKeyError: if the split is sealed and there is no key.
     """
 
-    # What every step reads and writes: slots stay fast after a copy, `__dict__` does not.
-    __slots__ = (
-        "_actions_left",
-        "_detailed",
-        "_effective",
-        "_figures",
-        "_frame",
-        "_generator",
-        "_index",
-        "_instance",
-        "_legal",
-        "_parsed",
-        "_reader",
-        "_reset_info",
-        "_rollout",
-        "_running",
-        "_success",
-        "_terminated",
-        "_turn",
-        "budget",
-        "response_format",
-    )
+    __slots__ = ("_frame", "_generator", "_reward_fn")
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}
 
     def __init__(
@@ -83,21 +64,26 @@ class TextEnv(Game[V, I], gymnasium.Env[str, str]):
         split: Split = "train",
         response_format: ResponseFormat = "think",
         render_mode: str | None = None,
+        *,
+        reward_fn: RewardFn | None = None,
     ) -> None:
+        if not (reward_fn is None or callable(reward_fn)):
+            raise TypeError(f"reward_fn is a function of a Transition, got {reward_fn!r}")
         self.variant: V = self._variant(variant)
         self.split = one_of("split", split, SPLITS)
         self.sealed_key_hash = self._open_key() if split == "sealed" else None
         self.response_format = one_of("response_format", response_format, RESPONSE_FORMATS)
         self.render_mode = one_of("render_mode", render_mode, (None, "ansi"))
-        self.budget: Budget = self.variant.budget
+        self.budget = self.variant.budget
+        self._reward_fn = reward_fn
         self.observation_space = SharedText(
             MAX_OBSERVATION, charset=_ordered(PRINTABLE | self._symbols())
         )
         self.action_space = SharedText(MAX_ACTION, min_length=0, charset=_ordered(PRINTABLE))
-        self._detailed = type(self)._details is not Game._details
+        self._detailed = type(self)._details is not TextGame._details
         self._running = False
-        self._legal: tuple[str, ...] = ()
-        self._instance: I | None = None
+        self._legal = ()
+        self._instance = None
         self._frame: tuple[str, str] | None = None
         self._generator: np.random.Generator | None = None
 
@@ -172,7 +158,8 @@ class TextEnv(Game[V, I], gymnasium.Env[str, str]):
 
         Raises:
             ResetNeeded: before the first `reset` and after the end of an episode.
-            TypeError: if the answer is not a str.
+            TypeError: if the answer is not a str, or the reward function returned no number.
+            ValueError: if the reward function returned NaN or an infinite number.
         """
         observation, reward, terminated, truncated = self._play(action)
         return observation, reward, terminated, truncated, self._info()
@@ -209,10 +196,18 @@ class TextEnv(Game[V, I], gymnasium.Env[str, str]):
             self._running = False
             self._legal = ()
         names, ran_actions, turns_left = reader.actions, actions[:ran], budget.max_turns - turn
-        told = LINES[
+        feedback = LINES[
             names, ran_actions, named - ran, format_valid, actions_valid, points, turns_left, left
         ]
-        return f"{told}\n{self._state()}", points / 100, terminated, truncated
+        reward = points / POINTS
+        if self._reward_fn is not None:
+            ran_names = tuple(names[move] for move in ran_actions)
+            info = self._info()
+            reward = own_reward(
+                self._reward_fn,
+                Transition(action, ran_names, reward, terminated, truncated, self._success, info),
+            )
+        return f"{feedback}\n{self._state()}", reward, terminated, truncated
 
     def render(self) -> str | None:
         """Return the present state as text in mode "ansi", else None.
@@ -237,54 +232,6 @@ class TextEnv(Game[V, I], gymnasium.Env[str, str]):
     def _np_random(self, generator: np.random.Generator | None) -> None:
         self._generator = generator
 
-    # What the games and the policies may use.
-
-    def best_actions(self) -> tuple[str, ...]:
-        """Return the actions that the oracle would answer with in this turn.
-
-        Raises:
-            ResetNeeded: before the first `reset` and after the end of an episode.
-        """
-        self._need_running()
-        return self._best_actions()
-
-    def read(self, answer: str) -> tuple[Parsed, tuple[str, ...]]:
-        """Return what an answer would say in this turn, and the names of its known actions.
-
-        The episode stays where it is.
-
-        Raises:
-            ResetNeeded: before the first `reset` and after the end of an episode.
-        """
-        self._need_running()
-        parsed = self._reader.read(answer, self.response_format)
-        return parsed, tuple(self._reader.actions[i] for i in parsed.actions)
-
-    @property
-    def free_text(self) -> FreeText | None:
-        """The action in words of one's own that may be answered now, beside the listed ones."""
-        return self._reader.free if self._running else None
-
-    @property
-    def legal_actions(self) -> tuple[str, ...]:
-        """The names of the actions that may be answered now; empty after the end."""
-        return self._legal
-
-    @property
-    def actions_this_turn(self) -> int:
-        """How many actions the present turn may run."""
-        return min(self.budget.max_actions_per_turn, self._actions_left)
-
-    @property
-    def turns_left(self) -> int:
-        """How many answers may still be given."""
-        return self.budget.max_turns - self._turn
-
-    @property
-    def actions_left(self) -> int:
-        """How many actions may still be run."""
-        return self._actions_left
-
     def _open_key(self) -> str:
         """Return the hash of the key that seals the instances."""
         if not self.has_sealed:
@@ -294,43 +241,8 @@ class TextEnv(Game[V, I], gymnasium.Env[str, str]):
             )
         return open_key()
 
-    def _need_running(self) -> None:
-        if not self._running:
-            raise ResetNeeded("the episode is over or never began: call reset() first")
-
     def _instructions(self) -> str:
         return instructions(self.example, self.response_format)
-
-    def _info_at_reset(self) -> dict[str, Any]:
-        return {
-            "success": False,
-            "score": self._score(),
-            "format_is_valid": BROKEN.format_valid,
-            "action_is_valid": BROKEN.actions_valid,
-            "action_is_effective": False,
-            "answer_is_example": BROKEN.is_example,
-            "legal_actions": self._legal,
-            "turn": self._turn,
-            "actions_left": self._actions_left,
-            **self._figures,
-            **self._details(),
-        }
-
-    def _info(self) -> dict[str, Any]:
-        info = self._reset_info.copy()  # a third faster than a new dict
-        info["success"] = self._success
-        info["score"] = self._score()
-        # Unpacked, which is faster than four named fields.
-        info["format_is_valid"], _, info["action_is_valid"], info["answer_is_example"] = (
-            self._parsed
-        )
-        info["action_is_effective"] = self._effective
-        info["legal_actions"] = self._legal
-        info["turn"] = self._turn
-        info["actions_left"] = self._actions_left
-        if self._detailed:
-            info.update(self._details())
-        return info
 
     @classmethod
     def _variant(cls, variant: Any) -> Any:

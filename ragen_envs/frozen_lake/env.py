@@ -10,7 +10,7 @@ from ragen_envs.frozen_lake import text
 from ragen_envs.frozen_lake.generator import Generator
 from ragen_envs.frozen_lake.rules import ACTIONS, GAME, Lake, Slip
 from ragen_envs.frozen_lake.solver import ceiling, solver
-from ragen_envs.frozen_lake.text import CLASSIC, NEW, Board, Vocabulary
+from ragen_envs.frozen_lake.text import CLASSIC, NEW, LakeRenderer, Vocabulary
 from ragen_envs.instances import Stream
 from ragen_envs.protocol import ActionReader
 from ragen_envs.text_env import TextEnv
@@ -92,10 +92,10 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
     """  # noqa: E501 (a Markdown table has one row a line)
 
     __slots__ = (
-        "_board",
         "_lake",
         "_neighbours",
         "_player",
+        "_renderer",
         "_squares",
         "_taken",
         "_text",
@@ -136,7 +136,7 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
         self._player = instance.start
         self._squares = instance.map
         self._neighbours = instance.neighbours
-        self._board = Board(instance, self.variant.vocabulary)
+        self._renderer = LakeRenderer(instance, self.variant.vocabulary)
         self._text = ""
         self._turns_aside = self._slips(min(_FIRST_SLIPS, self.budget.max_actions))
         self._taken = 0
@@ -174,9 +174,9 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
 
     def _state(self) -> str:
         if not self._text:  # drawn anew only if the player moved
-            self._text = self._board.draw(self._player)
+            self._text = self._renderer.draw(self._player)
             if self.variant.coordinates:
-                self._text += "\n" + self._board.coordinates(self._player)
+                self._text += "\n" + self._renderer.coordinates(self._player)
         return self._text
 
     def _oracle(self, instance: Lake) -> dict[str, float]:

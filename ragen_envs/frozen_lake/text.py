@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from ragen_envs.budget import Budget
-from ragen_envs.coordinates import place_names
+from ragen_envs.coordinates import coordinates_of
 from ragen_envs.frozen_lake.rules import ACTIONS, Lake, Slip
 
 
@@ -70,7 +70,7 @@ def rules(vocabulary: Vocabulary, slip: Slip, budget: Budget) -> str:
     )
 
 
-class Board:
+class LakeRenderer:
     """Draws the states of one lake."""
 
     def __init__(self, lake: Lake, vocabulary: Vocabulary) -> None:
@@ -86,7 +86,7 @@ class Board:
     def coordinates(self, player: int) -> str:
         """Return a line that names the squares of the player, the goal and the holes."""
         lake = self._lake
-        you = place_names(len(lake.map), lake.stride)[player]
+        you = coordinates_of(len(lake.map), lake.stride)[player]
         others = _places(lake.map, lake.stride)
         return f"(row, column) from the top left, counted from 0: you {you}; {others}"
 
@@ -94,6 +94,6 @@ class Board:
 @lru_cache(maxsize=4096)
 def _places(lake: str, stride: int) -> str:
     """Return the end of the line, which names what never moves."""
-    names = place_names(len(lake), stride)
+    names = coordinates_of(len(lake), stride)
     holes = " ".join([names[square] for square, letter in enumerate(lake) if letter == "H"])
     return f"goal {names[lake.index('G')]}; holes {holes or 'none'}."

@@ -12,7 +12,7 @@ from ragen_envs.sokoban import text
 from ragen_envs.sokoban.generator import Generator
 from ragen_envs.sokoban.rules import ACTIONS, GAME, Level, move
 from ragen_envs.sokoban.solver import solver
-from ragen_envs.sokoban.text import CLASSIC, NEW, Board, Vocabulary
+from ragen_envs.sokoban.text import CLASSIC, NEW, LevelRenderer, Vocabulary
 from ragen_envs.text_env import TextEnv
 
 EXAMPLE = "ACTION || ACTION"
@@ -85,7 +85,16 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
     ```
     """  # noqa: E501 (a Markdown table has one row a line)
 
-    __slots__ = ("_board", "_boxes", "_level", "_player", "_steps", "_targets", "_text", "_walls")
+    __slots__ = (
+        "_boxes",
+        "_level",
+        "_player",
+        "_renderer",
+        "_steps",
+        "_targets",
+        "_text",
+        "_walls",
+    )
     variants = VARIANTS
     game = GAME
     held_out_files = "levels/{name}-{split}.xsb"
@@ -118,7 +127,7 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
         self._level = instance
         self._walls, self._targets, self._steps = instance.walls, instance.targets, instance.steps
         self._player, self._boxes = instance.player, instance.boxes
-        self._board = Board(instance, self.variant.vocabulary)
+        self._renderer = LevelRenderer(instance, self.variant.vocabulary)
         self._text = ""
         return self._actions
 
@@ -151,9 +160,9 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
 
     def _state(self) -> str:
         if not self._text:  # drawn anew only if something moved
-            self._text = self._board.draw(self._player, self._boxes)
+            self._text = self._renderer.draw(self._player, self._boxes)
             if self.variant.coordinates:
-                self._text += "\n" + self._board.coordinates(self._player, self._boxes)
+                self._text += "\n" + self._renderer.coordinates(self._player, self._boxes)
         return self._text
 
     def _oracle(self, instance: Level) -> dict[str, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from ragen_envs.coordinates import place_names
+from ragen_envs.coordinates import coordinates_of
 from ragen_envs.sokoban.rules import ACTIONS, Level
 
 _XSB = "# .$*@+"
@@ -75,7 +75,7 @@ def rules(vocabulary: Vocabulary, boxes: int, turns: int, per_turn: int, actions
     )
 
 
-class Board:
+class LevelRenderer:
     """Draws the states of one level.
 
     Args:
@@ -94,7 +94,7 @@ class Board:
         self._targets = level.targets
         self._players = v.player, v.player_on_target
         self._boxes, self._without_player = -1, ""
-        self._names = place_names(len(level.xsb), level.stride)
+        self._names = coordinates_of(len(level.xsb), level.stride)
 
     def draw(self, player: int, boxes: int) -> str:
         """Return the grid."""

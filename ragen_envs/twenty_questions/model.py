@@ -9,6 +9,7 @@ from typing import TypeAlias
 from ragen_envs.arguments import one_of
 from ragen_envs.instances import Split, Stream, draw
 from ragen_envs.protocol import RESPONSE_FORMATS, ResponseFormat
+from ragen_envs.rewards import RewardFn
 from ragen_envs.twenty_questions.env import VARIANTS as WITH_RULE
 from ragen_envs.twenty_questions.env import TwentyQuestionsVariant
 from ragen_envs.twenty_questions.splits import Secret
@@ -88,6 +89,7 @@ class ModelEnv(OpponentEnv):
         render_mode: None or "ansi".
         answerer_format: the response format of the answerer, the player's by default.
         answerer: from all that an answerer reads to its whole text.
+        reward_fn: as for every environment of the suite.
 
     Raises:
         ValueError: for an argument that is none of these, or without an answerer.
@@ -102,10 +104,14 @@ class ModelEnv(OpponentEnv):
         render_mode: str | None = None,
         answerer_format: ResponseFormat | None = None,
         answerer: Answerer | None = None,
+        *,
+        reward_fn: RewardFn | None = None,
     ) -> None:
         if answerer_format is not None:
             one_of("answerer_format", answerer_format, RESPONSE_FORMATS)
-        super().__init__(variant, split, response_format, render_mode, answerer_format)
+        super().__init__(
+            variant, split, response_format, render_mode, answerer_format, reward_fn=reward_fn
+        )
         name = self.variant.name
         if answerer is None:
             raise ValueError(

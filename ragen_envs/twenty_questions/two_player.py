@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from ragen_envs.arguments import one_of
 from ragen_envs.instances import Split
 from ragen_envs.protocol import RESPONSE_FORMATS, ActionReader, ResponseFormat
+from ragen_envs.rewards import RewardFn
 from ragen_envs.twenty_questions.answerer import Answer
 from ragen_envs.twenty_questions.env import TwentyQuestionsEnv, TwentyQuestionsVariant
 from ragen_envs.twenty_questions.forms import Form, Guess
@@ -54,8 +55,10 @@ class TwoPlayerQuestionsEnv(TwentyQuestionsEnv, TwoPlayerEnv):
         response_format: ResponseFormat = "think",
         render_mode: str | None = None,
         opponent_format: ResponseFormat | None = None,
+        *,
+        reward_fn: RewardFn | None = None,
     ) -> None:
-        super().__init__(variant, split, response_format, render_mode)
+        super().__init__(variant, split, response_format, render_mode, reward_fn=reward_fn)
         self.opponent_format = one_of(
             "opponent_format", opponent_format or response_format, RESPONSE_FORMATS
         )

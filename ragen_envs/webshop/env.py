@@ -12,6 +12,7 @@ from ragen_envs.arguments import one_of
 from ragen_envs.budget import Budget
 from ragen_envs.instances import Split, Stream
 from ragen_envs.protocol import ActionReader, ResponseFormat
+from ragen_envs.rewards import POINTS, RewardFn
 from ragen_envs.spaces import SharedText
 from ragen_envs.text_env import PRINTABLE, TextEnv
 from ragen_envs.webshop import text
@@ -154,6 +155,8 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
         render_mode: str | None = None,
         catalogue: str | os.PathLike[str] | None = None,
         compat: bool = False,
+        *,
+        reward_fn: RewardFn | None = None,
     ) -> None:
         chosen: WebShopVariant = self._variant(variant)
         if catalogue is not None:
@@ -163,7 +166,7 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
         if one_of("compat", compat, (False, True)):
             chosen = replace(chosen, compat=True)
         self.shop = _opened(chosen)
-        super().__init__(chosen, split, response_format, render_mode)
+        super().__init__(chosen, split, response_format, render_mode, reward_fn=reward_fn)
         if chosen.catalogue:
             self.observation_space = SharedText(
                 LONGEST_PUBLIC_PAGE, charset="".join(sorted(PRINTABLE | self.shop.symbols))
@@ -257,7 +260,7 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
         self._receipt = self._bought()
         self._terminated = True
         self._success = self._receipt.total == 1
-        return 100 * self._receipt.total, True
+        return POINTS * self._receipt.total, True
 
     def _bought(self) -> Reward:
         """Return what the product of this page is worth, with the options as they are chosen."""

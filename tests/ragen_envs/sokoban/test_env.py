@@ -6,7 +6,7 @@ from ragen_envs.budget import Budget
 from ragen_envs.sokoban.env import VARIANTS, SokobanEnv, SokobanVariant
 from ragen_envs.sokoban.generator import Generator
 from ragen_envs.sokoban.rules import ACTIONS, Level
-from ragen_envs.sokoban.text import CLASSIC, NEW, Board
+from ragen_envs.sokoban.text import CLASSIC, NEW, LevelRenderer
 from tests.ragen_envs.sokoban import reference
 from tests.ragen_envs.support import SOKOBAN, blocks, make, state_in
 
@@ -199,7 +199,7 @@ def test_a_board_draws_any_state(seed, name):
     figures, rows = blocks_of(name)[seed]
     level = Level("\n".join(rows), int(figures["optimal_length"]))
     for vocabulary, symbols in ((CLASSIC, "#_OX√PS"), (NEW, "W.GBCA@")):
-        drawn = Board(level, vocabulary).draw(level.player, level.boxes)
+        drawn = LevelRenderer(level, vocabulary).draw(level.player, level.boxes)
         assert drawn == level.xsb.translate(str.maketrans(XSB, symbols))
 
 

@@ -32,7 +32,7 @@ V = TypeVar("V", bound=Variant)
 I = TypeVar("I", bound=Instance)  # noqa: E741
 
 
-class Game(Generic[V, I]):
+class TextGame(Generic[V, I]):
     """The half of `TextEnv` that differs from game to game.
 
     Attributes:
