@@ -11,7 +11,8 @@ try:
     from ragen_bench.console.plain import plain_console
     from ragen_bench.console.progress import episodes_bar
     from ragen_bench.leaderboard.files import shown_name
-    from ragen_bench.pages.leaderboard import SiteServer, build_site
+    from ragen_bench.pages.leaderboard import build_site
+    from ragen_bench.pages.local_server import SiteServer
 except ImportError as missing:
     raise missing_extra(missing, "bench") from missing
 

@@ -41,9 +41,10 @@ def run_annotate(arguments: argparse.Namespace) -> int:
         raise UserError("--rater NAME says whose ratings they are; or ask for --agreement")
     session = Session(runs, arguments.rater, arguments.count, arguments.seed)
     if arguments.browser:
-        from ragen_bench.pages.annotation.server import serve
+        from ragen_bench.pages.annotation.server import AnnotationServer
 
-        serve(session, lambda url: sys.stdout.write(f"Rate at {url} - Ctrl-C ends.\n"))
+        server = AnnotationServer(session)
+        server.serve(lambda url: sys.stdout.write(f"Rate at {url} - Ctrl-C ends.\n"))
         return 0
     return _rate_in_the_terminal(session)
 

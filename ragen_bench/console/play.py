@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from ragen_bench.errors import UserError
-from ragen_bench.pages.play import Ending, Game, chosen, ending_of
+from ragen_bench.pages.play import Ending, HumanEpisode, choose_episode, ending_of
 
 _QUIT = {"q", "quit", "exit"}
 _LIST = "?"
@@ -20,36 +20,36 @@ def run_play(arguments: argparse.Namespace) -> int:
     Raises:
         UserError: for anything in the command that cannot be.
     """
-    played = chosen(arguments.env, arguments.split, arguments.seed, arguments.rollout)
+    choice = choose_episode(arguments.env, arguments.split, arguments.seed, arguments.rollout)
     if arguments.browser:
-        from ragen_bench.pages.play.server import serve
+        from ragen_bench.pages.play.server import PlayServer
 
-        serve(played, arguments.port or 0, _announce)
+        PlayServer(choice, arguments.port or 0).serve(_announce)
         return 0
     if arguments.port is not None:
         raise UserError("--port is of the page; it goes with --browser")
-    return play(Game(played))
+    return play(HumanEpisode(choice))
 
 
-def play(game: Game) -> int:
+def play(episode: HumanEpisode) -> int:
     """Play one episode with answers from standard input.
 
     Args:
-        game: the episode, at its beginning.
+        episode: the episode, at its beginning.
     """
-    sys.stdout.write(f"{game.observation}\n\n(q ends the game, {_LIST} lists the actions)\n")
-    while not game.over:
-        answer = _ask(game)
+    sys.stdout.write(f"{episode.observation}\n\n(q ends the game, {_LIST} lists the actions)\n")
+    while not episode.over:
+        answer = _ask(episode)
         if answer is None:
             sys.stdout.write("You left the game.\n")
             return 0
-        game.play(answer)
-        sys.stdout.write(f"\n{game.observation}\n\n")
-    sys.stdout.write(_told(ending_of(game)))
+        episode.play(answer)
+        sys.stdout.write(f"\n{episode.observation}\n\n")
+    sys.stdout.write(_told(ending_of(episode)))
     return 0
 
 
-def _ask(game: Game) -> str | None:
+def _ask(episode: HumanEpisode) -> str | None:
     """Return a line, or None at its end or when the player wants to leave."""
     while True:
         sys.stdout.write("> ")
@@ -59,23 +59,23 @@ def _ask(game: Game) -> str | None:
         if not line or said in _QUIT:
             return None
         if said.startswith(_LIST):
-            sys.stdout.write(_actions(game, said.removeprefix(_LIST).strip()))
+            sys.stdout.write(_actions(episode, said.removeprefix(_LIST).strip()))
         elif said:
             return line.rstrip("\n")
         else:  # a slip of the finger, which would cost a turn
             sys.stdout.write(f"Nothing was said. {_LIST} lists what can be answered.\n")
 
 
-def _actions(game: Game, wanted: str) -> str:
+def _actions(episode: HumanEpisode, wanted: str) -> str:
     """Return what may be answered now, one action a line.
 
     Args:
-        game: the episode.
+        episode: the episode.
         wanted: a part of the actions to list, in small letters.
     """
-    free = game.env.free_text
+    free = episode.env.free_text
     own = [f"{free.before}WORDS{free.after}, with any words"] if free else []
-    listed = [each for each in game.env.legal_actions if wanted in each.lower()]
+    listed = [each for each in episode.env.legal_actions if wanted in each.lower()]
     lines = [*own, *listed[:_MOST_LISTED]]
     if len(listed) > _MOST_LISTED:
         more = len(listed) - _MOST_LISTED

@@ -1,24 +1,15 @@
-"""The page on which a rater rates, served on this machine alone."""
+"""The server of the page on which a rater rates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict
 from http import HTTPStatus
 from importlib.resources import files
-from threading import Lock
 from typing import Any
 
 from ragen_bench.pages.annotation.ratings import QUESTIONS, SCALE
 from ragen_bench.pages.annotation.session import Session
-from ragen_bench.pages.local_page import (
-    PageHandler,
-    PageServer,
-    RefusedError,
-    Reply,
-    in_json,
-    nothing_here,
-)
+from ragen_bench.pages.local_server import PageServer, RefusedError, nothing_here
 
 
 class AnnotationServer(PageServer):
@@ -30,57 +21,34 @@ class AnnotationServer(PageServer):
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.rating = Lock()
-        super().__init__(_Handler)
+        super().__init__(files("ragen_bench.pages.annotation") / "page")
 
+    def get(self, place: str) -> dict[str, Any]:
+        """Return the episode that is due."""
+        if place != "next":
+            raise nothing_here()
+        return _next(self.session)
 
-def serve(session: Session, announce: Callable[[str], object]) -> None:
-    """Serve until the process is interrupted.
-
-    Args:
-        session: the rater's.
-        announce: called with the address.
-    """
-    with AnnotationServer(session) as server:
-        announce(server.url)
-        server.serve_forever()
-
-
-class _Handler(PageHandler):
-    server: AnnotationServer
-
-    def get(self, place: str) -> Reply:
-        if place == "":
-            page = files("ragen_bench.pages.annotation").joinpath("page/page.html").read_bytes()
-            return Reply(page, "text/html; charset=utf-8")
-        if place == "next":
-            return in_json(_next(self.server.session))
-        raise nothing_here()
-
-    def post(self, place: str, said: Any) -> Reply:
+    def post(self, place: str, message: Any) -> dict[str, Any]:
+        """Keep the rating of the episode that is due; return the next one."""
         if place != "rate":
             raise nothing_here()
-        with self.server.rating:
-            return self._rate(said)
-
-    def _rate(self, rating: Any) -> Reply:
-        session = self.server.session
-        waiting = session.waiting()
-        if not waiting or not _is_rating(rating):
-            raise RefusedError(HTTPStatus.BAD_REQUEST, "that is no rating")
+        waiting = self.session.waiting()
+        if not waiting or not _is_rating(message):
+            raise RefusedError(HTTPStatus.BAD_REQUEST, "this is not a rating")
         run, key = waiting[0]
-        if rating["episode"] != _name(session):
+        if message["episode"] != _number(self.session):
             # Another tab has rated it meanwhile.
             raise RefusedError(HTTPStatus.CONFLICT, "another episode is due; load the page again")
-        ratings = {question: rating["ratings"][question] for question in QUESTIONS}
-        session.rate(run, key, ratings, rating["comment"])
-        return in_json(_next(session))
+        ratings = {question: message["ratings"][question] for question in QUESTIONS}
+        self.session.rate(run, key, ratings, message["comment"])
+        return _next(self.session)
 
 
 def _next(session: Session) -> dict[str, Any]:
     """Return what the page shows: the next episode, the questions and how many are left."""
     waiting = session.waiting()
-    shown: dict[str, Any] = {
+    state: dict[str, Any] = {
         "rater": session.rater,
         "done": len(session.chosen) - len(waiting),
         "of": len(session.chosen),
@@ -88,21 +56,21 @@ def _next(session: Session) -> dict[str, Any]:
         "scale": SCALE,
     }
     if waiting:
-        shown |= {"episode": _name(session), **asdict(session.trace(*waiting[0]))}
-    return shown
+        state |= {"episode": _number(session), **asdict(session.trace(*waiting[0]))}
+    return state
 
 
-def _name(session: Session) -> int:
-    """Return the number of the episode that is due, which tells nothing of who played it."""
+def _number(session: Session) -> int:
+    """Return the number of the episode that is due, which does not tell who played it."""
     return session.chosen.index(session.waiting()[0])
 
 
-def _is_rating(said: Any) -> bool:
-    if not isinstance(said, dict) or said.keys() != {"episode", "ratings", "comment"}:
+def _is_rating(message: Any) -> bool:
+    if not isinstance(message, dict) or message.keys() != {"episode", "ratings", "comment"}:
         return False
-    ratings = said["ratings"]
+    ratings = message["ratings"]
     return (
-        isinstance(said["comment"], str)
+        isinstance(message["comment"], str)
         and isinstance(ratings, dict)
         and ratings.keys() == QUESTIONS.keys()
         and all(type(level) is int and 0 <= level < len(SCALE) for level in ratings.values())

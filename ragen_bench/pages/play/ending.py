@@ -1,10 +1,10 @@
-"""What a player is told when an episode is over."""
+"""Endings: the verdict, score and oracle play that a player sees when an episode is over."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from ragen_bench.pages.play.game import Chosen, Game, Turn, total_of
+from ragen_bench.pages.play.episode import EpisodeChoice, HumanEpisode, Turn, total_of
 from ragen_envs.policies import oracle_answer
 
 _MEANS = {
@@ -14,18 +14,18 @@ _MEANS = {
     "r_price": "within the price",
     "title_score": "nouns of the title",
 }
-"""The keys of `info` that the reward is made of."""
+"""The keys of `info` that add up to the reward, with what each stands for."""
 
 
 class Ending(NamedTuple):
     """How an episode ended.
 
     Attributes:
-        verdict: in a word or three.
+        verdict: one to three words.
         score: in [0, 1].
         ceiling: the score that the oracle expects.
         total: the return.
-        parts: what the reward is made of, by name, where the game says so.
+        parts: the terms of the reward by name, where the game gives them.
         oracle: the oracle's turns in the same episode.
     """
 
@@ -42,34 +42,34 @@ class Ending(NamedTuple):
         return total_of(self.oracle)
 
 
-def ending_of(game: Game) -> Ending:
-    """Return how a game that is over ended; the oracle plays the same episode for it.
+def ending_of(episode: HumanEpisode) -> Ending:
+    """Return how an episode ended; the oracle plays the same episode for comparison.
 
     Args:
-        game: its environment stays as it is.
+        episode: an episode that is over; it stays as it is.
     """
-    info = game.info
+    info = episode.info
     parts = {f"{key}, {meant}": info[key] for key, meant in _MEANS.items() if key in info}
     return Ending(
-        verdict=_verdict(game),
+        verdict=_verdict(episode),
         score=info["score"],
         ceiling=info["ceiling"],
-        total=game.total,
+        total=episode.total,
         parts=parts,
-        oracle=_oracle_turns(game.played),
+        oracle=_oracle_turns(episode.choice),
     )
 
 
-def _verdict(game: Game) -> str:
-    if game.info["success"]:
+def _verdict(episode: HumanEpisode) -> str:
+    if episode.info["success"]:
         return "Solved"
-    if game.truncated:
+    if episode.truncated:
         return "Out of budget"
-    return "Solved in part" if game.info["score"] > 0 else "Lost"
+    return "Solved in part" if episode.info["score"] > 0 else "Lost"
 
 
-def _oracle_turns(played: Chosen) -> list[Turn]:
-    game = Game(played)
-    while not game.over:
-        game.play(oracle_answer(game.env))
-    return game.turns
+def _oracle_turns(choice: EpisodeChoice) -> list[Turn]:
+    episode = HumanEpisode(choice)
+    while not episode.over:
+        episode.play(oracle_answer(episode.env))
+    return episode.turns

@@ -43,20 +43,20 @@ function keepFocus(held) {
   const lost = document.activeElement === document.body || !document.activeElement.getClientRects().length;
   if (!lost) return;
   const buttons = [...document.querySelectorAll("[data-action]")];
-  const same = state.several && buttons.find((one) => one.dataset.action === held);
+  const same = state.several && buttons.find((button) => button.dataset.action === held);
   (same || find("turn")).focus();
 }
 
-async function ask(place, said) {
+async function ask(place, message) {
   if (busy) return;
   busy = true;
   try {
-    const reply = await fetch(place, said && { method: "POST", body: JSON.stringify(said) });
-    const told = await reply.json();
-    if (reply.ok) show(told);
+    const reply = await fetch(place, message && { method: "POST", body: JSON.stringify(message) });
+    const content = await reply.json();
+    if (reply.ok) show(content);
     else {
-      if (told.state) show(told.state);
-      find("message").textContent = `Not taken: ${told.error}.`;
+      if (content.state) show(content.state);
+      find("message").textContent = `Not taken: ${content.error}.`;
     }
   } catch {
     find("message").textContent = GONE;

@@ -12,9 +12,10 @@ from playwright.sync_api import expect
 from ragen_bench.cli import main
 from ragen_bench.errors import UserError
 from ragen_bench.leaderboard import EntryError, reproduction
-from ragen_bench.pages.leaderboard import SiteServer, build_site
+from ragen_bench.pages.leaderboard import build_site
 from ragen_bench.pages.leaderboard.reference import read_reference
 from ragen_bench.pages.leaderboard.trajectories import EntryRun
+from ragen_bench.pages.local_server import SiteServer
 from tests.ragen_bench.leaderboard.entries import (
     edit_entry,
     edit_records,

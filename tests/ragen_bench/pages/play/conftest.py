@@ -8,7 +8,7 @@ from threading import Thread
 import pytest
 from playwright.sync_api import expect
 
-from ragen_bench.pages.play import chosen
+from ragen_bench.pages.play import choose_episode
 from ragen_bench.pages.play.server import PlayServer
 from tests.ragen_bench.pages.report.browser import PATIENCE, launched
 
@@ -28,7 +28,7 @@ def served():
     """Serves an episode until the test's end."""
     with ExitStack() as servers:
         yield lambda env, seed=0, rollout=0, split="test": servers.enter_context(
-            serving(chosen(env, split, seed, rollout))
+            serving(choose_episode(env, split, seed, rollout))
         )
 
 

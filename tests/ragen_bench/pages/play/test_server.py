@@ -88,13 +88,13 @@ def test_a_second_tab_cannot_answer_a_turn_that_is_over(served):
 def test_of_answers_at_once_one_counts(served):
     server = served("SokobanLarge-v0")
     client = Client(server)
-    first, play = client.state(), server.game.play
+    first, play = client.state(), server.episode.play
 
     def slowly(answer):
         sleep(0.1)
         play(answer)
 
-    server.game.play = slowly
+    server.episode.play = slowly
     with ThreadPoolExecutor(8) as tabs:
         found = list(tabs.map(lambda _: client.answer(first, "Up")[0], range(8)))
     assert sorted(found) == [200] + [409] * 7
@@ -153,6 +153,6 @@ def test_what_is_no_message(served, place, said):
 
 def test_there_is_nothing_else(served):
     client = Client(served("Bandit-v0"))
-    for place in ("../game.py", "page/page.html", "state/", "answer", "%2e%2e/game.py", "x"):
+    for place in ("../episode.py", "page/page.html", "state/", "answer", "%2e%2e/episode.py", "x"):
         assert client.ask(place) == (404, {"error": "there is nothing here"})
     assert client.ask("state", {})[0] == 404

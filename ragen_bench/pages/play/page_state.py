@@ -1,44 +1,40 @@
-"""What the page is told of a game, as JSON."""
+"""The state of an episode as the page shows it, JSON-able."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ragen_bench.pages.play.ending import ending_of
-from ragen_bench.pages.play.game import Game, Turn
+from ragen_bench.pages.play.episode import HumanEpisode, Turn
 from ragen_envs.protocol import SEPARATOR
 
 
-def shown(game: Game) -> dict[str, Any]:
-    """Return all that the page shows of a game.
-
-    Args:
-        game: it stays as it is.
-    """
-    env, played = game.env, game.played
+def page_state(episode: HumanEpisode) -> dict[str, Any]:
+    """Return all that the page shows of an episode, which stays as it is."""
+    env, choice = episode.env, episode.choice
     free = env.free_text
     return {
-        "env": played.env,
-        "split": played.split,
-        "index": game.info["index"],
-        "rollout": played.rollout,
-        "turns": [turn._asdict() for turn in game.turns],
-        "observation": game.observation,
+        "env": choice.env,
+        "split": choice.split,
+        "index": episode.info["index"],
+        "rollout": choice.rollout,
+        "turns": [turn._asdict() for turn in episode.turns],
+        "observation": episode.observation,
         "max_turns": env.budget.max_turns,
         "turns_left": env.turns_left,
         "actions_left": env.actions_left,
         "actions_this_turn": env.actions_this_turn,
         "several": env.budget.max_actions_per_turn > 1,
-        "total": game.total,
+        "total": episode.total,
         "legal": env.legal_actions,
         "free": free and free._asdict(),
         "separator": SEPARATOR,
-        "end": _end(game) if game.over else None,
+        "end": _end(episode) if episode.over else None,
     }
 
 
-def _end(game: Game) -> dict[str, Any]:
-    ending = ending_of(game)
+def _end(episode: HumanEpisode) -> dict[str, Any]:
+    ending = ending_of(episode)
     return {
         "verdict": ending.verdict,
         "score": ending.score,

@@ -9,32 +9,28 @@ from threading import Thread
 import pytest
 
 from ragen_bench.errors import UserError
-from ragen_bench.pages.local_page import (
+from ragen_bench.pages.local_server import (
     LONGEST_REQUEST,
-    PageHandler,
     PageServer,
     RefusedError,
-    Reply,
-    in_json,
     nothing_here,
 )
 
 
-class Echo(PageHandler):
+class Echo(PageServer):
     def get(self, place):
-        if place != "":
-            raise nothing_here()
-        return Reply("√".encode(), "text/plain; charset=utf-8")
+        raise nothing_here()
 
-    def post(self, place, said):
-        if said == "no":
+    def post(self, place, message):
+        if message == "no":
             raise RefusedError(HTTPStatus.CONFLICT, "not now", due=3)
-        return in_json({"place": place, "said": said})
+        return {"place": place, "message": message}
 
 
 @pytest.fixture
-def server():
-    with PageServer(Echo) as served:
+def server(tmp_path):
+    (tmp_path / "page.html").write_text("√", encoding="utf-8")
+    with Echo(tmp_path) as served:
         thread = Thread(target=served.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield served
@@ -72,8 +68,8 @@ def test_only_the_loopback_address_is_served_and_only_below_the_word(server):
                 )
 
 
-def test_no_two_servers_share_a_word(server):
-    with PageServer(Echo) as other:
+def test_no_two_servers_share_a_word(server, tmp_path):
+    with Echo(tmp_path) as other:
         assert other.word != server.word
 
 
@@ -84,13 +80,13 @@ def test_a_reply_may_be_kept_by_nobody_and_asks_nothing_of_a_network(server):
     policy = dict(
         part.split(" ", 1) for part in reply.headers["Content-Security-Policy"].split("; ")
     )
-    assert policy["default-src"] == "'self' 'unsafe-inline'"
+    assert policy["default-src"] == "'self'"
     assert policy["frame-ancestors"] == "'none'"
 
 
 def test_what_is_said_and_what_is_refused(server):
     odd = {"a": "√ \ud800 <b>"}
-    assert post(server, json.dumps(odd)) == (200, {"place": "x", "said": odd})
+    assert post(server, json.dumps(odd)) == (200, {"place": "x", "message": odd})
     assert post(server, '"no"') == (409, {"error": "not now", "due": 3})
 
 
@@ -106,7 +102,7 @@ NO_JSON = {
 
 @pytest.mark.parametrize("body", NO_JSON.values(), ids=NO_JSON)
 def test_what_is_no_json(server, body):
-    assert post(server, body) == (400, {"error": "the request is no JSON"})
+    assert post(server, body) == (400, {"error": "the request is not JSON"})
 
 
 def test_a_long_request_is_refused_when_all_of_it_was_sent(server):
@@ -140,9 +136,9 @@ def test_a_tab_that_closes_early_says_nothing(server, capfd):
     assert capfd.readouterr().err == ""
 
 
-def test_ports(server):
+def test_ports(server, tmp_path):
     with pytest.raises(UserError, match=rf"port {server.server_port} cannot be had .*--port"):
-        PageServer(Echo, server.server_port)
+        Echo(tmp_path, server.server_port)
     for port in (-1, 65536):
         with pytest.raises(UserError, match=f"--port is between 0 and 65535, got {port}"):
-            PageServer(Echo, port)
+            Echo(tmp_path, port)

@@ -1,4 +1,4 @@
-"""One episode that a person plays: which it is, and what has happened in it."""
+"""An episode that a person plays: its choice and its history."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ragen_envs.text_env import TextEnv
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """Which episode is played.
+class EpisodeChoice:
+    """The choice of an episode.
 
     Attributes:
         env: the full id.
-        split: of its instances.
-        seed: which instance of the split.
-        rollout: which noise of the dynamics.
+        split: the split of its instances.
+        seed: the instance of the split.
+        rollout: the noise of the dynamics.
     """
 
     env: str
@@ -28,30 +28,30 @@ class Chosen:
     rollout: int
 
     @property
-    def following(self) -> Chosen:
+    def following(self) -> EpisodeChoice:
         """The episode on the next instance."""
         return replace(self, seed=self.seed + 1)
 
     def make(self) -> TextEnv[Any, Any]:
-        """Return its environment, to be reset; answers are in the plain form."""
+        """Return its environment, not yet reset; answers are in the plain form."""
         return make_env(self.env, self.split, "plain")
 
 
-def chosen(name: str, split: str, seed: int, rollout: int) -> Chosen:
+def choose_episode(name: str, split: str, seed: int, rollout: int) -> EpisodeChoice:
     """Return the episode that a command names.
 
     Args:
-        name: of the environment; the namespace may be left out.
-        split: its name.
-        seed: which instance.
-        rollout: which noise.
+        name: the environment's name; the namespace may be left out.
+        split: the split's name.
+        seed: the instance.
+        rollout: the noise.
 
     Raises:
         UserError: for an unknown environment or split, or a number below 0.
     """
     if seed < 0 or rollout < 0:
         raise UserError("--seed and --rollout are at least 0")
-    return Chosen(env_id(name), split_name(split), seed, rollout)
+    return EpisodeChoice(env_id(name), split_name(split), seed, rollout)
 
 
 class Turn(NamedTuple):
@@ -60,7 +60,7 @@ class Turn(NamedTuple):
     Attributes:
         observation: what the player was shown.
         answer: what the player answered.
-        reward: what that gave.
+        reward: the reward of the answer.
     """
 
     observation: str
@@ -68,28 +68,28 @@ class Turn(NamedTuple):
     reward: float
 
 
-class Game:
+class HumanEpisode:
     """An episode and its history.
 
     Args:
-        played: which episode.
+        choice: the episode to play.
 
     Attributes:
-        env: the environment, for what may be answered and what is left.
-        turns: those that are over.
+        env: the environment, which tells the legal actions and the budget that is left.
+        turns: the turns that are over.
         observation: what the player is shown now.
-        info: the environment's, of now.
+        info: the latest `info` of the environment.
         over: whether the episode has ended.
         truncated: whether the budget ended it.
     """
 
-    def __init__(self, played: Chosen) -> None:
-        self.played = played
-        self.env = played.make()
+    def __init__(self, choice: EpisodeChoice) -> None:
+        self.choice = choice
+        self.env = choice.make()
         self.turns: list[Turn] = []
         self.over = self.truncated = False
         self.observation, self.info = self.env.reset(
-            seed=played.seed, options={"rollout": played.rollout}
+            seed=choice.seed, options={"rollout": choice.rollout}
         )
 
     @property
@@ -98,7 +98,7 @@ class Game:
         return total_of(self.turns)
 
     def play(self, answer: str) -> None:
-        """Take an answer, any str.
+        """Take an answer, which may be any text.
 
         Raises:
             ResetNeeded: after the end.
@@ -110,5 +110,5 @@ class Game:
 
 
 def total_of(turns: list[Turn]) -> float:
-    """Return the rewards' sum, without the error that fractions add up."""
+    """Return the sum of the rewards, without the rounding errors of its terms."""
     return round(sum(turn.reward for turn in turns), 9)

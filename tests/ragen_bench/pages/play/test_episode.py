@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_bench.errors import UserError
-from ragen_bench.pages.play import Game, Turn, chosen, ending_of
-from ragen_bench.pages.play.game import total_of
+from ragen_bench.pages.play import HumanEpisode, Turn, choose_episode, ending_of
+from ragen_bench.pages.play.episode import total_of
 from ragen_envs import IDS
 from ragen_envs.instances import Stream
 from ragen_envs.policies import random_answer
@@ -27,46 +27,46 @@ ANSWERS = st.lists(
     ANSWERS,
 )
 def test_the_episode_is_the_one_of_gymnasium(name, seed, rollout, answers):
-    game, env = Game(chosen(name, "test", seed, rollout)), made(f"ragen/{name}")
+    episode, env = HumanEpisode(choose_episode(name, "test", seed, rollout)), made(f"ragen/{name}")
     observation, info = env.reset(seed=seed, options={"rollout": rollout})
-    assert (game.observation, game.info) == (observation, info)
+    assert (episode.observation, episode.info) == (observation, info)
     rewards = []
     for answer in answers:
-        if game.over:
+        if episode.over:
             break
-        game.play(answer)
+        episode.play(answer)
         before = observation
         observation, reward, terminated, truncated, info = env.step(answer)
         rewards.append(reward)
-        assert game.turns[-1] == Turn(before, answer, reward)
-        assert (game.observation, game.info) == (observation, info)
-        assert (game.over, game.truncated) == (terminated or truncated, truncated)
-    assert game.total == pytest.approx(sum(rewards))
+        assert episode.turns[-1] == Turn(before, answer, reward)
+        assert (episode.observation, episode.info) == (observation, info)
+        assert (episode.over, episode.truncated) == (terminated or truncated, truncated)
+    assert episode.total == pytest.approx(sum(rewards))
 
 
 @pytest.mark.parametrize("env", IDS)
 def test_the_end_compares_with_the_oracle_in_the_same_episode(env):
-    game, stream = Game(chosen(env, "val", 7, 2)), Stream("play", env)
-    while not game.over:
-        game.play(random_answer(game.env, stream))
-    ending = ending_of(game)
+    episode, stream = HumanEpisode(choose_episode(env, "val", 7, 2)), Stream("play", env)
+    while not episode.over:
+        episode.play(random_answer(episode.env, stream))
+    ending = ending_of(episode)
     _, answers, rewards, _ = oracle_episode(env, 7, 2, "val")
     assert [turn.answer for turn in ending.oracle] == answers
     assert [turn.reward for turn in ending.oracle] == rewards
     assert ending.oracle_total == pytest.approx(sum(rewards))
-    assert (ending.score, ending.ceiling) == (game.info["score"], game.info["ceiling"])
-    assert ending.total == game.total
+    assert (ending.score, ending.ceiling) == (episode.info["score"], episode.info["ceiling"])
+    assert ending.total == episode.total
     parts = PARTS if "WebShop" in env else ()
     assert [name.partition(",")[0] for name in ending.parts] == list(parts)
-    assert list(ending.parts.values()) == [game.info[part] for part in parts]
+    assert list(ending.parts.values()) == [episode.info[part] for part in parts]
 
 
 def ended(env, answers, seed=3):
-    game = Game(chosen(env, "test", seed, 0))
+    episode = HumanEpisode(choose_episode(env, "test", seed, 0))
     for answer in answers:
-        game.play(answer)
-    assert game.over
-    return ending_of(game).verdict
+        episode.play(answer)
+    assert episode.over
+    return ending_of(episode).verdict
 
 
 def test_verdicts():
@@ -87,7 +87,9 @@ def test_a_return_has_no_error_of_fractions():
 
 
 def test_the_following_instance_keeps_all_else():
-    assert chosen("Sokoban-v0", "val", 255, 4).following == chosen("Sokoban-v0", "val", 256, 4)
+    assert choose_episode("Sokoban-v0", "val", 255, 4).following == choose_episode(
+        "Sokoban-v0", "val", 256, 4
+    )
 
 
 @pytest.mark.parametrize(
@@ -101,4 +103,4 @@ def test_the_following_instance_keeps_all_else():
 )
 def test_what_cannot_be_chosen(arguments, says):
     with pytest.raises(UserError, match=says):
-        chosen(*arguments)
+        choose_episode(*arguments)

@@ -1,0 +1,257 @@
+"""Local servers: a page with the requests of its script, or a site, for this machine alone."""
+
+from __future__ import annotations
+
+import errno
+import json
+import re
+import secrets
+import sys
+from abc import abstractmethod
+from collections.abc import Callable
+from functools import partial
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+
+from ragen_bench.errors import UserError
+
+LONGEST_REQUEST = 100_000
+"""Bytes; the body of a longer request is not parsed."""
+_MOST_DISCARDED = 1 << 24
+"""Bytes of a longer body that are read: a browser reads a reply only when all is sent."""
+_CHUNK = 1 << 16
+_MEDIA_TYPES = {
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+}
+_HEADERS = {
+    "Cache-Control": "no-store",
+    # Nothing from a network, no inline script or style, and no page around this one.
+    "Content-Security-Policy": "default-src 'self'; img-src data:; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class LoopbackServer(ThreadingHTTPServer):
+    """Listens on the loopback address, with a thread for each connection.
+
+    Args:
+        handler: makes the handler of a connection.
+        port: 0 for a free one.
+
+    Raises:
+        UserError: if the port is out of range or in use.
+    """
+
+    def __init__(self, handler: Callable[..., BaseHTTPRequestHandler], port: int) -> None:
+        if not 0 <= port <= 65535:
+            raise UserError(f"--port is between 0 and 65535, got {port}")
+        try:
+            super().__init__(("127.0.0.1", port), handler)
+        except OSError as error:
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                raise
+            raise UserError(
+                f"port {port} cannot be had ({error.strerror}); choose another --port, 0 for any"
+            ) from None
+
+    @property
+    def url(self) -> str:
+        """The address to open."""
+        return f"http://127.0.0.1:{self.server_port}/"
+
+    def serve(self, announce: Callable[[str], object]) -> None:
+        """Serve until the process is interrupted.
+
+        Args:
+            announce: called with the address.
+        """
+        with self:
+            announce(self.url)
+            self.serve_forever()
+
+
+class SiteServer(LoopbackServer):
+    """Serves a directory.
+
+    Args:
+        directory: the site.
+        port: 0 for a free one.
+
+    Raises:
+        UserError: if the port is out of range or in use.
+    """
+
+    def __init__(self, directory: Path, port: int) -> None:
+        super().__init__(partial(_SiteHandler, directory=str(directory)), port)
+
+
+class _SiteHandler(SimpleHTTPRequestHandler):
+    def end_headers(self) -> None:
+        # A site that was built anew is seen at once.
+        self.send_header("Cache-Control", "no-store")
+        super().end_headers()
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Keep the terminal quiet."""
+
+
+class RefusedError(Exception):
+    """A request that is refused.
+
+    Args:
+        status: the status of the reply.
+        reason: what is wrong, in one line.
+        more: further fields of the reply.
+    """
+
+    def __init__(self, status: HTTPStatus, reason: str, **more: Any) -> None:
+        super().__init__(reason)
+        self.reply = _in_json({"error": reason, **more}, status)
+
+
+def nothing_here() -> RefusedError:
+    """Return what to raise for a place where nothing is served."""
+    return RefusedError(HTTPStatus.NOT_FOUND, "there is nothing here")
+
+
+class PageServer(LoopbackServer):
+    """Serves one page to one person; a subclass answers the requests of its script.
+
+    The address holds a random word, which another page in the same browser cannot guess. Beside
+    the page's own files, `base.css` and the files of `local_pages` are served.
+
+    Args:
+        folder: the page's files; `page.html` is what the address shows.
+        port: 0 for a free one.
+
+    Raises:
+        UserError: if the port is out of range or in use.
+    """
+
+    def __init__(self, folder: Traversable, port: int = 0) -> None:
+        pages = files("ragen_bench.pages")
+        shared = pages / "local_pages"
+        self.word = secrets.token_urlsafe(16)
+        self.files = {"base.css": pages / "templates" / "style" / "base.css"}
+        self.files |= {file.name: file for place in (shared, folder) for file in place.iterdir()}
+        self.changing = Lock()
+        super().__init__(_PageHandler, port)
+
+    @property
+    def url(self) -> str:
+        """The address of the page."""
+        return f"{super().url}{self.word}/"
+
+    @abstractmethod
+    def get(self, place: str) -> dict[str, Any]:
+        """Return what the page asks for, JSON-able.
+
+        Args:
+            place: the path behind the word.
+
+        Raises:
+            RefusedError: if nothing is served there.
+        """
+
+    @abstractmethod
+    def post(self, place: str, message: Any) -> dict[str, Any]:
+        """Return the reply to a message, JSON-able; messages are taken one at a time.
+
+        Args:
+            place: the path behind the word.
+            message: any JSON value.
+
+        Raises:
+            RefusedError: if the message is not taken.
+        """
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Ignore a tab that was closed before it had its reply."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
+class _Reply(NamedTuple):
+    content: bytes
+    media_type: str
+    status: HTTPStatus = HTTPStatus.OK
+
+
+def _in_json(content: dict[str, Any], status: HTTPStatus = HTTPStatus.OK) -> _Reply:
+    # ASCII, as answers may hold what UTF-8 does not.
+    return _Reply(json.dumps(content).encode(), "application/json", status)
+
+
+class _PageHandler(BaseHTTPRequestHandler):
+    server: PageServer
+    timeout = 60  # seconds, after which a silent connection is closed
+
+    def do_GET(self) -> None:
+        self._send(self._get)
+
+    def do_POST(self) -> None:
+        self._send(self._post)
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Keep the terminal quiet."""
+
+    def _get(self) -> _Reply:
+        place = self._place()
+        file = self.server.files.get(place or "page.html")
+        if file is None:
+            return _in_json(self.server.get(place))
+        return _Reply(file.read_bytes(), _MEDIA_TYPES[file.name.rpartition(".")[2]])
+
+    def _post(self) -> _Reply:
+        # The body is read first, wherever it goes: a browser that is cut off shows no reply.
+        message = self._message()
+        place = self._place()
+        with self.server.changing:
+            return _in_json(self.server.post(place, message))
+
+    def _place(self) -> str:
+        before, word, place = self.path.partition(f"/{self.server.word}/")
+        if before or not word:
+            raise nothing_here()
+        return place
+
+    def _message(self) -> Any:
+        length = self.headers.get("Content-Length", "")
+        if not re.fullmatch("[0-9]{1,15}", length):
+            raise RefusedError(HTTPStatus.LENGTH_REQUIRED, "the request does not give its length")
+        if int(length) > LONGEST_REQUEST:
+            self._discard(min(int(length), _MOST_DISCARDED))
+            raise RefusedError(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                f"a request has at most {LONGEST_REQUEST:,} bytes, and this one {int(length):,}",
+            )
+        try:
+            return json.loads(self.rfile.read(int(length)))
+        except (ValueError, RecursionError):
+            raise RefusedError(HTTPStatus.BAD_REQUEST, "the request is not JSON") from None
+
+    def _discard(self, length: int) -> None:
+        while length > 0:
+            chunk = self.rfile.read(min(length, _CHUNK))
+            length -= len(chunk) or length
+
+    def _send(self, reply_of: Callable[[], _Reply]) -> None:
+        try:
+            reply = reply_of()
+        except RefusedError as refusal:
+            reply = refusal.reply
+        self.send_response(reply.status)
+        self.send_header("Content-Type", reply.media_type)
+        self.send_header("Content-Length", str(len(reply.content)))
+        for name, value in _HEADERS.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(reply.content)
