@@ -18,9 +18,9 @@ from typing import Any
 
 from ragen_bench.statistics import wilson
 from ragen_envs.twenty_questions import forms
-from ragen_envs.twenty_questions.answerer import Answer, answer
+from ragen_envs.twenty_questions.answerer.rule import Answer, answer
 from ragen_envs.twenty_questions.forms import Form
-from ragen_envs.twenty_questions.loader import load
+from ragen_envs.twenty_questions.knowledge.loader import load
 from ragen_envs.twenty_questions.understanding import understand
 
 FOLDER = Path(__file__).parents[1] / "tests/ragen_envs/twenty_questions/questions"

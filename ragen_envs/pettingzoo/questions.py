@@ -14,12 +14,12 @@ from ragen_envs.pettingzoo.turns import InOrder
 from ragen_envs.policies import oracle_answer
 from ragen_envs.protocol import RESPONSE_FORMATS, ResponseFormat
 from ragen_envs.registration import NAMESPACE
-from ragen_envs.twenty_questions.briefing import WRONG, became_of, question_state, told_to
+from ragen_envs.twenty_questions.answerer.briefing import WRONG, became_of, question_state, told_to
+from ragen_envs.twenty_questions.answerer.replies import REPLIES
+from ragen_envs.twenty_questions.answerer.seat import AnswererSeat, Question
 from ragen_envs.twenty_questions.env import VARIANTS
 from ragen_envs.twenty_questions.forms import with_article
-from ragen_envs.twenty_questions.loader import load
-from ragen_envs.twenty_questions.replies import REPLIES
-from ragen_envs.twenty_questions.seat import AnswererSeat, Question
+from ragen_envs.twenty_questions.knowledge.loader import load
 from ragen_envs.twenty_questions.two_player import TwoPlayerQuestionsEnv
 
 ASKER, ANSWERER = "asker", "answerer"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from ragen_envs.twenty_questions.answerer import Answer, answer
-from ragen_envs.twenty_questions.answers import question_of
-from ragen_envs.twenty_questions.loader import load
+from ragen_envs.twenty_questions.answerer.rule import Answer, answer
+from ragen_envs.twenty_questions.knowledge.loader import load
+from ragen_envs.twenty_questions.questions import question_of
 from ragen_envs.twenty_questions.understanding import understand
 
 UNKNOWN = "I don't know"

@@ -12,10 +12,10 @@ from ragen_envs.instances import Stream
 from ragen_envs.protocol import ActionReader
 from ragen_envs.text_env import TextEnv
 from ragen_envs.twenty_questions import text
-from ragen_envs.twenty_questions.answerer import Answer, answer
-from ragen_envs.twenty_questions.answers import EXAMPLE, QuestionReader
+from ragen_envs.twenty_questions.answerer.rule import Answer, answer
 from ragen_envs.twenty_questions.forms import Form, Guess, say, with_article
-from ragen_envs.twenty_questions.loader import load
+from ragen_envs.twenty_questions.knowledge.loader import load
+from ragen_envs.twenty_questions.questions import EXAMPLE, QuestionReader
 from ragen_envs.twenty_questions.solver import Solver
 from ragen_envs.twenty_questions.splits import GAME, Secret, secrets
 from ragen_envs.twenty_questions.understanding import understand
@@ -101,7 +101,7 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
     same in every instance; any other text is as valid. The random player picks among them
     uniformly, which is a blind floor: it does not use the replies, and one guess of all is right.
 
-    Players on the test words (`ragen_envs.twenty_questions.floors`); turns are means of all
+    Players on the test words (`benchmarks/twenty_questions_players.py`); turns are means of all
     episodes, and mean@8 is the mean success of eight episodes on each word:
 
     | player | success | mean@8 | turns | new categories: mean@8 | turns |

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ragen_envs.twenty_questions.article import article
-from ragen_envs.twenty_questions.schema import Knowledge
+from ragen_envs.twenty_questions.knowledge.articles import indefinite_article
+from ragen_envs.twenty_questions.knowledge.schema import Knowledge
 
 Relation: TypeAlias = Literal["more", "less", "equal"]
 
@@ -162,7 +162,7 @@ _WHERE = {"starts": "start with", "ends": "end with", "contains": "contain"}
 def with_article(name: str, knowledge: Knowledge) -> str:
     """Return a concept's, a reference's or another word with its article, "a dog" or "milk"."""
     known = knowledge.concepts.get(name)
-    word = known.article if known else article(name)
+    word = known.article if known else indefinite_article(name)
     return f"{word} {name}".lstrip()
 
 

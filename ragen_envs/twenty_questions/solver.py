@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ragen_envs.twenty_questions.answerer import ANSWERS, Answer, answer
+from ragen_envs.twenty_questions.answerer.rule import ANSWERS, Answer, answer
 from ragen_envs.twenty_questions.forms import Compare, Form, Guess, Has, IsKind, questions
-from ragen_envs.twenty_questions.schema import GRADES, Knowledge
+from ragen_envs.twenty_questions.knowledge.schema import GRADES, Knowledge
 
 
 class Solver:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ragen_envs.instances import content_hash
-from ragen_envs.twenty_questions.loader import load
+from ragen_envs.twenty_questions.knowledge.loader import load
 
 GAME = "twenty-questions"
 PER_CATEGORY = 3

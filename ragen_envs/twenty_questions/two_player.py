@@ -10,14 +10,14 @@ from ragen_envs.arguments import one_of
 from ragen_envs.instances import Split
 from ragen_envs.protocol import RESPONSE_FORMATS, ActionReader, ResponseFormat
 from ragen_envs.rewards import RewardFn
-from ragen_envs.twenty_questions.answerer import Answer
+from ragen_envs.twenty_questions.answerer.replies import Reply
+from ragen_envs.twenty_questions.answerer.rule import Answer
+from ragen_envs.twenty_questions.answerer.seat import AnswererSeat, Question
+from ragen_envs.twenty_questions.answerer.tally import ReplyTally
 from ragen_envs.twenty_questions.env import TwentyQuestionsEnv, TwentyQuestionsVariant
 from ragen_envs.twenty_questions.forms import Form, Guess
-from ragen_envs.twenty_questions.loader import load
-from ragen_envs.twenty_questions.replies import Reply
-from ragen_envs.twenty_questions.seat import AnswererSeat, Question
+from ragen_envs.twenty_questions.knowledge.loader import load
 from ragen_envs.twenty_questions.splits import Secret
-from ragen_envs.twenty_questions.tally import ReplyTally
 from ragen_envs.twenty_questions.text import REPHRASE
 from ragen_envs.twenty_questions.understanding import understand
 from ragen_envs.two_player import ReplyCount, ReplyReport, TwoPlayerEnv

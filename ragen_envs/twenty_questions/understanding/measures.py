@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 
-from ragen_envs.twenty_questions.schema import Scale
+from ragen_envs.twenty_questions.knowledge.schema import Scale
 from ragen_envs.twenty_questions.understanding.normalise import word_set
 
 # What one unit is in centimetres or in grams.

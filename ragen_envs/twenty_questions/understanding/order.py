@@ -56,7 +56,7 @@ def ordered(tokens: Tokens, verbs: Mapping[str, str]) -> Clause | None:
     so does "It is not an animal".
 
     Args:
-        tokens: a clause, with the subjects of `talk.plain`.
+        tokens: a clause, with the subjects of `discourse.plain`.
         verbs: the verbs of third persons.
     """
     if is_asked(tokens):

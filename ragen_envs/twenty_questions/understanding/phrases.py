@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any, TypeAlias
 
 from ragen_envs.twenty_questions.forms import And, Compare, Either, Form, Has, IsKind, Not
-from ragen_envs.twenty_questions.schema import Knowledge
+from ragen_envs.twenty_questions.knowledge.schema import Knowledge
 from ragen_envs.twenty_questions.understanding.inflect import (
     gerund,
     participle,

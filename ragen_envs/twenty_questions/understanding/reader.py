@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ragen_envs.twenty_questions.forms import Either, Form, Guess, Not, questions, say
-from ragen_envs.twenty_questions.schema import Knowledge
-from ragen_envs.twenty_questions.understanding import talk
+from ragen_envs.twenty_questions.knowledge.schema import Knowledge
+from ragen_envs.twenty_questions.understanding import discourse
 from ragen_envs.twenty_questions.understanding.comparisons import read_comparison
+from ragen_envs.twenty_questions.understanding.conjunctions import begun, read_joined
 from ragen_envs.twenty_questions.understanding.frames import matches
-from ragen_envs.twenty_questions.understanding.joins import begun, read_joined
 from ragen_envs.twenty_questions.understanding.letters import read_letters
 from ragen_envs.twenty_questions.understanding.misspelled import corrected_spelling
 from ragen_envs.twenty_questions.understanding.normalise import (
@@ -48,13 +48,13 @@ class Reader:
         object.__setattr__(self, "_canonical", {})
         for form in questions(self.knowledge):
             (sentence,) = sentences(say(form, self.knowledge))
-            clause = ordered(talk.plain(_without_commas(sentence.tokens)), {})
+            clause = ordered(discourse.plain(_without_commas(sentence.tokens)), {})
             if clause:
                 self._canonical[key(clause.tokens)] = form
 
     def read(self, text: str) -> Form | None:
         """Return what a text asks, None if it is not understood or asks two things at once."""
-        spoken = [each for each in sentences(text) if not talk.is_chatter(each.tokens)]
+        spoken = [each for each in sentences(text) if not discourse.is_chatter(each.tokens)]
         if len(spoken) > MOST_SENTENCES:
             return None
         asked = [each for each in spoken if _asks(each)]
@@ -77,13 +77,13 @@ class Reader:
             return None
         if tokens[:1] == ("no",) and tokens[1:2] != (",",) and not _is_clause(tokens[1:]):
             return None
-        tokens = talk.asked_whether(talk.opened(talk.without_asides(tokens)))
-        if (guess := talk.answered(tokens)) and (form := self._named(guess)):
+        tokens = discourse.asked_whether(discourse.opened(discourse.without_asides(tokens)))
+        if (guess := discourse.answered(tokens)) and (form := self._named(guess)):
             return form
-        announced = talk.guessed(tokens)
+        announced = discourse.guessed(tokens)
         if announced and (form := self._announced(announced)):
             return form
-        return self._read(talk.closed(tokens))
+        return self._read(discourse.closed(tokens))
 
     def _named(self, tokens: Tokens) -> Form | None:
         """Return the guess or the guesses that are called the answer."""
@@ -91,7 +91,7 @@ class Reader:
 
     def _announced(self, tokens: Tokens) -> Form | None:
         """Return what follows "My guess is", which need not be a guess."""
-        tokens = talk.closed(talk.opened(tokens))
+        tokens = discourse.closed(discourse.opened(tokens))
         return None if tokens[:1] and tokens[0] in _OF_WORDS else self._read(tokens)
 
     def _read(self, tokens: Tokens) -> Form | None:
@@ -103,11 +103,11 @@ class Reader:
 
     def _question(self, tokens: Tokens) -> Form | None:
         tokens, tagged = _untagged(tokens)
-        form = read_joined(talk.plain(tokens), self._clause)
-        if form is None and (said := talk.restated(tokens)):
+        form = read_joined(discourse.plain(tokens), self._clause)
+        if form is None and (said := discourse.restated(tokens)):
             return self._restated(*said)
         if form is None:
-            shorter = talk.before_example(tokens) or _compared_first(tokens)
+            shorter = discourse.before_example(tokens) or _compared_first(tokens)
             return self._question(shorter) if shorter else self._last(tokens)
         return form.form if tagged and isinstance(form, Not) else form
 
@@ -116,21 +116,21 @@ class Reader:
         reason = _after_reason(tokens)
         if reason:
             return self._sentence(reason)
-        parts = talk.segments(tokens)
+        parts = discourse.segments(tokens)
         if len(parts) != 2 or not is_asked(tokens) or _JOINED & set(tokens):
             return None
-        first = self._clause(talk.plain(parts[0]))
-        second = begun(talk.plain(parts[0]), talk.plain(parts[1]), self._clause)
+        first = self._clause(discourse.plain(parts[0]))
+        second = begun(discourse.plain(parts[0]), discourse.plain(parts[1]), self._clause)
         return first if first == second else None
 
     def _restated(self, question: Tokens, again: Tokens) -> Form | None:
         """Return what a question means as it is said again, in whole or in part."""
         if is_asked(again):
             return self._question(again)
-        both = read_joined(talk.plain((*question, "or", *again)), self._clause)
+        both = read_joined(discourse.plain((*question, "or", *again)), self._clause)
         if isinstance(both, Either):
             return both.forms[-1]
-        return begun(talk.plain(question), talk.plain(again), self._clause)
+        return begun(discourse.plain(question), discourse.plain(again), self._clause)
 
     def _clause(self, tokens: Tokens) -> Form | None:
         """Return what a single clause means, or what a bare word means."""
@@ -183,12 +183,12 @@ class Reader:
 
 def _is_clause(tokens: Tokens) -> bool:
     """Whether a "no" before it answers something, and is not part of it ("No wings?")."""
-    rest = talk.opened(tokens)
-    return not rest or is_asked(rest) or is_stated(talk.plain(rest))
+    rest = discourse.opened(tokens)
+    return not rest or is_asked(rest) or is_stated(discourse.plain(rest))
 
 
 def _asks(sentence: Sentence) -> bool:
-    return sentence.asked or is_asked(talk.opened(sentence.tokens))
+    return sentence.asked or is_asked(discourse.opened(sentence.tokens))
 
 
 def _without_commas(tokens: Tokens) -> Tokens:
@@ -196,8 +196,8 @@ def _without_commas(tokens: Tokens) -> Tokens:
 
 
 def _untagged(tokens: Tokens) -> tuple[Tokens, bool]:
-    asked = tokens[:1] and tokens[0] in talk.AUXILIARIES
-    return (tokens, False) if asked else talk.untagged(tokens)
+    asked = tokens[:1] and tokens[0] in discourse.AUXILIARIES
+    return (tokens, False) if asked else discourse.untagged(tokens)
 
 
 def _after_reason(tokens: Tokens) -> Tokens | None:
@@ -206,8 +206,8 @@ def _after_reason(tokens: Tokens) -> Tokens | None:
         return None
     for at, token in enumerate(tokens):
         joined = tokens[at + 1 : at + 2] in (("and",), ("or",), ("nor",))
-        rest = talk.opened(tokens[at + 1 :]) if token == "," and not joined else ()
-        if rest and (is_asked(rest) or talk.guessed(rest) or _follows(tokens[at + 1 :], rest)):
+        rest = discourse.opened(tokens[at + 1 :]) if token == "," and not joined else ()
+        if rest and (is_asked(rest) or discourse.guessed(rest) or _follows(tokens[at + 1 :], rest)):
             return rest
     return None
 
@@ -221,5 +221,5 @@ def _compared_first(tokens: Tokens) -> Tokens | None:
     """Return "Compared with a cat, is it bigger?" in the usual order."""
     if len(tokens) < 6 or tokens[0] != "compared" or tokens[1] not in ("with", "to"):
         return None
-    parts = talk.segments(tokens)
+    parts = discourse.segments(tokens)
     return (*parts[1], "than", *parts[0][2:]) if len(parts) == 2 else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragen_envs.twenty_questions.forms import Form
-from ragen_envs.twenty_questions.schema import Knowledge
+from ragen_envs.twenty_questions.knowledge.schema import Knowledge
 from ragen_envs.twenty_questions.understanding.reader import Reader
 
 # By identity, since a knowledge has no hash; a reader keeps its knowledge, so that no other one

@@ -6,7 +6,7 @@ from ragen_bench.episodes import prompt
 from ragen_bench.suites import make_env
 from ragen_envs.protocol import RESPONSE_FORMATS, body_of
 from ragen_envs.registration import IDS
-from ragen_envs.twenty_questions.replies import REPLIES
+from ragen_envs.twenty_questions.answerer.replies import REPLIES
 
 
 @pytest.mark.parametrize("response_format", RESPONSE_FORMATS)

@@ -14,9 +14,9 @@ from ragen_envs.pettingzoo import QUESTION_IDS, questions_env, rule_answer
 from ragen_envs.pettingzoo.questions import ANSWERER, ASKER
 from ragen_envs.policies import oracle_answer
 from ragen_envs.protocol import RESPONSE_FORMATS, format_answer
-from ragen_envs.twenty_questions.answerer import answer as rule
+from ragen_envs.twenty_questions.answerer.rule import answer as rule
 from ragen_envs.twenty_questions.forms import Guess, questions, say, with_article
-from ragen_envs.twenty_questions.loader import load
+from ragen_envs.twenty_questions.knowledge.loader import load
 from ragen_envs.twenty_questions.text import REPHRASE
 from ragen_envs.twenty_questions.understanding import understand
 from tests.ragen_envs.pettingzoo.support import resets

@@ -9,10 +9,10 @@ import pytest
 from ragen_envs.policies import oracle_answer
 from ragen_envs.textarena.gamemaster import made
 from ragen_envs.textarena.rule import known_words
-from ragen_envs.twenty_questions.answerer import answer
+from ragen_envs.twenty_questions.answerer.rule import answer
 from ragen_envs.twenty_questions.env import solver
 from ragen_envs.twenty_questions.forms import Guess, say
-from ragen_envs.twenty_questions.loader import load
+from ragen_envs.twenty_questions.knowledge.loader import load
 from ragen_envs.twenty_questions.understanding import understand
 
 PAGE = (Path(__file__).parents[3] / "docs" / "bridges.md").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ragen_envs.textarena import rule_gamemaster
 from ragen_envs.textarena.gamemaster import made
 from ragen_envs.textarena.rule import known_words
-from ragen_envs.twenty_questions.loader import load
+from ragen_envs.twenty_questions.knowledge.loader import load
 
 ASKED = (
     *("Is it an animal?", "is it NOT an animal", "Could you eat it?", "Is it bigger than a car?"),

@@ -4,9 +4,9 @@ import hashlib
 import re
 
 from ragen_envs.protocol import format_answer
-from ragen_envs.twenty_questions.answerer import answer
+from ragen_envs.twenty_questions.answerer.rule import answer
 from ragen_envs.twenty_questions.forms import with_article
-from ragen_envs.twenty_questions.loader import load
+from ragen_envs.twenty_questions.knowledge.loader import load
 from ragen_envs.twenty_questions.text import REPHRASE
 from ragen_envs.twenty_questions.understanding import understand
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from ragen_envs.budget import Budget
 from ragen_envs.policies import oracle_answer
-from ragen_envs.twenty_questions.answerer import answer
-from ragen_envs.twenty_questions.answers import listed
+from ragen_envs.twenty_questions.answerer.rule import answer
 from ragen_envs.twenty_questions.env import TwentyQuestionsEnv, TwentyQuestionsVariant
 from ragen_envs.twenty_questions.forms import Guess, Not, questions, say, with_article
-from ragen_envs.twenty_questions.loader import load
+from ragen_envs.twenty_questions.knowledge.loader import load
+from ragen_envs.twenty_questions.questions import listed
 from ragen_envs.twenty_questions.understanding import understand
 from tests.ragen_envs.support import TWENTY_QUESTIONS, make
 

@@ -1,4 +1,3 @@
-from ragen_envs.twenty_questions.article import article
 from ragen_envs.twenty_questions.forms import (
     And,
     Compare,
@@ -12,7 +11,8 @@ from ragen_envs.twenty_questions.forms import (
     questions,
     say,
 )
-from ragen_envs.twenty_questions.loader import load
+from ragen_envs.twenty_questions.knowledge.articles import indefinite_article
+from ragen_envs.twenty_questions.knowledge.loader import load
 
 KNOWLEDGE = load()
 
@@ -48,4 +48,4 @@ def test_standard_questions_are_all_and_differ():
 
 def test_articles_go_by_sound():
     nouns = {"unicorn": "a", "umbrella": "an", "ukulele": "a", "hour": "an", "dog": "a"}
-    assert {noun: article(noun) for noun in nouns} == nouns
+    assert {noun: indefinite_article(noun) for noun in nouns} == nouns

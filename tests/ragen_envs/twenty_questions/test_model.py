@@ -12,9 +12,9 @@ import ragen_envs
 from ragen_envs.policies import oracle_answer
 from ragen_envs.protocol import RESPONSE_FORMATS, format_answer
 from ragen_envs.registration import TABLE, opponent_class
-from ragen_envs.twenty_questions.answerer import answer as rule
+from ragen_envs.twenty_questions.answerer.rule import answer as rule
 from ragen_envs.twenty_questions.forms import Guess, questions, say
-from ragen_envs.twenty_questions.loader import load
+from ragen_envs.twenty_questions.knowledge.loader import load
 from ragen_envs.twenty_questions.model import OpponentEnv
 from ragen_envs.twenty_questions.text import REPHRASE
 from ragen_envs.twenty_questions.understanding import understand

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from ragen_envs.twenty_questions.answerer import ANSWERS, answer
+from ragen_envs.twenty_questions.answerer.rule import ANSWERS, answer
 from ragen_envs.twenty_questions.forms import Guess, Has, Letter, Not
-from ragen_envs.twenty_questions.loader import load
+from ragen_envs.twenty_questions.knowledge.loader import load
 from ragen_envs.twenty_questions.solver import Solver, information
 
 KNOWLEDGE = load()

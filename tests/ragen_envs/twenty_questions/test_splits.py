@@ -7,7 +7,7 @@ import pytest
 
 from ragen_envs.instances import Stream
 from ragen_envs.twenty_questions.env import TwentyQuestionsEnv
-from ragen_envs.twenty_questions.loader import load
+from ragen_envs.twenty_questions.knowledge.loader import load
 from ragen_envs.twenty_questions.splits import NEW_CATEGORIES, PER_CATEGORY, parts, secrets
 from tests.ragen_envs.support import TWENTY_QUESTIONS, blocks, make
 

@@ -1,7 +1,7 @@
 from functools import cache
 
-from ragen_envs.twenty_questions.answerer import answer
-from ragen_envs.twenty_questions.loader import load
+from ragen_envs.twenty_questions.answerer.rule import answer
+from ragen_envs.twenty_questions.knowledge.loader import load
 from ragen_envs.twenty_questions.understanding import understand
 
 KNOWLEDGE = load()

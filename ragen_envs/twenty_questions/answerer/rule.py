@@ -17,7 +17,7 @@ from ragen_envs.twenty_questions.forms import (
     Not,
     Relation,
 )
-from ragen_envs.twenty_questions.schema import Concept, Grade, Knowledge
+from ragen_envs.twenty_questions.knowledge.schema import Concept, Grade, Knowledge
 
 Answer: TypeAlias = Literal["No", "Sometimes", "Yes"]
 ANSWERS: tuple[Answer, ...] = ("No", "Sometimes", "Yes")

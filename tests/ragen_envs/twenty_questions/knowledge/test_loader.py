@@ -3,7 +3,7 @@ from importlib.resources import files
 
 import pytest
 
-from ragen_envs.twenty_questions.loader import load, read
+from ragen_envs.twenty_questions.knowledge.loader import load, read
 
 FOLDER = files("ragen_envs.twenty_questions") / "knowledge"
 

@@ -9,9 +9,9 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from ragen_envs.twenty_questions.article import article
-from ragen_envs.twenty_questions.inheritance import implied, inherited, memberships
-from ragen_envs.twenty_questions.schema import (
+from ragen_envs.twenty_questions.knowledge.articles import indefinite_article
+from ragen_envs.twenty_questions.knowledge.inheritance import implied, inherited, memberships
+from ragen_envs.twenty_questions.knowledge.schema import (
     GRADES,
     Concept,
     Feature,
@@ -27,7 +27,7 @@ from ragen_envs.twenty_questions.schema import (
 @cache
 def load() -> Knowledge:
     """Return the knowledge that ships with the game."""
-    return read(files("ragen_envs.twenty_questions") / "knowledge")
+    return read(files("ragen_envs.twenty_questions.knowledge"))
 
 
 def read(folder: Traversable) -> Knowledge:
@@ -137,7 +137,7 @@ def _concept(
     own = _own(name, entry, features)
     return Concept(
         name=name,
-        article=entry.get("article", article(name)),
+        article=entry.get("article", indefinite_article(name)),
         aliases=tuple(entry.get("aliases", ())),
         category=category,
         kinds=direct,

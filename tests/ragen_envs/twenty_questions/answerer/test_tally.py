@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_envs.twenty_questions.answerer import ANSWERS
-from ragen_envs.twenty_questions.replies import UNREADABLE, Reply
-from ragen_envs.twenty_questions.tally import ReplyTally
+from ragen_envs.twenty_questions.answerer.replies import UNREADABLE, Reply
+from ragen_envs.twenty_questions.answerer.rule import ANSWERS
+from ragen_envs.twenty_questions.answerer.tally import ReplyTally
 
 
 @given(

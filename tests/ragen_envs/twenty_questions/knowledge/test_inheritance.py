@@ -1,15 +1,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_envs.twenty_questions.inheritance import (
+from ragen_envs.twenty_questions.knowledge.inheritance import (
     implied,
     inherited,
     memberships,
     stronger,
     without,
 )
-from ragen_envs.twenty_questions.loader import load
-from ragen_envs.twenty_questions.schema import GRADES, Feature, Kind
+from ragen_envs.twenty_questions.knowledge.loader import load
+from ragen_envs.twenty_questions.knowledge.schema import GRADES, Feature, Kind
 
 KNOWLEDGE = load()
 grades = st.sampled_from(GRADES)

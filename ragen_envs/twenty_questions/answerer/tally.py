@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from ragen_envs.twenty_questions.answerer import Answer
-from ragen_envs.twenty_questions.replies import Reply
+from ragen_envs.twenty_questions.answerer.replies import Reply
+from ragen_envs.twenty_questions.answerer.rule import Answer
 
 
 @dataclass

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from ragen_envs.instances import Stream
 from ragen_envs.policies import oracle_answer, random_answer
 from ragen_envs.protocol import RESPONSE_FORMATS, format_answer
-from ragen_envs.twenty_questions.answerer import answer as rule
+from ragen_envs.twenty_questions.answerer.rule import answer as rule
 from ragen_envs.twenty_questions.forms import questions, say
-from ragen_envs.twenty_questions.loader import load
+from ragen_envs.twenty_questions.knowledge.loader import load
 from ragen_envs.twenty_questions.text import REPHRASE
 from ragen_envs.twenty_questions.two_player import TwoPlayerQuestionsEnv
 from tests.ragen_envs.support import chi_square, rare

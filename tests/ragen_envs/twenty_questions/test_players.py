@@ -1,4 +1,4 @@
-"""The players below the solver, and the figures of the docstring."""
+"""The scripted players, and their figures in the docstring."""
 
 import re
 from functools import cache
@@ -8,13 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragen_envs.instances import Stream
-from ragen_envs.policies import oracle_answer, random_answer
-from ragen_envs.twenty_questions.answerer import answer
+from benchmarks.twenty_questions_players import category_ladder, players, results
+from ragen_envs.twenty_questions.answerer.rule import answer
 from ragen_envs.twenty_questions.env import TwentyQuestionsEnv
-from ragen_envs.twenty_questions.floors import category_ladder, fared
 from ragen_envs.twenty_questions.forms import Guess, IsKind
-from ragen_envs.twenty_questions.loader import load
+from ragen_envs.twenty_questions.knowledge.loader import load
 from ragen_envs.twenty_questions.two_player import TwoPlayerQuestionsEnv
 from tests.ragen_envs.support import TWENTY_QUESTIONS, make
 from tests.ragen_envs.twenty_questions.answerers import reply_to
@@ -22,18 +20,9 @@ from tests.ragen_envs.twenty_questions.answerers import reply_to
 PLAYERS = ("random", "category ladder", "oracle")
 
 
-def player(name):
-    stream = Stream("twenty questions floor")
-    return {
-        "random": lambda env: random_answer(env, stream),
-        "category ladder": category_ladder,
-        "oracle": oracle_answer,
-    }[name]
-
-
 @cache
 def found(name, variant=TWENTY_QUESTIONS[0]):
-    return fared(player(name), variant)
+    return results(players()[name], variant)
 
 
 @pytest.mark.parametrize("name", PLAYERS)

@@ -3,8 +3,8 @@ from dataclasses import replace
 
 import pytest
 
-from ragen_envs.twenty_questions import validator
-from ragen_envs.twenty_questions.loader import load
+from ragen_envs.twenty_questions.knowledge import validator
+from ragen_envs.twenty_questions.knowledge.loader import load
 
 KNOWLEDGE = load()
 
@@ -56,12 +56,12 @@ def test_every_check_finds_its_mistake():
 def test_the_command_prints_the_mistakes_and_fails(monkeypatch, capsys):
     def called():
         with pytest.raises(SystemExit) as ended:
-            runpy.run_module("ragen_envs.twenty_questions.validator", run_name="__main__")
+            runpy.run_module("ragen_envs.twenty_questions.knowledge.validator", run_name="__main__")
         return ended.value.code, capsys.readouterr().out
 
     assert called() == (0, "Nothing is wrong.\n")
     wrong = changed("dog", levels={**KNOWLEDGE.concepts["dog"].levels, "size": (12, 12)})
-    monkeypatch.setattr("ragen_envs.twenty_questions.loader.load", lambda: wrong)
+    monkeypatch.setattr("ragen_envs.twenty_questions.knowledge.loader.load", lambda: wrong)
     code, out = called()
     assert code == 1
     assert out.splitlines() == validator.problems(wrong)

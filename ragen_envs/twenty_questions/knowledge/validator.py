@@ -1,6 +1,6 @@
 """Checks of the knowledge: each returns the mistakes that it finds, as lines for a person.
 
-`python -m ragen_envs.twenty_questions.validator` prints them, and fails if there are any.
+`python -m ragen_envs.twenty_questions.knowledge.validator` prints them, and fails if there are any.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from itertools import chain
 import numpy as np
 
 from ragen_envs.twenty_questions.forms import say
-from ragen_envs.twenty_questions.inheritance import without
-from ragen_envs.twenty_questions.loader import load
-from ragen_envs.twenty_questions.schema import Concept, Knowledge
+from ragen_envs.twenty_questions.knowledge.inheritance import without
+from ragen_envs.twenty_questions.knowledge.loader import load
+from ragen_envs.twenty_questions.knowledge.schema import Concept, Knowledge
 from ragen_envs.twenty_questions.solver import Solver
 
 APART = 2

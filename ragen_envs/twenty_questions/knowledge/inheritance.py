@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ragen_envs.twenty_questions.schema import GRADES, Concept, Feature, Grade, Kind, Knowledge
+from ragen_envs.twenty_questions.knowledge.schema import (
+    GRADES,
+    Concept,
+    Feature,
+    Grade,
+    Kind,
+    Knowledge,
+)
 
 
 def memberships(

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_envs.protocol import RESPONSE_FORMATS, format_answer
-from ragen_envs.twenty_questions.answers import QuestionReader, listed, question_of
 from ragen_envs.twenty_questions.forms import Guess, questions
-from ragen_envs.twenty_questions.loader import load
+from ragen_envs.twenty_questions.knowledge.loader import load
+from ragen_envs.twenty_questions.questions import QuestionReader, listed, question_of
 from ragen_envs.twenty_questions.understanding import understand
 
 anything = st.text(st.characters(exclude_categories=()), max_size=500)

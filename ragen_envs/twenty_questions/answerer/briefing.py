@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from ragen_envs.protocol import ResponseFormat, instructions
 from ragen_envs.twenty_questions import text
+from ragen_envs.twenty_questions.answerer.replies import Reply
 from ragen_envs.twenty_questions.env import Asked, TwentyQuestionsVariant
-from ragen_envs.twenty_questions.replies import Reply
 
 EXAMPLE = "REPLY"
 """What the instructions show in the place of a reply."""

@@ -14,8 +14,8 @@ SUBJECTS = ("it", "word", "name", "people")
 
 @cache
 def entries(table: str) -> tuple[str, ...]:
-    """Return the patterns of a table of talk.toml."""
-    text = files("ragen_envs.twenty_questions.understanding").joinpath("talk.toml")
+    """Return the patterns of a table of discourse.toml."""
+    text = files("ragen_envs.twenty_questions.understanding").joinpath("discourse.toml")
     return tuple(tomllib.loads(text.read_text("utf-8"))[table])
 
 

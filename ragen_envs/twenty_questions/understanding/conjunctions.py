@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from ragen_envs.twenty_questions.forms import And, Either, Form, Not
+from ragen_envs.twenty_questions.understanding.discourse import contrasted
 from ragen_envs.twenty_questions.understanding.normalise import Tokens, word_set
 from ragen_envs.twenty_questions.understanding.order import is_asked, is_stated
-from ragen_envs.twenty_questions.understanding.talk import contrasted
 
 Clause: TypeAlias = Callable[[Tokens], Form | None]
 

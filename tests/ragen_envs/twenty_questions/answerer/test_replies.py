@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_envs.twenty_questions.answerer import ANSWERS
-from ragen_envs.twenty_questions.replies import REPLIES, UNREADABLE, Reply, read_reply
+from ragen_envs.twenty_questions.answerer.replies import REPLIES, UNREADABLE, Reply, read_reply
+from ragen_envs.twenty_questions.answerer.rule import ANSWERS
 from ragen_envs.twenty_questions.text import REPHRASE
 
 FLY, NOT_FLY = "Can it fly?", "Is it not able to fly?"

@@ -15,7 +15,7 @@ _SAID_OTHERWISE = {
 }
 
 
-def article(noun: str) -> str:
+def indefinite_article(noun: str) -> str:
     """Return "a" or "an", by how the noun's first word is said."""
     first = noun.split()[0].lower()
     return _SAID_OTHERWISE.get(first, "an" if first[0] in "aeiou" else "a")

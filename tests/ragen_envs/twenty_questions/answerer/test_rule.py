@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_envs.twenty_questions.answerer import ANSWERS, answer
+from ragen_envs.twenty_questions.answerer.rule import ANSWERS, answer
 from ragen_envs.twenty_questions.forms import (
     And,
     Compare,
@@ -15,7 +15,7 @@ from ragen_envs.twenty_questions.forms import (
     Not,
     questions,
 )
-from ragen_envs.twenty_questions.loader import load
+from ragen_envs.twenty_questions.knowledge.loader import load
 
 KNOWLEDGE = load()
 concepts = st.sampled_from(list(KNOWLEDGE.concepts.values()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ragen_envs.twenty_questions.answerer import ANSWERS, Answer
+from ragen_envs.twenty_questions.answerer.rule import ANSWERS, Answer
 from ragen_envs.twenty_questions.text import REPHRASE
 
 REPLIES = (*reversed(ANSWERS), REPHRASE)

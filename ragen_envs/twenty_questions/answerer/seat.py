@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ragen_envs.protocol import FreeText, ResponseFormat, body_of
-from ragen_envs.twenty_questions.answerer import Answer
-from ragen_envs.twenty_questions.briefing import EXAMPLE, question_state, told_to
+from ragen_envs.twenty_questions.answerer.briefing import EXAMPLE, question_state, told_to
+from ragen_envs.twenty_questions.answerer.replies import REPLIES, UNREADABLE, Reply, read_reply
+from ragen_envs.twenty_questions.answerer.rule import Answer
 from ragen_envs.twenty_questions.env import Asked, TwentyQuestionsVariant
 from ragen_envs.twenty_questions.forms import with_article
-from ragen_envs.twenty_questions.loader import load
-from ragen_envs.twenty_questions.replies import REPLIES, UNREADABLE, Reply, read_reply
+from ragen_envs.twenty_questions.knowledge.loader import load
 from ragen_envs.twenty_questions.text import REPHRASE
 
 

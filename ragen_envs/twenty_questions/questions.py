@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ragen_envs.protocol import ActionReader, FreeText, Parsed
 from ragen_envs.twenty_questions.forms import Guess, questions, say
-from ragen_envs.twenty_questions.loader import load
+from ragen_envs.twenty_questions.knowledge.loader import load
 
 EXAMPLE = "QUESTION"
 LONGEST_QUESTION = 200
