@@ -7,7 +7,7 @@ game counts of the opponent's replies, so that it knows no such game by name.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from ragen_envs.policies import Player
@@ -65,8 +65,8 @@ class ReplyReport(NamedTuple):
         remarks: what is wrong with the reply.
     """
 
-    figures: Sequence[tuple[str, str]]
-    remarks: Sequence[str]
+    figures: tuple[tuple[str, str], ...]
+    remarks: tuple[str, ...]
 
 
 class TwoPlayerEnv(ABC):
@@ -80,7 +80,7 @@ class TwoPlayerEnv(ABC):
     """
 
     __slots__ = ()
-    reply_counts: ClassVar[Sequence[ReplyCount]]
+    reply_counts: ClassVar[tuple[ReplyCount, ...]]
 
     @abstractmethod
     def opponent_reads(self, answer: str) -> str | None:

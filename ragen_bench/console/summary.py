@@ -8,6 +8,7 @@ from rich.text import Text
 
 from ragen_bench.console.formats import fixed, interval, percent
 from ragen_bench.console.visible import visible
+from ragen_bench.opponents.wording import replies_in_words
 from ragen_bench.runs.directory import Record
 
 
@@ -86,23 +87,11 @@ def _caption(summary: Record) -> str:
 def opponent_lines(summary: Record) -> list[str]:
     """Return a line for each environment in which an opponent was asked: how it replied."""
     return [
-        f"Replies of {visible(summary['opponent'])}: {row['opponent']['replies']:,}; "
-        + f"{_agreement(row['opponent'])}; the rule answered random and oracle"
+        f"Replies of {visible(summary['opponent'])}: {row['opponent']['replies']:,}, of which "
+        f"{replies_in_words(row['env'], row['opponent'])}; the rule answered random and oracle"
         for row in summary["envs"]
         if "opponent" in row
     ]
-
-
-def _agreement(figures: Record) -> str:
-    """Return how an opponent's replies agree with the rule's."""
-    unreadable = f"{figures['unreadable']:,} could not be read"
-    if figures["agreement"] is None:
-        return f"none to a question that the rule understands, {unreadable}"
-    return (
-        f"of {figures['judged']:,} to questions that the rule understands, "
-        f"{percent(figures['agreement'])} % are the rule's "
-        f"[{interval(figures['agreement_interval'])}], {figures['wrong']:,} are wrong; {unreadable}"
-    )
 
 
 def cut_answers(summary: Record, max_tokens: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from ragen_envs.policies import oracle_answer
@@ -33,13 +32,13 @@ def class_of(env: str) -> Any:
     return opponent_class(name) if needs_opponent(env) else env_class(name)
 
 
-def reply_counts(env: str) -> Sequence[ReplyCount]:
+def reply_counts(env: str) -> tuple[ReplyCount, ...]:
     """Return what an environment counts of its opponent's replies; nothing if it has no opponent.
 
     Args:
         env: its full id.
     """
-    counts: Sequence[ReplyCount] = class_of(env).reply_counts if needs_opponent(env) else ()
+    counts: tuple[ReplyCount, ...] = class_of(env).reply_counts if needs_opponent(env) else ()
     return counts
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ragen_bench.opponents.wording import replies_in_words
 from ragen_bench.pages.rendering import page_environment
 from ragen_bench.pages.report.packing import Pack
 from ragen_bench.runs.atomic import replacing
@@ -39,6 +40,7 @@ def write_report(
         analysis=analysis.get("envs", []),
         pack=pack,
         home=home,
+        replies_in_words=replies_in_words,
     )
     path = run.path / "report.html"
     with replacing(path) as page:

@@ -13,6 +13,8 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ragen_bench.opponents.two_player import class_of
+from ragen_bench.opponents.wording import replies_in_words
 from ragen_bench.runs.directory import Record
 
 CHUNK_CHARACTERS = 1 << 18
@@ -100,7 +102,21 @@ class Pack:
 def _kept(episode: Record) -> Record:
     """Return what the page shows of an episode; of an opponent only where there is one."""
     kept = {name: episode.get(name) for name in _KEPT}
-    return kept | {name: episode[name] for name in ("opponent",) if name in episode}
+    return kept | _opponent_of(episode) if "opponent" in episode else kept
+
+
+def _opponent_of(episode: Record) -> Record:
+    """Return an episode's turns with the opponent's replies in words, and their counts."""
+    game = class_of(episode["env"])
+    turns = [
+        {**turn, "opponent": {**turn["opponent"], **game.report_reply(turn["opponent"])._asdict()}}
+        if "opponent" in turn
+        else turn
+        for turn in episode["turns"]
+    ]
+    counts = replies_in_words(episode["env"], episode["opponent"])
+    overflowed = episode["opponent"]["overflowed"]
+    return {"turns": turns, "opponent": {"counts": counts, "overflowed": overflowed}}
 
 
 def _packed(text: str) -> str:

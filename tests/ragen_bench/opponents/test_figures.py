@@ -49,7 +49,7 @@ def test_nothing_judged_is_no_agreement(tmp_path):
     assert row["opponent"]["agreement"] is row["opponent"]["agreement_interval"] is None
     assert (row["opponent"]["replies"], row["opponent"]["judged"]) == (8, 0)
     page = write_report(found, summarise(found)).read_text(encoding="utf-8")
-    assert "8, of which 0 to questions" in page
+    assert "8, of which 0 to questions that the rule understands, 0 not readable." in page
 
 
 def test_floor_and_ceiling_are_those_of_the_rule_answering():
@@ -86,8 +86,13 @@ def test_the_report_names_the_opponent_and_its_agreement(run):
     assert "<dt>Opponent</dt><dd><bdi>random</bdi>, form plain</dd>" in page
     assert "against <bdi>random</bdi></h1>" in page
     assert "The random player and the oracle were answered by the rule." in page
-    assert f"The rule's are {100 * figures['agreement']:.1f} %" in page
-    assert f"wrong are {figures['wrong']};" in page
+    low, high = figures["agreement_interval"]
+    assert (
+        f"{figures['replies']}, of which {figures['judged']} to questions that the rule "
+        f"understands ({100 * figures['agreement']:.1f} % [{100 * low:.1f} - {100 * high:.1f}] as "
+        f"the rule answers, {figures['wrong']} another answer than the rule&#39;s), "
+        f"{figures['unreadable']} not readable."
+    ) in page
 
 
 def test_the_oracle_asks_on_whatever_is_replied(tmp_path):

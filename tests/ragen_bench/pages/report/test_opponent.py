@@ -153,7 +153,8 @@ def test_the_end_counts_the_replies_and_says_whose_context_was_full(
 ):
     page = opened(visit, report, index, 99)
     expect(page.locator("#turn")).to_contain_text(
-        "Of the opponent's replies 4 were judged: 1 agreed with the rule, 1 wrong. Not readable: 2."
+        "Replies of the opponent: 4 to questions that the rule understands (1 as the rule answers, "
+        "1 another answer than the rule's), 2 not readable."
     )
     full = page.get_by_text("The opponent's context had no room")
     expect(full).to_have_count(int(overflowed))

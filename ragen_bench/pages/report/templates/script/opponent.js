@@ -1,4 +1,4 @@
-// The opponent's part of a turn: what it said, how that was read, and what the rule says.
+// The opponent's part of a turn: what it said, and what the game reports of that.
 
 const OPPONENTS_NAMES = {
   reasoning: "The opponent's reasoning, apart from its reply",
@@ -7,39 +7,27 @@ const OPPONENTS_NAMES = {
   whole: "As the opponent wrote it",
 };
 
-// Another answer than the rule's; who cannot tell or cannot be read has told nothing wrong.
-const misleads = (reply) => reply.agrees === false && reply.read != null;
-
-const REPLY_FLAGS = [
-  [misleads, "opponent wrong"],
-  [(reply) => !reply.readable, "opponent not readable"],
-  [(reply) => reply.finish === "length", "opponent cut at the token limit"],
-];
-
 // None in a turn that asked no opponent.
-const replyFlagsOf = (turn) => (turn.opponent ? holding(REPLY_FLAGS, turn.opponent) : []);
+function replyFlagsOf({ opponent: reply }) {
+  if (!reply) return [];
+  const flags = reply.remarks.map((remark) => `opponent ${remark}`);
+  return reply.finish === "length" ? [...flags, "opponent cut at the token limit"] : flags;
+}
 
-function replied(reply, pattern) {
-  const told = visible(String(reply.read ?? "I cannot tell, please rephrase"));
-  const rule = visible(String(reply.rule ?? "nothing: it does not understand the question"));
-  const figures = [
-    ["Read as", reply.readable ? told : "not readable", ""],
-    ["The rule says", rule, ""],
-    ["Agrees", reply.agrees == null ? "not judged" : reply.agrees ? "yes" : "no", ""],
-    ...tokens(reply),
-  ];
+function replied(turn, pattern) {
+  const reply = turn.opponent;
+  const figures = [...reply.figures.map(([name, text]) => [name, visible(text), ""]), ...tokens(reply)];
   return [
     ...answered(reply, pattern, OPPONENTS_NAMES),
     heading("How it was read"),
     figureList(figures),
-    ...flagList(holding(REPLY_FLAGS, reply), "Remarks on the opponent"),
+    ...flagList(replyFlagsOf(turn), "Remarks on the opponent"),
     make("details", {}, make("summary", {}, "What the opponent read"), ...said(reply.observation, pattern)),
   ];
 }
 
 // What the end of an episode says of its opponent.
-function opponentsEnd({ judged, agreed, wrong, unreadable, overflowed }) {
-  const counts = `Of the opponent's replies ${judged} were judged: ${agreed} agreed with the rule, ${wrong} wrong. Not readable: ${unreadable}.`;
+function opponentsEnd({ counts, overflowed }) {
   const end = "The opponent's context had no room for the last question, whose turn is not recorded.";
-  return [make("p", {}, counts), ...(overflowed ? [make("p", {}, end)] : [])];
+  return [make("p", {}, `Replies of the opponent: ${counts}.`), ...(overflowed ? [make("p", {}, end)] : [])];
 }

@@ -92,7 +92,7 @@ function drawTurn(episode, number, pattern) {
   if (turn) {
     const soFar = episode.turns.slice(0, number).reduce((sum, past) => sum + past.reward, 0);
     right.append(...answered(turn, pattern, PLAYERS_NAMES));
-    if (turn.opponent) right.append(make("section", { class: "opponent", "aria-label": "Opponent" }, ...replied(turn.opponent, pattern)));
+    if (turn.opponent) right.append(make("section", { class: "opponent", "aria-label": "Opponent" }, ...replied(turn, pattern)));
     right.append(heading("What came of it"), measures(turn, soFar), ...flagList(flagsOf(turn), "Remarks"));
   } else {
     right.append(heading("The end"), make("p", {}, `${words(episode.outcome)}, return ${signed(episode.return)}, score ${episode.score}`));
