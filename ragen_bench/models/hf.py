@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from ragen_bench.errors import missing_extra
-from ragen_bench.models.base import CallEngine, Engine, Sampling, refuse_constraint, refuse_limit
+from ragen_bench.models.base import Engine, Sampling, refuse_constraint, refuse_limit
 
 # OpenMP reads it when torch is imported. Threads that spin while they wait for each other make a
 # machine on which anything else computes several times slower.
@@ -15,7 +15,6 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 try:
     from ragen_bench.models.hf_engine import SlotEngine
     from ragen_bench.models.hf_loading import identity_of, load
-    from ragen_bench.models.hf_waves import complete
 except ImportError as missing:
     raise missing_extra(missing, "hf") from missing
 
@@ -67,6 +66,4 @@ class HFModel:
         """
         refuse_constraint(sampling, "hf/NAME")
         refuse_limit(sampling, self._name, self._loaded.context)
-        if self._loaded.waves:
-            return CallEngine(lambda requests: complete(self._loaded, sampling, requests))
         return SlotEngine(self._loaded, sampling, self.slots)

@@ -1,8 +1,9 @@
-"""Which token comes next, and when an answer ends."""
+"""Answers of a model in process: the choice of the next token, and the end."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -12,6 +13,26 @@ from ragen_envs.instances import Stream
 
 _TAIL_TOKENS = 16
 """The stop text is looked for in so many last tokens; no tokenizer needs as many for it."""
+
+
+@dataclass(eq=False)
+class Answer:
+    """An answer that waits, is under way or has ended.
+
+    Attributes:
+        prompt: ids of the conversation that it answers.
+        stream: where its random numbers come from.
+        ids: of the tokens sampled so far, the one that ends it included.
+        log_probs: of each sampled token under the distribution that it was drawn from, temperature
+            included; empty if they were not asked for.
+        unread: ids that the model has to read before the next token can be sampled.
+    """
+
+    prompt: list[int]
+    stream: Stream
+    ids: list[int] = field(default_factory=list)
+    log_probs: list[float] = field(default_factory=list)
+    unread: list[int] = field(default_factory=list)
 
 
 def stream_of(request: Request, sampling: Sampling) -> Stream:

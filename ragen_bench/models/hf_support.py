@@ -32,7 +32,7 @@ def enable_rows(model: Any, ids: list[int]) -> str:
 
     Args:
         model: on its device, in evaluation mode.
-        ids: a conversation of at least twenty tokens.
+        ids: a conversation; a short one is read several times.
 
     Returns:
         Why it cannot, in a few words, or "". If it cannot, the model is as it was.
@@ -44,6 +44,7 @@ def enable_rows(model: Any, ids: list[int]) -> str:
     if reason:
         return reason
     before = model.config._attn_implementation
+    ids = (ids * _ENDS[-1])[: _ENDS[-1]]
     try:
         plain = _plain(model, ids)
     except _FAILURES as failure:

@@ -1,86 +1,79 @@
-"""Models whose cache is not a row of keys and values a token: one call of `generate` a wave."""
+"""Answers in waves, for models whose cache is not a row of keys and values for each answer."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
 import torch
-import transformers
 
-from ragen_bench.models.base import Completion, Request, Sampling
 from ragen_bench.models.hf_loading import Loaded
-from ragen_bench.models.hf_memory import enough_memory
-from ragen_bench.models.hf_sampling import Ending, choose, stream_of
-from ragen_envs.instances import Stream
+from ragen_bench.models.hf_sampling import Answer
 
 
-def complete(loaded: Loaded, sampling: Sampling, requests: Sequence[Request]) -> list[Completion]:
-    """Return one completion for each request; all of them wait for the longest.
+class Waves:
+    """Decodes as many answers as there are slots; the next ones wait for the longest of them.
 
-    Rows are padded on the left. The choice of tokens and the end of answers are those of the
-    continuous engine.
+    Prompts are padded on the left and read whole. The inputs of each pass are prepared as the
+    model's own `generate` does, so that any cache works.
 
-    Raises:
-        UserError: if the device has too little memory.
+    Args:
+        loaded: the model.
+        slots: how many answers a wave has.
     """
-    prompts = [loaded.chat.read(request.messages) for request in requests]
-    answers = [Completion("", len(ids), 0, finish="context") for ids in prompts]
-    fitting = [i for i, ids in enumerate(prompts) if loaded.has_room(ids, sampling.max_tokens)]
-    if not fitting:
-        return answers
-    ids, mask = _padded([prompts[i] for i in fitting], loaded)
-    streams = [stream_of(requests[i], sampling) for i in fitting]
-    ending = Ending(loaded.tokenizer, loaded.ends, sampling)
-    ends = _Ends(ending, ids.shape[1])
-    with enough_memory(loaded.model.device, len(fitting)), torch.inference_mode():
-        generated = loaded.model.generate(
-            input_ids=ids,
-            attention_mask=mask,
-            max_new_tokens=sampling.max_tokens,
-            do_sample=False,
-            logits_processor=[_Sampler(streams, sampling.temperature)],
-            stopping_criteria=[ends],
-            pad_token_id=loaded.pad,
+
+    def __init__(self, loaded: Loaded, slots: int) -> None:
+        self._model, self._pad, self._slots = loaded.model, loaded.pad, slots
+        self._wave: list[Answer] = []
+        self._ended: set[Answer] = set()
+
+    def admit(self, waiting: deque[Answer]) -> None:
+        """Begin the next wave, if none is under way."""
+        if self._wave:
+            return
+        self._wave = [waiting.popleft() for _ in range(min(self._slots, len(waiting)))]
+        width = max(len(answer.prompt) for answer in self._wave)
+        padding = [width - len(answer.prompt) for answer in self._wave]
+        ids = [[self._pad] * n + a.prompt for n, a in zip(padding, self._wave, strict=True)]
+        mask = [[0] * n + [1] * (width - n) for n in padding]
+        self._ids = torch.tensor(ids, device=self._model.device)
+        self._state = self._model.generate(
+            input_ids=self._ids,
+            attention_mask=torch.tensor(mask, device=self._model.device),
+            pad_token_id=self._pad,
+            max_new_tokens=1,
+            custom_generate=_prepared,
         )
-    rows = generated[:, ids.shape[1] :].tolist()
-    for i, sampled, length in zip(fitting, rows, ends.lengths, strict=True):
-        answers[i] = ending.completion(len(prompts[i]), sampled[:length])
-    return answers
+
+    def read(self) -> tuple[Sequence[Answer], torch.Tensor]:
+        """Read the prompts or, later, the last token of every answer, ended ones included."""
+        first = not self._wave[0].ids
+        if not first:
+            last = [[answer.ids[-1]] for answer in self._wave]
+            self._ids = torch.cat([self._ids, self._ids.new_tensor(last)], dim=1)
+        inputs = self._model.prepare_inputs_for_generation(
+            self._ids,
+            next_sequence_length=1 if self._state["use_cache"] and not first else None,
+            is_first_iteration=first,
+            **self._state,
+        )
+        outputs = self._model(**inputs, return_dict=True)
+        # The step between two passes of `generate`, which decoding methods of one's own call too.
+        self._state = self._model._update_model_kwargs_for_generation(outputs, self._state)
+        going = [row for row, answer in enumerate(self._wave) if answer not in self._ended]
+        return [self._wave[row] for row in going], outputs.logits[going, -1]
+
+    def release(self, ended: Sequence[Answer]) -> Sequence[Answer]:
+        """Return the whole wave when its last answer has ended."""
+        self._ended.update(ended)
+        if len(self._ended) < len(self._wave):
+            return []
+        wave, self._wave, self._ended = self._wave, [], set()
+        return wave
 
 
-def _padded(rows: Sequence[list[int]], loaded: Loaded) -> tuple[torch.Tensor, torch.Tensor]:
-    width = max(map(len, rows))
-    ids = [[loaded.pad] * (width - len(row)) + row for row in rows]
-    mask = [[0] * (width - len(row)) + [1] * len(row) for row in rows]
-    device = loaded.model.device
-    return torch.tensor(ids, device=device), torch.tensor(mask, device=device)
-
-
-class _Sampler(transformers.LogitsProcessor):
-    """Leaves one token a row possible: the one that the row's own stream chooses."""
-
-    def __init__(self, streams: Sequence[Stream], temperature: float) -> None:
-        self._streams = streams
-        self._temperature = temperature
-
-    def __call__(self, input_ids: Any, scores: Any) -> Any:
-        chosen = choose(scores, self._streams, self._temperature)
-        return torch.full_like(scores, float("-inf")).scatter(1, chosen[:, None], 0.0)
-
-
-class _Ends(transformers.StoppingCriteria):
-    """Ends each row when its answer has stopped, and counts its tokens."""
-
-    def __init__(self, ending: Ending, start: int) -> None:
-        self._ending, self._start = ending, start
-        self.lengths: list[int | None] = []
-
-    def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
-        if not self.lengths:
-            self.lengths = [None] * len(input_ids)
-        length = input_ids.shape[1] - self._start
-        for i, row in enumerate(input_ids[:, self._start :].tolist()):
-            if self.lengths[i] is None and self._ending.stopped(row):
-                self.lengths[i] = length
-        return torch.tensor([n is not None for n in self.lengths], device=input_ids.device)
+def _prepared(model: Any, input_ids: Any, **settings: Any) -> dict[str, Any]:
+    """Return what the passes of `generate` are given: the cache, the mask and the like."""
+    of_the_loop = ("logits_processor", "stopping_criteria", "generation_config", "synced_gpus")
+    return {name: value for name, value in settings.items() if name not in of_the_loop}

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragen_bench.errors import UserError
-from ragen_bench.models import Sampling, hf_cache, hf_engine
+from ragen_bench.models import Sampling, hf_cache, hf_rows
 from ragen_bench.models.base import ask_all
 from ragen_bench.models.hf import HFModel
 from ragen_bench.models.hf_engine import SlotEngine
@@ -52,8 +52,8 @@ def passes(monkeypatch):
         seen.append((step.ids.shape[1], logits.clone()))
         return logits
 
-    plain = hf_engine.logits_of
-    monkeypatch.setattr(hf_engine, "logits_of", spy)
+    plain = hf_rows.logits_of
+    monkeypatch.setattr(hf_rows, "logits_of", spy)
     return seen
 
 
@@ -173,15 +173,16 @@ def test_rows_hold_the_keys_and_values_of_the_tokens_that_they_claim(model):
 
 @torch.inference_mode()
 def check_rows(model, engine):
-    for number, row in enumerate(engine._rows):
+    rows = engine._decoder._batch
+    for number, row in enumerate(rows._rows):
         if row.ids:
             alone = hf_cache.RowCache(1)
             hf_cache.logits_of(model._loaded.model, hf_cache.step_of(alone, [0], [row.ids], "cpu"))
-            for layer, parts in engine._cache._layers.items():
+            for layer, parts in rows._cache._layers.items():
                 for held, expected in zip(parts, alone._layers[layer], strict=True):
                     found = held[number, :, : len(row.ids)]
                     assert torch.allclose(found, expected[0, :, : len(row.ids)])
-    return sum(len(row.ids) for row in engine._rows)
+    return sum(len(row.ids) for row in rows._rows)
 
 
 def test_conversations_that_begin_alike_read_the_beginning_once(model, passes):

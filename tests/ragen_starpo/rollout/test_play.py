@@ -1,13 +1,18 @@
 """Trajectories of a real model: token in, token out, probabilities that can be computed again."""
 
+import copy
+
 import pytest
 import torch
 
 from ragen_bench.episodes.episode import Episode, Task
+from ragen_bench.models.base import Sampling
+from ragen_bench.models.hf_decoding import Decoder
+from ragen_bench.models.hf_loading import Loaded
+from ragen_bench.models.hf_support import enable_rows
 from ragen_bench.suites import make_env
 from ragen_starpo.rollout.environment_loop import TokenEpisode
 from ragen_starpo.rollout.play import play
-from ragen_starpo.rollout.sampler import Sampler
 from ragen_starpo.rollout.trajectory import batch_of
 
 ENVS = ["ragen/Bandit-v0", "ragen/FrozenLake-v0", "ragen/Sokoban-v0"]
@@ -25,37 +30,47 @@ def begun(chat, ending, count=6, context=4096):
     return episodes
 
 
-class Watched(Sampler):
-    """Remembers what the engine was given."""
+class Watched(Decoder):
+    """Remembers the answers, in the order in which they were asked for."""
 
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.seen = []
-        self.rows = []
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.answers = []
 
-    def answers(self, observed, streams):
-        if not self.rows:
-            self.seen = [[] for _ in observed]
-            self.rows = list(range(len(observed)))
-        found = super().answers(observed, streams)
-        for row, ids, sampled in zip(self.rows, observed, found, strict=True):
-            self.seen[row] += [*ids, *sampled.ids]
-        return found
+    def submit(self, prompt, stream):
+        self.answers.append(super().submit(prompt, stream))
+        return self.answers[-1]
 
-    def keep(self, rows):
-        super().keep(rows)
-        self.rows = [self.rows[row] for row in rows]
+
+@pytest.fixture(scope="module", params=["rows", "waves"])
+def decoder(request, random_model, chat, chatml):
+    """Return a function that makes the decode loop of the random model."""
+    model = copy.deepcopy(random_model)
+    waves = "for the test"
+    if request.param == "rows":
+        waves = enable_rows(model, list(range(3, 40)))
+        assert not waves
+    loaded = Loaded(chat.chat, model, frozenset([chatml[1]]), 0, waves)
+    sampling = Sampling(0.7, 12, "</answer>", 0)
+    return lambda: Watched(loaded, sampling, 6, log_probs=True)
 
 
 @pytest.fixture(scope="module")
-def played(random_model, chat, ending):
-    sampler = Watched(random_model, ending, 0.7, 0)
-    return play(begun(chat, ending), sampler, 3), sampler.seen
+def played(decoder, chat, ending):
+    watched = decoder()
+    return play(begun(chat, ending), watched, 3), watched.answers
 
 
 def test_the_ids_are_what_the_engine_saw(played):
-    trajectories, seen = played
-    assert [one.ids for one in trajectories] == seen
+    trajectories, answers = played
+    seen = [(*answer.prompt, *answer.ids) for answer in answers]
+    for one in trajectories:
+        length = 0
+        for turn in one.turns:
+            length += len(turn.observed) + len(turn.sampled.ids)
+            assert tuple(one.ids[:length]) in seen
+        assert length == len(one.ids)
+    assert len(seen) == sum(len(one.turns) for one in trajectories)
     assert {len(one.turns) for one in trajectories} > {1}
 
 
@@ -84,11 +99,11 @@ def test_the_trainer_computes_the_engines_probabilities(played, random_model):
         assert float(engines.exp().max()) > 0.01  # not all alike, whatever the temperature
 
 
-def test_others_in_flight_change_nothing(played, random_model, chat, ending):
+def test_others_in_flight_change_nothing(played, decoder, chat, ending):
     alone = begun(chat, ending)[4:5]
-    (found,) = play(alone, Sampler(random_model, ending, 0.7, 0), 3)
+    (found,) = play(alone, decoder(), 3)
     assert found.ids == played[0][4].ids
-    other = play(begun(chat, ending)[4:5], Sampler(random_model, ending, 0.7, 0), 4)
+    other = play(begun(chat, ending)[4:5], decoder(), 4)
     assert other[0].ids != found.ids
 
 
@@ -103,14 +118,14 @@ def test_records_are_the_harness_own(played, chat, ending):
             assert recorded["answer"] == text.partition("</answer>")[0]
 
 
-def test_no_room_ends_an_episode(random_model, chat, ending):
+def test_no_room_ends_an_episode(decoder, chat, ending):
     room = len(begun(chat, ending)[1].ids) + 20
     episode = begun(chat, ending, 2, room)[1]
-    (found,) = play([episode], Sampler(random_model, ending, 0.7, 0), 3)
+    (found,) = play([episode], decoder(), 3)
     assert found.record["outcome"] == "context_overflow"
     assert len(found.turns) == 1
     assert len(found.ids) <= room
-    (nothing,) = play(begun(chat, ending, 1, 10), Sampler(random_model, ending, 0.7, 0), 3)
+    (nothing,) = play(begun(chat, ending, 1, 10), decoder(), 3)
     assert (nothing.turns, nothing.ids, nothing.score) == ((), [], 0.0)
 
 

@@ -11,11 +11,10 @@ from torch import Tensor
 from verl.workers.rollout.replica import TokenOutput
 
 from ragen_bench.models.base import Sampling
+from ragen_bench.models.hf_decoding import Decoder
 from ragen_bench.models.hf_loading import load
-from ragen_bench.models.hf_sampling import Ending
 from ragen_envs.instances import Stream
-from ragen_starpo.rollout.sampler import Sampler
-from ragen_starpo.rollout.trajectory import Sampled
+from ragen_starpo.rollout.trajectory import Sampled, sampled_of
 
 _QUIET = 0.02
 """Seconds without a new request after which those that wait are answered: turns come together."""
@@ -48,8 +47,6 @@ class HFServer:
 
     def __init__(self, model_dir: str, largest: int) -> None:
         self._loaded = load(model_dir)
-        # The harness may have given it an attention of its own; the trainer's is this one.
-        self._loaded.model.set_attn_implementation("sdpa")
         self._largest = largest
         self._waiting: list[tuple[Asked, asyncio.Future[Sampled]]] = []
         self._version: int | None = None
@@ -119,7 +116,9 @@ class HFServer:
 
     def _sampled(self, asked: Sequence[Asked]) -> list[Sampled]:
         sampling = asked[0].sampling
-        ending = Ending(self._loaded.tokenizer, self._loaded.ends, sampling)
-        sampler = Sampler(self._loaded.model, ending, sampling.temperature, self._loaded.pad)
-        streams = [Stream(*one.stream) for one in asked]
-        return sampler.answers([one.ids for one in asked], streams)
+        decoder = Decoder(self._loaded, sampling, len(asked), log_probs=True)
+        answers = [decoder.submit(request.ids, Stream(*request.stream)) for request in asked]
+        ended = 0
+        while ended < len(answers):
+            ended += len(decoder.collect())
+        return [sampled_of(answer, decoder.ending) for answer in answers]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from torch import Tensor
 
+from ragen_bench.models.hf_decoding import Decoder
 from ragen_bench.models.hf_loading import load
 from ragen_starpo.recipes.recipe import Recipe
-from ragen_starpo.rollout.episodes import EpisodeFactory, rollout_specs
+from ragen_starpo.rollout.episodes import EpisodeFactory, answer_sampling, rollout_specs
 from ragen_starpo.rollout.play import play
-from ragen_starpo.rollout.sampler import Sampler
 from ragen_starpo.rollout.trajectory import TokenTrajectory
 
 
@@ -31,8 +32,8 @@ class Actor:
 
     def __init__(self, folder: Path, recipe: Recipe) -> None:
         self._loaded = load(str(folder))
-        # The harness may have given it an attention of its own and 16 bits; the trainer has these.
-        self._loaded.model.float().set_attn_implementation("sdpa")
+        # A published model may have 16 bits; the trainer's has these.
+        self._loaded.model.float()
         self._recipe = recipe
         loaded = self._loaded
         self._factory = EpisodeFactory(recipe, loaded.chat, loaded.ends, loaded.context)
@@ -54,8 +55,9 @@ class Actor:
             temperature: of the sampling, the recipe's or an adapted one.
         """
         episodes = [self._factory.begin(spec) for spec in rollout_specs(self._recipe, iteration)]
-        sampler = Sampler(self._loaded.model, self._factory.ending, temperature, self._loaded.pad)
-        played = play([one for _, one in episodes], sampler, self._recipe.seed)
+        sampling = replace(answer_sampling(self._recipe), temperature=temperature)
+        decoder = Decoder(self._loaded, sampling, len(episodes), log_probs=True)
+        played = play([on_tokens for _, on_tokens in episodes], decoder, self._recipe.seed)
         for episode, _ in episodes:
             self._factory.end(episode)
         return played

@@ -1,36 +1,41 @@
-"""Plays episodes side by side, turn by turn."""
+"""Plays episodes side by side on one decode loop."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ragen_bench.models.hf_decoding import Decoder
+from ragen_bench.models.hf_sampling import Answer
 from ragen_envs.instances import Stream
 from ragen_starpo.rollout.environment_loop import TokenEpisode
-from ragen_starpo.rollout.sampler import Sampler
-from ragen_starpo.rollout.trajectory import TokenTrajectory
+from ragen_starpo.rollout.trajectory import TokenTrajectory, sampled_of
 
 
-def play(episodes: Sequence[TokenEpisode], sampler: Sampler, seed: int) -> list[TokenTrajectory]:
-    """Play episodes to their ends.
+def play(episodes: Sequence[TokenEpisode], decoder: Decoder, seed: int) -> list[TokenTrajectory]:
+    """Play episodes to their ends; none waits for the turns of another one.
 
     An answer's random numbers follow from the seed and the answer's key alone.
 
     Args:
         episodes: just begun.
-        sampler: that has read nothing.
+        decoder: with nothing under way, and with log-probabilities.
         seed: of the sampling.
 
     Returns:
         Their trajectories, in the same order.
     """
-    under_way = [episode for episode in episodes if not episode.over]
+    under_way: dict[Answer, TokenEpisode] = {}
+
+    def ask(episode: TokenEpisode) -> None:
+        if not episode.over:
+            stream = Stream("rollout", seed, episode.key)
+            under_way[decoder.submit(episode.ids, stream)] = episode
+
+    for episode in episodes:
+        ask(episode)
     while under_way:
-        streams = [Stream("rollout", seed, episode.key) for episode in under_way]
-        answers = sampler.answers([episode.observed for episode in under_way], streams)
-        for episode, sampled in zip(under_way, answers, strict=True):
-            episode.take(sampled)
-        kept = [row for row, episode in enumerate(under_way) if not episode.over]
-        if kept and len(kept) < len(under_way):
-            sampler.keep(kept)
-        under_way = [under_way[row] for row in kept]
+        for answer in decoder.collect():
+            episode = under_way.pop(answer)
+            episode.take(sampled_of(answer, decoder.ending))
+            ask(episode)
     return [episode.trajectory() for episode in episodes]

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ragen_bench.episodes.episode import Record
+from ragen_bench.models.hf_sampling import Answer, Ending
 
 _DECIMALS = 6
 """Of a return: far fewer than rounding takes, far more than rewards have."""
@@ -32,6 +33,11 @@ class Sampled:
     def __post_init__(self) -> None:
         if len(self.ids) != len(self.log_probs):
             raise ValueError(f"{len(self.ids)} tokens have {len(self.log_probs)} log-probabilities")
+
+
+def sampled_of(answer: Answer, ending: Ending) -> Sampled:
+    """Return an answer that the decode loop of `hf/` has ended, log-probabilities included."""
+    return Sampled(tuple(answer.ids), tuple(answer.log_probs), ending.stopped(answer.ids))
 
 
 @dataclass(frozen=True)
