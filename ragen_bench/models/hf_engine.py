@@ -24,7 +24,9 @@ class SlotEngine:
     def __init__(self, loaded: Loaded, sampling: Sampling, slots: int, reuse: bool = True) -> None:
         self._loaded, self._sampling = loaded, sampling
         self._slots, self._reuse = slots, reuse
-        self.close()
+        self._requests: dict[Answer, Request] = {}
+        self._refused: list[tuple[Request, Completion | Fault]] = []
+        self._decoder = self._new_decoder()
 
     def submit(self, request: Request) -> None:
         """Take a request; it is worked on when answers are collected."""
@@ -54,6 +56,8 @@ class SlotEngine:
 
     def close(self) -> None:
         """Drop what is unanswered, and all keys and values."""
-        self._decoder = Decoder(self._loaded, self._sampling, self._slots, reuse=self._reuse)
-        self._requests: dict[Answer, Request] = {}
-        self._refused: list[tuple[Request, Completion | Fault]] = []
+        self._requests, self._refused = {}, []
+        self._decoder = self._new_decoder()
+
+    def _new_decoder(self) -> Decoder:
+        return Decoder(self._loaded, self._sampling, self._slots, reuse=self._reuse)
