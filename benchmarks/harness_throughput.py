@@ -38,8 +38,8 @@ NOTES = f"""\
   conversations and records, and brings each record to the disk by itself. The fastest of {ROUNDS}
   rounds counts.
 - Tokens: SmolLM2-135M-Instruct on FrozenLake, test, answers of 64 tokens at most, temperature 0.5.
-  "One at a time" and "waves" are transformers' `generate` with its own attention, for one
-  conversation and for {SLOTS}, where all wait for the longest answer and environments step in
+  "One at a time" and "waves" pass the inputs of transformers' `generate` to its own attention, for
+  one conversation and for {SLOTS}, where all wait for the longest answer and environments step in
   between; "continuous" is `hf/`'s engine with {SLOTS} slots, without and with the reuse of what was
   read. All sample the same tokens up to rounding.
 - A second of CPU is one of one thread of this process, which other work on the machine disturbs
@@ -216,22 +216,20 @@ def measure(way: Way, tasks: Sequence[Task], model: Any) -> Figures:
 def ways(model: Any, attention: str) -> dict[str, list[Way]]:
     """Return the ways to run the bundled model, by the attention that they need."""
     from ragen_bench.models.hf_engine import SlotEngine
-    from ragen_bench.models.hf_waves import complete
 
-    loaded = replace(model._loaded, waves="")
+    def way(name: str, slots: int, group: int, waves: str = "", reuse: bool = True) -> Way:
+        loaded = replace(model._loaded, waves=waves)
+        return Way(name, slots, group, lambda sampling: SlotEngine(loaded, sampling, slots, reuse))
 
-    def waves(sampling: Sampling) -> Engine:
-        return CallEngine(lambda requests: complete(loaded, sampling, requests))
-
-    def continuous(reuse: bool) -> Callable[[Sampling], Engine]:
-        return lambda sampling: SlotEngine(loaded, sampling, SLOTS, reuse)
-
-    group = 4 * SLOTS
+    group, compared = 4 * SLOTS, "for the comparison"
     return {
-        "sdpa": [Way("one at a time", 1, group, waves), Way("waves", SLOTS, SLOTS, waves)],
+        "sdpa": [
+            way("one at a time", 1, group, compared),
+            way("waves", SLOTS, SLOTS, compared),
+        ],
         attention: [
-            Way("continuous, all read anew", SLOTS, group, continuous(False)),
-            Way("continuous", SLOTS, group, continuous(True)),
+            way("continuous, all read anew", SLOTS, group, reuse=False),
+            way("continuous", SLOTS, group),
         ],
     }
 
