@@ -1,4 +1,4 @@
-"""The one exception that a user's mistake raises, and the exit codes."""
+"""`UserError`, the exception that a user's mistake raises, and the exit codes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INCOMPLETE = 1
 
 
 class UserError(Exception):
-    """Something that the user can mend; its message is one line that says how.
+    """A mistake that the user can mend; its message is one line that says how.
 
     Args:
         message: what is wrong and what is possible.
@@ -32,7 +32,7 @@ def missing_extra(missing: ImportError, extra: str) -> UserError:
         missing: what the import raised.
         extra: the extra of this distribution that has the package.
     """
-    # The name is that of the package; without one, as of a broken installation, the message tells.
+    # The error of a broken installation names no package, but its message does.
     package = (missing.name or str(missing)).partition(".")[0]
     return UserError(
         f"this needs {package}: in a checkout pip install '.[{extra}]' "
@@ -47,27 +47,27 @@ def described(error: BaseException) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like a mistyped one, whatever its case; None if none is.
+    """Return the known name that is most like a mistyped one, in any case, or None.
 
     Args:
         name: what was typed.
         known: what there is.
     """
-    lowered = {each.lower(): each for each in known}
+    lowered = {candidate.lower(): candidate for candidate in known}
     near = get_close_matches(name.lower(), lowered, n=1)
     return lowered[near[0]] if near else None
 
 
 def unknown(what: str, name: str, known: Iterable[str], meant: str | None = None) -> UserError:
-    """Return what to raise for a name that is none: with the nearest one, else with all.
+    """Return what to raise for an unknown name: it shows the nearest known one, else all of them.
 
     Args:
-        what: it should name.
+        what: the kind of thing that it should name.
         name: what was typed.
         known: what there is.
         meant: the nearest one, if the caller knows better.
     """
     names = list(known)
     meant = meant or nearest(name, names)
-    then = f"did you mean {meant}?" if meant else f"choose one of: {', '.join(names)}"
-    return UserError(f"unknown {what} {name!r}; {then}")
+    hint = f"did you mean {meant}?" if meant else f"choose one of: {', '.join(names)}"
+    return UserError(f"unknown {what} {name!r}; {hint}")

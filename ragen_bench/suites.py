@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from ragen_bench.errors import UserError, nearest, unknown
 from ragen_bench.opponents.two_player import class_of, needs_opponent
 from ragen_envs.instances import HELD_OUT_SIZE, SPLITS, Split
-from ragen_envs.protocol import ResponseFormat
+from ragen_envs.protocol import RESPONSE_FORMATS, ResponseFormat
 from ragen_envs.registration import IDS, NAMESPACE, OPPONENT_IDS
 from ragen_envs.text_env import TextEnv
 
@@ -59,7 +59,7 @@ SUITES = {
 
 
 def select(
-    suite: str | None, envs: list[str] | None, limit: int | None, opposed: bool = False
+    suite: str | None, envs: Sequence[str] | None, limit: int | None, opposed: bool = False
 ) -> dict[str, int]:
     """Return the environments to evaluate and how many instances of each.
 
@@ -161,6 +161,18 @@ def split_name(name: str) -> Split:
         if split == name:
             return split
     raise unknown("split", name, SPLITS)
+
+
+def response_format_of(name: str) -> ResponseFormat:
+    """Return a response format.
+
+    Raises:
+        UserError: if no format has this name.
+    """
+    for response_format in RESPONSE_FORMATS:
+        if response_format == name:
+            return response_format
+    raise unknown("format", name, RESPONSE_FORMATS)
 
 
 def make_env(

@@ -1,4 +1,4 @@
-"""What to look at before a long run: the environments, the model, its form and its limits."""
+"""Findings before a long run: on the environments, the model, its form and its limits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHOWN = 60
 
 
 class Finding(NamedTuple):
-    """What one look found.
+    """The result of one look.
 
     Attributes:
         name: what was looked at.
@@ -48,7 +48,7 @@ def examine(evaluation: Evaluation, questions: int) -> Iterator[Finding]:
 
 
 def examine_model(model: Model, evaluation: Evaluation, questions: int) -> Iterator[Finding]:
-    """Look at a model that is loaded already; otherwise as `examine`."""
+    """Look at a model that is loaded already, and otherwise at the same as `examine`."""
     yield from _until_failure(_model_findings(model, evaluation, questions))
 
 
@@ -71,18 +71,18 @@ def _findings(evaluation: Evaluation, questions: int) -> Iterator[Finding]:
 
 
 def _model_findings(model: Model, evaluation: Evaluation, questions: int) -> Iterator[Finding]:
-    asked = first_turns(evaluation, questions)
+    first = first_turns(evaluation, questions)
     if not (isinstance(model, Pair) and evaluation.opponent):
-        yield from _side_findings(_Side(model, evaluation, asked))
+        yield from _side_findings(_Side(model, evaluation, first))
         return
-    yield from _side_findings(_Side(model.player, evaluation, asked))
+    yield from _side_findings(_Side(model.player, evaluation, first))
     opponent = evaluation.opponent
     yield Finding("opponent", "ok", f"{opponent.model}, asked the oracle's first questions")
     alone = replace(
         evaluation, model=opponent.model, response_format=opponent.response_format, opponent=None
     )
-    asked = first_replies(evaluation, questions)
-    yield from _side_findings(_Side(model.opponent, alone, asked, "--opponent-format"))
+    replies = first_replies(evaluation, questions)
+    yield from _side_findings(_Side(model.opponent, alone, replies, "--opponent-format"))
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def _side_findings(side: _Side) -> Iterator[Finding]:
     model, evaluation, requests = side.model, side.evaluation, side.requests
     yield Finding("is there", "ok", model.probe())
     start = time.perf_counter()
-    completions = _asked(model, requests, evaluation)
+    completions = _answers_to(model, requests, evaluation)
     seconds = time.perf_counter() - start
     yield _answers(completions, side.option)
     yield _form(side, completions)
@@ -123,11 +123,11 @@ def _side_findings(side: _Side) -> Iterator[Finding]:
 def _oracle(evaluation: Evaluation) -> Finding:
     """Play the oracle on each environment's first instances of the split."""
     for env, count in evaluation.instances.items():
-        played = list(play_oracle(env, evaluation.split, min(count, _ORACLE_INSTANCES)))
-        unsolved = [one for one in played if not one.solved]
+        instances = list(play_oracle(env, evaluation.split, min(count, _ORACLE_INSTANCES)))
+        unsolved = [instance for instance in instances if not instance.solved]
         if unsolved:
             return Finding("oracle", "FAIL", f"{env} {unsolved[0]} is not solved")
-        if problem := ceiling_problem(played):
+        if problem := ceiling_problem(instances):
             return Finding("oracle", "FAIL", f"{env}: {problem}")
     return Finding(
         "oracle",
@@ -137,7 +137,9 @@ def _oracle(evaluation: Evaluation) -> Finding:
     )
 
 
-def _asked(model: Model, requests: Sequence[Request], evaluation: Evaluation) -> list[Completion]:
+def _answers_to(
+    model: Model, requests: Sequence[Request], evaluation: Evaluation
+) -> list[Completion]:
     """Return the answers as an environment gets them."""
     answers = ask_all(model, requests, evaluation.sampling)
     return [without_reasoning(answer, evaluation.response_format) for answer in answers]
@@ -147,17 +149,19 @@ def _answers(completions: Sequence[Completion], option: str) -> Finding:
     if any(completion.finish == "context" for completion in completions):
         return Finding("answers", "FAIL", "a first question does not fit into its context")
     empty = sum(not completion.text.strip() for completion in completions)
-    said = f"{len(completions) - empty} of {len(completions)} questions"
+    counts = f"{len(completions) - empty} of {len(completions)} questions"
     if empty == len(completions) and any(completion.reasoning for completion in completions):
         return Finding(
             "answers",
             "FAIL",
-            f"{said}: it reasons by itself and comes to no answer; add {option} answer and raise "
+            f"{counts}: it reasons by itself and comes to no answer; add {option} answer and raise "
             "--max-tokens",
         )
     if empty == len(completions):
-        return Finding("answers", "FAIL", f"{said}: it says nothing; has it a chat template?")
-    return Finding("answers", "warn" if empty else "ok", said)
+        return Finding(
+            "answers", "FAIL", f"{counts}: it says nothing; does it have a chat template?"
+        )
+    return Finding("answers", "warn" if empty else "ok", counts)
 
 
 def _form(side: _Side, completions: Sequence[Completion]) -> Finding:
@@ -173,21 +177,21 @@ def _form(side: _Side, completions: Sequence[Completion]) -> Finding:
     read = [question.read(completion.text) for question, completion in pairs]
     formed = sum(format_valid for format_valid, _ in read)
     valid = sum(known for _, known in read)
-    said = f"{formed} of {len(read)} answers have it, {valid} name known actions only"
+    counts = f"{formed} of {len(read)} answers have it, {valid} name known actions only"
     if formed == len(read) == valid:
-        return Finding("form", "ok", said)
+        return Finding("form", "ok", counts)
     broken = next(i for i, (_, known) in enumerate(read) if not known)
-    said += f"; one that does not: {_shown(completions[broken].text)}"
-    return Finding("form", "warn" if 2 * valid < len(read) else "ok", said)
+    detail = f"{counts}; one that does not: {_shown(completions[broken].text)}"
+    return Finding("form", "warn" if 2 * valid < len(read) else "ok", detail)
 
 
 def _stops(completions: Sequence[Completion], sampling: Sampling) -> Finding:
     """Count the answers that the token limit cut."""
     cut = sum(completion.finish == "length" for completion in completions)
-    said = f"{len(completions) - cut} of {len(completions)} answers ended before the limit"
+    counts = f"{len(completions) - cut} of {len(completions)} answers ended before the limit"
     if 2 * cut <= len(completions):
-        return Finding("stops", "ok", said)
-    return Finding("stops", "warn", f"{said} of {sampling.max_tokens}; raise --max-tokens?")
+        return Finding("stops", "ok", counts)
+    return Finding("stops", "warn", f"{counts} of {sampling.max_tokens}; raise --max-tokens?")
 
 
 def _limit(
@@ -202,9 +206,9 @@ def _limit(
     few = Sampling(sampling.temperature, _FEW_TOKENS, sampling.stop, sampling.seed)
     most = max(completion.completion_tokens for completion in completions)
     short = ask_all(model, requests[:1], few)[0].completion_tokens
-    for found, allowed in ((most, sampling.max_tokens), (short, _FEW_TOKENS)):
-        if found > allowed:
-            return Finding("limit", "FAIL", f"an answer took {found} tokens of {allowed} allowed")
+    for tokens, allowed in ((most, sampling.max_tokens), (short, _FEW_TOKENS)):
+        if tokens > allowed:
+            return Finding("limit", "FAIL", f"an answer took {tokens} tokens of {allowed} allowed")
     return Finding("limit", "ok", f"at most {most} tokens of {sampling.max_tokens} allowed")
 
 
@@ -214,7 +218,7 @@ def _repeats(
     completions: Sequence[Completion],
     evaluation: Evaluation,
 ) -> Finding:
-    again = _asked(model, requests, evaluation)
+    again = _answers_to(model, requests, evaluation)
     differ = sum(a.text != b.text for a, b in zip(completions, again, strict=True))
     if not differ:
         return Finding("repeats", "ok", "asked again, it answers the same")
@@ -228,19 +232,19 @@ def _repeats(
 
 def _pace(evaluation: Evaluation, completions: Sequence[Completion], seconds: float) -> Finding:
     """Say how long the run may take at the pace of these answers."""
-    each = seconds / len(completions)
+    seconds_each = seconds / len(completions)
     episodes = sum(evaluation.instances.values()) * evaluation.samples
     turns = sum(
         count * make_env(env, "train", "plain").budget.max_turns
         for env, count in evaluation.instances.items()
     )
-    least, most = each * episodes, each * turns * evaluation.samples
+    least, most = seconds_each * episodes, seconds_each * turns * evaluation.samples
     tokens = sum(completion.completion_tokens for completion in completions) / seconds
     return Finding(
         "pace",
         "ok",
-        f"{1 / each:,.1f} answers and {tokens:,.0f} tokens a second; {episodes:,} episodes take "
-        f"{_duration(least)} to {_duration(most)}",
+        f"{1 / seconds_each:,.1f} answers and {tokens:,.0f} tokens a second; {episodes:,} episodes "
+        f"take {_duration(least)} to {_duration(most)}",
     )
 
 

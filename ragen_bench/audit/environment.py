@@ -1,4 +1,4 @@
-"""One environment's guarantees, counted: what is generated, solved, leaked, doubled and shipped."""
+"""The counts behind the guarantees: instances generated, solved, leaked, doubled and shipped."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from ragen_envs.registration import IDS, NAMESPACE, env_class
 from ragen_envs.testing import CHECKS, Outcome, run_checks
 
 Advance = Callable[[int, str], None]
-"""Told of steps that are done, and of what comes next."""
+"""Called with the number of steps that were done, and with what is done next."""
 
 
 @dataclass
 class Audit:
-    """What was counted of one environment.
+    """The counts of one environment.
 
     Attributes:
         env: the id.
         levels: train instances that were generated.
         held_out: held-out instances that were looked at.
-        unsolved: instances that the best player cannot win, or should have won and did not.
+        unsolved: instances that the best player cannot win, or did not win though it should.
         leaked: train instances that equal a held-out one of the game, up to symmetry or to the
             letter, and instances of any split whose content belongs to another one.
         doubled: held-out instances that occur a second time in their split.
-        shipped: held-out instances that the package ships as the generators give them.
+        shipped: held-out instances that the package ships and that equal what the generators give.
         shortest, longest: optimal lengths, None for games without one.
         ceiling: mean expected score of the best player.
         oracle: what the oracle scored, one episode on each instance.
@@ -75,11 +75,11 @@ def audit_environment(env: str, levels: int, advance: Advance, sealed: bool = Fa
     Args:
         env: its id.
         levels: how many train instances to generate.
-        advance: told of the progress, `steps_of` steps in all.
+        advance: called with the progress, `steps_of` steps in all.
         sealed: whether the sealed split is looked at too, where there is one.
 
     Raises:
-        SealedKeyError: if it should be and there is no key.
+        SealedKeyError: if the sealed split is looked at and there is no key.
     """
     audit = count_guarantees(env, levels, advance, sealed)
     advance(0, "checks of the kit")
@@ -117,7 +117,7 @@ def _name(env: str) -> str:
 
 
 def _count_splits(audit: Audit, train: list[Played], held_out: list[Played]) -> None:
-    """Count what lies in two splits, or twice in one."""
+    """Count instances that are in two splits, or twice in one."""
     digests = {played.digest for played in held_out} | _digests_of_the_game(audit.env)
     texts = {played.observation for played in held_out}
     if len(texts) == 1:
@@ -139,7 +139,7 @@ def _count_splits(audit: Audit, train: list[Played], held_out: list[Played]) -> 
 
 
 def _digests_of_the_game(env: str) -> set[str]:
-    """Return the content hashes of all that is shipped for the game's variants."""
+    """Return the content hashes of all shipped instances of the game's variants."""
     game = env_class(_name(env)).game
     variants = [_name(other) for other in IDS if env_class(_name(other)).game == game]
     return {
@@ -151,18 +151,19 @@ def _digests_of_the_game(env: str) -> set[str]:
 
 
 def _count_solved(audit: Audit, played: list[Played]) -> None:
-    """Count what the best player cannot or did not win, and weigh its score where luck plays."""
+    """Count what was not won, and compare the oracle's mean score with the mean ceiling."""
     budget = make_env(audit.env, "train", "plain").budget
-    for one in played:
-        beyond = one.length is not None and one.length > budget.max_actions
-        if beyond or not one.solved:
+    for instance in played:
+        beyond = instance.length is not None and instance.length > budget.max_actions
+        if beyond or not instance.solved:
             audit.unsolved += 1
-            audit.broke("unsolved", f"{one}: ceiling {one.ceiling:g}, oracle {one.score:g}")
-    lengths = [one.length for one in played if one.length is not None]
+            scores = f"ceiling {instance.ceiling:g}, oracle {instance.score:g}"
+            audit.broke("unsolved", f"{instance}: {scores}")
+    lengths = [instance.length for instance in played if instance.length is not None]
     if lengths:
         audit.shortest, audit.longest = min(lengths), max(lengths)
-    audit.ceiling = mean(one.ceiling for one in played)
-    audit.oracle = mean(one.score for one in played)
+    audit.ceiling = mean(instance.ceiling for instance in played)
+    audit.oracle = mean(instance.score for instance in played)
     if problem := ceiling_problem(played):
         audit.broke("ceiling", problem)
 

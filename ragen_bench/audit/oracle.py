@@ -1,4 +1,4 @@
-"""Instances as the oracle finds them: what they are, and what the best player scores."""
+"""Episodes of the oracle: what it scored on instances, beside the best player's expected score."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ragen_envs.testing.checks.oracle import FALSE_ALARM, tail
 from ragen_envs.text_env import TextEnv
 
 _EXACT = 1e-6
-"""A ceiling so close to 1 is a sure win, which the oracle has to bring home."""
+"""A ceiling this close to 1 is a sure win, so the oracle has to win."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Played:
         part: the split that its content belongs to.
         digest: its content hash.
         observation: the first one.
-        length: its optimal length, None in games without.
+        length: its optimal length, None in games without one.
         ceiling: the best player's expected score.
         score: what the oracle scored.
     """
@@ -46,7 +46,7 @@ class Played:
 
     @property
     def solved(self) -> bool:
-        """Whether it can be won, and was if winning it is sure."""
+        """Whether it can be won, and was won if a win is sure."""
         sure = self.ceiling > 1 - _EXACT
         return self.ceiling > 0 and (self.score > 1 - _EXACT or not sure)
 
@@ -62,18 +62,18 @@ def play_oracle(
         count: how many.
         on_played: called after each.
     """
-    made = make_env(env, split, "plain")
+    player = make_env(env, split, "plain")
     for seed in range(count):
-        observation, info = made.reset(seed=seed)
+        observation, info = player.reset(seed=seed)
         yield Played(
             split=split,
             seed=seed,
-            part=made.instance_of(seed).part,
+            part=player.instance_of(seed).part,
             digest=info["instance"],
             observation=observation,
             length=info.get("optimal_length"),
             ceiling=info["ceiling"],
-            score=_score(made),
+            score=_score(player),
         )
         on_played()
 
@@ -81,9 +81,9 @@ def play_oracle(
 def ceiling_problem(played: Sequence[Played]) -> str | None:
     """Return what is wrong with the oracle's mean beside the mean ceiling, or None.
 
-    A right oracle gets a problem with odds below one in a million.
+    A right oracle is blamed with a probability below one in a million.
     """
-    score, ceiling = mean(one.score for one in played), mean(one.ceiling for one in played)
+    score, ceiling = mean(each.score for each in played), mean(each.ceiling for each in played)
     if tail(len(played), score, ceiling) >= FALSE_ALARM / 2:
         return None
     return (

@@ -1,4 +1,4 @@
-"""What the testing kit is told: of the suite's environments, and of a third party's."""
+"""Subjects for the testing kit: the suite's environments, and a third party's."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ AnyTextEnv = TextEnv[Any, Any]
 
 
 def suite_subject(env: str) -> Subject:
-    """Return what the kit is told of one of the suite's environments."""
-    made = _bare(gymnasium.make(env))
+    """Return the subject of one of the suite's environments."""
+    bare = _bare(gymnasium.make(env))
     return Subject(
         make_env=env,
         answers=_answer,
         splits={split: _Factory(env, split) for split in ("train", *SHIPPED_SPLITS)},
         held_out=dict.fromkeys(SHIPPED_SPLITS, held_out_size(env)),
         rollout=_rollout,
-        stochastic=made.stochastic,
+        stochastic=bare.stochastic,
         oracle=lambda played: oracle_answer(_bare(played)),
         seeds=_SEEDS,
-        max_turns=made.budget.max_turns,
+        max_turns=bare.budget.max_turns,
     )
 
 
@@ -53,12 +53,12 @@ def third_party_subject(name: str) -> Subject:
     if parts[0] == "python":
         if len(parts) != 3 or not all(parts):
             raise UserError(f"{name!r} is not of the form python:MODULE:ATTRIBUTE")
-        found = _attribute(name, parts[1], parts[2])
-        if isinstance(found, Subject):
-            return found
-        if not callable(found) or isinstance(found, gymnasium.Env):
+        subject = _attribute(name, parts[1], parts[2])
+        if isinstance(subject, Subject):
+            return subject
+        if not callable(subject) or isinstance(subject, gymnasium.Env):
             raise UserError(f"{name} is neither a Subject nor callable to make an environment")
-        return Subject(make_env=found)
+        return Subject(make_env=subject)
     _search_working_directory()
     try:
         module, _, id_ = name.rpartition(":")

@@ -1,32 +1,40 @@
-"""`doctor`: one line a look, before a long run."""
+"""`doctor`: a look at a model before a long run, one line for each finding."""
 
 from __future__ import annotations
 
-import argparse
 import sys
+from dataclasses import dataclass
+from typing import Annotated
 
-from ragen_bench.audit.doctor import examine
-from ragen_bench.cli.evaluate import evaluation_of
+from ragen_bench.cli.groups import EvaluationOptions
+from ragen_bench.cli.options import Command, Option
 from ragen_bench.errors import UserError
-from ragen_bench.models.registry import refuse_unknown
-
-_SICK = 1
-"""The exit code when a run would break."""
 
 
-def run_doctor(arguments: argparse.Namespace) -> int:
-    """Print what `ragen_bench.audit.doctor` finds; return 1 if the run would break.
+@dataclass(frozen=True, kw_only=True)
+class Doctor(EvaluationOptions, Command):
+    """Looks at a model before a long run.
 
-    Raises:
-        UserError: for anything in the command that cannot be.
+    Looks at what `evaluate` with the same options would use: whether the oracle reaches its
+    ceiling, and whether the model is there, answers, keeps the form, stops, respects its token
+    limit and repeats itself. Ends with exit code 1 if the run would break.
     """
-    if arguments.questions < 1:
-        raise UserError(f"--questions is at least 1, got {arguments.questions}")
-    evaluation = evaluation_of(arguments)
-    refuse_unknown(evaluation.model)
-    worst = 0
-    for finding in examine(evaluation, arguments.questions):
-        sys.stdout.write(f"{finding.status:<5} {finding.name:<9} {finding.detail}\n")
-        sys.stdout.flush()
-        worst |= _SICK if finding.status == "FAIL" else 0
-    return worst
+
+    questions: Annotated[int, Option("N", "first turns to ask")] = 8
+
+    def run(self) -> int:
+        """Print the findings as they come; return 1 if the run would break."""
+        from ragen_bench.audit.doctor import examine
+        from ragen_bench.cli.evaluation import evaluation_of
+        from ragen_bench.models.registry import refuse_unknown
+
+        if self.questions < 1:
+            raise UserError(f"--questions is at least 1, got {self.questions}")
+        evaluation = evaluation_of(self)
+        refuse_unknown(evaluation.model)
+        failed = False
+        for finding in examine(evaluation, self.questions):
+            sys.stdout.write(f"{finding.status:<5} {finding.name:<9} {finding.detail}\n")
+            sys.stdout.flush()
+            failed |= finding.status == "FAIL"
+        return 1 if failed else 0

@@ -1,67 +1,78 @@
-"""`leaderboard build` and `leaderboard serve`."""
+"""`leaderboard`: builds the site, serves it here, or checks a branch with an entry."""
 
 from __future__ import annotations
 
-import tempfile
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from ragen_bench.errors import missing_extra
-
-try:
-    from ragen_bench.console.plain import plain_console
-    from ragen_bench.console.progress import episodes_bar
-    from ragen_bench.leaderboard.files import shown_name
-    from ragen_bench.pages.leaderboard import build_site
-    from ragen_bench.pages.local_server import SiteServer
-except ImportError as missing:
-    raise missing_extra(missing, "bench") from missing
+from ragen_bench.cli.options import Argument, Command, Group, Option
 
 
-def run_build(leaderboard: Path, out: Path, verified: bool) -> int:
-    """Build the site, and return 1 if an entry is refused.
+@dataclass(frozen=True)
+class Check(Command):
+    """Verifies the entry that a branch adds, as is done with a pull request.
 
-    Raises:
-        UserError: if the leaderboard or `out` is not what it should be.
+    Verifies the one entry that a branch adds or changes, taken out of git: nothing of the branch is
+    run. Ends with exit code 1 if it is refused, or if the branch changes anything else.
     """
-    console = plain_console()
 
-    def say(name: str, problems: list[str]) -> None:
-        status = "FAIL" if problems else "ok"
-        console.print(f"{status:<5} {shown_name(name)}", soft_wrap=True)
+    base: Annotated[str, Argument("BASE", "a commit of the branch it goes into")]
+    head: Annotated[str, Argument("HEAD", "its last commit")] = "HEAD"
 
-    with episodes_bar(console, "Verifying") as progress:
-        built = build_site(leaderboard, out, verified, progress, say)
-    for name, problems in built.refused.items():
-        for problem in problems:
-            console.print(f"{shown_name(name)}: {problem}", soft_wrap=True)
-    if built.refused:
-        names = ", ".join(map(shown_name, built.refused))
-        console.print(f"No site was written. Refused: {names}", soft_wrap=True)
-        return 1
-    console.print(f"Entries  {len(built.entries)}{'' if verified else ', not verified'}")
-    console.print(f"Site     {out / 'index.html'}", soft_wrap=True)
-    return 0
+    def run(self) -> int:
+        """Verify the entry; return 1 if it is refused."""
+        from ragen_bench.console.verification import verify_branch
+
+        return 0 if verify_branch(self.base, self.head) else 1
 
 
-def run_serve(leaderboard: Path, out: Path | None, port: int, verified: bool) -> int:
-    """Build the site and serve it until Ctrl-C; return 1 if an entry is refused.
+@dataclass(frozen=True, kw_only=True)
+class _SiteOptions:
+    """What both commands that build the site take."""
 
-    Args:
-        leaderboard: its directory.
-        out: where the site goes, None for a directory that goes in the end.
-        port: on the loopback address, 0 for a free one.
-        verified: whether to verify the entries.
+    leaderboard: Annotated[Path, Argument("LEADERBOARD", "a directory with entries/")] = Path(
+        "leaderboard"
+    )
+    unverified: Annotated[
+        bool,
+        Option(None, "replay nothing: entries are marked, and their trajectories left out"),
+    ] = False
 
-    Raises:
-        UserError: if the leaderboard or `out` is not what it should be, or the port is taken.
+
+@dataclass(frozen=True, kw_only=True)
+class Build(_SiteOptions, Command):
+    """Writes the site.
+
+    Writes a site that opens from disk. Ends with exit code 1, and without a site, if an entry is
+    refused.
     """
-    with tempfile.TemporaryDirectory(prefix="ragen-site-") as folder:
-        site = out or Path(folder) / "site"
-        # First the port: building takes longer than finding out that it is taken.
-        with SiteServer(site, port) as server:
-            code = run_build(leaderboard, site, verified)
-            if code:
-                return code
-            plain_console().print(f"Serving  {server.url} (Ctrl-C ends it)", soft_wrap=True)
-            server.serve_forever()
-    return 0
+
+    out: Annotated[Path, Option("DIR", "the site; an older one there is replaced")] = Path("site")
+
+    def run(self) -> int:
+        """Build the site; return 1 if an entry is refused."""
+        from ragen_bench.console.site import build
+
+        return 0 if build(self.leaderboard, self.out, verified=not self.unverified) else 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Serve(_SiteOptions, Command):
+    """Builds the site and serves it on this machine alone, until Ctrl-C."""
+
+    out: Annotated[Path | None, Option("DIR", "keep the site in this directory")] = None
+    port: Annotated[int, Option("N", "0 for a free one")] = 8000
+
+    def run(self) -> int:
+        """Serve the site; return 1 if an entry is refused."""
+        from ragen_bench.console.site import serve
+
+        served = serve(self.leaderboard, self.out, self.port, verified=not self.unverified)
+        return 0 if served else 1
+
+
+LEADERBOARD = Group(
+    "Builds the leaderboard's site, serves it here, or checks a branch with an entry.",
+    {"check": Check, "build": Build, "serve": Serve},
+)

@@ -1,40 +1,79 @@
-"""Reads the command line and calls one function for it."""
+"""The `ragen-bench` command: its commands by their names."""
 
 from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from ragen_bench.cli.arguments import parser
-from ragen_bench.errors import INTERRUPTED, UserError
-from ragen_envs.sealed import SealedKeyError
+from ragen_bench.cli.analyse import Analyse
+from ragen_bench.cli.annotate import Annotate
+from ragen_bench.cli.audit import Audit
+from ragen_bench.cli.compare import Compare
+from ragen_bench.cli.describe import Describe
+from ragen_bench.cli.doctor import Doctor
+from ragen_bench.cli.evaluate import Evaluate
+from ragen_bench.cli.export import Export
+from ragen_bench.cli.leaderboard import LEADERBOARD
+from ragen_bench.cli.list import List
+from ragen_bench.cli.options import Command, Group
+from ragen_bench.cli.parser import Parser, make_parser
+from ragen_bench.cli.play import Play
+from ragen_bench.cli.program import run_program
+from ragen_bench.cli.replay import Replay
+from ragen_bench.cli.report import Report
+from ragen_bench.cli.reproduce import Reproduce
+from ragen_bench.cli.sealed import SEALED
+from ragen_bench.cli.submit import Submit
+from ragen_bench.cli.verify import Verify
+
+COMMANDS: Mapping[str, type[Command] | Group] = {
+    "evaluate": Evaluate,
+    "doctor": Doctor,
+    "list": List,
+    "describe": Describe,
+    "play": Play,
+    "audit": Audit,
+    "sealed": SEALED,
+    "report": Report,
+    "compare": Compare,
+    "replay": Replay,
+    "analyse": Analyse,
+    "annotate": Annotate,
+    "export": Export,
+    "submit": Submit,
+    "verify": Verify,
+    "reproduce": Reproduce,
+    "leaderboard": LEADERBOARD,
+}
+
+
+def parser() -> Parser:
+    """Return the parser of `ragen-bench`."""
+    return make_parser("ragen-bench", "Scores models on text environments.", COMMANDS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code."""
     _print_whatever_the_terminal_holds()
     try:
-        parsed = parser().parse_args(arguments)
-        return int(parsed.run(parsed))
-    except UserError as error:
-        sys.stderr.write(f"ragen-bench: {error}\n")
-        return error.exit_code
-    except SealedKeyError as error:
-        sys.stderr.write(f"ragen-bench: {error}\n")
-        return 2
-    except KeyboardInterrupt:
-        sys.stderr.write("\nragen-bench: interrupted\n")
-        return INTERRUPTED
+        return run_program(parser(), arguments)
     except BrokenPipeError:
         # The reader of our output, such as `head`, has had enough.
         sys.stderr.close()
         return 0
     except OSError as error:
-        # A directory that cannot be written, a full disk: no fault of the program's.
+        # A directory that cannot be written, a full disk: not a fault of the program.
         place = "" if error.filename is None else f"{error.filename}: "
         sys.stderr.write(f"ragen-bench: {place}{error.strerror or error}\n")
         return 1
+    except ValueError as error:
+        from ragen_envs.sealed import SealedKeyError
+
+        if not isinstance(error, SealedKeyError):
+            raise
+        sys.stderr.write(f"ragen-bench: {error}\n")
+        return 2
 
 
 def _print_whatever_the_terminal_holds() -> None:

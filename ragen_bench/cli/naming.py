@@ -1,4 +1,4 @@
-"""The run directory of a command that names none."""
+"""The default run directory, named for the settings of the run."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ragen_bench.episodes.evaluation import Evaluation
-from ragen_bench.suites import SUITES, held_out_size
+from ragen_bench.suites import SUITES, Suite, held_out_size
 
 DEFAULT_TEMPERATURE = 0.5
 DEFAULT_MAX_TOKENS = 200
-"""Where no suite says otherwise."""
+"""The limit of an answer where no suite sets one."""
 IN_PROCESS = ("hf", "vllm", "smollm2-135m")
-"""What works on so many conversations at once as --concurrency says, besides servers."""
+"""Models in this process that hold as many conversations at once as --concurrency says."""
 
 
 def default_path(evaluation: Evaluation) -> Path:
@@ -48,13 +48,18 @@ def _unusual(evaluation: Evaluation) -> Iterator[str]:
         yield f"history{evaluation.history}"
     if evaluation.constrain:
         yield "constrained"
-    if evaluation.max_tokens != (suite.max_tokens if suite else DEFAULT_MAX_TOKENS):
-        yield f"tokens{evaluation.max_tokens}"
-    whole = suite.instances if suite else {e: held_out_size(e) for e in evaluation.instances}
-    if evaluation.instances != whole:
-        yield f"limit{max(evaluation.instances.values())}"
+    yield from _unusual_scope(evaluation, suite)
     # Elsewhere a run may go on with another number.
     for side in (evaluation, opponent):
         if side and side.server and side.model.partition("/")[0] in IN_PROCESS:
             yield f"concurrency{side.server.concurrency}"
             return
+
+
+def _unusual_scope(evaluation: Evaluation, suite: Suite | None) -> Iterator[str]:
+    """Yield a short name of another token limit, and of fewer instances, than the default."""
+    if evaluation.max_tokens != (suite.max_tokens if suite else DEFAULT_MAX_TOKENS):
+        yield f"tokens{evaluation.max_tokens}"
+    whole = suite.instances if suite else {env: held_out_size(env) for env in evaluation.instances}
+    if evaluation.instances != whole:
+        yield f"limit{max(evaluation.instances.values())}"

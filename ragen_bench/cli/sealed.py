@@ -5,53 +5,79 @@ from __future__ import annotations
 import os
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+from ragen_bench.cli.options import Argument, Command, Group
 from ragen_bench.errors import UserError
-from ragen_envs.sealed import KEY_FILE_VARIABLE, key_hash, new_key, read_key_file
 
-_HASH = re.compile(r"[0-9a-f]{64}").fullmatch
-
-
-def new(file: Path) -> int:
-    """Write a fresh key to a file that only its owner may read, and print the key's hash.
-
-    Raises:
-        UserError: if there is such a file already: a key that is lost cannot be had again.
-    """
-    key = new_key()
-    try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        raise UserError(f"{file} exists already; choose another file") from None
-    with os.fdopen(descriptor, "w", encoding="ascii") as opened:
-        opened.write(key + "\n")
-    sys.stdout.write(
-        f"Key file  {file} (keep it secret until the event is over)\n"
-        f"Hash      {key_hash(key)} (publish it now)\n"
-        f"Use       {KEY_FILE_VARIABLE}={file} ragen-bench evaluate MODEL --split sealed\n"
-    )
-    return 0
+_is_hash = re.compile(r"[0-9a-f]{64}").fullmatch
 
 
-def show_hash(file: Path) -> int:
-    """Print the hash that commits to a key file's key."""
-    sys.stdout.write(f"{key_hash(read_key_file(file))}\n")
-    return 0
+@dataclass(frozen=True)
+class New(Command):
+    """Writes a new key to a file that only its owner may read, and prints the key's hash."""
+
+    file: Annotated[Path, Argument("FILE")]
+
+    def run(self) -> int:
+        """Write the file; an existing one is kept, since a lost key cannot be had again."""
+        from ragen_envs.sealed import KEY_FILE_VARIABLE, key_hash, new_key
+
+        key = new_key()
+        try:
+            descriptor = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            raise UserError(f"{self.file} exists already; choose another file") from None
+        with os.fdopen(descriptor, "w", encoding="ascii") as key_file:
+            key_file.write(key + "\n")
+        sys.stdout.write(
+            f"Key file  {self.file} (keep it secret until the event is over)\n"
+            f"Hash      {key_hash(key)} (publish it now)\n"
+            f"Use       {KEY_FILE_VARIABLE}={self.file} ragen-bench evaluate MODEL --split sealed\n"
+        )
+        return 0
 
 
-def check(file: Path, published: str) -> int:
-    """Say whether a key is the one whose hash was published; return 1 if it is not.
+@dataclass(frozen=True)
+class Hash(Command):
+    """Prints the hash of a key, to be published."""
 
-    Raises:
-        UserError: if what was published is no hash.
-    """
-    wanted = published.strip().lower()
-    if not _HASH(wanted):
-        raise UserError(f"{published!r} is not the hash of a key, which is 64 hex digits")
-    found = key_hash(read_key_file(file))
-    if found != wanted:
-        sys.stdout.write(f"NOT the key: its hash is {found}\n")
-        return 1
-    sys.stdout.write(f"The key of the hash {found}\n")
-    return 0
+    file: Annotated[Path, Argument("FILE")]
+
+    def run(self) -> int:
+        """Print it."""
+        from ragen_envs.sealed import key_hash, read_key_file
+
+        sys.stdout.write(f"{key_hash(read_key_file(self.file))}\n")
+        return 0
+
+
+@dataclass(frozen=True)
+class Check(Command):
+    """Compares a published key with the hash that was published before it."""
+
+    file: Annotated[Path, Argument("FILE")]
+    hash: Annotated[str, Argument("HASH")]
+
+    def run(self) -> int:
+        """Say whether the key has this hash; return 1 if it has another."""
+        from ragen_envs.sealed import key_hash, read_key_file
+
+        published = self.hash.strip().lower()
+        if not _is_hash(published):
+            raise UserError(f"{self.hash!r} is not the hash of a key, which is 64 hex digits")
+        actual = key_hash(read_key_file(self.file))
+        if actual != published:
+            sys.stdout.write(f"NOT the key: its hash is {actual}\n")
+            return 1
+        sys.stdout.write(f"The key of the hash {actual}\n")
+        return 0
+
+
+SEALED = Group(
+    "Keys of the sealed split: make one, publish its hash, check it afterwards.\n\n"
+    "A host makes a key, publishes its hash before an event and the key after it.",
+    {"new": New, "hash": Hash, "check": Check},
+)

@@ -2,74 +2,96 @@
 
 from __future__ import annotations
 
-import argparse
 import re
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from ragen_bench.errors import UserError, missing_extra
-from ragen_bench.leaderboard import About, apart, entry_name, pack
-from ragen_bench.leaderboard.files import EPISODES
-from ragen_bench.runs.directory import read_run
-from ragen_bench.scores.cost import load_prices
+from ragen_bench.cli.groups import PriceOptions
+from ragen_bench.cli.options import Argument, Command, Option
+from ragen_bench.errors import UserError
 
-try:
-    from ragen_bench.console.plain import plain_console
-    from ragen_bench.console.progress import episodes_bar
-except ImportError as missing:
-    raise missing_extra(missing, "bench") from missing
-
-_SIZE = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,6}))?([KMBT]?)", re.IGNORECASE).fullmatch
+_read_size = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,6}))?([KMBT]?)", re.IGNORECASE).fullmatch
 _ZEROS = {"": 0, "K": 3, "M": 6, "B": 9, "T": 12}
 
 
-def run_submit(arguments: argparse.Namespace) -> int:
-    """Pack a run, and print where the entry is and what to do with it.
+@dataclass(frozen=True, kw_only=True)
+class Submit(PriceOptions, Command):
+    """Packs a finished run as an entry of the leaderboard.
 
-    Raises:
-        UserError: for anything in the command that cannot be, or a run that cannot be an entry.
+    Writes a directory with entry.json and the compressed episodes. All of it is published: the
+    whole run.json, with the command line, and every answer.
     """
-    about = About(
-        name=arguments.name,
-        submitter=arguments.submitter,
-        contact=arguments.contact,
-        link=arguments.link,
-        parameters=_parameters(arguments.parameters),
-        open_weights=arguments.open_weights,
-        date=arguments.date,
-    )
-    prices = load_prices(arguments.prices)
-    config = read_run(arguments.directory).config
-    out = arguments.out or Path("leaderboard/entries") / entry_name(
-        about.name, config["suite"], config["split"]
-    )
-    console = plain_console()
-    with episodes_bar(console, "Replaying") as progress:
-        entry = pack(arguments.directory, out, about, prices, progress)
-    packed = (out / EPISODES).stat().st_size
-    console.print(f"Entry     {out}", soft_wrap=True)
-    console.print(f"Episodes  {entry['summary']['episodes']:,}, {packed:,} bytes packed")
-    console.print(f"Score     {entry['summary']['suite_score']} on {config['suite']}")
-    differing = apart(config)
-    if differing:
-        console.print(f"Apart     {', '.join(differing)}: not ranked beside the others")
-    console.print(f"Command   {config['command']} (published, as all of run.json)", soft_wrap=True)
-    console.print(f"Next      ragen-bench verify {out}", soft_wrap=True)
-    return 0
+
+    directory: Annotated[Path, Argument("RUN")]
+    name: Annotated[str, Option("TEXT", "the model, as the table shows it")]
+    submitter: Annotated[str, Option("TEXT", "who submits")]
+    contact: Annotated[str | None, Option("TEXT", "how to reach the submitter")] = None
+    link: Annotated[str | None, Option("URL", "a page on the model")] = None
+    parameters: Annotated[str | None, Option("N", "the model's size: 135M, 7B, 1500000")] = None
+    open_weights: Annotated[
+        bool | None,
+        Option(None, "whether everybody can have the weights (default: not said)"),
+    ] = None
+    date: Annotated[str | None, Option("DAY", "of the run, YYYY-MM-DD (default: not said)")] = None
+    out: Annotated[
+        Path | None,
+        Option("DIR", "the entry (default: leaderboard/entries/NAME_SUITE_SPLIT)"),
+    ] = None
+
+    def run(self) -> int:
+        """Pack the run, and print where the entry is and what to do with it."""
+        from ragen_bench.console.plain import plain_console
+        from ragen_bench.console.progress import episodes_bar
+        from ragen_bench.leaderboard import About, apart, entry_name, pack
+        from ragen_bench.leaderboard.files import EPISODES
+        from ragen_bench.runs.directory import read_run
+        from ragen_bench.scores.cost import load_prices
+
+        about = About(
+            name=self.name,
+            submitter=self.submitter,
+            contact=self.contact,
+            link=self.link,
+            parameters=_parameters(self.parameters),
+            open_weights=self.open_weights,
+            date=self.date,
+        )
+        prices = load_prices(self.prices)
+        config = read_run(self.directory).config
+        out = self.out or Path("leaderboard/entries") / entry_name(
+            about.name, config["suite"], config["split"]
+        )
+        console = plain_console()
+        with episodes_bar(console, "Replaying") as progress:
+            entry = pack(self.directory, out, about, prices, progress)
+        summary, size = entry["summary"], (out / EPISODES).stat().st_size
+        lines = [
+            f"Entry     {out}",
+            f"Episodes  {summary['episodes']:,}, {size:,} bytes packed",
+            f"Score     {summary['suite_score']} on {config['suite']}",
+        ]
+        if differing := apart(config):
+            lines.append(f"Apart     {', '.join(differing)}: not ranked beside the others")
+        lines.append(f"Command   {config['command']} (published, as all of run.json)")
+        lines.append(f"Next      ragen-bench verify {out}")
+        console.print("\n".join(lines), soft_wrap=True)
+        return 0
 
 
-def _parameters(given: str | None) -> int | None:
+def _parameters(text: str | None) -> int | None:
     """Return a model's size: 1.5B is 1,500,000,000.
 
     Raises:
-        UserError: if it is no such number.
+        UserError: if the text is not such a number.
     """
-    if given is None:
+    if text is None:
         return None
-    match = _SIZE(given)
+    match = _read_size(text)
     if match:
         whole, part, unit = match[1], match[2] or "", match[3].upper()
         zeros = _ZEROS[unit] - len(part)
         size = int(whole + part + "0" * zeros) if zeros >= 0 else 0
         if 0 < size < 10**18:
             return size
-    raise UserError(f"--parameters is a number such as 135M, 7B or 1500000, got {given!r}")
+    raise UserError(f"--parameters is a number such as 135M, 7B or 1500000, got {text!r}")

@@ -1,14 +1,12 @@
-"""`annotate`: blind ratings of trajectories, and how far the raters agree."""
+"""Blind ratings in the terminal, and a table of how far raters agree."""
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 from ragen_bench.console.visible import visible
-from ragen_bench.errors import UserError
 from ragen_bench.pages.annotation import (
     QUESTIONS,
     SCALE,
@@ -19,34 +17,10 @@ from ragen_bench.pages.annotation import (
     krippendorff_alpha,
     ratings_of,
 )
-from ragen_bench.runs.directory import Key, read_run
+from ragen_bench.runs.directory import Key
 
 _RULE = "-" * 72
 _KEYS = {name[0]: level for level, name in enumerate(SCALE)}
-
-
-def run_annotate(arguments: argparse.Namespace) -> int:
-    """Let a rater rate, or say how far raters agree.
-
-    Raises:
-        UserError: for anything in the command that cannot be.
-    """
-    runs: list[Path] = arguments.runs
-    for run in runs:
-        read_run(run)
-    if arguments.agreement:
-        sys.stdout.write(agreement(runs))
-        return 0
-    if arguments.rater is None:
-        raise UserError("--rater NAME says whose ratings they are; or ask for --agreement")
-    session = Session(runs, arguments.rater, arguments.count, arguments.seed)
-    if arguments.browser:
-        from ragen_bench.pages.annotation.server import AnnotationServer
-
-        server = AnnotationServer(session)
-        server.serve(lambda url: sys.stdout.write(f"Rate at {url} - Ctrl-C ends.\n"))
-        return 0
-    return _rate_in_the_terminal(session)
 
 
 def agreement(runs: Iterable[Path]) -> str:
@@ -56,19 +30,19 @@ def agreement(runs: Iterable[Path]) -> str:
         runs: run directories.
 
     Raises:
-        UserError: if one is named twice, or a line of its ratings is none.
+        UserError: if one is named twice, or a line of its ratings is not a rating.
     """
     units: dict[tuple[Path, Key], list[Rating]] = {}
     for run in distinct(runs):
         for rating in ratings_of(run):
             units.setdefault((run, rating.key), []).append(rating)
-    found = [rating for unit in units.values() for rating in unit]
-    if not found:
+    ratings = [rating for unit in units.values() for rating in unit]
+    if not ratings:
         return "No ratings yet.\n"
-    raters = {rating.rater for rating in found}
+    raters = {rating.rater for rating in ratings}
     shared = sum(len(unit) > 1 for unit in units.values())
     lines = [
-        f"{len(found)} ratings by {len(raters)} raters; {shared} of {len(units)} episodes were "
+        f"{len(ratings)} ratings by {len(raters)} raters; {shared} of {len(units)} episodes were "
         "rated by more than one.",
         f"{'':<16}{'no':>6}{'partly':>8}{'yes':>6}{'alpha':>8}",
     ]
@@ -83,7 +57,8 @@ def agreement(runs: Iterable[Path]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _rate_in_the_terminal(session: Session) -> int:
+def rate(session: Session) -> None:
+    """Show one episode after the other and ask for its ratings, until the rater leaves."""
     waiting = session.waiting()
     done = len(session.chosen) - len(waiting)
     sys.stdout.write(
@@ -97,11 +72,10 @@ def _rate_in_the_terminal(session: Session) -> int:
         ratings = _asked(QUESTIONS.items())
         if ratings is None:
             sys.stdout.write(f"\n{number - 1} of {len(session.chosen)} rated.\n")
-            return 0
+            return
         comment = _line("Comment (or Enter): ")
         session.rate(run, key, ratings, comment or "")
     sys.stdout.write("\nAll are rated. Thank you.\n")
-    return 0
 
 
 def _text(trace: Trace) -> str:

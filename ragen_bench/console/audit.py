@@ -1,4 +1,4 @@
-"""`audit`: the suite's guarantees counted, or the kit run on a third party's environment."""
+"""An audit in the terminal: a progress bar, then a table of what was counted."""
 
 from __future__ import annotations
 
@@ -9,28 +9,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import gymnasium
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
 from ragen_bench.audit import Audit, audit_environment, steps_of, third_party_subject
-from ragen_bench.errors import UserError, missing_extra
+from ragen_bench.console.plain import plain_console
 from ragen_bench.suites import env_id
 from ragen_envs.registration import IDS, OPPONENT_IDS, TABLE
 from ragen_envs.sealed import open_key
 from ragen_envs.testing import CHECKS, Outcome, Subject, run_checks
 
-try:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-    from rich.table import Table
-except ImportError as missing:
-    raise missing_extra(missing, "bench") from missing
 
-_BROKEN = 1
-"""The exit code when a guarantee does not hold."""
-
-
-def audit(names: Sequence[str], levels: int, sealed: bool, out: Path | None) -> int:
-    """Audit environments; return 0 if every guarantee holds, else 1.
+def audit(names: Sequence[str], levels: int, sealed: bool, out: Path | None) -> bool:
+    """Audit environments, print the counts, and return whether every guarantee holds.
 
     Args:
         names: the suite's ids, or a third party's environments; all of the suite's if empty.
@@ -39,25 +32,21 @@ def audit(names: Sequence[str], levels: int, sealed: bool, out: Path | None) -> 
         out: a file for everything that was counted, as JSON.
 
     Raises:
-        UserError: for an environment that is unknown, or a number below 1.
+        UserError: for an environment that is unknown.
         SealedKeyError: if the sealed split is wanted and there is no key.
     """
-    if levels < 1:
-        raise UserError(f"--levels is at least 1, got {levels}")
     if sealed:
         open_key()
-    if out and not out.parent.is_dir():
-        raise UserError(f"--out {out}: there is no directory {out.parent}")
     ours = [env_id(name) for name in names if _is_ours(name)] if names else list(IDS)
     others = {name: third_party_subject(name) for name in names if not _is_ours(name)}
-    console = Console(markup=False, highlight=False, emoji=False)
+    console = plain_console()
     audits = _audit_ours(console, ours, levels, sealed)
     checked = {name: _check_other(console, name, subject) for name, subject in others.items()}
     if audits:
         console.print(_table(audits))
     for name, outcomes in checked.items():
-        sys.stdout.write(_lines(name, outcomes))
-    problems = [f"{found.env} {problem}" for found in audits for problem in found.problems]
+        sys.stdout.write(_check_lines(name, outcomes))
+    problems = [f"{counts.env} {problem}" for counts in audits for problem in counts.problems]
     problems += [
         f"{name} {outcome.name}: {outcome.message}"
         for name, outcomes in checked.items()
@@ -68,9 +57,9 @@ def audit(names: Sequence[str], levels: int, sealed: bool, out: Path | None) -> 
         _write(out, audits, checked)
     if problems:
         sys.stdout.write("Broken:\n" + "".join(f"  {problem}\n" for problem in problems))
-        return _BROKEN
+        return False
     sys.stdout.write("Every guarantee holds.\n" if audits else "No check failed.\n")
-    return 0
+    return True
 
 
 def _is_ours(name: str) -> bool:
@@ -104,7 +93,7 @@ def _audit_ours(console: Console, ids: Sequence[str], levels: int, sealed: bool)
 def _check_other(console: Console, name: str, subject: Subject) -> tuple[Outcome, ...]:
     with _progress(console) as bar:
         task = bar.add_task("checks", total=len(CHECKS), env=name, doing="")
-        outcomes = run_checks(subject, lambda found: bar.update(task, advance=1, doing=found.name))
+        outcomes = run_checks(subject, lambda check: bar.update(task, advance=1, doing=check.name))
         bar.update(task, doing="done")
     return outcomes
 
@@ -121,7 +110,7 @@ def _progress(console: Console) -> Progress:
 
 
 def _table(audits: Sequence[Audit]) -> Table:
-    made = Table(
+    table = Table(
         title="The suite's guarantees",
         caption="train: instances generated. unsolved, leaked (in train and held out), twice (in a "
         "held-out split): must be 0. shipped: held-out instances equal to those generated anew. "
@@ -131,54 +120,54 @@ def _table(audits: Sequence[Audit]) -> Table:
         box=SIMPLE_HEAD,
         padding=0,
     )
-    made.add_column("environment", overflow="fold")
+    table.add_column("environment", overflow="fold")
     for name in ("train", "unsolved", "leaked", "twice", "shipped", "length"):
-        made.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right", no_wrap=True)
     for name in ("ceiling", "oracle", "kit"):
-        made.add_column(name, justify="right", no_wrap=True)
-    for found in audits:
-        made.add_row(*_cells(found))
-    return made
+        table.add_column(name, justify="right", no_wrap=True)
+    for counts in audits:
+        table.add_row(*_cells(counts))
+    return table
 
 
-def _cells(found: Audit) -> list[str]:
-    passed = sum(outcome.status == "passed" for outcome in found.checks)
-    ran = sum(outcome.status != "skipped" for outcome in found.checks)
+def _cells(counts: Audit) -> list[str]:
+    passed = sum(outcome.status == "passed" for outcome in counts.checks)
+    ran = sum(outcome.status != "skipped" for outcome in counts.checks)
     return [
-        found.env.partition("/")[2],
-        f"{found.levels:,}",
-        *map(str, (found.unsolved, found.leaked, found.doubled, found.shipped)),
-        "-" if found.shortest is None else f"{found.shortest}-{found.longest}",
-        f"{found.ceiling:.3f}",
-        f"{found.oracle:.3f}",
+        counts.env.partition("/")[2],
+        f"{counts.levels:,}",
+        *map(str, (counts.unsolved, counts.leaked, counts.doubled, counts.shipped)),
+        "-" if counts.shortest is None else f"{counts.shortest}-{counts.longest}",
+        f"{counts.ceiling:.3f}",
+        f"{counts.oracle:.3f}",
         f"{passed}/{ran}",
     ]
 
 
-def _lines(name: str, outcomes: Sequence[Outcome]) -> str:
+def _check_lines(name: str, outcomes: Sequence[Outcome]) -> str:
     """Return what the kit found on a third party's environment, skips grouped by their reason."""
-    named: dict[tuple[str, str], list[str]] = {}
+    groups: dict[tuple[str, str], list[str]] = {}
     for outcome in outcomes:
         reason = f": {outcome.message}" if outcome.status == "skipped" else ""
-        named.setdefault((outcome.status, reason), []).append(outcome.name)
+        groups.setdefault((outcome.status, reason), []).append(outcome.name)
     order = ("passed", "skipped", "failed")
-    rows = sorted(named.items(), key=lambda row: order.index(row[0][0]))
+    rows = sorted(groups.items(), key=lambda row: order.index(row[0][0]))
     lines = [f"  {status:<8} {', '.join(names)}{reason}\n" for (status, reason), names in rows]
     counts = [sum(outcome.status == status for outcome in outcomes) for status in order]
-    told = ", ".join(f"{count} {status}" for count, status in zip(counts, order, strict=True))
-    if any("needs the option" in reason for _, reason in named):
+    totals = ", ".join(f"{count} {status}" for count, status in zip(counts, order, strict=True))
+    if any("needs the option" in reason for _, reason in groups):
         lines.append("  Options are given by a ragen_envs.testing.Subject: python:MODULE:SUBJECT\n")
-    return f"Checks of {name}: {told}\n{''.join(lines)}"
+    return f"Checks of {name}: {totals}\n{''.join(lines)}"
 
 
 def _write(out: Path, audits: Sequence[Audit], checked: dict[str, tuple[Outcome, ...]]) -> None:
     content = {
         "environments": [
             {
-                **dataclasses.asdict(found),
-                "checks": [outcome._asdict() for outcome in found.checks],
+                **dataclasses.asdict(counts),
+                "checks": [outcome._asdict() for outcome in counts.checks],
             }
-            for found in audits
+            for counts in audits
         ],
         "others": {
             name: [outcome._asdict() for outcome in outcomes] for name, outcomes in checked.items()

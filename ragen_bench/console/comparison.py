@@ -1,22 +1,14 @@
-"""`compare`: the table of two runs' differences."""
+"""The differences of two runs as a table."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from ragen_bench.console.visible import visible
-from ragen_bench.errors import missing_extra
-from ragen_bench.runs.directory import Record, read_run
-from ragen_bench.scores.compare import compare
-
-try:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-except ImportError as missing:
-    raise missing_extra(missing, "bench") from missing
+from ragen_bench.runs.directory import Record
 
 _EXPLAINED = (
     "Success in per cent; norm.: 0 is the random player, 1 the best one. n: instances that both "
@@ -25,57 +17,40 @@ _EXPLAINED = (
 )
 
 
-def run_compare(a: Path, b: Path, out: Path | None) -> int:
-    """Print how two runs differ.
-
-    Args:
-        a: a run directory.
-        b: another.
-        out: a file for the figures, as JSON.
-
-    Raises:
-        UserError: if a directory holds no run, or the runs may not stand side by side.
-    """
-    runs = read_run(a), read_run(b)
-    console = Console(markup=False, highlight=False, emoji=False)
-    with console.status("Playing the random player on the common instances ..."):
-        found = compare(*runs)
-    for letter, side in (("A", found["a"]), ("B", found["b"])):
+def print_comparison(console: Console, differences: Record) -> None:
+    """Print the two runs, the table of their differences, and notes on what was left out."""
+    for letter, side in (("A", differences["a"]), ("B", differences["b"])):
         console.print(f"{letter}  {visible(side['model'])}, {side['run']}", soft_wrap=True)
-    console.print(table(found))
-    for note in found["notes"]:
+    console.print(comparison_table(differences))
+    for note in differences["notes"]:
         console.print(f"Note: {visible(note)}", soft_wrap=True)
-    if out:
-        out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8", newline="\n")
-        console.print(f"JSON  {out}", soft_wrap=True)
-    return 0
 
 
-def table(found: Record) -> Table:
+def comparison_table(differences: Record) -> Table:
     """Return a table with two rows for each environment and for the suite.
 
     It fits a terminal of 80 columns.
     """
-    made = Table(
-        title=Text(f"A - B on the {found['split']} split", style="table.title"),
+    table = Table(
+        title=Text(f"A - B on the {differences['split']} split", style="table.title"),
         caption=_EXPLAINED,
         caption_justify="left",
         box=SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )
-    made.add_column("environment", overflow="fold")  # a long name gives way, no figure does
+    table.add_column("environment", overflow="fold")  # a long name gives way, no figure does
     for column in ("n", "A", "B", "A - B", "95 %", "A>B", "B>A"):
-        made.add_column(column, justify="right", no_wrap=True)
-    for row in found["envs"]:
+        table.add_column(column, justify="right", no_wrap=True)
+    for row in differences["envs"]:
         ahead = ["-" if row[name] is None else str(row[name]) for name in ("a_ahead", "b_ahead")]
         env = Text(row["env"].partition("/")[2])
-        made.add_row(env, str(row["instances"]), *_percents(row["success"]), *ahead, style="bold")
-        made.add_row("  norm.", "", *_scores(row["normalised"]))
-    if len(found["envs"]) > 1:
-        made.add_section()
-        made.add_row("mean", "", *_percents(found["suite"]["success"]), style="bold")
-        made.add_row("  norm.", "", *_scores(found["suite"]["normalised"]))
-    return made
+        table.add_row(env, str(row["instances"]), *_percents(row["success"]), *ahead, style="bold")
+        table.add_row("  norm.", "", *_scores(row["normalised"]))
+    if len(differences["envs"]) > 1:
+        table.add_section()
+        table.add_row("mean", "", *_percents(differences["suite"]["success"]), style="bold")
+        table.add_row("  norm.", "", *_scores(differences["suite"]["normalised"]))
+    return table
 
 
 def _percents(figures: Record) -> list[str]:

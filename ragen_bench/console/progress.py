@@ -1,4 +1,4 @@
-"""Progress: a bar in a terminal, a line now and then elsewhere."""
+"""Progress of long commands: a bar in a terminal, a line each minute elsewhere."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from ragen_bench.runs.directory import RunDirectory
 
 _PAUSE = 60.0
 _BESIDE = 64
@@ -26,7 +28,7 @@ class PlainProgress:
 
     def __init__(self, total: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._total, self._clock = total, clock
-        self._start = self._said = clock()
+        self._start = self._last_line = clock()
 
     def tick(self, episodes: int, answers: int) -> None:
         """Say how far the run is, unless that was said within the last minute.
@@ -36,9 +38,9 @@ class PlainProgress:
             answers: that this process was given.
         """
         now = self._clock()
-        if now - self._said < _PAUSE:
+        if now - self._last_line < _PAUSE:
             return
-        self._said = now
+        self._last_line = now
         minutes = (now - self._start) / 60
         sys.stderr.write(
             f"{episodes} of {self._total} episodes, {answers} answers in {minutes:.0f} min\n"
@@ -90,3 +92,26 @@ def episodes_bar(console: Console, doing: str) -> Iterator[Callable[[int, int], 
                 bar.update(task, description="Recomputing figures, floor and ceiling")
 
         yield progress
+
+
+def planned_episodes(run: RunDirectory) -> int:
+    """Return how many episodes a run has when it is finished."""
+    instances = sum(env["instances"] for env in run.config["envs"])
+    return int(instances * run.config["samples"])
+
+
+@contextmanager
+def replay_bar(console: Console, run: RunDirectory) -> Iterator[Callable[[], None]]:
+    """Show a bar while the episodes of a run are replayed.
+
+    Args:
+        console: where it is shown; it goes when the block ends.
+        run: whose episodes they are.
+
+    Yields:
+        A function to call after each episode.
+    """
+    # Into a file a bar would leave an empty line.
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("Replaying", total=planned_episodes(run))
+        yield lambda: bar.advance(task)

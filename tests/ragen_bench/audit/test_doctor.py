@@ -154,7 +154,7 @@ def test_a_model_that_comes_to_no_answer_is_told_so(evaluation):
         assert found["answers"].status == "FAIL"
         assert "add --format answer and raise --max-tokens" in found["answers"].detail
     mute = findings(Reasoner(text=""), evaluation)
-    assert "it says nothing; has it a chat template?" in mute["answers"].detail
+    assert "it says nothing; does it have a chat template?" in mute["answers"].detail
 
 
 def test_a_context_without_room(evaluation):

@@ -6,7 +6,7 @@ import shutil
 import pytest
 from rich.console import Console
 
-from ragen_bench.console.comparison import table
+from ragen_bench.console.comparison import comparison_table
 from tests.ragen_bench.cli.command import run
 
 
@@ -96,7 +96,7 @@ def shown(rows):
     }
     console = Console(width=80)
     with console.capture() as captured:
-        console.print(table(found))
+        console.print(comparison_table(found))
     return captured.get()
 
 

@@ -1,14 +1,13 @@
 """Where a run goes when nobody says where."""
 
-import argparse
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.cli.arguments import parser
-from ragen_bench.cli.evaluate import evaluation_of
+from ragen_bench.cli.evaluation import evaluation_of
+from ragen_bench.cli.main import parser
 from ragen_bench.cli.naming import default_path
 
 CHANGES = {
@@ -25,8 +24,7 @@ CHANGES = {
 
 
 def made(*arguments):
-    parsed: argparse.Namespace = parser().parse_args(["evaluate", *arguments])
-    return evaluation_of(parsed)
+    return evaluation_of(parser().parse(["evaluate", *arguments]))
 
 
 @pytest.mark.parametrize(

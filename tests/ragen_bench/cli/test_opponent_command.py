@@ -8,8 +8,8 @@ import time
 import pytest
 
 from ragen_bench.cli import main
-from ragen_bench.cli.arguments import parser
-from ragen_bench.cli.evaluate import evaluation_of
+from ragen_bench.cli.evaluation import evaluation_of
+from ragen_bench.cli.main import parser
 from ragen_bench.cli.naming import default_path
 from tests.ragen_bench.cli.command import COMMAND, run
 
@@ -109,7 +109,7 @@ def test_a_mistake_gets_one_line(tmp_path, monkeypatch, capsys, arguments, says)
 
 
 def evaluation(*arguments):
-    return evaluation_of(parser().parse_args(["evaluate", *arguments, *GAME]))
+    return evaluation_of(parser().parse(["evaluate", *arguments, *GAME]))
 
 
 def test_who_is_reached_where(monkeypatch):

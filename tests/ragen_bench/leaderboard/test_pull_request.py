@@ -321,7 +321,7 @@ def test_the_workflow_with_its_own_steps(tmp_path, quick):
     git(origin, "checkout", "-q", "-b", "stranger")
     shutil.copytree(quick, origin / PLACE)
     # Not that of a pull request may be run, but that of the base.
-    for script in (origin / ".github/verify_entry.sh", origin / "ragen_bench/cli/check.py"):
+    for script in (origin / ".github/verify_entry.sh", origin / "ragen_bench/cli/leaderboard.py"):
         script.write_text("exit(0)\n")
     git(origin, "update-ref", "refs/pull/7/head", commit(origin))
     here = tmp_path / "here"
@@ -331,7 +331,7 @@ def test_the_workflow_with_its_own_steps(tmp_path, quick):
 
     done = workflow(here, base, git(origin, "rev-parse", "stranger"))
     assert done.returncode == 1
-    assert "'.github/verify_entry.sh', 'ragen_bench/cli/check.py' changes too" in done.stdout
+    assert "'.github/verify_entry.sh', 'ragen_bench/cli/leaderboard.py' changes too" in done.stdout
 
     git(origin, "checkout", "-q", base, "--", ".github", "ragen_bench")
     git(origin, "update-ref", "refs/pull/7/head", commit(origin))

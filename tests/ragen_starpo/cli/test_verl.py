@@ -5,8 +5,9 @@ import json
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from ragen_starpo.cli.console import event_files
-from ragen_starpo.cli.verl import Following, split_settings, write_events
+from ragen_starpo.cli.verl import split_settings
+from ragen_starpo.console.progress import event_files
+from ragen_starpo.console.verl import Following, write_events
 
 
 def test_whose_setting_it_is():

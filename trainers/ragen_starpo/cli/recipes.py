@@ -1,34 +1,47 @@
-"""`recipes`: what comes with the package, and one recipe in full."""
+"""`recipes`: the recipes that come with the package, and one recipe in full."""
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
-from rich.table import Table
-
-from ragen_bench.console.plain import plain_console
-from ragen_starpo.recipes.files import alone, as_toml, scales, sweeps
-from ragen_starpo.recipes.recipe import read_recipe
+from ragen_bench.cli.options import Argument, Command
 
 
-def run_recipes(given: argparse.Namespace) -> int:
-    """Print the table of rows, or all settings of one recipe as TOML.
+@dataclass(frozen=True, kw_only=True)
+class Recipes(Command):
+    """Lists the recipes that come with the package, or prints all settings of one.
 
-    Raises:
-        UserError: if there is no such recipe.
+    Lists the rows of the papers' tables, or prints all settings of a recipe.
     """
-    console = plain_console()
-    if given.recipe:
-        settings = read_recipe(given.recipe, given.settings).as_json()
-        console.print(as_toml(settings), end="", soft_wrap=True, markup=False, highlight=False)
+
+    extra: ClassVar[str] = "train"
+
+    recipe: Annotated[str | None, Argument("RECIPE", "as small, or grpo@gpu")] = None
+    settings: Annotated[
+        tuple[str, ...], Argument("NAME=VALUE", "in place of the recipe's, as seed=1")
+    ] = ()
+
+    def run(self) -> int:
+        """Print the table of rows, or all settings of one recipe as TOML."""
+        from rich.table import Table
+
+        from ragen_bench.console.plain import plain_console
+        from ragen_starpo.recipes.files import alone, as_toml, scales, sweeps
+        from ragen_starpo.recipes.recipe import read_recipe
+
+        console = plain_console()
+        if self.recipe:
+            settings = read_recipe(self.recipe, self.settings).as_json()
+            console.print(as_toml(settings), end="", soft_wrap=True)
+            return 0
+        table = Table(box=None, pad_edge=False)
+        table.add_column("rows")
+        table.add_column("what", overflow="fold")
+        for group in sweeps().values():
+            table.add_row(" ".join(group["rows"]), group["about"])
+        console.print(table)
+        console.print(f"\nScales: {' '.join(scales())}. A row at a scale: filter-50@small;")
+        console.print("several rows: grpo+filter-50@small. All settings: ragen-train recipes NAME")
+        console.print(f"\nRecipes without rows: {' '.join(alone())}")
         return 0
-    table = Table(box=None, pad_edge=False)
-    table.add_column("rows")
-    table.add_column("what", overflow="fold")
-    for group in sweeps().values():
-        table.add_row(" ".join(group["rows"]), group["about"])
-    console.print(table)
-    console.print(f"\nScales: {' '.join(scales())}. A row at a scale: filter-50@small;")
-    console.print("several rows: grpo+filter-50@small. All settings: ragen-train recipes NAME")
-    console.print(f"\nRecipes without rows: {' '.join(alone())}")
-    return 0

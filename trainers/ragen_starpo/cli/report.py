@@ -1,20 +1,29 @@
-"""`report`: a run's page."""
+"""`report`: a training run's page."""
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
 
-from ragen_bench.console.plain import plain_console
-from ragen_starpo.report import write_report
-from ragen_starpo.report.reading import read_left
+from ragen_bench.cli.options import Argument, Command
 
 
-def run_report(given: argparse.Namespace) -> int:
-    """Write the report of a run, finished or not, and say where it lies.
+@dataclass(frozen=True)
+class Report(Command):
+    """Draws a run's curves in one HTML page.
 
-    Raises:
-        UserError: if the directory is of no training run.
+    Writes report.html into a run's directory, also while it is trained.
     """
-    path = write_report(read_left(given.run_directory))
-    plain_console().print(f"Report  {path}", soft_wrap=True)
-    return 0
+
+    directory: Annotated[Path, Argument("RUN", "directory of a run")]
+
+    def run(self) -> int:
+        """Write the page and say where it is."""
+        from ragen_bench.console.plain import plain_console
+        from ragen_starpo.report import write_report
+        from ragen_starpo.report.reading import read_left
+
+        path = write_report(read_left(self.directory))
+        plain_console().print(f"Report  {path}", soft_wrap=True)
+        return 0

@@ -1,23 +1,36 @@
-"""`small-model`: a model to begin with on two cores."""
+"""`small-model`: a small untrained model for two cores."""
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
 
-from ragen_bench.console.plain import plain_console
-from ragen_starpo.engine.quiet import libraries_quiet
-from ragen_starpo.made_folder import MadeFolder
-from ragen_starpo.small_model import Shape, make_small_model
+from ragen_bench.cli.options import Argument, Command, Option
 
 
-def run_small_model(given: argparse.Namespace) -> int:
-    """Write an untrained model and say how large it is.
+@dataclass(frozen=True, kw_only=True)
+class SmallModel(Command):
+    """Makes a small untrained model for two cores.
 
-    Raises:
-        UserError: if the folder holds anything else.
+    Writes a Qwen2 model of some 0.4 million parameters with a tokenizer of its own, which reads
+    the boards of Sokoban and FrozenLake.
     """
-    folder = MadeFolder(given.out, {"command": "small-model", "seed": given.seed})
-    with libraries_quiet(), folder.written() as draft:
-        parameters = make_small_model(draft, Shape(), given.seed)
-    plain_console().print(f"Model  {given.out}, {parameters:,} parameters", soft_wrap=True)
-    return 0
+
+    extra: ClassVar[str] = "train"
+
+    out: Annotated[Path, Argument("DIR", "the model")]
+    seed: Annotated[int, Option("N", "of its weights")] = 0
+
+    def run(self) -> int:
+        """Write the model and say how large it is."""
+        from ragen_bench.console.plain import plain_console
+        from ragen_starpo.engine.quiet import libraries_quiet
+        from ragen_starpo.made_folder import MadeFolder
+        from ragen_starpo.small_model import Shape, make_small_model
+
+        folder = MadeFolder(self.out, {"command": "small-model", "seed": self.seed})
+        with libraries_quiet(), folder.written() as draft:
+            parameters = make_small_model(draft, Shape(), self.seed)
+        plain_console().print(f"Model  {self.out}, {parameters:,} parameters", soft_wrap=True)
+        return 0

@@ -2,44 +2,77 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from ragen_bench.console.plain import plain_console
-from ragen_starpo.cli.models import model_folder
-from ragen_starpo.warm_start import Epoch, WarmStart, warm_start
+from ragen_bench.cli.options import Argument, Command, Option
+
+if TYPE_CHECKING:
+    from ragen_starpo.warm_start import Epoch
 
 
-def run_warm_start(given: argparse.Namespace) -> int:
-    """Train, and print the loss of each epoch.
+@dataclass(frozen=True, kw_only=True)
+class WarmStart(Command):
+    """Trains a model on the oracle's episodes first.
 
-    Raises:
-        UserError: if anything that is named is not what it should be.
+    Supervised training on episodes of the oracle on train instances.
     """
-    settings = WarmStart(
-        envs=tuple(given.env),
-        response_format=given.format,
-        episodes=given.episodes,
-        epochs=given.epochs,
-        batch=given.batch,
-        micro_batch=given.micro_batch,
-        learning_rate=given.learning_rate,
-        max_tokens=given.max_tokens,
-        validate_every=given.validate_every,
-        val_instances=given.val_instances,
-        seed=given.seed,
-    )
-    console = plain_console()
-    console.print(f"{settings.episodes} episodes of the oracle, {settings.epochs} epochs")
-    warm_start(
-        settings,
-        model_folder(given.model),
-        given.out,
-        lambda epoch: console.print(_line(epoch)),
-    )
-    console.print(f"Model  {given.out}", soft_wrap=True)
-    return 0
+
+    extra: ClassVar[str] = "train"
+
+    model: Annotated[str, Argument("MODEL", "a folder that transformers reads, or smollm2-135m")]
+    out: Annotated[Path, Option("DIR", "the trained model")]
+    env: Annotated[tuple[str, ...], Option("ID", "an environment; may be repeated")]
+    format: Annotated[str, Option("NAME", "of the answers: think, answer or plain")] = "think"
+    episodes: Annotated[int, Option("N", "of the oracle")] = 1000
+    epochs: Annotated[int, Option("N", "passes over them")] = 10
+    batch: Annotated[int, Option("N", "episodes of a step")] = 32
+    micro_batch: Annotated[
+        int, Option("N", "episodes that are computed at once; decides memory alone")
+    ] = 32
+    learning_rate: Annotated[float, Option("X", "after the warm-up")] = 1e-3
+    max_tokens: Annotated[int, Option("N", "of an answer")] = 200
+    validate_every: Annotated[
+        int,
+        Option(
+            "N",
+            "epochs after which held-out success is measured, and the best model kept; "
+            "0 keeps the last model",
+        ),
+    ] = 0
+    val_instances: Annotated[int, Option("N", "held-out instances of each environment")] = 256
+    seed: Annotated[int, Option("N", "of the instances and their order")] = 0
+
+    def run(self) -> int:
+        """Train, and print the loss of each epoch."""
+        from ragen_bench.console.plain import plain_console
+        from ragen_bench.suites import response_format_of
+        from ragen_starpo.cli.models import model_folder
+        from ragen_starpo.warm_start import WarmStart as Settings
+        from ragen_starpo.warm_start import warm_start
+
+        settings = Settings(
+            envs=self.env,
+            response_format=response_format_of(self.format),
+            episodes=self.episodes,
+            epochs=self.epochs,
+            batch=self.batch,
+            micro_batch=self.micro_batch,
+            learning_rate=self.learning_rate,
+            max_tokens=self.max_tokens,
+            validate_every=self.validate_every,
+            val_instances=self.val_instances,
+            seed=self.seed,
+        )
+        console = plain_console()
+        console.print(f"{settings.episodes} episodes of the oracle, {settings.epochs} epochs")
+        model = model_folder(self.model)
+        warm_start(settings, model, self.out, lambda epoch: console.print(_line(epoch)))
+        console.print(f"Model  {self.out}", soft_wrap=True)
+        return 0
 
 
 def _line(epoch: Epoch) -> str:
-    said = f"epoch {epoch.number:>3}  loss {epoch.loss:.4f}"
-    return said if epoch.success is None else f"{said}  held-out success {epoch.success:.3f}"
+    line = f"epoch {epoch.number:>3}  loss {epoch.loss:.4f}"
+    return line if epoch.success is None else f"{line}  held-out success {epoch.success:.3f}"

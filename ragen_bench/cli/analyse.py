@@ -1,0 +1,42 @@
+"""`analyse`: why a run's episodes failed, and how the model reasoned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from ragen_bench.cli.options import Argument, Command
+from ragen_bench.errors import UserError
+
+
+@dataclass(frozen=True)
+class Analyse(Command):
+    """Says why a run's episodes failed, and how the model reasoned.
+
+    Replays a run, prints the causes of its failures and measures of its reasoning, and writes them
+    to RUN/analysis.json.
+    """
+
+    directory: Annotated[Path, Argument("RUN")]
+
+    def run(self) -> int:
+        """Print the analysis and write it."""
+        from ragen_bench.analysis import analyse
+        from ragen_bench.console.analysis import print_analysis
+        from ragen_bench.console.plain import plain_console
+        from ragen_bench.console.progress import replay_bar
+        from ragen_bench.runs.directory import read_run
+        from ragen_bench.runs.json_lines import write_whole
+
+        run = read_run(self.directory)
+        console = plain_console()
+        with replay_bar(console, run) as advance:
+            analysis = analyse(run, advance)
+        if not analysis["envs"]:
+            raise UserError(f"{self.directory} holds no finished episode yet", exit_code=1)
+        file = self.directory / "analysis.json"
+        write_whole(file, analysis)
+        print_analysis(console, analysis, self.directory)
+        console.print(f"Analysis  {file}", soft_wrap=True)
+        return 0

@@ -1,0 +1,42 @@
+"""`audit`: the suite's guarantees counted, or the kit run on a third party's environment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from ragen_bench.cli.options import Argument, Command, Option
+from ragen_bench.errors import UserError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit(Command):
+    """Proves the suite's guarantees on this machine, or checks another environment.
+
+    Generates, solves and compares instances of the suite's environments and runs the testing kit
+    on them; on another environment it runs the kit. Ends with exit code 1 if a guarantee does not
+    hold.
+    """
+
+    env: Annotated[
+        tuple[str, ...],
+        Argument(
+            "ENV",
+            "ids of the suite (default: all), other ids such as my_pkg:my/Env-v0, or "
+            "python:MODULE:ATTRIBUTE, a ragen_envs.testing.Subject or what makes an environment",
+        ),
+    ] = ()
+    levels: Annotated[int, Option("N", "train instances")] = 1000
+    sealed: Annotated[bool, Option(None, "look at the sealed split too; its key is needed")] = False
+    out: Annotated[Path | None, Option("FILE", "write everything that was counted as JSON")] = None
+
+    def run(self) -> int:
+        """Audit the environments; return 0 if every guarantee holds, else 1."""
+        if self.levels < 1:
+            raise UserError(f"--levels is at least 1, got {self.levels}")
+        if self.out and not self.out.parent.is_dir():
+            raise UserError(f"--out {self.out}: there is no directory {self.out.parent}")
+        from ragen_bench.console.audit import audit
+
+        return 0 if audit(self.env, self.levels, self.sealed, self.out) else 1

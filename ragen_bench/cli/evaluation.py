@@ -1,0 +1,96 @@
+"""The evaluation that a command line describes."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+
+from ragen_bench.cli.groups import EvaluationOptions
+from ragen_bench.cli.naming import DEFAULT_MAX_TOKENS
+from ragen_bench.cli.server_options import opponent_of, server_of
+from ragen_bench.episodes.episode import SAMPLES_A_SEED
+from ragen_bench.episodes.evaluation import Evaluation
+from ragen_bench.episodes.prompt import History
+from ragen_bench.errors import UserError
+from ragen_bench.suites import SUITES, response_format_of, select, split_name
+from ragen_envs.registration import IDS
+
+_MOST = 10**9
+"""Of what has no limit of its own: what is far beyond could be recorded, but not read again."""
+_HOTTEST = 100
+
+
+def evaluation_of(options: EvaluationOptions) -> Evaluation:
+    """Return the evaluation that options describe.
+
+    Raises:
+        UserError: if an option has a value that it cannot have.
+    """
+    _check_numbers(options)
+    _check_empty(options)
+    opposed = options.opponent is not None
+    instances = select(options.suite, options.env, options.limit, opposed)
+    suite = "" if options.env else options.suite or "core"
+    default = SUITES[suite].max_tokens if suite else DEFAULT_MAX_TOKENS
+    response_format = response_format_of(options.format)
+    opponent_format = response_format
+    if options.opponent_format is not None:
+        opponent_format = response_format_of(options.opponent_format)
+    return Evaluation(
+        model=options.model,
+        suite=suite,
+        instances=instances,
+        split=split_name(options.split),
+        response_format=response_format,
+        samples=options.samples,
+        seed=options.seed,
+        temperature=options.temperature,
+        max_tokens=options.max_tokens or default,
+        history=_history(options.history),
+        constrain=options.constrain,
+        command=shlex.join(["ragen-bench", *sys.argv[1:]]),
+        server=server_of(options),
+        opponent=opponent_of(options, opponent_format),
+    )
+
+
+def _check_empty(options: EvaluationOptions) -> None:
+    """Refuse what an unset variable of a shell leaves; it must not mean the default."""
+    if options.suite == "":
+        raise UserError(f"--suite is empty; choose one of: {', '.join(SUITES)}")
+    if options.base_url == "":
+        raise UserError("--base-url is empty; give it, or leave it out for OPENAI_BASE_URL")
+    if "" in options.env:
+        raise UserError(f"--env is empty; choose one of: {', '.join(IDS)}")
+
+
+def _check_numbers(options: EvaluationOptions) -> None:
+    for option, value, least, most in (
+        ("--samples", options.samples, 1, SAMPLES_A_SEED),
+        ("--seed", options.seed, 0, _MOST),
+        ("--max-tokens", options.max_tokens, 1, _MOST),
+        ("--concurrency", options.concurrency, 1, _MOST),
+        ("--retries", options.retries, 0, _MOST),
+    ):
+        if value is not None and value < least:
+            raise UserError(f"{option} is at least {least}, got {value}")
+        if value is not None and value > most:
+            raise UserError(f"{option} is at most {most}, got {value}")
+    if not 0 <= options.temperature <= _HOTTEST:
+        raise UserError(
+            f"--temperature is a number of at least 0 and at most {_HOTTEST}, "
+            f"got {options.temperature}"
+        )
+    if options.timeout is not None and not 0 < options.timeout < float("inf"):
+        raise UserError(f"--timeout is a number of seconds above 0, got {options.timeout}")
+
+
+def _history(text: str) -> History:
+    if text == "full":
+        return None
+    if text == "none":
+        return 0
+    # A number of turns has fewer digits, and Python reads no int of thousands of digits.
+    if text.isascii() and text.isdecimal() and len(text) < len(str(_MOST)):
+        return int(text)
+    raise UserError(f"--history is full, none or a number of turns, got {text!r}")

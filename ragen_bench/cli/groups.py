@@ -1,0 +1,72 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from ragen_bench.cli.options import Argument, Option
+
+
+@dataclass(frozen=True, kw_only=True)
+class PriceOptions:
+    """What tokens cost."""
+
+    prices: Annotated[Path | None, Option("FILE", "what tokens cost (default: $RAGEN_PRICES)")] = (
+        None
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectionOptions:
+    """How a model's server is reached."""
+
+    base_url: Annotated[
+        str | None, Option("URL", "of openai/NAME's server (default: OPENAI_BASE_URL)")
+    ] = None
+    concurrency: Annotated[
+        int | None, Option("N", "requests in flight: openai/, vllm/, hf/ (default: 8 of openai/)")
+    ] = None
+    timeout: Annotated[float | None, Option("S", "seconds for an answer (default: 600)")] = None
+    retries: Annotated[int | None, Option("N", "of a request that failed (default: 7)")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationOptions(ConnectionOptions):
+    """What is evaluated, and how."""
+
+    model: Annotated[
+        str,
+        Argument(
+            "MODEL",
+            "random, oracle, smollm2-135m, hf/..., vllm/..., gguf/..., openai/..., python:...",
+        ),
+    ]
+    suite: Annotated[str | None, Option("NAME", "a named set of environments (default: core)")] = (
+        None
+    )
+    env: Annotated[tuple[str, ...], Option("ID", "an environment; may be repeated")] = ()
+    split: Annotated[str, Option("NAME", "train, val, test or sealed")] = "test"
+    limit: Annotated[int | None, Option("N", "at most N instances of each environment")] = None
+    samples: Annotated[int, Option("K", "episodes an instance")] = 1
+    seed: Annotated[int, Option("N", "of sampling and noise")] = 0
+    temperature: Annotated[float, Option("T", "of sampling; 0 is greedy")] = 0.5
+    max_tokens: Annotated[int | None, Option("N", "tokens in an answer (default: the suite's)")] = (
+        None
+    )
+    format: Annotated[str, Option("NAME", "think, answer or plain")] = "think"
+    history: Annotated[str, Option("N", "past turns shown: full, none or a number")] = "full"
+    constrain: Annotated[
+        bool,
+        Option(None, "let only answers in form pass, where the engine can; the run is marked"),
+    ] = False
+    opponent: Annotated[
+        str | None, Option("MODEL", "who plays against it, in games that need one")
+    ] = None
+    opponent_format: Annotated[
+        str | None, Option("NAME", "of its answers (default: as --format)")
+    ] = None
+    opponent_base_url: Annotated[
+        str | None, Option("URL", "of the opponent's server (default: as --base-url)")
+    ] = None

@@ -1,0 +1,132 @@
+"""Typed options: a command is a dataclass, and its fields are what may stand on its command line.
+
+A field's annotation says how it is typed: `Annotated[int, Option("N", "how many")]` is `--name N`,
+`Annotated[str, Argument("ENV", "its id")]` stands by its place. A field without a default has to be
+given. `bool` is a switch, `bool | None` one that may be negated, `tuple[str, ...]` an option that
+may be repeated or any number of arguments, and `X | None` is None unless it is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields
+from types import NoneType
+from typing import Any, ClassVar, get_args, get_origin, get_type_hints
+
+
+@dataclass(frozen=True)
+class Option:
+    """How an option looks: `--the-field METAVAR`.
+
+    Attributes:
+        metavar: what stands for its value in the help; None for a switch.
+        about: the help, to which the default is added.
+    """
+
+    metavar: str | None
+    about: str
+
+
+@dataclass(frozen=True)
+class Argument:
+    """How an argument looks that is known by its place.
+
+    Attributes:
+        metavar: its name in the help and in messages.
+        about: the help.
+    """
+
+    metavar: str
+    about: str = ""
+
+
+class Command(ABC):
+    """A command. Subclasses are frozen dataclasses; their docstring is the command's help.
+
+    Attributes:
+        extra: the extra of this distribution that has the packages which the command needs.
+        resumes: whether the same command goes on with what an interrupted one began.
+    """
+
+    extra: ClassVar[str] = "bench"
+    resumes: ClassVar[bool] = False
+
+    @abstractmethod
+    def run(self) -> int:
+        """Do what the options say and return the exit code.
+
+        Raises:
+            UserError: if an option has a value that it cannot have.
+        """
+
+
+@dataclass(frozen=True)
+class Group:
+    """Commands with a first name in common, such as `sealed new` and `sealed hash`.
+
+    Attributes:
+        about: the help.
+        actions: the commands by their second names.
+    """
+
+    about: str
+    actions: Mapping[str, type[Command]]
+
+
+def help_of(command: type[Command] | Group) -> str:
+    """Return the whole help of a command, whose first line tells it apart from others."""
+    if isinstance(command, Group):
+        return command.about
+    return inspect.getdoc(command) or ""
+
+
+def add_options(parser: argparse.ArgumentParser, command: type[Command]) -> None:
+    """Add the options of a command to its parser."""
+    hints = get_type_hints(command, include_extras=True)
+    for field in fields(command):  # type: ignore[arg-type]  # a command is a dataclass
+        kind, look = get_args(hints[field.name])
+        if isinstance(look, Argument):
+            parser.add_argument(field.name, **dict(_argument(kind, look, field.default)))
+        else:
+            name = "--" + field.name.replace("_", "-")
+            parser.add_argument(name, **dict(_option(kind, look, field.default)))
+
+
+def _argument(kind: Any, look: Argument, default: Any) -> Iterator[tuple[str, Any]]:
+    yield from {"metavar": look.metavar, "help": _help(look.about, default)}.items()
+    yield "type", _reader(kind)
+    many = get_origin(kind) is tuple
+    if default is not MISSING:
+        yield "nargs", argparse.ZERO_OR_MORE if many else argparse.OPTIONAL
+        yield "default", default
+    elif many:
+        yield "nargs", argparse.ONE_OR_MORE
+
+
+def _option(kind: Any, look: Option, default: Any) -> Iterator[tuple[str, Any]]:
+    # What was not typed is left to the field's default.
+    yield from {"help": _help(look.about, default), "default": argparse.SUPPRESS}.items()
+    if kind is bool:
+        yield "action", "store_true"
+    elif _reader(kind) is bool:
+        yield "action", argparse.BooleanOptionalAction
+    else:
+        yield from {"type": _reader(kind), "metavar": look.metavar}.items()
+        yield "required", default is MISSING
+        yield "action", "append" if get_origin(kind) is tuple else "store"
+
+
+def _reader(kind: Any) -> Any:
+    """Return what makes a value of a word: the type without its `tuple` or `| None`."""
+    kinds = [each for each in get_args(kind) if each not in (NoneType, Ellipsis)]
+    return kinds[0] if kinds else kind
+
+
+def _help(about: str, default: Any) -> str:
+    # A switch that is off and an option that is not given have no default worth showing.
+    shown = default is not MISSING and default is not False and default not in (None, ())
+    text = f"{about} (default: {default})" if shown else about
+    return text.replace("%", "%%")

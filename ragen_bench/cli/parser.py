@@ -1,0 +1,111 @@
+"""The parser of a command line: from words to a command with its options."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn, cast
+
+from ragen_bench.cli.options import Command, Group, add_options, help_of
+from ragen_bench.errors import UserError, nearest, unknown
+
+
+class Parser(argparse.ArgumentParser):
+    """Reads a command line, and says in one line what is wrong with it."""
+
+    _inside = False
+
+    def parse(self, arguments: Sequence[str] | None) -> Command:
+        """Return the command with its options.
+
+        Args:
+            arguments: the words of the command line; those of this process if None.
+
+        Raises:
+            UserError: if they are not a command with its options.
+        """
+        values = vars(self.parse_args(arguments))
+        command = cast(type[Command], values.pop("command"))
+        # argparse collects repeated values in lists.
+        return command(
+            **{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
+        )
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuse unknown arguments here, where the command's own options are known."""
+        many = [action for action in self._get_positional_actions() if action.nargs in ("*", "+")]
+        if self._inside or not many:
+            parsed, rest = super().parse_known_args(args, namespace)
+        else:
+            # Arguments of any number may stand anywhere among the options.
+            self._inside = True
+            parsed, rest = self.parse_known_intermixed_args(args, namespace)
+            self._inside = False
+        if rest and not self._inside:
+            self._refuse(rest)
+        return parsed, rest
+
+    def _refuse(self, rest: Sequence[str]) -> NoReturn:
+        options = (option for action in self._actions for option in action.option_strings)
+        # Without the dashes, which would make any two of them alike.
+        known = {option.strip("-"): option for option in options}
+        meant = nearest(rest[0].partition("=")[0].strip("-"), known)
+        hint = f"; did you mean {known[meant]}?" if meant else ""
+        self.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Name the command that is nearest to an unknown one."""
+        if action.choices is not None and value not in action.choices:
+            raise unknown(str(action.metavar).lower(), value, action.choices)
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what is wrong as a UserError."""
+        raise UserError(f"{message} (try `{self.prog} --help`)")
+
+
+class _Version(argparse.Action):
+    """Prints the version, which takes time to find out."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_rest: object) -> NoReturn:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            number = version("ragen-bench")
+        except PackageNotFoundError:
+            number = "(not installed)"
+        parser.exit(message=f"{parser.prog} {number}\n")
+
+
+def make_parser(program: str, about: str, commands: Mapping[str, type[Command] | Group]) -> Parser:
+    """Return the parser of a program.
+
+    Args:
+        program: its name.
+        about: what it is for, in a sentence.
+        commands: all of them by their names.
+    """
+    parser = Parser(prog=program, description=about)
+    parser.add_argument(
+        "--version",
+        action=_Version,
+        nargs=0,
+        default=argparse.SUPPRESS,
+        help="show the version and exit",
+    )
+    _add_commands(parser, "COMMAND", commands)
+    return parser
+
+
+def _add_commands(
+    parser: Parser, metavar: str, commands: Mapping[str, type[Command] | Group]
+) -> None:
+    subparsers = parser.add_subparsers(metavar=metavar, required=True, parser_class=Parser)
+    for name, command in commands.items():
+        description = help_of(command)
+        summary = description.partition("\n")[0].removesuffix(".").replace("%", "%%")
+        own = subparsers.add_parser(name, help=summary, description=description)
+        if isinstance(command, Group):
+            _add_commands(own, "ACTION", command.actions)
+        else:
+            add_options(own, command)
+            own.set_defaults(command=command)

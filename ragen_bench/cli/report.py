@@ -1,0 +1,31 @@
+"""`report`: a run's table and its page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from ragen_bench.cli.groups import PriceOptions
+from ragen_bench.cli.options import Argument, Command
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report(PriceOptions, Command):
+    """Prints a run's table and writes its HTML report."""
+
+    directory: Annotated[Path, Argument("RUN")]
+
+    def run(self) -> int:
+        """Summarise the run anew."""
+        from ragen_bench.console.plain import plain_console
+        from ragen_bench.console.results import show_results
+        from ragen_bench.errors import UserError
+        from ragen_bench.runs.directory import read_run
+        from ragen_bench.scores.cost import load_prices
+
+        run, prices = read_run(self.directory), load_prices(self.prices)
+        if not any(True for _ in run.episodes()):
+            raise UserError(f"{self.directory} holds no finished episode yet", exit_code=1)
+        show_results(plain_console(), run, prices)
+        return 0

@@ -1,0 +1,90 @@
+"""An evaluation in the terminal: a progress bar, then the table and where everything is."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from ragen_bench.console.plain import plain_console
+from ragen_bench.console.progress import PlainProgress, shortened
+from ragen_bench.console.results import show_results
+from ragen_bench.episodes.evaluation import Evaluation, evaluate, refuse_early
+from ragen_bench.episodes.groups import played_again, said_of_interrupted
+from ragen_bench.errors import INCOMPLETE, INTERRUPTED
+from ragen_bench.opponents.opponent import load
+from ragen_bench.runs.directory import key_of, read_run
+from ragen_bench.scores.cost import Prices
+
+
+def run_evaluation(evaluation: Evaluation, path: Path, prices: Prices) -> int:
+    """Evaluate a model, print the table, and return the exit code.
+
+    The exit code is 1 if a server left episodes unfinished.
+
+    Args:
+        evaluation: what is evaluated, and how.
+        path: the run directory; an interrupted run there goes on.
+        prices: of tokens.
+
+    Raises:
+        UserError: if the directory holds something else, or the model cannot be loaded.
+    """
+    console = plain_console()
+    total = len(evaluation.tasks())
+    refuse_early(evaluation, path)
+    with console.status(Text(f"Loading {evaluation.model} ...")):
+        model = load(evaluation.model, evaluation.server, evaluation.opponent)
+    with _progress(console) as bar:
+        name = shortened(evaluation.model, console.width)
+        task = bar.add_task(name, total=total, env="", answers=0)
+        plain = PlainProgress(total) if not console.is_terminal else None
+
+        def on_progress(episodes: int, answers: int, env: str) -> None:
+            bar.update(task, completed=episodes, env=env.partition("/")[2], answers=answers)
+            if plain:
+                plain.tick(episodes, answers)
+
+        def on_message(line: str) -> None:
+            bar.console.print(line, soft_wrap=True)
+
+        try:
+            run = evaluate(evaluation, model, path, on_progress, on_message)
+        except KeyboardInterrupt:
+            bar.stop()
+            return _interrupted(evaluation, model.group_size, path)
+        except Exception:
+            bar.live.transient = True  # the one line of the error says it all
+            raise
+    try:
+        summary = show_results(console, run, prices)
+    except KeyboardInterrupt:
+        return _interrupted(evaluation, model.group_size, path)
+    finally:
+        run.unlock()
+    return INCOMPLETE if summary["infra_faults"] else 0
+
+
+def _interrupted(evaluation: Evaluation, group_size: int, path: Path) -> int:
+    tasks = evaluation.tasks()
+    begun = (path / "run.json").is_file()
+    kept = {key_of(episode) for episode in read_run(path).episodes()} if begun else set()
+    again = played_again(tasks, group_size, kept)
+    message = said_of_interrupted(len(kept), len(tasks), path, again)
+    sys.stderr.write(f"\nragen-bench: interrupted; {message}\n")
+    return INTERRUPTED
+
+
+def _progress(console: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=10),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[answers]} answers {task.fields[env]}", markup=False),
+        TimeElapsedColumn(),
+        console=console,
+        disable=not console.is_terminal,
+    )

@@ -1,0 +1,48 @@
+"""The replay of a run: what differs, a line each."""
+
+from __future__ import annotations
+
+from rich.progress import track
+
+from ragen_bench.console.plain import plain_console
+from ragen_bench.console.progress import planned_episodes
+from ragen_bench.episodes.replay import replay
+from ragen_bench.errors import UserError
+from ragen_bench.runs.config_check import config_differences
+from ragen_bench.runs.directory import Key, RunDirectory
+
+
+def print_replay(run: RunDirectory) -> bool:
+    """Replay every episode of a run, print what differs, and return whether nothing does.
+
+    Raises:
+        UserError: if the run has no finished episode, or a line that is not an episode of it.
+    """
+    planned = planned_episodes(run)
+    console = plain_console()
+    with console.status("Computing the specifications of the environments ..."):
+        differences = list(config_differences(run.config))
+    for difference in differences:
+        console.print(f"run.json  {difference}", soft_wrap=True)
+    replayed = unequal = 0
+    results = replay(run.config, run.episodes())
+    if console.is_terminal:  # into a file a bar would leave an empty line
+        results = iter(track(results, "Replaying", planned, console=console, transient=True))
+    for key, problem in results:
+        replayed += 1
+        if problem:
+            unequal += 1
+            console.print(f"{_name(key)}  {problem}", soft_wrap=True)
+    if not replayed:
+        raise UserError(f"{run.path} holds no finished episode yet", exit_code=1)
+    specification = "differs, see above" if differences else "as this version computes it"
+    console.print(f"Specification: {specification}.")
+    console.print(
+        f"Replayed {replayed:,} of {planned:,} planned episodes: {replayed - unequal:,} equal, "
+        f"{unequal:,} different."
+    )
+    return not (differences or unequal)
+
+
+def _name(key: Key | None) -> str:
+    return "/".join(map(str, key)) if key else "an episode"

@@ -1,0 +1,89 @@
+"""The checks of an entry of the leaderboard, one line each."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from pathlib import Path
+
+from rich.console import Console
+
+from ragen_bench.console.plain import plain_console
+from ragen_bench.console.progress import episodes_bar
+from ragen_bench.leaderboard import Check, EntryError, verify
+from ragen_bench.leaderboard.files import shown_name
+from ragen_bench.leaderboard.git import Branch
+from ragen_bench.leaderboard.pull_request import Proposal, checked_out, proposal
+
+_CHANGES = {
+    "adds": "Adds the entry {}.",
+    "changes": "Changes the entry {}, which is there already: see that its submitter wants it.",
+    "withdraws": "Withdraws the entry {}: see that its submitter wants it.",
+}
+
+
+def print_check(console: Console, check: Check) -> None:
+    """Print one line about one check."""
+    status = "ok" if check.passed else "FAIL"
+    console.print(f"{status:<5} {check.name:<10} {check.said}", soft_wrap=True)
+
+
+def verify_entry(path: Path, out: Path | None) -> bool:
+    """Verify an entry, print the checks, and return whether it is verified.
+
+    Args:
+        path: the entry's directory.
+        out: a file for the findings, as JSON.
+
+    Raises:
+        UserError: if there is nothing at the path.
+    """
+    console = plain_console()
+    start = time.perf_counter()
+    with episodes_bar(console, "Replaying") as progress:
+        verdict = verify(path, progress)
+    for check in verdict.checks:
+        print_check(console, check)
+    if out:
+        text = json.dumps(verdict.as_json(), indent=2) + "\n"
+        out.write_text(text, encoding="utf-8", newline="\n")
+        console.print(f"JSON  {out}", soft_wrap=True)
+    if not verdict.verified:
+        console.print(f"NOT verified: {shown_name(verdict.directory)}", soft_wrap=True)
+        return False
+    console.print(
+        f"Verified: {verdict.directory}, {verdict.episodes:,} episodes in "
+        f"{time.perf_counter() - start:.1f} s",
+        soft_wrap=True,
+    )
+    return True
+
+
+def verify_branch(base: str, head: str) -> bool:
+    """Verify what a branch of the repository here proposes, and return whether it may be merged.
+
+    Args:
+        base: a commit of the leaderboard that the branch is to be merged into.
+        head: the branch's last commit.
+
+    Raises:
+        UserError: if git cannot tell what the branch changes.
+    """
+    console = plain_console()
+    try:
+        branch = Branch(Path(), base, head)
+        proposed = proposal(branch)
+        if proposed is None:
+            console.print("No entry is touched, and nothing was verified.")
+            return True
+        console.print(_CHANGES[proposed.does].format(proposed.name), soft_wrap=True)
+        return not proposed.files or _verify_proposal(branch, proposed)
+    except EntryError as error:
+        console.print(f"NOT verified: {error}", soft_wrap=True)
+        return False
+
+
+def _verify_proposal(branch: Branch, proposed: Proposal) -> bool:
+    with tempfile.TemporaryDirectory(prefix="ragen-entry-") as folder:
+        return verify_entry(checked_out(branch, proposed, Path(folder)), None)

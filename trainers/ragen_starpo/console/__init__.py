@@ -1,0 +1,1 @@
+"""What commands that train print: progress bars, held-out figures and tables."""
