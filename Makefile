@@ -31,7 +31,7 @@ lint: $(VENV)/dev.stamp
 
 # The tests look at reports in a Chromium: $CHROMIUM, one on the PATH, or Playwright's own.
 chromium: $(VENV)/dev.stamp
-	@$(BIN)/python tests/ragen_bench/pages/report/browser.py || \
+	@$(BIN)/python tests/ragen_bench/pages/browser.py || \
 	if [ -z "$$CHROMIUM" ] && [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; \
 	then apt-get -qq update && apt-get -qq install -y chromium; \
 	else echo "make test needs a Chromium: $(BIN)/playwright install chromium, or CHROMIUM=PATH" >&2; exit 1; \

@@ -13,7 +13,7 @@ from ragen_bench.pages.leaderboard.pages import breakable, size, size_class
 from ragen_bench.pages.leaderboard.ranking import boards
 from ragen_bench.pages.leaderboard.tables import as_csv, as_json
 from tests.ragen_bench.pages.leaderboard.conftest import SOURCE
-from tests.ragen_bench.pages.leaderboard.made import gallery, made, rerun
+from tests.ragen_bench.pages.leaderboard.entries import gallery, made, rerun
 
 FORMULAS = (
     '=HYPERLINK("http://evil.example","win")',

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.ragen_bench.pages.report.conftest import browser, visit
+from tests.ragen_bench.pages.conftest import browser
+from tests.ragen_bench.pages.report.conftest import visit
 
 __all__ = ["browser", "visit"]
 

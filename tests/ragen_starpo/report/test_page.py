@@ -10,8 +10,8 @@ from ragen_bench.errors import UserError
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.report import write_report
 from ragen_starpo.report.reading import read_left
+from tests.ragen_bench.pages.looks import BACKGROUND, DARK, LIGHT
 from tests.ragen_bench.pages.report.test_html import Page
-from tests.ragen_bench.pages.report.test_looks import BACKGROUND, DARK, LIGHT
 
 from .runs import ENVS, make_run, metrics
 

@@ -1,10 +1,10 @@
-"""Two runs by different players, and the episodes of one of them."""
+"""Two runs by different players, and the page in a browser."""
 
 import pytest
 
 from ragen_bench.episodes.evaluation import Evaluation, evaluate
 from ragen_bench.models import resolve
-from tests.ragen_bench.pages.report.browser import PATIENCE, launched
+from tests.ragen_bench.pages.browser import watched
 
 
 @pytest.fixture
@@ -29,12 +29,9 @@ def played(path, model):
 
 
 @pytest.fixture
-def page():
-    with launched() as chromium:
-        opened = chromium.new_page()
-        opened.set_default_timeout(PATIENCE)
-        wrong = []
-        opened.on("pageerror", lambda error: wrong.append(str(error)))
-        opened.on("console", lambda message: wrong.append(message.text))
-        yield opened
-    assert wrong == []
+def page(browser):
+    def asks_the_server_alone(requests):
+        return all(request.url.startswith("http://127.0.0.1:") for request in requests)
+
+    with watched(browser, asks_the_server_alone) as page:
+        yield page

@@ -1,14 +1,17 @@
-"""A real browser for the site, whose pages may neither complain nor ask for anything else."""
+"""The site in a browser, whose pages may neither complain nor ask for anything else."""
 
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 
 import pytest
 
 from ragen_bench.pages.leaderboard.pages import Pages
 from ragen_bench.pages.leaderboard.ranking import boards
 from ragen_bench.pages.leaderboard.reference import Reported, Source
-from tests.ragen_bench.pages.leaderboard.made import gallery
-from tests.ragen_bench.pages.report.browser import PATIENCE, launched
+from tests.ragen_bench.leaderboard.conftest import honest, small_suites
+from tests.ragen_bench.pages.browser import watched
+from tests.ragen_bench.pages.leaderboard.entries import gallery
+
+__all__ = ["honest", "small_suites"]
 
 SOURCE = Source(
     "A paper",
@@ -19,10 +22,13 @@ SOURCE = Source(
 )
 
 
-@pytest.fixture(scope="package")
-def browser():
-    with launched() as chromium:
-        yield chromium
+def _asks_for_pages_alone(requests):
+    """Pages that were gone to, from disk or from this machine, and nothing that they ask for."""
+    return all(
+        request.resource_type == "document"
+        and request.url.startswith(("file:", "http://127.0.0.1:"))
+        for request in requests
+    )
 
 
 @pytest.fixture
@@ -30,30 +36,12 @@ def visit(browser):
     """Opens a page; after the test, what went wrong in any page fails it."""
     with ExitStack() as pages:
 
-        def opened(path, **context):
-            page = pages.enter_context(_watched(browser, context))
+        def opened(path, **options):
+            page = pages.enter_context(watched(browser, _asks_for_pages_alone, **options))
             page.goto(path if isinstance(path, str) else path.as_uri())
             return page
 
         yield opened
-
-
-@contextmanager
-def _watched(browser, options):
-    context = browser.new_context(**{"viewport": {"width": 1200, "height": 800}, **options})
-    context.set_default_timeout(PATIENCE)
-    asked, wrong = [], []
-    page = context.new_page()
-    page.on("request", lambda request: asked.append((request.resource_type, request.url)))
-    page.on("console", lambda message: wrong.append(message.text))
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))
-    yield page
-    context.close()
-    assert wrong == []
-    # Pages that were gone to, from disk or from this machine, and nothing that they ask for.
-    assert {kind for kind, _ in asked} == {"document"}, asked
-    assert all(url.startswith(("file:", "http://127.0.0.1:")) for _, url in asked), asked
 
 
 def write_pages(folder, entries, sources=(SOURCE,)):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ragen_bench.pages.leaderboard.history import history, undated
 from ragen_bench.pages.leaderboard.ranking import boards, ranks
-from tests.ragen_bench.pages.leaderboard.made import gallery, made, unscored
+from tests.ragen_bench.pages.leaderboard.entries import gallery, made, unscored
 
 NUMBER = st.integers(-5, 15).map(lambda number: number / 10)
 

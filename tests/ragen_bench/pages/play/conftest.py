@@ -1,4 +1,4 @@
-"""A page that is served, a client without a browser, and a real browser."""
+"""A page that is served, a client without a browser, and the page in a browser."""
 
 import http.client
 import json
@@ -10,12 +10,12 @@ from playwright.sync_api import expect
 
 from ragen_bench.pages.play import choose_episode
 from ragen_bench.pages.play.server import PlayServer
-from tests.ragen_bench.pages.report.browser import PATIENCE, launched
+from tests.ragen_bench.pages.browser import watched
 
 
 @contextmanager
-def serving(played):
-    with PlayServer(played) as server:
+def serving(choice):
+    with PlayServer(choice) as server:
         thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield server
@@ -38,15 +38,15 @@ class Client:
     def __init__(self, server):
         self.server = server
 
-    def ask(self, place, content=None):
+    def ask(self, place, message=None):
         connection = http.client.HTTPConnection("127.0.0.1", self.server.server_port, timeout=20)
-        body = None if content is None else json.dumps(content)
+        body = None if message is None else json.dumps(message)
         method = "GET" if body is None else "POST"
         connection.request(method, f"/{self.server.word}/{place}", body)
         reply = connection.getresponse()
-        said = json.loads(reply.read())
+        content = json.loads(reply.read())
         connection.close()
-        return reply.status, said
+        return reply.status, content
 
     def state(self):
         return self.ask("state")[1]
@@ -59,33 +59,21 @@ class Client:
         return self.ask("start", {"game": state["game"], "next": following})
 
 
-@pytest.fixture(scope="package")
-def browser():
-    with launched() as chromium:
-        yield chromium
-
-
 @pytest.fixture
 def visit(browser):
     """Opens a server's page; after the test, what went wrong in any page fails it."""
     with ExitStack() as pages:
-        yield lambda server, **options: pages.enter_context(_watched(browser, server, options))
 
+        def opened(server, **options):
+            def asks_the_server_alone(requests):
+                return all(request.url.startswith(server.url) for request in requests)
 
-@contextmanager
-def _watched(browser, server, options):
-    context = browser.new_context(**{"viewport": {"width": 1200, "height": 800}, **options})
-    context.set_default_timeout(PATIENCE)
-    asked, wrong = [], []
-    page = context.new_page()
-    page.on("request", lambda request: asked.append(request.url))
-    # A refusal is told by the page, and by the browser too.
-    page.on("console", lambda said: "409" in said.text or wrong.append(said.text))
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))
-    page.goto(server.url)
-    expect(page.locator("#turn")).to_contain_text("urn")
-    yield page
-    context.close()
-    assert wrong == []
-    assert [url for url in asked if not url.startswith(server.url)] == []
+            # A refusal is told by the page, and by the browser too.
+            page = pages.enter_context(
+                watched(browser, asks_the_server_alone, lambda message: "409" in message, **options)
+            )
+            page.goto(server.url)
+            expect(page.locator("#turn")).to_contain_text("urn")
+            return page
+
+        yield opened

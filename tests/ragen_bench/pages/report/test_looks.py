@@ -6,13 +6,14 @@ import pytest
 from playwright.sync_api import expect
 
 from ragen_bench.pages.report import write_report
+from tests.ragen_bench.pages.looks import BACKGROUND, DARK, LIGHT, check_contrast
 
 from .runs import FROZEN_LAKE, SOKOBAN, episode, make_run, row, summary
 
 pytestmark = pytest.mark.xdist_group("report")
 
-BACKGROUND = "getComputedStyle(document.body).backgroundColor"
-DARK, LIGHT = "rgb(21, 23, 27)", "rgb(255, 255, 255)"
+TEXTS = """p, td, th, dt, dd, caption, a, h2, .row div, .said, .flags li, #turns button,
+    [data-kind=box], [data-kind=goal], [data-kind=you]"""
 
 
 @pytest.fixture(scope="module")
@@ -133,34 +134,7 @@ def test_the_focus_is_seen(visit, report):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_text_has_contrast(visit, report, theme):
-    """At least 4.5 to 1, as WCAG 2.2 (success criterion 1.4.3) asks of small text."""
-    page = visit(report, color_scheme=theme)
-    colours = page.evaluate(
-        """() => [...document.querySelectorAll(`p, td, th, dt, dd, caption, a, h2, .row div, .said,
-            .flags li, #turns button, [data-kind=box], [data-kind=goal], [data-kind=you]`)]
-            .filter(e => e.getClientRects().length).map(e => {
-              const rgb = c => c.match(/[\\d.]+/g).map(Number);
-              let back = e, found;
-              while ((found = rgb(getComputedStyle(back).backgroundColor))[3] === 0) {
-                back = back.parentElement;
-              }
-              return [rgb(getComputedStyle(e).color), found, e.className || e.tagName];
-            })"""
-    )
-    assert len(colours) > 100
-    for text, back, name in colours:
-        light, dark = sorted((_luminance(text), _luminance(back)), reverse=True)
-        assert (light + 0.05) / (dark + 0.05) >= 4.5, (name, text, back)
-
-
-def _luminance(colour):
-    """The relative luminance of WCAG 2.2."""
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in _unit(colour)]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def _unit(colour):
-    return [channel / 255 for channel in colour[:3]]
+    check_contrast(visit(report, color_scheme=theme), TEXTS, 100)
 
 
 def test_without_scripts_the_figures_are_there(visit, report):

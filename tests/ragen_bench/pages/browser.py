@@ -1,4 +1,4 @@
-"""Finds the Chromium that the report is looked at with: `python browser.py` fails if there is none.
+"""The Chromium that pages are tested with; `python browser.py` fails if there is none.
 
 It is $CHROMIUM, one on the PATH, or the one of `playwright install chromium`.
 """
@@ -48,6 +48,30 @@ def launched():
         expect.set_options(timeout=PATIENCE)
         yield chromium
         chromium.close()
+
+
+@contextmanager
+def watched(browser, may_ask, is_expected=lambda message: False, **options):
+    """Yield a page that, when it is closed, fails the test if anything went wrong in it.
+
+    Args:
+        browser: the Chromium.
+        may_ask: says of the list of its requests whether it is right.
+        is_expected: says of a message of the console whether it is right.
+        options: of the browser's context.
+    """
+    context = browser.new_context(**{"viewport": {"width": 1200, "height": 800}, **options})
+    context.set_default_timeout(PATIENCE)
+    requests, complaints = [], []
+    page = context.new_page()
+    page.on("request", lambda request: requests.append(request))
+    page.on("console", lambda message: is_expected(message.text) or complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
+    yield page
+    context.close()
+    assert complaints == []
+    assert may_ask(requests), [request.url for request in requests]
 
 
 if __name__ == "__main__":
