@@ -14,6 +14,7 @@ from ragen_envs.text_env import TextEnv
 EXAMPLE = "ACTION"
 COLOURS = ("Blue", "Green", "Red", "Yellow", "Purple")
 WIN_POINTS = 100
+_PERCENT = 100
 _PERCENTAGES = tuple(range(5, 100, 5))
 _LEAST_GAP = 10
 """Percentage points between the best arm and the next: below, twenty pulls show nothing."""
@@ -134,7 +135,7 @@ class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
     def _apply(self, action: int) -> tuple[int, bool]:
         pulls = self.budget.max_actions
         chance, pulled = self._percentages[action], self._pulls[action]
-        wins = self._words[action * pulls + pulled] * 100 >> 64 < chance
+        wins = self._words[action * pulls + pulled] * _PERCENT >> 64 < chance
         self._pulls[action] = pulled + 1
         self._wins[action] += wins
         self._gained += chance - self._worst

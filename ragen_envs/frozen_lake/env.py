@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ragen_envs.budget import Budget
 from ragen_envs.frozen_lake import text
 from ragen_envs.frozen_lake.generator import Generator
-from ragen_envs.frozen_lake.rules import ACTIONS, GAME, Lake, Slip
+from ragen_envs.frozen_lake.rules import ACTIONS, GAME, GOAL, HOLE, Lake, Slip
 from ragen_envs.frozen_lake.solver import ceiling, solver
 from ragen_envs.frozen_lake.text import CLASSIC, NEW, LakeRenderer, Vocabulary
 from ragen_envs.instances import Stream
@@ -17,6 +17,8 @@ from ragen_envs.text_env import TextEnv
 
 EXAMPLE = "ACTION || ACTION"
 GOAL_POINTS = 100
+"""In hundredths of reward."""
+_ACTIONS = len(ACTIONS)
 _FIRST_SLIPS = 20
 """Slips that are rolled when an episode begins; more take twice the time, and few need them."""
 
@@ -156,16 +158,16 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
             self._turns_aside = self._slips(self.budget.max_actions)
             aside = self._turns_aside[taken]
         self._taken = taken + 1
-        player = self._neighbours[self._player][(action + aside) & 3]
+        player = self._neighbours[self._player][(action + aside) % _ACTIONS]
         changed = player != self._player
         if changed:
             self._player = player
             self._text = ""
         square = self._squares[player]
-        if square == "G":
+        if square == GOAL:
             self._terminated = self._success = True
             return GOAL_POINTS, changed
-        if square == "H":
+        if square == HOLE:
             self._terminated = True
         return 0, changed
 

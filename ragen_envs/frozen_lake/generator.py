@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ragen_envs.frozen_lake.rules import Lake
+from ragen_envs.frozen_lake.rules import FROZEN, GOAL, HOLE, START, Lake
 from ragen_envs.instances import Stream
 
 _HOLE_ODDS = 5
@@ -36,9 +36,9 @@ class Generator:
         """Yield lakes, each a pure function of the stream, and None where a try gave none."""
         size = self.size
         while True:
-            squares = ["F" if roll else "H" for roll in stream.rolls(_HOLE_ODDS, size * size)]
+            squares = [FROZEN if roll else HOLE for roll in stream.rolls(_HOLE_ODDS, size * size)]
             start, goal = stream.sample(range(size * size), 2)
-            squares[start], squares[goal] = "S", "G"
+            squares[start], squares[goal] = START, GOAL
             rows = ["".join(squares[i : i + size]) for i in range(0, size * size, size)]
             lake = Lake("\n".join(rows))
             steps = lake.shortest_path

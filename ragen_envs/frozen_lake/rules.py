@@ -14,6 +14,10 @@ from ragen_envs.symmetry import canonical_grid
 ACTIONS = ("Up", "Right", "Down", "Left")
 """In clockwise order, so that the neighbours of an action are what it slips to."""
 GAME = "frozen-lake"
+START, FROZEN, HOLE, GOAL = "S", "F", "H", "G"
+"""The letters of a map, as in Gymnasium's FrozenLake-v1."""
+ENDS = (HOLE, GOAL)
+"""The squares that end an episode."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ class Lake:
     @cached_property
     def start(self) -> int:
         """The square where the player begins."""
-        return self.map.index("S")
+        return self.map.index(START)
 
     @property
     def stride(self) -> int:
@@ -80,7 +84,7 @@ class Lake:
         while frontier:
             reached = []
             for square in frontier:
-                if self.map[square] in "HG":
+                if self.map[square] in ENDS:
                     continue
                 for beside in self.neighbours[square]:
                     if beside not in steps:
@@ -92,7 +96,7 @@ class Lake:
     @cached_property
     def shortest_path(self) -> int | None:
         """Steps to the goal over ice that does not slip, or None if it cannot be reached."""
-        return self.distances.get(self.map.index("G"))
+        return self.distances.get(self.map.index(GOAL))
 
     @cached_property
     def digest(self) -> str:
@@ -109,14 +113,14 @@ class Lake:
         It is decided by holes and goal, which play does not change: lakes of different parts have
         no state in common.
         """
-        lake = self._within_reach.replace("S", "F")
+        lake = self._within_reach.replace(START, FROZEN)
         return partition_of(content_hash(f"{GAME} map", canonical_grid(lake)), sixteenths=3)
 
     @cached_property
     def _within_reach(self) -> str:
         reached = self.distances
         return "".join(
-            symbol if symbol == "\n" or square in reached else "H"
+            symbol if symbol == "\n" or square in reached else HOLE
             for square, symbol in enumerate(self.map)
         )
 

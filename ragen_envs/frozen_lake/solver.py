@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragen_envs.budget import Budget
-from ragen_envs.frozen_lake.rules import ACTIONS, Lake, Slip
+from ragen_envs.frozen_lake.rules import ACTIONS, ENDS, GOAL, Lake, Slip
 
 Rates = NDArray[np.float64]
+_ACTIONS = len(ACTIONS)
 _TIE = 1e-12
 """Rates closer than this count as equal, so that rounding does not choose between plans."""
 
@@ -32,7 +33,7 @@ class Solver:
         self._index = {square: i for i, square in enumerate(lake.distances)}
         self._moves = self._transitions(lake, slip)
         goal = np.zeros(len(self._index))
-        goal[self._index[lake.map.index("G")]] = 1.0
+        goal[self._index[lake.map.index(GOAL)]] = 1.0
         self._over = goal
         self._rates: dict[tuple[int, int], Rates] = {}
         self._best: dict[tuple[int, int], list[Rates]] = {}
@@ -47,12 +48,12 @@ class Solver:
         beliefs = np.eye(len(self._index))[self._index[square]][None]
         for k in range(1, min(self._budget.max_actions_per_turn, actions) + 1):
             # Rows follow the sequences in lexicographic order: the row's number spells the plan.
-            beliefs = np.einsum("bs,ast->bat", beliefs, self._moves).reshape(4**k, -1)
+            beliefs = np.einsum("bs,ast->bat", beliefs, self._moves).reshape(_ACTIONS**k, -1)
             rates = beliefs @ self._value(turns - 1, actions - k)
             top = float(rates.max())
             if top > best + _TIE:
                 row = int(np.argmax(rates >= top - _TIE))
-                best, chosen = top, [row // 4 ** (k - 1 - i) % 4 for i in range(k)]
+                best, chosen = top, [row // _ACTIONS ** (k - 1 - i) % _ACTIONS for i in range(k)]
         return chosen
 
     def _value(self, turns: int, actions: int) -> Rates:
@@ -79,19 +80,19 @@ class Solver:
         states = len(self._over)
         rates = after[:, None]
         for _ in range(self._budget.max_actions_per_turn):
-            rates = (self._moves.reshape(-1, states) @ rates).reshape(4, states, -1)
+            rates = (self._moves.reshape(-1, states) @ rates).reshape(_ACTIONS, states, -1)
             yield rates.max(axis=(0, 2))
             rates = rates.transpose(1, 0, 2).reshape(states, -1)
 
     def _transitions(self, lake: Lake, slip: Slip) -> Rates:
-        moves = np.zeros((len(ACTIONS), len(self._index), len(self._index)))
+        moves = np.zeros((_ACTIONS, len(self._index), len(self._index)))
         for square, i in self._index.items():
-            for action in range(len(ACTIONS)):
-                if lake.map[square] in "HG":
+            for action in range(_ACTIONS):
+                if lake.map[square] in ENDS:
                     moves[action, i, i] = 1.0
                     continue
                 for roll in range(slip.total):
-                    beside = lake.neighbours[square][(action + slip.turn(roll)) % 4]
+                    beside = lake.neighbours[square][(action + slip.turn(roll)) % _ACTIONS]
                     moves[action, i, self._index[beside]] += 1 / slip.total
         return moves
 

@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 
 from ragen_envs.budget import Budget
 from ragen_envs.coordinates import coordinates_of
-from ragen_envs.frozen_lake.rules import ACTIONS, Lake, Slip
+from ragen_envs.frozen_lake.rules import ACTIONS, FROZEN, GOAL, HOLE, START, Lake, Slip
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,11 @@ class Vocabulary:
         )
 
     @cached_property
-    def table(self) -> dict[int, int]:
+    def table(self) -> dict[int, str]:
         """The translation from a lake's letters."""
-        return str.maketrans("SFHG", f"{self.frozen}{self.frozen}{self.hole}{self.goal}")
+        return str.maketrans(
+            {START: self.frozen, FROZEN: self.frozen, HOLE: self.hole, GOAL: self.goal}
+        )
 
     @cached_property
     def with_player(self) -> dict[str, str]:
@@ -95,5 +97,5 @@ class LakeRenderer:
 def _places(lake: str, stride: int) -> str:
     """Return the end of the line, which names what never moves."""
     names = coordinates_of(len(lake), stride)
-    holes = " ".join([names[square] for square, letter in enumerate(lake) if letter == "H"])
-    return f"goal {names[lake.index('G')]}; holes {holes or 'none'}."
+    holes = " ".join([names[square] for square, letter in enumerate(lake) if letter == HOLE])
+    return f"goal {names[lake.index(GOAL)]}; holes {holes or 'none'}."

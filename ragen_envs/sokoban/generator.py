@@ -13,11 +13,20 @@ from functools import lru_cache
 
 from ragen_envs.instances import Stream
 from ragen_envs.sokoban.bitboard import Bitboard, CellSet, StateSet, bitboard, nth_bit
-from ragen_envs.sokoban.rules import Level
+from ragen_envs.sokoban.rules import (
+    BOX,
+    BOX_ON_TARGET,
+    FLOOR,
+    PLAYER,
+    PLAYER_ON_TARGET,
+    TARGET,
+    WALL,
+    Level,
+)
 
 _SHORTEST = 3
 """Moves in the shortest solution that a level may have."""
-_ROOM = str.maketrans("01", "# ")
+_ROOM = str.maketrans("01", WALL + FLOOR)
 
 
 @dataclass(frozen=True)
@@ -50,11 +59,11 @@ class Generator:
             floor = _room(stream, board)
             targets = _targets(stream, board, floor)
             wished = _SHORTEST + stream.below(self.max_length - _SHORTEST + 1)
-            found = self._starts(board, floor, targets, wished) if targets else None
-            if found is None:
+            choice = self._starts(board, floor, targets, wished) if targets else None
+            if choice is None:
                 yield None
                 continue
-            starts, length = found
+            starts, length = choice
             pick = stream.below(starts.bit_count())
             index = nth_bit(starts, pick, board.cells ** (self.boxes + 1))
             yield Level(_xsb(board, floor, targets, *board.cells_of(index)), length)
@@ -135,12 +144,11 @@ def _xsb(
 ) -> str:
     cells = list(f"{floor:0{board.cells}b}"[::-1].translate(_ROOM))
     for target in targets:
-        cells[target] = "."
+        cells[target] = TARGET
     for box in boxes:
-        cells[box] = "*" if cells[box] == "." else "$"
-    cells[player] = "+" if cells[player] == "." else "@"
+        cells[box] = BOX_ON_TARGET if cells[box] == TARGET else BOX
+    cells[player] = PLAYER_ON_TARGET if cells[player] == TARGET else PLAYER
     width = board.width
-    rows = ["#" * (width + 2)]
-    rows += [f"#{''.join(cells[i : i + width])}#" for i in range(0, board.cells, width)]
-    rows.append(rows[0])
-    return "\n".join(rows)
+    edge = WALL * (width + 2)
+    rows = ["".join(cells[i : i + width]) for i in range(0, board.cells, width)]
+    return "\n".join((edge, *(f"{WALL}{row}{WALL}" for row in rows), edge))

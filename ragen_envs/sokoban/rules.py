@@ -14,7 +14,13 @@ from ragen_envs.symmetry import canonical_grid, cropped
 
 ACTIONS = ("Up", "Down", "Left", "Right")
 GAME = "sokoban"
-_WITHOUT_PIECES = str.maketrans("@+$*", " . .")
+WALL, FLOOR, TARGET = "#", " ", "."
+BOX, BOX_ON_TARGET = "$", "*"
+PLAYER, PLAYER_ON_TARGET = "@", "+"
+"""The symbols of XSB, the usual text form of Sokoban levels."""
+_WITHOUT_PIECES = str.maketrans(
+    {PLAYER: FLOOR, PLAYER_ON_TARGET: TARGET, BOX: FLOOR, BOX_ON_TARGET: TARGET}
+)
 
 
 def _digits(symbols: str) -> bytes:
@@ -22,7 +28,10 @@ def _digits(symbols: str) -> bytes:
     return bytes(ord("1") if chr(i) in symbols else ord("0") for i in range(256))
 
 
-_PLAYER, _BOX, _TARGET, _WALL = map(_digits, ("@+", "$*", ".+*", "#"))
+_IS_PLAYER = _digits(PLAYER + PLAYER_ON_TARGET)
+_IS_BOX = _digits(BOX + BOX_ON_TARGET)
+_IS_TARGET = _digits(TARGET + PLAYER_ON_TARGET + BOX_ON_TARGET)
+_IS_WALL = _digits(WALL)
 
 
 @dataclass(frozen=True)
@@ -51,22 +60,22 @@ class Level:
     @cached_property
     def walls(self) -> int:
         """The squares that nothing enters."""
-        return self._squares(_WALL)
+        return self._squares(_IS_WALL)
 
     @cached_property
     def targets(self) -> int:
         """The squares that the boxes belong on."""
-        return self._squares(_TARGET)
+        return self._squares(_IS_TARGET)
 
     @cached_property
     def boxes(self) -> int:
         """The squares of the boxes in the first state."""
-        return self._squares(_BOX)
+        return self._squares(_IS_BOX)
 
     @cached_property
     def player(self) -> int:
         """The player's square in the first state."""
-        return self._squares(_PLAYER).bit_length() - 1
+        return self._squares(_IS_PLAYER).bit_length() - 1
 
     @cached_property
     def digest(self) -> str:
@@ -90,7 +99,7 @@ class Level:
 
     @cached_property
     def _within_walls(self) -> str:
-        return "\n".join(cropped(self.xsb.split("\n"), "#"))
+        return "\n".join(cropped(self.xsb.split("\n"), WALL))
 
     def _squares(self, digits: bytes) -> int:
         # Read as a binary number, backwards, since the first square is the lowest bit.

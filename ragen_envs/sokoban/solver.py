@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ragen_envs.sokoban.bitboard import StateSet, bitboard
-from ragen_envs.sokoban.rules import ACTIONS, Level, move
+from ragen_envs.sokoban.rules import ACTIONS, WALL, Level, move
 
 
 class Solver:
@@ -22,7 +22,7 @@ class Solver:
         floor = sum(
             1 << self._cell(square)
             for square, symbol in enumerate(level.xsb)
-            if symbol not in "#\n"
+            if symbol not in (WALL, "\n")
         )
         self._layers = list(self._board.layers(floor, self._cells(level.targets)))
 

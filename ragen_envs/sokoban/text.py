@@ -6,9 +6,19 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ragen_envs.coordinates import coordinates_of
-from ragen_envs.sokoban.rules import ACTIONS, Level
+from ragen_envs.sokoban.rules import (
+    ACTIONS,
+    BOX,
+    BOX_ON_TARGET,
+    FLOOR,
+    PLAYER,
+    PLAYER_ON_TARGET,
+    TARGET,
+    WALL,
+    Level,
+)
 
-_XSB = "# .$*@+"
+_XSB = (WALL, FLOOR, TARGET, BOX, BOX_ON_TARGET, PLAYER, PLAYER_ON_TARGET)
 _STAND_IN = "\x01"
 
 

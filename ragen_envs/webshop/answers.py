@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ragen_envs.protocol import ActionReader, FreeText, Parsed
 from ragen_envs.webshop.pages import label_of
 
+SEARCH, CLICK, END = "search[", "click[", "]"
 LONGEST_SEARCH = 300
 """Characters of a search that count."""
 _ACTION = re.compile(r"(search|click)\s*\[(.*)\]", re.DOTALL | re.IGNORECASE).fullmatch
@@ -22,12 +23,12 @@ def search_of(words: str) -> str:
     """
     cut = " ".join(words.split())[: 2 * LONGEST_SEARCH]
     printable = "".join(char if " " <= char <= "~" else " " for char in cut)
-    return f"search[{label_of(printable)[:LONGEST_SEARCH].strip()}]"
+    return f"{SEARCH}{label_of(printable)[:LONGEST_SEARCH].strip()}{END}"
 
 
 def click_of(label: str) -> str:
     """Return the action that clicks a label."""
-    return f"click[{label_of(label)}]"
+    return f"{CLICK}{label_of(label)}{END}"
 
 
 def searches_for(instruction: str) -> tuple[str, ...]:
@@ -50,7 +51,7 @@ class PageReader(ActionReader):
     def __init__(self, listed: Sequence[str], example: str, any_search: bool) -> None:
         super().__init__(listed, example)
         if any_search:
-            self.free = FreeText("search[", "]", LONGEST_SEARCH)
+            self.free = FreeText(SEARCH, END, LONGEST_SEARCH)
 
     @staticmethod
     def _words(body: str) -> list[str]:
@@ -58,7 +59,7 @@ class PageReader(ActionReader):
 
     def _parse(self, body: str) -> Parsed:
         if self.free:
-            found = dict.fromkeys(filter(_is_search, self._words(body)))
+            found = dict.fromkeys(filter(is_search, self._words(body)))
             new = [word for word in found if word not in self._index]
             self._index.update({word: len(self.actions) + i for i, word in enumerate(new)})
             self.actions = (*self.actions, *new)
@@ -73,8 +74,9 @@ def _canonical(word: str) -> str:
     return (search_of if match[1].lower() == "search" else click_of)(match[2])
 
 
-def _is_search(action: str) -> bool:
-    return action.startswith("search[") and action.endswith("]") and action != "search[]"
+def is_search(action: str) -> bool:
+    """Return whether an action searches for words."""
+    return action.startswith(SEARCH) and action.endswith(END) and action != SEARCH + END
 
 
 def words_of(action: str) -> str:

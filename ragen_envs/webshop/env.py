@@ -16,7 +16,7 @@ from ragen_envs.rewards import POINTS, RewardFn
 from ragen_envs.spaces import SharedText
 from ragen_envs.text_env import PRINTABLE, TextEnv
 from ragen_envs.webshop import text
-from ragen_envs.webshop.answers import PageReader, click_of, searches_for, words_of
+from ragen_envs.webshop.answers import SEARCH, PageReader, click_of, searches_for, words_of
 from ragen_envs.webshop.generator import DEFAULT_SIZE
 from ragen_envs.webshop.goals import GAME, MOST_OPTIONS, ShoppingTask, price_of
 from ragen_envs.webshop.pages import Page, clicked, labels, searched
@@ -251,7 +251,7 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
     def _apply(self, action: int) -> tuple[float, bool]:
         name, before = self._reader.actions[action], self._page
         words = words_of(name)
-        if name.startswith("search["):
+        if name.startswith(SEARCH):
             self._page = searched(before, words, self.shop.search)
         else:
             self._page = clicked(self.shop.catalogue, before, words)
