@@ -16,8 +16,9 @@ from ragen_bench.suites import SUITES, response_format_of, select, split_name
 from ragen_envs.registration import IDS
 
 _MOST = 10**9
-"""Of what has no limit of its own: what is far beyond could be recorded, but not read again."""
+"""The limit of numbers without one of their own; far larger ones could be recorded, not read."""
 _HOTTEST = 100
+"""The highest temperature."""
 
 
 def evaluation_of(options: EvaluationOptions) -> Evaluation:

@@ -69,11 +69,11 @@ def rate(session: Session) -> None:
     for number, (run, key) in enumerate(waiting, start=done + 1):
         sys.stdout.write(f"\n{_RULE}\nEpisode {number} of {len(session.chosen)}\n")
         sys.stdout.write(_text(session.trace(run, key)))
-        ratings = _asked(QUESTIONS.items())
+        ratings = _ask_ratings(QUESTIONS.items())
         if ratings is None:
             sys.stdout.write(f"\n{number - 1} of {len(session.chosen)} rated.\n")
             return
-        comment = _line("Comment (or Enter): ")
+        comment = _read_line("Comment (or Enter): ")
         session.rate(run, key, ratings, comment or "")
     sys.stdout.write("\nAll are rated. Thank you.\n")
 
@@ -86,20 +86,20 @@ def _text(trace: Trace) -> str:
     return f"{turns}\n--- End\n{visible(trace.ending)}\n{_RULE}\n"
 
 
-def _asked(questions: Iterable[tuple[str, str]]) -> dict[str, int] | None:
+def _ask_ratings(questions: Iterable[tuple[str, str]]) -> dict[str, int] | None:
     """Return the ratings; None if the rater leaves."""
     ratings = {}
     for name, question in questions:
-        level = _level(f"{question} [{'/'.join(_KEYS)}] ")
+        level = _ask_level(f"{question} [{'/'.join(_KEYS)}] ")
         if level is None:
             return None
         ratings[name] = level
     return ratings
 
 
-def _level(prompt: str) -> int | None:
+def _ask_level(prompt: str) -> int | None:
     while True:
-        typed = _line(prompt)
+        typed = _read_line(prompt)
         if typed is None or typed.strip().lower() in ("q", "quit"):
             return None
         level = _KEYS.get(typed.strip().lower()[:1])
@@ -109,8 +109,8 @@ def _level(prompt: str) -> int | None:
         sys.stdout.write(f"Type {wanted}, or q to leave.\n")
 
 
-def _line(prompt: str) -> str | None:
-    """Return a line of the rater's, or None at the end of the input."""
+def _read_line(prompt: str) -> str | None:
+    """Return a line that the rater typed, or None at the end of the input."""
     try:
         return input(prompt)
     except EOFError:

@@ -9,7 +9,7 @@ from ragen_bench.pages.play import Ending, HumanEpisode, ending_of
 _QUIT = {"q", "quit", "exit"}
 _LIST = "?"
 _MOST_LISTED = 40
-"""Lines: of a game that lists hundreds of actions, `?TEXT` finds some."""
+"""The most actions that are listed at once; `?TEXT` lists those with a text."""
 
 
 def play(episode: HumanEpisode) -> None:

@@ -14,7 +14,7 @@ from ragen_bench.runs.directory import RunDirectory
 
 _PAUSE = 60.0
 _BESIDE = 64
-"""Columns of all that stands beside a model's name, at the most."""
+"""The columns that everything beside a model's name takes at most."""
 _SHORTEST = 16
 
 
@@ -31,11 +31,11 @@ class PlainProgress:
         self._start = self._last_line = clock()
 
     def tick(self, episodes: int, answers: int) -> None:
-        """Say how far the run is, unless that was said within the last minute.
+        """Write how far the run is, unless a line was written within the last minute.
 
         Args:
             episodes: that are recorded.
-            answers: that this process was given.
+            answers: that this process received.
         """
         now = self._clock()
         if now - self._last_line < _PAUSE:

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ragen_bench.analysis import analyse
-from ragen_bench.console.summary import cut_answers, opponent_lines, table
+from ragen_bench.console.summary import cut_answers, opponent_lines, summary_table
 from ragen_bench.pages.formats import figure
 from ragen_bench.pages.report import write_report
 from ragen_bench.runs.directory import Record, RunDirectory
@@ -15,7 +15,7 @@ from ragen_bench.scores.summary import summarise
 
 
 def show_results(console: Console, run: RunDirectory, prices: Prices) -> Record:
-    """Summarise and analyse a run, write what follows from it, print the table.
+    """Summarise and analyse a run, write summary and report, and print the table.
 
     Returns:
         The summary.
@@ -26,7 +26,7 @@ def show_results(console: Console, run: RunDirectory, prices: Prices) -> Record:
     with console.status(Text("Reading the trajectories ...")):
         analysis = analyse(run)
         report = write_report(run, summary, analysis)
-    console.print(table(summary, run.config["constrained"]))
+    console.print(summary_table(summary, run.config["constrained"]))
     for line in opponent_lines(summary):
         console.print(line, soft_wrap=True)
     if line := cut_answers(summary, run.config["max_tokens"]):

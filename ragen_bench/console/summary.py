@@ -1,4 +1,4 @@
-"""The table at the end of an evaluation."""
+"""The table at the end of an evaluation, and the lines below it."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from ragen_bench.opponents.wording import replies_in_words
 from ragen_bench.runs.directory import Record
 
 
-def table(summary: Record, constrained: bool = False) -> Table:
+def summary_table(summary: Record, constrained: bool = False) -> Table:
     """Return a table with the model's, the random and the oracle row of each environment.
 
     It fits a terminal of 80 columns.
 
     Args:
         summary: of the run.
-        constrained: whether its answers were, which the title says.
+        constrained: whether its answers were constrained to the form, which the title says.
     """
-    made = Table(
+    table = Table(
         title=_title(summary, constrained),
         caption=_caption(summary),
         caption_justify="left",
         box=SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )
-    made.add_column("environment", overflow="fold")  # a long name gives way, no figure does
+    table.add_column("environment", overflow="fold")  # a long name gives way, no figure does
     for name in ("n", "success", "95 %", "norm.", "form", "action", "tokens", "s"):
-        made.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right", no_wrap=True)
     for row in summary["envs"]:
-        made.add_row(Text(row["env"].partition("/")[2]), *_model_cells(row), style="bold")
+        table.add_row(Text(row["env"].partition("/")[2]), *_model_cells(row), style="bold")
         for player in ("random", "oracle"):
-            made.add_row(f"  {player}", *_baseline_cells(row[player], player))
-    return made
+            table.add_row(f"  {player}", *_baseline_cells(row[player], player))
+    return table
 
 
 def _title(summary: Record, constrained: bool) -> Text:
     what = visible(summary["suite"]) or "chosen environments"
-    free = ", constrained to the form" if constrained else ""
+    constraint = ", constrained to the form" if constrained else ""
     # A str would be read as markup, and a model's name may hold brackets.
     opponent = f" against {visible(summary['opponent'])}" if "opponent" in summary else ""
     return Text(
-        f"{visible(summary['model'])}{opponent} on {what}, {summary['split']} split{free}",
+        f"{visible(summary['model'])}{opponent} on {what}, {summary['split']} split{constraint}",
         style="table.title",
     )
 

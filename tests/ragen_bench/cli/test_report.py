@@ -5,7 +5,7 @@ import json
 import pytest
 from rich.console import Console
 
-from ragen_bench.console.summary import cut_answers, table
+from ragen_bench.console.summary import cut_answers, summary_table
 from tests.ragen_bench.cli.command import run
 
 PRICES = """\
@@ -62,7 +62,7 @@ def test_a_score_of_almost_nothing_has_no_minus(tmp_path):
     summary["envs"][0]["normalised"] = -0.004
     console = Console(width=80)
     with console.capture() as captured:
-        console.print(table(summary))
+        console.print(summary_table(summary))
     said = " ".join(captured.get().split())
     assert "Mean of norm. 0.000 [0.000, 0.500]. Success" in said
     assert "-0.00" not in said

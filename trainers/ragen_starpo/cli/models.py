@@ -1,4 +1,4 @@
-"""Where a model that training begins with lies."""
+"""The folder of the model that training begins with."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from ragen_bench.errors import UserError, described
 from ragen_bench.models.bundled import converted_folder
 
 _BUNDLED = "smollm2-135m"
-_READ = ["*.json", "*.safetensors", "*.jinja", "*.txt", "*.model"]
-"""What training reads of a model on the hub: no second copy of its weights in another form."""
+_FETCHED = ["*.json", "*.safetensors", "*.jinja", "*.txt", "*.model"]
+"""The files of a model on the hub that are fetched: its weights in one form only."""
 
 
 def model_folder(name: str) -> Path:
-    """Return the folder of a model: the bundled one, the path that is named, or that of the hub.
+    """Return the folder of a model: of the bundled one, the path itself, or its copy from the hub.
 
     Raises:
         UserError: if the bundled model is not installed, or there is no such model.
@@ -31,7 +31,7 @@ def _of_the_hub(name: str) -> Path:
     from huggingface_hub import snapshot_download
 
     try:
-        return Path(snapshot_download(name, allow_patterns=_READ))
+        return Path(snapshot_download(name, allow_patterns=_FETCHED))
     except (OSError, ValueError) as error:
         raise UserError(
             f"there is no folder {name}, and none of that name comes from the hub: "
