@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, cast
 
@@ -73,7 +74,8 @@ class _Version(argparse.Action):
             number = version("ragen-bench")
         except PackageNotFoundError:
             number = "(not installed)"
-        parser.exit(message=f"{parser.prog} {number}\n")
+        sys.stdout.write(f"{parser.prog} {number}\n")
+        parser.exit()
 
 
 def make_parser(program: str, about: str, commands: Mapping[str, type[Command] | Group]) -> Parser:
