@@ -3,20 +3,21 @@
 import pytest
 
 from ragen_bench.errors import UserError
-from ragen_starpo.hardware import Cluster, check_devices, check_one_process
+from ragen_starpo.hardware import check_devices, check_one_process
 from ragen_starpo.recipes.recipe import recipe_of
+from ragen_starpo.recipes.sections import ClusterSettings
 
 
 def test_a_gpu_recipe_needs_gpus(monkeypatch):
-    check_devices(Cluster())
+    check_devices(ClusterSettings())
     monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
     with pytest.raises(UserError, match="wants a GPU, and torch finds none here"):
-        check_devices(Cluster(device="gpu"))
+        check_devices(ClusterSettings(device="gpu"))
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
     with pytest.raises(UserError, match="wants 4 GPUs a node, and torch finds 2 here"):
-        check_devices(Cluster(device="gpu", processes=4))
-    check_devices(Cluster(device="gpu", processes=2))
-    check_one_process(Cluster(device="gpu"))
+        check_devices(ClusterSettings(device="gpu", processes=4))
+    check_devices(ClusterSettings(device="gpu", processes=2))
+    check_one_process(ClusterSettings(device="gpu"))
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ def test_a_gpu_recipe_needs_gpus(monkeypatch):
 )
 def test_one_process_is_not_many(wanted, said):
     with pytest.raises(UserError, match=said):
-        check_one_process(Cluster(**wanted))
+        check_one_process(ClusterSettings(**wanted))
 
 
 @pytest.mark.parametrize(

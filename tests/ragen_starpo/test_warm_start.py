@@ -10,7 +10,6 @@ from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf import HFModel
 from ragen_bench.models.hf_loading import load
 from ragen_starpo.demonstrations import Demonstrator
-from ragen_starpo.local.validation import validate
 from ragen_starpo.warm_start import WarmStart, warm_start
 
 pytestmark = pytest.mark.xdist_group("verl")
@@ -66,7 +65,7 @@ def test_the_model_of_the_highest_held_out_success_is_kept(small, tmp_path):
     warm_start(settings, small, tmp_path / "warm", told.append)
     measured = [epoch.success for epoch in told]
     assert [success is None for success in measured] == [True, False, True, False, False]
-    again = validate(tmp_path / "warm", settings.validation(tmp_path / "warm"))
+    again = settings.held_out(tmp_path / "warm")
     assert again["success"] == max(success for success in measured if success is not None)
 
 

@@ -17,12 +17,11 @@ from ragen_bench.suites import env_id, make_env
 from ragen_envs.instances import HELD_OUT_SIZE, Stream
 from ragen_envs.protocol import ResponseFormat
 from ragen_starpo.demonstrations import Demonstrator
-from ragen_starpo.engine.settings import OptimiserSettings
 from ragen_starpo.engine.weights import token_weights
 from ragen_starpo.engine.worker import Contribution, Policy
 from ragen_starpo.local.validation import validate
 from ragen_starpo.made_folder import MadeFolder
-from ragen_starpo.recipes.recipe import Recipe, Rollouts, Validation
+from ragen_starpo.recipes.sections import OptimiserSettings, ValidationSettings
 from ragen_starpo.rollout.trajectory import TokenTrajectory, batch_of
 
 FIRST_INDEX = 1 << 62
@@ -90,15 +89,12 @@ class WarmStart:
         every = self.validate_every
         return every > 0 and (epoch % every == 0 or epoch == self.epochs)
 
-    def validation(self, folder: Path) -> Recipe:
-        """Return how held-out success of a model is measured."""
-        return Recipe(
-            model=str(folder),
-            envs=self.envs,
-            response_format=self.response_format,
-            rollouts=Rollouts(max_tokens=self.max_tokens),
-            validation=Validation(instances=self.val_instances, temperature=self.val_temperature),
+    def held_out(self, folder: Path) -> dict[str, float]:
+        """Return the held-out figures of a model, see `ragen_starpo.local.validation.validate`."""
+        validation = ValidationSettings(
+            instances=self.val_instances, temperature=self.val_temperature
         )
+        return validate(folder, self.envs, self.response_format, self.max_tokens, validation)
 
 
 @dataclass(frozen=True)
@@ -161,7 +157,7 @@ def _validated(settings: WarmStart, policy: Policy, target: MadeFolder, best: fl
     with TemporaryDirectory() as scratch:
         latest = Path(scratch) / "latest"
         policy.save(latest)
-        success = validate(latest, settings.validation(latest))["success"]
+        success = settings.held_out(latest)["success"]
     if success > best:
         _save(policy, target)
     return success

@@ -6,15 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_starpo.algorithms.mini_batches import mini_batches
-from ragen_starpo.recipes.recipe import Recipe
 
 sizes = st.integers(1, 300)
 
 
 @given(sizes, st.integers(1, 80), st.integers(1, 3), st.integers(0, 9))
 def test_each_pass_has_all_rows_in_steps_of_nearly_one_size(count, largest, updates, seed):
-    recipe = Recipe("m", ("e",), updates=updates, mini_batch=largest, seed=seed)
-    steps = [rows.tolist() for rows in mini_batches(recipe, count, 3)]
+    batches = mini_batches(count, 3, size=largest, passes=updates, seed=seed)
+    steps = [rows.tolist() for rows in batches]
     each = math.ceil(count / largest)
     assert len(steps) == updates * each
     for update in range(updates):
@@ -26,14 +25,14 @@ def test_each_pass_has_all_rows_in_steps_of_nearly_one_size(count, largest, upda
 
 
 def test_no_step_is_of_one_row_alone():
-    recipe = Recipe("m", ("e",), mini_batch=128)
-    assert [len(rows) for rows in mini_batches(recipe, 129, 0)] == [65, 64]
+    batches = mini_batches(129, 0, size=128, passes=1, seed=0)
+    assert [len(rows) for rows in batches] == [65, 64]
 
 
 def test_orders_differ_by_seed_iteration_and_pass():
     def order(seed, iteration):
-        recipe = Recipe("m", ("e",), updates=2, mini_batch=50, seed=seed)
-        return [tuple(rows.tolist()) for rows in mini_batches(recipe, 50, iteration)]
+        batches = mini_batches(50, iteration, size=50, passes=2, seed=seed)
+        return [tuple(rows.tolist()) for rows in batches]
 
     assert order(0, 1) == order(0, 1)
     assert len({*order(0, 0), *order(0, 1), *order(1, 0)}) == 6

@@ -3,9 +3,8 @@
 import pytest
 import torch
 
-from ragen_starpo.algorithms.losses import KL_ESTIMATORS
 from ragen_starpo.algorithms.objective import policy_contribution
-from ragen_starpo.recipes.recipe import Loss
+from ragen_starpo.recipes.sections import KL_ESTIMATORS, LossSettings
 
 REFERENCE = torch.tensor([0.2, 0.2, 0.6], dtype=torch.float64).log()
 
@@ -14,9 +13,9 @@ REFERENCE = torch.tensor([0.2, 0.2, 0.6], dtype=torch.float64).log()
 def test_a_divergence_alone_leads_to_the_reference(estimator):
     """Each of the policy's tokens as often as it is sampled, without advantages."""
     logits = torch.tensor([2.0, 0.0, -1.0], dtype=torch.float64, requires_grad=True)
-    settings = Loss(kl=0.5, kl_estimator=estimator, entropy=0.0)
+    settings = LossSettings(kl=0.5, kl_estimator=estimator, entropy=0.0)
     none = torch.zeros(1, 3, dtype=torch.float64)
-    told = []
+    divergences = []
     for _ in range(300):
         log_probs = torch.log_softmax(logits, 0)
         columns = {
@@ -27,8 +26,8 @@ def test_a_divergence_alone_leads_to_the_reference(estimator):
             "reference": REFERENCE[None],
         }
         loss, means = policy_contribution(settings, log_probs[None], none, columns)
-        told.append(float(means["kl_from_reference"]))
+        divergences.append(float(means["kl_from_reference"]))
         (gradient,) = torch.autograd.grad(loss, logits)
         logits = (logits - gradient).detach().requires_grad_()
     torch.testing.assert_close(torch.log_softmax(logits, 0), REFERENCE, atol=1e-3, rtol=0)
-    assert abs(told[-1]) < 1e-3 < abs(told[0])
+    assert abs(divergences[-1]) < 1e-3 < abs(divergences[0])

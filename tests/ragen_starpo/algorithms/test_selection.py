@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from ragen_bench.errors import UserError
-from ragen_starpo.algorithms.filters import GroupFilter
 from ragen_starpo.algorithms.selection import chosen
+from ragen_starpo.recipes.sections import FilterSettings
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn, batch_of
 
 
@@ -33,27 +33,27 @@ def test_each_environment_keeps_its_share_whatever_its_returns_are_like():
         *group(2, "Sokoban-v0", 0.0, -1.0),
         *group(3, "FrozenLake-v0", 0.0, 0.1),
     ]
-    assert kept(GroupFilter("top-k", 0.5), played) == [0, 0, 1, 1]
-    assert kept(GroupFilter("top-p", 0.9), played) == [0, 0, 1, 1]
-    assert kept(GroupFilter("min-p", 0.5), played) == [0, 0, 1, 1]
-    assert kept(GroupFilter("all"), played) == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert kept(FilterSettings("top-k", 0.5), played) == [0, 0, 1, 1]
+    assert kept(FilterSettings("top-p", 0.9), played) == [0, 0, 1, 1]
+    assert kept(FilterSettings("min-p", 0.5), played) == [0, 0, 1, 1]
+    assert kept(FilterSettings("all"), played) == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
 def test_groups_are_kept_as_a_whole_but_for_rollouts_that_sampled_nothing():
     played = [*group(5, "Sokoban-v0", 1.0, 2.0), nothing(5), *group(6, "Sokoban-v0", 1.0, 1.0)]
-    assert chosen(GroupFilter("top-k", 1.0), played) == [True, True, False, False, False]
+    assert chosen(FilterSettings("top-k", 1.0), played) == [True, True, False, False, False]
 
 
 def test_equal_returns_are_left_out_in_the_numbers_that_drivers_use():
     for tenths in range(-20, 120):
         for size in (2, 8, 16, 32):
             played = group(0, "Sokoban-v0", *[tenths / 10] * size)
-            assert not any(chosen(GroupFilter("top-k", 1.0, 0.0), played))
+            assert not any(chosen(FilterSettings("top-k", 1.0, 0.0), played))
 
 
 def test_prompts_that_do_not_fit_are_said():
     with pytest.raises(UserError, match=r"no prompt leaves room for an answer.*rollouts\.context"):
-        chosen(GroupFilter("all"), [nothing(0), nothing(1)])
+        chosen(FilterSettings("all"), [nothing(0), nothing(1)])
 
 
 def test_trajectories_of_no_turn_are_tensors_too():

@@ -1,19 +1,18 @@
 """What warnings change, and what they leave as it is."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_starpo.diagnostics.adaptation import Adaptation, adapted
+from ragen_starpo.diagnostics.adaptation import AdaptableSettings, Adaptation, adapted
 from ragen_starpo.diagnostics.monitor import TrapWarning
-from ragen_starpo.recipes.recipe import recipe_of
+from ragen_starpo.recipes.sections import MonitorSettings
+
+BEFORE = AdaptableSettings(temperature=0.8, updates=4)
 
 
-def recipe(**monitor):
-    settings = {"model": "m", "envs": ["Bandit-v0"], "updates": 4, "rollouts": {"temperature": 0.8}}
-    return recipe_of({**settings, "monitor": {"action": "adapt", **monitor}}, "a test")
+def monitor(**changed):
+    return MonitorSettings(**{"action": "adapt", **changed})
 
 
 def warning(number):
@@ -22,22 +21,20 @@ def warning(number):
 
 @given(st.floats(1.01, 3), st.floats(0.81, 4), st.booleans(), st.integers(0, 12))
 def test_each_warning_raises_the_temperature_up_to_the_limit(factor, limit, single, count):
-    given_ = recipe(temperature_factor=factor, temperature_limit=limit, single_update=single)
-    run = Adaptation(given_)
+    settings = {"temperature_factor": factor, "temperature_limit": limit, "single_update": single}
+    run = Adaptation(monitor(**settings), BEFORE)
     for number in range(count):
         run.take(warning(number))
-    assert run.recipe.rollouts.temperature == pytest.approx(min(0.8 * factor**count, limit))
-    assert run.recipe.updates == (1 if single and count else 4)
-    back = replace(run.recipe, updates=4, rollouts=given_.rollouts)
-    assert back == given_  # and nothing else is changed
+    assert run.settings.temperature == pytest.approx(min(0.8 * factor**count, limit))
+    assert run.settings.updates == (1 if single and count else 4)
     assert run.figures() == {
-        "rollout/temperature": run.recipe.rollouts.temperature,
-        "updates": run.recipe.updates,
+        "rollout/temperature": run.settings.temperature,
+        "updates": run.settings.updates,
     }
 
 
 def test_a_warning_says_what_it_changed():
-    run = Adaptation(recipe(temperature_factor=1.25, temperature_limit=1.1))
+    run = Adaptation(monitor(temperature_factor=1.25, temperature_limit=1.1), BEFORE)
     first, second, third = (run.take(warning(number)) for number in (7, 9, 12))
     assert first.changes == {
         "rollouts.temperature": {"from": 0.8, "to": 1.0},
@@ -53,13 +50,12 @@ def test_a_warning_says_what_it_changed():
 
 
 def test_a_temperature_above_the_limit_stays():
-    assert adapted(recipe(temperature_limit=0.5)).rollouts.temperature == 0.8
+    assert adapted(BEFORE, monitor(temperature_limit=0.5)).temperature == 0.8
 
 
 @pytest.mark.parametrize("action", ["none", "stop"])
 def test_other_actions_change_nothing(action):
-    given_ = recipe(action=action)
-    run = Adaptation(given_)
+    run = Adaptation(monitor(action=action), BEFORE)
     assert run.take(warning(3)) == warning(3)
-    assert run.recipe == given_
+    assert run.settings == BEFORE
     assert run.figures() == {}

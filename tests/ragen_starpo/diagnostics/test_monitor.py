@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragen_bench.errors import UserError
-from ragen_starpo.diagnostics.monitor import EchoTrapMonitor, MonitorSettings
+from ragen_starpo.diagnostics.monitor import EchoTrapMonitor
 from ragen_starpo.recipes.recipe import recipe_of
+from ragen_starpo.recipes.sections import MonitorSettings
 
 ITERATIONS = 200
 FIGURES = ("rollout/reward", "rollout/reward_deviation", "policy/entropy", "policy/grad_norm")

@@ -6,8 +6,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from ragen_bench.errors import UserError
-from ragen_starpo.engine.settings import Lora, OptimiserSettings
 from ragen_starpo.engine.worker import Critic, Policy, Reference
+from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
 
 SETTINGS = OptimiserSettings(learning_rate=1e-2)
 LOST = "model.layers.1.mlp.up_proj.weight"
@@ -66,7 +66,7 @@ def test_micro_batches_have_a_row(model_dir):
 
 def test_adapters_of_layers_that_are_not_there_are_told_in_a_line(model_dir):
     with pytest.raises(UserError, match="no_such_proj") as error:
-        Policy(model_dir, SETTINGS, 2, Lora(4, 4, ("no_such_proj",)))
+        Policy(model_dir, SETTINGS, 2, LoraSettings(4, 4, ("no_such_proj",)))
     assert "\n" not in str(error.value)
 
 
@@ -89,4 +89,4 @@ def test_settings_out_of_range_are_refused(bad):
 @pytest.mark.parametrize("bad", [{"rank": 0}, {"alpha": 0}, {"target_modules": ()}])
 def test_adapters_out_of_range_are_refused(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):
-        Lora(**bad)
+        LoraSettings(**bad)

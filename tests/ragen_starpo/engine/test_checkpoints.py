@@ -8,8 +8,8 @@ from transformers import AutoModelForCausalLM
 
 from ragen_bench.errors import UserError
 from ragen_starpo.engine import folders
-from ragen_starpo.engine.settings import Lora, OptimiserSettings
 from ragen_starpo.engine.worker import Critic, Policy
+from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
 from tests.ragen_starpo.engine.batches import plain_log_probs, token_batch
 from tests.ragen_starpo.engine.conftest import write
 
@@ -24,7 +24,7 @@ def step(model, seed):
 def made(kind, folder, seed=0):
     if kind == "critic":
         return Critic(folder, SETTINGS, 3, seed=seed)
-    lora = Lora(4, 4) if kind == "lora" else None
+    lora = LoraSettings(4, 4) if kind == "lora" else None
     return Policy(folder, SETTINGS, 3, lora, seed=seed)
 
 

@@ -4,9 +4,9 @@ from torch.nn import functional
 from transformers import AutoConfig, AutoModelForTokenClassification
 
 from ragen_starpo.algorithms.losses import value_loss
-from ragen_starpo.engine.settings import OptimiserSettings
 from ragen_starpo.engine.weights import token_weights
 from ragen_starpo.engine.worker import Critic
+from ragen_starpo.recipes.sections import OptimiserSettings
 from tests.ragen_starpo.engine.batches import token_batch
 
 SETTINGS = OptimiserSettings(learning_rate=1e-2)

@@ -2,8 +2,8 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from ragen_starpo.engine.settings import Lora, OptimiserSettings
 from ragen_starpo.engine.worker import Policy
+from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
 from tests.ragen_starpo.engine.batches import plain_log_probs, token_batch
 
 SETTINGS = OptimiserSettings(learning_rate=1e-2)
@@ -15,7 +15,7 @@ def likelihood(log_probs, *_):
 
 @pytest.fixture(params=["all-linear", ("q_proj", "down_proj")])
 def lora(request):
-    return Lora(rank=4, alpha=12, target_modules=request.param)
+    return LoraSettings(rank=4, alpha=12, target_modules=request.param)
 
 
 def test_adapters_alone_are_trained_and_come_out_merged(tied_dir, lora):

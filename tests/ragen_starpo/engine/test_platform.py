@@ -11,7 +11,7 @@ FRESH = """
 import logging, os, sys
 from pathlib import Path
 from ragen_starpo.engine.worker import Critic, Policy
-from ragen_starpo.engine.settings import OptimiserSettings
+from ragen_starpo.recipes.sections import OptimiserSettings
 from tests.ragen_starpo.engine.batches import token_batch
 assert not {"verl", "ray", "transformers.models", "tensordict"} & set(sys.modules)
 logging.basicConfig(level=logging.INFO)

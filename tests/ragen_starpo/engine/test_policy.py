@@ -3,11 +3,12 @@ import math
 import pytest
 import torch
 from transformers import AutoModelForCausalLM
+from verl.trainer.ppo.core_algos import agg_loss
 
-from ragen_starpo.algorithms.losses import Clip, aggregate, policy_loss
-from ragen_starpo.engine.settings import OptimiserSettings
+from ragen_starpo.algorithms.losses import policy_loss
 from ragen_starpo.engine.weights import token_weights
 from ragen_starpo.engine.worker import Policy, Reference
+from ragen_starpo.recipes.sections import LossSettings, OptimiserSettings
 from tests.ragen_starpo.engine.batches import columns, plain_log_probs, token_batch
 
 SETTINGS = OptimiserSettings(learning_rate=3e-3, clip_grad=0.7)
@@ -17,15 +18,19 @@ TEMPERATURE = 0.8
 
 def loss_of_rows(log_probs, entropies, given):
     mask = given["mask"]
-    found = policy_loss(log_probs, given["old_log_probs"], given["advantages"], mask, Clip())
+    found = policy_loss(
+        log_probs, given["old_log_probs"], given["advantages"], mask, LossSettings()
+    )
     loss = ((found.losses - ENTROPY * entropies) * given["weights"]).sum()
     return loss, {"clip_fraction": found.clip_fraction, "kl": found.kl}
 
 
 def plain_loss(model, batch, given, how):
     log_probs, entropies = plain_log_probs(model, batch, TEMPERATURE)
-    found = policy_loss(log_probs, given["old_log_probs"], given["advantages"], batch.mask, Clip())
-    return aggregate(found.losses - ENTROPY * entropies, batch.mask, how), found
+    found = policy_loss(
+        log_probs, given["old_log_probs"], given["advantages"], batch.mask, LossSettings()
+    )
+    return agg_loss(found.losses - ENTROPY * entropies, batch.mask, how), found
 
 
 def gradients_taken(policy):

@@ -2,12 +2,13 @@ from math import ceil
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from verl.trainer.ppo.core_algos import agg_loss
 
-from ragen_starpo.algorithms.losses import AGGREGATIONS, aggregate
 from ragen_starpo.engine import rows
 from ragen_starpo.engine.weights import token_weights
+from ragen_starpo.recipes.sections import AGGREGATIONS
 from tests.ragen_starpo.engine.batches import columns, token_batch
 
 
@@ -46,14 +47,33 @@ def test_rows_come_back_as_they_went(largest):
 
 
 @given(st.integers(1, 6), st.integers(1, 7), st.integers(0, 2**31), st.sampled_from([5, 40]))
-def test_weights_of_rows_add_up_to_the_aggregate_of_all(height, width, seed, horizon):
+def test_weights_of_rows_add_up_to_verls_aggregate_of_all(height, width, seed, horizon):
     noise = torch.Generator().manual_seed(seed)
     mask = torch.randint(0, 2, (height, width), generator=noise)
+    assume(mask.any())
     losses = torch.randn(mask.shape, generator=noise)
     for how in AGGREGATIONS:
         weights = token_weights(mask, how, horizon)
         parts = [(row * weight).sum() for row, weight in zip(losses, weights, strict=True)]
-        torch.testing.assert_close(sum(parts), aggregate(losses, mask, how, horizon))
+        theirs = agg_loss(losses, mask, how, loss_scale_factor=horizon)
+        torch.testing.assert_close(sum(parts), theirs)
+
+
+def test_aggregates_by_hand():
+    losses = torch.tensor([[1.0, 2.0, 9.0, 3.0], [4.0, 9.0, 9.0, 9.0], [9.0] * 4])
+    mask = torch.tensor([[1, 1, 0, 1], [1, 0, 0, 0], [0] * 4])
+    found = {how: float((losses * token_weights(mask, how, 4)).sum()) for how in AGGREGATIONS}
+    assert found == {
+        "token-mean": 2.5,
+        "seq-mean-token-sum": 5.0,
+        "seq-mean-token-mean": 3.0,
+        "seq-mean-token-sum-norm": 1.25,
+    }
+
+
+def test_without_a_sampled_token_nothing_counts():
+    for how in AGGREGATIONS:
+        assert not token_weights(torch.zeros(2, 3), how, 4).any()
 
 
 def test_an_unknown_aggregation_is_refused():

@@ -129,6 +129,9 @@ class Scripted:
         self.successes, self.done = successes, 0
         self.measured = []
 
+    def adapt(self, settings):
+        pass
+
     def iterate(self, number):
         self.done = number + 1
         figures = {"rollout/reward": 0.0, "rollout/reward_deviation": 1.0, "filter/kept": 1.0}
@@ -150,9 +153,9 @@ class Scripted:
 
 
 def scripted(out, successes, **changed):
-    told, made = [], recipe(**changed)
+    iterations, made = [], recipe(**changed)
     trainer = Scripted(successes)
-    go_on(made, trainer, TrainingRun(out, made), told.append, told.append, lambda _: None)
+    go_on(made, trainer, TrainingRun(out, made), iterations.append, print)
     return trainer
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from ragen_bench.cli import main as bench
 from ragen_starpo.local.validation import validate
-from ragen_starpo.recipes.recipe import recipe_of
+from ragen_starpo.recipes.sections import ValidationSettings
 from ragen_starpo.warm_start import WarmStart, warm_start
 
 ENVS = ("FrozenLake-v0", "Sokoban-v0")
@@ -23,18 +23,8 @@ def warm(small, tmp_path_factory):
 
 
 def test_validation_is_the_harness(warm, tmp_path):
-    recipe = recipe_of(
-        {
-            "model": str(warm),
-            "envs": list(ENVS),
-            "response_format": "answer",
-            "seed": 3,
-            "rollouts": {"max_tokens": TOKENS},
-            "validation": {"instances": COUNT, "temperature": TEMPERATURE},
-        },
-        "a test",
-    )
-    found = validate(warm, recipe)
+    settings = ValidationSettings(instances=COUNT, temperature=TEMPERATURE)
+    found = validate(warm, ENVS, "answer", TOKENS, settings)
     envs = [part for env in ENVS for part in ("--env", env)]
     asked = [*envs, "--format", "answer", "--split", "val", "--limit", str(COUNT)]
     asked += ["--temperature", str(TEMPERATURE), "--max-tokens", str(TOKENS), "--seed", "0"]

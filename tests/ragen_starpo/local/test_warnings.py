@@ -7,8 +7,7 @@ import pytest
 
 from ragen_bench.errors import UserError
 from ragen_starpo.diagnostics.monitor import EchoTrapMonitor
-from ragen_starpo.local.run import TrainingRun
-from ragen_starpo.local.train import go_on, train
+from ragen_starpo.local.train import train
 from ragen_starpo.recipes.recipe import recipe_of
 
 NERVOUS = {"window": 1, "patience": 3, "fall": 0.001, "warm_up": 0, "gradient": 1.001}
@@ -160,12 +159,3 @@ def test_a_killed_run_goes_on_adapted(small, adapted, tmp_path):
         assert lines(tmp_path / "run", name) == lines(adapted, name)
     weights = [run / "final/model.safetensors" for run in (tmp_path / "run", adapted)]
     assert weights[0].read_bytes() == weights[1].read_bytes()
-
-
-def test_a_driver_that_cannot_adapt_refuses_to(small, tmp_path):
-    class Fixed:
-        """Never asked for anything."""
-
-    run = TrainingRun(tmp_path / "run", recipe(**ADAPTED))
-    with pytest.raises(UserError, match=r"monitor\.action: this driver plays all rollouts alike"):
-        go_on(recipe(**ADAPTED), Fixed(), run, print, print)

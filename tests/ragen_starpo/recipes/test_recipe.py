@@ -1,10 +1,13 @@
 """Recipes: what is taken, and what is refused in one line."""
 
+from dataclasses import is_dataclass
+from typing import get_args, get_type_hints
+
 import pytest
 
 from ragen_bench.errors import UserError
-from ragen_starpo.recipes.bounds import BOUNDS
-from ragen_starpo.recipes.recipe import read_recipe, recipe_of
+from ragen_starpo.recipes.recipe import Recipe, read_recipe
+from ragen_starpo.recipes.sections import RolloutSettings
 
 GOOD = """
 model = "some/folder"
@@ -15,9 +18,6 @@ samples = 4
 learning_rate = 1e-4
 betas = [0.9, 0.95]
 """
-
-OWN = ("clip_grad", "warmup_steps", "decay_steps")
-"""What the dataclass of an optimiser checks by itself."""
 
 
 def flat(recipe):
@@ -44,7 +44,8 @@ def test_settings_and_defaults(written):
     assert (recipe.rollouts.instances, recipe.rollouts.samples) == (8, 4)
     assert (recipe.filter.strategy, recipe.filter.amount) == ("top-p", 0.9)
     assert recipe.optimiser.betas == (0.9, 0.95)
-    assert (recipe.loss.clip.low, recipe.loss.clip.high, recipe.loss.clip.dual) == (0.2, 0.28, 3.0)
+    loss = recipe.loss
+    assert (loss.clip_low, loss.clip_high, loss.dual_clip) == (0.2, 0.28, 3.0)
     assert recipe.lora is None
     # A quarter of 8 groups of 4 is one mini-batch.
     assert recipe.most_steps == recipe.iterations == 200
@@ -62,7 +63,7 @@ def test_settings_and_defaults(written):
         ("sed=3", "sed: there is no such setting; did you mean seed?"),
         ("filter.share=1", "filter.share: there is no such setting; filter has: strategy, amount"),
         ("lora.rnk=1", "lora.rnk: there is no such setting; did you mean lora.rank?"),
-        ("filter.amount=3", "filter.amount is in (0, 1]"),
+        ("filter.amount=3", "filter.amount: is above 0 and at most 1, got 3.0"),
         ("advantage.estimator=gea", "advantage.estimator: Input should be 'gae'"),
         ("iterations=0", "iterations: is at least 1, got 0"),
         ("iterations=1.5", "iterations: Input should be a valid integer"),
@@ -92,8 +93,14 @@ def test_settings_and_defaults(written):
         ("loss.horizon=0", "loss.horizon: is at least 1, got 0"),
         ("seed=-1", "seed: is at least 0 and below 2**30, got -1"),
         ("optimiser.learning_rate=fast", "optimiser.learning_rate: Input should be a valid number"),
-        ("optimiser.learning_rate=-1", "learning_rate is greater than 0"),
-        ("loss.clip_low=1.5", "clip.low is in [0, 1)"),
+        ("optimiser.learning_rate=-1", "optimiser.learning_rate: is above 0 and finite, got -1.0"),
+        ("loss.clip_low=1.5", "loss.clip_low: is at least 0 and below 1, got 1.5"),
+        ("loss.dual_clip=1", "loss.dual_clip: is above 1 and finite, got 1.0"),
+        ("optimiser.betas=[0.9, 1]", "optimiser.betas.1: is at least 0 and below 1, got 1.0"),
+        ("monitor.fall=1", "monitor.fall: is above 0 and below 1, got 1.0"),
+        ("cluster.memory=1", "cluster.memory: is above 0 and below 1, got 1.0"),
+        ("lora.rank=0", "lora.rank: is at least 1, got 0"),
+        ("shaping.turn_cost=inf", "shaping.turn_cost: is at least 0 and finite, got inf"),
         ("optimiser.decay_steps=199", "optimiser.decay_steps: the run may take 200 steps"),
         ("seed", "'seed' is no setting; give name=value"),
         ("seed.a=1", "seed: "),
@@ -106,17 +113,37 @@ def test_bad_settings(written, override, said):
     assert "\n" not in str(refused.value)
 
 
-def test_every_number_has_its_bounds():
-    settings = flat(recipe_of({"model": "m", "envs": ["Bandit-v0"]}, "a test"))
-    assert all(settings[name] is None or isinstance(settings[name], int | float) for name in BOUNDS)
-    tables = ("cluster.", "monitor.", "shaping.", "environment.")
-    own = {f"{of}.{name}" for of in ("optimiser", "critic") for name in OWN}
-    left = {
-        name
-        for name, value in settings.items()
-        if isinstance(value, int | float) and not name.startswith(tables)
-    }
-    assert left - BOUNDS.keys() - own == {"filter.amount", "loss.clip_low"}
+def numbers(settings, table=""):
+    """Yield the names of a recipe's numbers, also of those that may be None."""
+    for name, hint in get_type_hints(settings).items():
+        inner = [hint, *get_args(hint)]
+        section = next((kind for kind in inner if is_dataclass(kind)), None)
+        if section:
+            yield from numbers(section, f"{name}.")
+        elif int in inner or float in inner:
+            yield table + name, float if float in inner else int
+
+
+@pytest.mark.parametrize(("name", "kind"), [*numbers(Recipe)])
+def test_every_number_has_its_bounds(written, name, kind):
+    """Nothing that is wrong in any place is taken, and the line names the setting."""
+    wrong = "nan" if kind is float else "-1"
+    value = {"optimiser.betas": "[nan, 0]", "critic.betas": "[nan, 0]"}.get(name, wrong)
+    value = "[-1, 1]" if name == "environment.slip" else value
+    section = name.rpartition(".")[0] if name == "environment.slip" else name
+    settings = ["critic.learning_rate=1e-5", f"{name}={value}"]
+    with pytest.raises(UserError, match=rf"r\.toml: {section}(\.0)?: ") as refused:
+        read_recipe(written(GOOD), settings)
+    assert "Input should be" not in str(refused.value)
+
+
+def test_a_recipe_in_code_is_checked_as_a_file_is():
+    with pytest.raises(
+        ValueError, match=r"rollouts\.instances: 8 leave some of the 9 environments"
+    ):
+        Recipe("m", ("Bandit-v0",) * 9)
+    with pytest.raises(ValueError, match="greater than or equal to 1"):
+        RolloutSettings(samples=0)
 
 
 @pytest.mark.parametrize("estimator", ["grpo", "dr-grpo", "rloo"])

@@ -8,14 +8,19 @@ from hypothesis import strategies as st
 
 from ragen_bench.errors import UserError
 from ragen_starpo.recipes.recipe import recipe_of
+from ragen_starpo.recipes.sections import RolloutSettings
 from ragen_starpo.rollout.episodes import rollout_specs
 from ragen_starpo.warm_start import FIRST_INDEX
 
 ENVS = ("Bandit-v0", "FrozenLake-v0", "Sokoban-v0")
 
 
-def recipe(envs, instances, seed=0, samples=2):
-    rollouts = {"instances": instances, "samples": samples}
+def specs(envs, instances, iteration, seed=0):
+    return rollout_specs(envs, RolloutSettings(instances=instances, samples=2), seed, iteration)
+
+
+def recipe(envs, instances, seed=0):
+    rollouts = {"instances": instances, "samples": 2}
     return recipe_of({"model": "m", "envs": envs, "rollouts": rollouts, "seed": seed}, "a test")
 
 
@@ -23,10 +28,10 @@ def recipe(envs, instances, seed=0, samples=2):
 def test_environments_have_as_many_instances_as_can_be(envs, more, iterations):
     """Of each iteration, and of all of them together."""
     names = ENVS[:envs]
-    told = recipe(names, envs + more)
     total = Counter()
     for number in range(iterations):
-        once = Counter(one.task.env for one in rollout_specs(told, number) if one.task.sample == 0)
+        played = specs(names, envs + more, number)
+        once = Counter(spec.task.env for spec in played if spec.task.sample == 0)
         assert len(once) == envs
         assert max(once.values()) - min(once.values()) <= 1
         total.update(once)
@@ -36,17 +41,16 @@ def test_environments_have_as_many_instances_as_can_be(envs, more, iterations):
 
 @given(st.integers(1, 7), st.integers(0, 2**30 - 1), st.integers(0, 1000))
 def test_no_instance_comes_again_nor_in_another_seed(instances, seed, number):
-    told = recipe(ENVS[:1], instances, seed)
-    here = {one.task.index for one in rollout_specs(told, number)}
-    next_ones = {one.task.index for one in rollout_specs(told, number + 1)}
+    here = {spec.task.index for spec in specs(ENVS[:1], instances, number, seed)}
+    next_ones = {spec.task.index for spec in specs(ENVS[:1], instances, number + 1, seed)}
     assert len(here) == len(next_ones) == instances
     assert not here & next_ones
     assert max(next_ones) < (seed + 1) << 32 <= FIRST_INDEX
 
 
 def test_rollouts_of_an_instance_are_one_group():
-    played = rollout_specs(recipe(ENVS, 4), 5)
-    assert [one.group for one in played] == [0, 0, 1, 1, 2, 2, 3, 3]
+    played = specs(ENVS, 4, 5)
+    assert [spec.group for spec in played] == [0, 0, 1, 1, 2, 2, 3, 3]
     for first, second in zip(played[::2], played[1::2], strict=True):
         assert (first.task.env, first.task.index) == (second.task.env, second.task.index)
         assert first.task != second.task

@@ -15,7 +15,8 @@ from ragen_bench.models.base import Completion
 from ragen_bench.suites import make_env
 from ragen_envs.protocol import format_answer
 from ragen_envs.sokoban.rules import ACTIONS
-from ragen_starpo.recipes.recipe import Shaping, recipe_of
+from ragen_starpo.recipes.recipe import recipe_of
+from ragen_starpo.recipes.sections import ShapingSettings
 from ragen_starpo.rollout.shaping import plan_agreement, reward_of, true_claims
 from tests.ragen_bench.analysis.support import config
 from tests.ragen_bench.analysis.thoughts import BANDIT, FROZEN_LAKE, SOKOBAN
@@ -131,7 +132,7 @@ def test_claims_are_about_the_board_that_the_player_saw():
     for places in ("(2, 2)", "(2, 1)"):
         thought = f"I am at {places}."
         answers = [format_answer([move], "think", thought) for move in ("Left", "Right", "Left")]
-        _, turns = shaped(Shaping(true_claims=1), "SokobanCoord", answers)
+        _, turns = shaped(ShapingSettings(true_claims=1), "SokobanCoord", answers)
         found.append([round(reward - turn["reward"], 6) for turn, reward in turns])
     assert found == [[1, -1, 1], [-1, 1, -1]]
 
@@ -144,9 +145,9 @@ def test_the_weights_add_up(form, cost, plan, claims, game, data):
     answers = [format_answer([data.draw(moves)], "think", one.text) for one in thoughts]
     weights = {"format_penalty": form, "turn_cost": cost, "plan_agreement": plan}
     weights["true_claims"] = claims
-    _, turns = shaped(Shaping(**weights), game, answers)
-    alone = {name: shaped(Shaping(**{name: 1}), game, answers)[1] for name in weights}
-    plain = shaped(Shaping(), game, answers)[1]
+    _, turns = shaped(ShapingSettings(**weights), game, answers)
+    alone = {name: shaped(ShapingSettings(**{name: 1}), game, answers)[1] for name in weights}
+    plain = shaped(ShapingSettings(), game, answers)[1]
     for number, (turn, reward) in enumerate(turns):
         assert plain[number][1] == turn["reward"]
         parts = {name: alone[name][number][1] - turn["reward"] for name in weights}
@@ -164,7 +165,7 @@ def test_what_is_rewarded_is_what_the_analysis_counts(game, data):
     for _ in range(5):
         thought = data.draw(st.sampled_from(THOUGHTS[game])).text
         answers.append(format_answer([data.draw(st.sampled_from(names))], "think", thought))
-    episode, turns = shaped(Shaping(plan_agreement=1), game, answers)
+    episode, turns = shaped(ShapingSettings(plan_agreement=1), game, answers)
     while not episode.over:
         episode.take(Completion("?"))
     signs = [round(reward - turn["reward"]) for turn, reward in turns]
@@ -192,7 +193,7 @@ def test_forms_without_thoughts_are_refused(form, term):
 
 
 @pytest.mark.parametrize("weight", [-0.1, float("nan"), float("inf")])
-@pytest.mark.parametrize("term", sorted(vars(Shaping())))
+@pytest.mark.parametrize("term", sorted(vars(ShapingSettings())))
 def test_weights_that_cannot_be(term, weight):
     settings = {"model": "m", "envs": ["Bandit-v0"], "shaping": {term: weight}}
     with pytest.raises(UserError, match=f"{term} is a number of at least 0, got"):

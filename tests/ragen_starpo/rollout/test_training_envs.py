@@ -6,11 +6,17 @@ from ragen_bench.errors import UserError
 from ragen_bench.suites import make_env
 from ragen_envs.budget import Budget
 from ragen_starpo.recipes.recipe import recipe_of
-from ragen_starpo.rollout.training_envs import Environment, training_env, training_pool
+from ragen_starpo.recipes.sections import EnvironmentSettings
+from ragen_starpo.rollout.training_envs import training_env, training_pool
+
+
+def pool_of(env, changes):
+    recipe = recipe_of({"model": "m", "envs": [env], "environment": changes}, "r")
+    return training_pool(recipe.envs, recipe.response_format, recipe.environment)
 
 
 def changed(env, **changes):
-    return training_env(env, "train", "plain", Environment(**changes))
+    return training_env(env, "train", "plain", EnvironmentSettings(**changes))
 
 
 @pytest.mark.parametrize(
@@ -49,9 +55,9 @@ def test_slip(odds, share):
 
 
 def test_nothing_changed_is_the_suites_own():
-    env = training_env("ragen/Sokoban-v0", "train", "think", Environment())
+    env = training_env("ragen/Sokoban-v0", "train", "think", EnvironmentSettings())
     assert env.variant is type(env).variants["Sokoban-v0"]
-    assert training_env("ragen/Sokoban-v0", "val", "think", Environment()).reset(seed=0)
+    assert training_env("ragen/Sokoban-v0", "val", "think", EnvironmentSettings()).reset(seed=0)
 
 
 @pytest.mark.parametrize(
@@ -60,21 +66,22 @@ def test_nothing_changed_is_the_suites_own():
         ("Sokoban-v0", {"slip": (1, 1)}, "ragen/Sokoban-v0 cannot have this [environment]"),
         ("FrozenLake-v0", {"slip": (0, 0)}, "slip is two odds of which one is above 0"),
         ("FrozenLake-v0", {"slip": (-1, 2)}, "slip is two odds of which one is above 0"),
-        ("Sokoban-v0", {"actions_per_turn": 0}, "actions_per_turn is at least 1, got 0"),
+        (
+            "Sokoban-v0",
+            {"actions_per_turn": 0},
+            "environment.actions_per_turn: is at least 1, got 0",
+        ),
     ],
 )
 def test_what_cannot_be_changed_is_one_line(env, changes, said):
     with pytest.raises(UserError) as refused:
-        training_pool(recipe_of({"model": "m", "envs": [env], "environment": changes}, "r"))
+        pool_of(env, changes)
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
 def test_the_pool_makes_them_once():
-    recipe = recipe_of(
-        {"model": "m", "envs": ["Sokoban-v0"], "environment": {"actions_per_turn": 3}}, "r"
-    )
-    pool = training_pool(recipe)
+    pool = pool_of("Sokoban-v0", {"actions_per_turn": 3})
     env = pool.take("ragen/Sokoban-v0", "train")
     assert env.budget.max_actions_per_turn == 3
     pool.give_back("ragen/Sokoban-v0", "train", env)

@@ -6,43 +6,19 @@ Shapes: (trajectories, tokens) unless said otherwise; `mask` is 1 on sampled tok
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
 
 import torch
 from torch import Tensor
 
 from ragen_starpo.algorithms.masked import masked_mean
+from ragen_starpo.recipes.sections import (
+    KL_ESTIMATORS,
+    KLEstimator,
+    LossSettings,
+)
 
-Aggregation: TypeAlias = Literal[
-    "token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm"
-]
-AGGREGATIONS: tuple[Aggregation, ...] = get_args(Aggregation)
-KLEstimator: TypeAlias = Literal["k1", "k2", "k3"]
-KL_ESTIMATORS: tuple[KLEstimator, ...] = get_args(KLEstimator)
 _LARGEST_LOG_RATIO = 20.0
 """Beyond it a ratio says nothing any more, and its exponential would overflow."""
-
-
-@dataclass(frozen=True)
-class Clip:
-    """How far a token's probability may move before its gradient ends.
-
-    Attributes:
-        low: below 1; PPO (arXiv 1707.06347) has the same above.
-        high: above 1; larger in clip-higher (DAPO, arXiv 2503.14476, section 3.1).
-        dual: the bound of the loss at negative advantages, in multiples of the advantage (dual-clip
-            PPO, arXiv 1912.09729, eq. 5), or None for no bound. Greater than 1.
-    """
-
-    low: float = 0.2
-    high: float = 0.28
-    dual: float | None = 3.0
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.low < 1 or self.high < 0:
-            raise ValueError(f"clip.low is in [0, 1) and clip.high at least 0, got {self}")
-        if self.dual is not None and self.dual <= 1:
-            raise ValueError(f"clip.dual is greater than 1 or None, got {self.dual}")
 
 
 @dataclass(frozen=True)
@@ -63,7 +39,11 @@ class PolicyLoss:
 
 
 def policy_loss(
-    log_probs: Tensor, old_log_probs: Tensor, advantages: Tensor, mask: Tensor, clip: Clip
+    log_probs: Tensor,
+    old_log_probs: Tensor,
+    advantages: Tensor,
+    mask: Tensor,
+    settings: LossSettings,
 ) -> PolicyLoss:
     """Return the clipped surrogate loss of each token (PPO, arXiv 1707.06347, eq. 7).
 
@@ -72,18 +52,18 @@ def policy_loss(
         old_log_probs: under the policy that sampled them.
         advantages: of the tokens.
         mask: 1 on sampled tokens.
-        clip: the bounds.
+        settings: the bounds `clip_low`, `clip_high` and `dual_clip`.
     """
     bound = _LARGEST_LOG_RATIO
     log_ratio = torch.where(mask.bool(), log_probs - old_log_probs, 0.0).clamp(-bound, bound)
     ratio = torch.exp(log_ratio)
     free = -advantages * ratio
-    held = -advantages * ratio.clamp(1 - clip.low, 1 + clip.high)
+    held = -advantages * ratio.clamp(1 - settings.clip_low, 1 + settings.clip_high)
     losses = torch.maximum(free, held)
     clipped = masked_mean((held > free).to(losses.dtype), mask)
     dual = torch.zeros_like(clipped)
-    if clip.dual is not None:
-        most = -advantages * clip.dual
+    if settings.dual_clip is not None:
+        most = -advantages * settings.dual_clip
         bounded = (advantages < 0) & (losses > most)
         dual = masked_mean(bounded.to(losses.dtype), mask)
         losses = torch.where(bounded, most, losses)
@@ -142,45 +122,3 @@ def _kl_value(log_probs: Tensor, reference: Tensor, estimator: KLEstimator) -> T
         held = ratio.clamp(-_LARGEST_LOG_RATIO, _LARGEST_LOG_RATIO)
         return torch.expm1(held) - held
     raise ValueError(f"unknown estimator {estimator!r}; choose one of: {', '.join(KL_ESTIMATORS)}")
-
-
-def entropy(logits: Tensor) -> Tensor:
-    """Return the entropy in nats of each token's distribution.
-
-    Args:
-        logits: (..., vocabulary).
-    """
-    log_probs = torch.log_softmax(logits, dim=-1)
-    return -(log_probs.exp() * log_probs.clamp(min=torch.finfo(logits.dtype).min)).sum(-1)
-
-
-def aggregate(losses: Tensor, mask: Tensor, how: Aggregation, horizon: int | None = None) -> Tensor:
-    """Return one loss.
-
-    Args:
-        losses: of tokens.
-        mask: 1 on sampled tokens.
-        how: `token-mean`, every token alike (DAPO); `seq-mean-token-mean`, every trajectory alike
-            (GRPO); `seq-mean-token-sum`, trajectories by their lengths; `seq-mean-token-sum-norm`,
-            the same over a constant length (Dr.GRPO, arXiv 2503.20783).
-        horizon: that length, in tokens; the other aggregations have none. It is told and not the
-            width of the batch, which differs from step to step and would be no constant.
-
-    Trajectories without a sampled token count in no mean.
-
-    Raises:
-        ValueError: if the aggregation is unknown, or its horizon is missing.
-    """
-    if how == "token-mean":
-        return masked_mean(losses, mask)
-    if how not in AGGREGATIONS:
-        raise ValueError(f"unknown aggregation {how!r}; choose one of: {', '.join(AGGREGATIONS)}")
-    lengths = mask.to(losses.dtype).sum(1)
-    sums = torch.where(mask.bool(), losses, 0.0).sum(1)
-    if how == "seq-mean-token-mean":
-        sums = sums / lengths.clamp(min=1.0)
-    if how == "seq-mean-token-sum-norm":
-        if horizon is None:
-            raise ValueError(f"{how} needs a horizon")
-        sums = sums / horizon
-    return sums.sum() / (lengths > 0).sum().clamp(min=1)

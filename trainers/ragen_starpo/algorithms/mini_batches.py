@@ -9,24 +9,27 @@ import torch
 from torch import Tensor
 
 from ragen_envs.instances import Stream
-from ragen_starpo.recipes.recipe import Recipe
 
 
-def mini_batches(recipe: Recipe, count: int, iteration: int) -> Iterator[Tensor]:
-    """Yield the indices of each step, in an order that the recipe's seed decides.
+def mini_batches(
+    count: int, iteration: int, *, size: int, passes: int, seed: int
+) -> Iterator[Tensor]:
+    """Yield the indices of each step, in an order that the seed decides.
 
-    A pass takes as few steps as the recipe's mini-batch allows, of sizes that differ by one at
+    A pass takes as few steps as the size allows, of sizes that differ by one at
     most: every step moves the policy as far, so one of a few trajectories would count them too
     much.
 
     Args:
-        recipe: of the run.
         count: trajectories of the iteration; each is in one step of each pass over them.
         iteration: from 0 on.
+        size: the most trajectories of a step.
+        passes: over the trajectories.
+        seed: of the run.
     """
-    steps = math.ceil(count / recipe.mini_batch)
-    for update in range(recipe.updates):
-        stream = Stream("mini-batches", recipe.seed, f"{iteration}/{update}")
+    steps = math.ceil(count / size)
+    for update in range(passes):
+        stream = Stream("mini-batches", seed, f"{iteration}/{update}")
         noise = torch.Generator().manual_seed(stream.word() >> 1)
         order = torch.randperm(count, generator=noise)
         yield from torch.tensor_split(order, steps)

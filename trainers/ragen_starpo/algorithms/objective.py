@@ -11,12 +11,12 @@ from ragen_starpo.algorithms.losses import kl_penalty, policy_loss, value_loss
 from ragen_starpo.algorithms.masked import masked_mean
 from ragen_starpo.algorithms.rewards import on_last_token, on_turn_ends, turn_ends
 from ragen_starpo.engine.worker import Contribution
-from ragen_starpo.recipes.recipe import Advantage, Loss
+from ragen_starpo.recipes.sections import AdvantageSettings, LossSettings
 from ragen_starpo.rollout.trajectory import TokenBatch
 
 
 def advantages_of(
-    settings: Advantage, batch: TokenBatch, values: Tensor | None
+    settings: AdvantageSettings, batch: TokenBatch, values: Tensor | None
 ) -> tuple[Tensor, Tensor | None]:
     """Return advantages of all sampled tokens, and returns for the critic if there is one.
 
@@ -36,7 +36,7 @@ def advantages_of(
 
 
 def policy_contribution(
-    settings: Loss, log_probs: Tensor, entropies: Tensor, columns: Mapping[str, Tensor]
+    settings: LossSettings, log_probs: Tensor, entropies: Tensor, columns: Mapping[str, Tensor]
 ) -> Contribution:
     """Return what some rows add to the policy's loss.
 
@@ -48,9 +48,7 @@ def policy_contribution(
             `reference`.
     """
     mask, weights = columns["mask"], columns["weights"]
-    found = policy_loss(
-        log_probs, columns["old_log_probs"], columns["advantages"], mask, settings.clip
-    )
+    found = policy_loss(log_probs, columns["old_log_probs"], columns["advantages"], mask, settings)
     total = (found.losses * weights).sum() - settings.entropy * (entropies * weights).sum()
     means = {
         "clip_fraction": found.clip_fraction,
@@ -66,7 +64,7 @@ def policy_contribution(
 
 
 def value_contribution(
-    settings: Loss, values: Tensor, columns: Mapping[str, Tensor]
+    settings: LossSettings, values: Tensor, columns: Mapping[str, Tensor]
 ) -> Contribution:
     """Return what some rows add to the critic's loss.
 
@@ -86,7 +84,7 @@ def value_contribution(
 
 
 def _estimated(
-    settings: Advantage, batch: TokenBatch, values: Tensor | None
+    settings: AdvantageSettings, batch: TokenBatch, values: Tensor | None
 ) -> tuple[Tensor, Tensor | None]:
     name, mask = settings.estimator, batch.mask
     if name in ("grpo", "dr-grpo"):

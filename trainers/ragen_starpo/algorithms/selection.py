@@ -7,18 +7,19 @@ from collections.abc import Sequence
 import torch
 
 from ragen_bench.errors import UserError
-from ragen_starpo.algorithms.filters import GroupFilter
+from ragen_starpo.algorithms.filters import kept_rollouts
+from ragen_starpo.recipes.sections import FilterSettings
 from ragen_starpo.rollout.trajectory import TokenTrajectory, scores_of
 
 
-def chosen(group_filter: GroupFilter, trajectories: Sequence[TokenTrajectory]) -> list[bool]:
+def chosen(settings: FilterSettings, trajectories: Sequence[TokenTrajectory]) -> list[bool]:
     """Return for each rollout whether it is learned from.
 
     Whole groups are, without rollouts that sampled nothing. Each environment keeps its share: their
     returns have units of their own, and the one of the largest rewards would keep all.
 
     Args:
-        group_filter: of the recipe.
+        settings: of the filter.
         trajectories: of an iteration.
 
     Raises:
@@ -34,7 +35,7 @@ def chosen(group_filter: GroupFilter, trajectories: Sequence[TokenTrajectory]) -
         places = [place for place, one in enumerate(trajectories) if one.record["env"] == env]
         of_env = [trajectories[place] for place in places]
         groups = torch.tensor([one.group for one in of_env])
-        found = group_filter.kept(scores_of(of_env), groups).tolist()
+        found = kept_rollouts(settings, scores_of(of_env), groups).tolist()
         for place, keep in zip(places, found, strict=True):
             kept[place] = keep and bool(trajectories[place].turns)
     return kept

@@ -27,7 +27,7 @@ class Verl(TrainingCommand):
 
         own, overrides = split_settings(self.settings)
         recipe = read_recipe(self.recipe, own)
-        device_of(recipe, self.ray_address)  # before a model may be fetched
+        device_of(recipe.cluster, self.ray_address)  # before a model may be fetched
         model = model_folder(recipe.model)
         with follow(self.recipe.stem, recipe.iterations, self.out, self.tensorboard):
             train(recipe, model, self.out, overrides, self.ray_address)
@@ -39,7 +39,7 @@ def split_settings(settings: Sequence[str]) -> tuple[list[str], list[str]]:
 
     Both have a table `critic`; the recipe's has the settings of an optimiser.
     """
-    from ragen_starpo.engine.settings import OptimiserSettings
+    from ragen_starpo.recipes.sections import OptimiserSettings
     from ragen_starpo.recipes.recipe import Recipe
 
     tables = {field.name for field in fields(Recipe)}

@@ -22,7 +22,7 @@ from ragen_bench.models.hf_sampling import Ending
 from ragen_starpo.cluster.names import HF_ENGINE
 from ragen_starpo.recipes.recipe import Recipe, recipe_of
 from ragen_starpo.rollout.environment_loop import TokenEpisode
-from ragen_starpo.rollout.episodes import EpisodeFactory, RolloutSpec, answer_sampling
+from ragen_starpo.rollout.episodes import EpisodeFactory, RolloutSpec
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory
 
 
@@ -52,8 +52,7 @@ class EpisodeLoop(AgentLoopBase):
         settings = self.config.ragen
         factory = _factory(settings.recipe, self.config.actor_rollout_ref.model.path)
         episode, on_tokens = factory.begin(specs[session_id])
-        sampling = answer_sampling(recipe_of_text(settings.recipe))
-        asked = _parameters(sampling, temperature)
+        asked = _parameters(factory.sampling, temperature)
         version = None
         while not on_tokens.over:
             output = await self._answer(on_tokens, specs[session_id], asked)

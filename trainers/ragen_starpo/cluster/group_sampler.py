@@ -9,9 +9,9 @@ import transfer_queue as tq
 from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 
-from ragen_starpo.algorithms.filters import GroupFilter
 from ragen_starpo.algorithms.selection import chosen
 from ragen_starpo.cluster.names import TRAIN
+from ragen_starpo.recipes.sections import FilterSettings
 from ragen_starpo.rollout.trajectory import TokenTrajectory
 
 _POLL = 0.05
@@ -30,7 +30,7 @@ class GroupSampler(ReplayBuffer):
     """Waits for all groups of an iteration, and keeps those that say most.
 
     Args:
-        sampler_kwargs: the settings of a `GroupFilter`.
+        sampler_kwargs: the settings of a `FilterSettings`.
         settings: verl's own of a replay buffer.
 
     Attributes:
@@ -40,7 +40,7 @@ class GroupSampler(ReplayBuffer):
 
     def __init__(self, sampler_kwargs: Any, **settings: Any) -> None:
         super().__init__(sampler_kwargs=sampler_kwargs, poll_interval=_POLL, **settings)
-        self._filter = GroupFilter(**sampler_kwargs)
+        self._filter = FilterSettings(**sampler_kwargs)
         self.played: list[TokenTrajectory] = []
         self.kept: list[TokenTrajectory] = []
 

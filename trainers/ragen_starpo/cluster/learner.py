@@ -25,6 +25,7 @@ from ragen_starpo.cluster.losses import (
     means,
     policy_loss,
 )
+from ragen_starpo.diagnostics.adaptation import AdaptableSettings
 from ragen_starpo.diagnostics.step_metrics import StepFigures
 from ragen_starpo.engine.weights import token_weights
 from ragen_starpo.recipes.recipe import Recipe
@@ -60,11 +61,12 @@ class Learner:
         filler: the id of the tokens that fill up batches.
 
     Attributes:
-        recipe: that the next iteration is learned by; its loss stays what it was.
+        settings: that the next iteration is learned by.
     """
 
     def __init__(self, recipe: Recipe, processes: Processes, filler: int) -> None:
-        self.recipe, self._processes, self._filler = recipe, processes, filler
+        self.settings = AdaptableSettings(recipe.rollouts.temperature, recipe.updates)
+        self._recipe, self._processes, self._filler = recipe, processes, filler
         processes.policy.set_loss_fn(partial(policy_loss, recipe.loss))
         if processes.critic is not None:
             processes.critic.set_loss_fn(partial(critic_loss, recipe.loss))
@@ -80,18 +82,22 @@ class Learner:
             iteration: from 0 on.
         """
         batch = batch_of(trajectories, self._filler)
-        steps = list(mini_batches(self.recipe, len(batch), iteration))
+        recipe, passes = self._recipe, self.settings.updates
+        steps = list(
+            mini_batches(
+                len(batch), iteration, size=recipe.mini_batch, passes=passes, seed=recipe.seed
+            )
+        )
         filled = self._with_fillers(rows, [len(rows.keys), *map(len, steps)])
         keys, fillers = filled.keys[: len(batch)], filled.keys[len(batch) :]
         work = _Rows(filled.partition_id, keys, fillers, responses_of(trajectories), batch)
         columns = self._columns(work)
         figures = StepFigures()
         for chosen in steps:
-            found = self._step(work, columns, chosen)
-            figures.add(found, int(batch.mask[chosen].sum()))
+            figures.add(self._step(work, columns, chosen), int(batch.mask[chosen].sum()))
         tq.kv_clear(keys=filled.keys, partition_id=filled.partition_id)
         gap = (columns["old_log_probs"] - batch.log_probs).abs().max()
-        trained = self.recipe.updates * int(batch.mask.sum())
+        trained = passes * int(batch.mask.sum())
         return {
             **figures.means(),
             "policy/engine_gap": float(gap),
@@ -101,7 +107,7 @@ class Learner:
 
     def _with_fillers(self, rows: KVBatchMeta, sizes: Sequence[int]) -> KVBatchMeta:
         """Return the rows with enough fillers for batches of these sizes."""
-        largest, ranks = self.recipe.micro_batch, self._processes.ranks
+        largest, ranks = self._recipe.micro_batch, self._processes.ranks
         fillers = max(filled_up(size, ranks, largest)[1] for size in sizes)
         if not fillers:
             return rows
@@ -112,12 +118,12 @@ class Learner:
         """Return what the losses need, computed before the first step, and put it in the queue."""
         (old,) = self._told(work, self._processes.policy.compute_log_prob, "log_probs")
         columns = {"old_log_probs": old}
-        if self.recipe.loss.kl:
+        if self._recipe.loss.kl:
             columns[REFERENCE] = self._reference(work)
         values = None
         if self._processes.critic is not None:
             (values,) = self._told(work, self._processes.critic.infer_batch, "values")
-        advantages, returns = advantages_of(self.recipe.advantage, work.batch, values)
+        advantages, returns = advantages_of(self._recipe.advantage, work.batch, values)
         columns["advantages"] = advantages
         if values is not None and returns is not None:
             columns |= {"old_values": values, "returns": returns}
@@ -145,11 +151,11 @@ class Learner:
 
     def _step(self, work: _Rows, columns: dict[str, Tensor], chosen: Tensor) -> dict[str, float]:
         """Take one step of the policy, and one of the critic."""
-        some, loss = chosen.tolist(), self.recipe.loss
+        some, loss = chosen.tolist(), self._recipe.loss
         weights = columns["old_log_probs"].new_zeros(work.batch.mask.shape)
         weights[chosen] = token_weights(work.batch.mask[chosen], loss.aggregation, loss.horizon)
         work.put({"weights": weights})
-        names = [*POLICY_COLUMNS, *([REFERENCE] if self.recipe.loss.kl else [])]
+        names = [*POLICY_COLUMNS, *([REFERENCE] if self._recipe.loss.kl else [])]
         figures = self._updated(work, some, self._processes.policy.update_actor, names)
         metrics = {f"policy/{name}": value for name, value in figures.items()}
         if self._processes.critic is not None:
@@ -176,7 +182,7 @@ class Learner:
         self, work: _Rows, chosen: Sequence[int], fields: Sequence[str], **told: Any
     ) -> KVBatchMeta:
         """Return rows, filled up so that all ranks get as many, for a call of verl's workers."""
-        size, extra = filled_up(len(chosen), self._processes.ranks, self.recipe.micro_batch)
+        size, extra = filled_up(len(chosen), self._processes.ranks, self._recipe.micro_batch)
         keys = [*(work.keys[row] for row in chosen), *work.fillers[:extra]]
         return KVBatchMeta(
             partition_id=work.partition,
@@ -185,7 +191,7 @@ class Learner:
             fields=list(fields),
             extra_info={
                 "calculate_entropy": True,
-                "temperature": self.recipe.rollouts.temperature,
+                "temperature": self.settings.temperature,
                 "micro_batch_size_per_gpu": size,
                 **told,
             },

@@ -12,7 +12,7 @@ from verl.workers.utils.padding import no_padding_2_padding
 
 from ragen_starpo.algorithms.objective import policy_contribution, value_contribution
 from ragen_starpo.engine.worker import Contribution
-from ragen_starpo.recipes.recipe import Loss
+from ragen_starpo.recipes.sections import LossSettings
 
 TOKENS, _MEAN = "tokens", "mean/"
 """Sampled tokens, by which sums of means are divided: so ranks and micro-batches do not matter."""
@@ -22,7 +22,7 @@ CRITIC_COLUMNS = ("old_values", "returns", "weights")
 
 
 def policy_loss(
-    settings: Loss, *, model_output: Mapping[str, Tensor], data: TensorDict, dp_group: Any
+    settings: LossSettings, *, model_output: Mapping[str, Tensor], data: TensorDict, dp_group: Any
 ) -> tuple[Tensor, dict[str, Metric]]:
     """Return what a micro-batch adds to the policy's loss, and its figures.
 
@@ -40,7 +40,7 @@ def policy_loss(
 
 
 def critic_loss(
-    settings: Loss, *, model_output: Mapping[str, Tensor], data: TensorDict, dp_group: Any
+    settings: LossSettings, *, model_output: Mapping[str, Tensor], data: TensorDict, dp_group: Any
 ) -> tuple[Tensor, dict[str, Metric]]:
     """Return what a micro-batch adds to the critic's loss, and its figures; see `policy_loss`."""
     columns = _columns(data, CRITIC_COLUMNS)

@@ -12,7 +12,7 @@ import ray
 
 from ragen_bench.errors import UserError, described
 from ragen_starpo.cluster.verl_config import Device
-from ragen_starpo.hardware import Cluster
+from ragen_starpo.recipes.sections import ClusterSettings
 
 _ANSWER_SECONDS = 5.0
 _CPUS_A_PROCESS, _CPUS_BESIDE = 4, 12
@@ -20,7 +20,7 @@ _CPUS_A_PROCESS, _CPUS_BESIDE = 4, 12
 
 
 @contextlib.contextmanager
-def ray_session(cluster: Cluster, device: Device, address: str | None) -> Iterator[None]:
+def ray_session(cluster: ClusterSettings, device: Device, address: str | None) -> Iterator[None]:
     """Run inside with Ray, and leave no process of it behind.
 
     Args:
@@ -80,7 +80,9 @@ def _variables(device: Device) -> dict[str, str]:
     return found
 
 
-def _init(cluster: Cluster, device: Device, address: str | None, variables: dict[str, str]) -> None:
+def _init(
+    cluster: ClusterSettings, device: Device, address: str | None, variables: dict[str, str]
+) -> None:
     shared: dict[str, Any] = {
         "runtime_env": {"env_vars": variables},
         "log_to_driver": False,
@@ -98,7 +100,7 @@ def _init(cluster: Cluster, device: Device, address: str | None, variables: dict
         raise UserError(f"Ray does not start: {described(error)}") from error
 
 
-def _check_size(cluster: Cluster, address: str | None) -> None:
+def _check_size(cluster: ClusterSettings, address: str | None) -> None:
     """Check that there are as many nodes, with as many GPUs or counts of them.
 
     Raises:

@@ -21,6 +21,7 @@ from ragen_starpo.engine.quiet import import_quietly
 from ragen_starpo.hardware import check_devices
 from ragen_starpo.local.run import TrainingRun, check_run, finished
 from ragen_starpo.recipes.recipe import Recipe
+from ragen_starpo.recipes.sections import ClusterSettings
 from ragen_starpo.rollout.training_envs import training_pool
 
 
@@ -46,11 +47,11 @@ def train(
     Raises:
         UserError: if anything is not what it should be; and as `ragen_starpo.local.train.go_on`.
     """
-    device = device_of(recipe, address)
-    _check_batches(recipe)
+    device = device_of(recipe.cluster, address)
+    _check_batches(recipe.mini_batch, recipe.cluster)
     check_run(out, recipe)
-    training_pool(recipe)
-    if finished(out, recipe):
+    training_pool(recipe.envs, recipe.response_format, recipe.environment)
+    if finished(out, recipe.iterations):
         return TrainingRun(out, recipe)
     config = verl_config(recipe, model_dir.resolve(), device, overrides)
     if address is not None:
@@ -62,32 +63,32 @@ def train(
     return TrainingRun(out, recipe)
 
 
-def device_of(recipe: Recipe, address: str | None) -> Device:
-    """Return what the recipe trains on.
+def device_of(cluster: ClusterSettings, address: str | None) -> Device:
+    """Return what a run trains on.
 
     Raises:
         UserError: if it wants GPUs that are not here; of a cluster, Ray is asked later.
     """
     if address is None:
-        check_devices(recipe.cluster)
-    if recipe.cluster.engine == "vllm" and importlib.util.find_spec("vllm") is None:
+        check_devices(cluster)
+    if cluster.engine == "vllm" and importlib.util.find_spec("vllm") is None:
         raise UserError(
             "cluster.engine=vllm needs vllm 0.24, the one that verl 0.9.1 fits: pip install "
             "vllm==0.24.0; or set cluster.engine=hf"
         )
-    return "cuda" if recipe.cluster.device == "gpu" or torch.cuda.is_available() else "cpu"
+    return "cuda" if cluster.device == "gpu" or torch.cuda.is_available() else "cpu"
 
 
-def _check_batches(recipe: Recipe) -> None:
+def _check_batches(mini_batch: int, cluster: ClusterSettings) -> None:
     """Check that the processes can have equal shares.
 
     Raises:
         UserError: if not.
     """
-    processes = recipe.cluster.nodes * recipe.cluster.processes
-    if recipe.mini_batch % processes:
+    processes = cluster.nodes * cluster.processes
+    if mini_batch % processes:
         raise UserError(
-            f"mini_batch={recipe.mini_batch} does not divide among {processes} processes; set "
+            f"mini_batch={mini_batch} does not divide among {processes} processes; set "
             f"mini_batch to a multiple of cluster.nodes x cluster.processes, as {processes * 8}"
         )
 

@@ -15,8 +15,14 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from ragen_bench.errors import UserError, missing_extra
 from ragen_starpo.cluster.names import AGENT_LOOP, HF_ENGINE
-from ragen_starpo.engine.settings import OptimiserSettings
-from ragen_starpo.recipes.recipe import WITH_CRITIC, Recipe
+from ragen_starpo.recipes.recipe import Recipe
+from ragen_starpo.recipes.sections import (
+    WITH_CRITIC,
+    ClusterSettings,
+    LoraSettings,
+    OptimiserSettings,
+    RolloutSettings,
+)
 
 Device: TypeAlias = Literal["cpu", "cuda"]
 _STRATEGY = "fsdp2"
@@ -58,9 +64,9 @@ def decided_by(recipe: Recipe, model_dir: Path, device: Device) -> dict[str, Any
     """Return the settings of verl that follow from a recipe, by their dotted names."""
     return {
         **_of_run(recipe),
-        **_of_models(recipe, model_dir),
-        **_of_engines(recipe, device),
-        **_of_rollouts(recipe),
+        **_of_models(recipe.lora, model_dir),
+        **_of_engines(recipe.cluster, recipe.seed, device),
+        **_of_rollouts(recipe.rollouts, recipe.cluster, recipe.micro_batch),
         **_of_optimiser(f"{_ACTOR}.optim", recipe.optimiser),
         **_of_optimiser("critic.optim", recipe.critic),
     }
@@ -90,8 +96,7 @@ def _of_run(recipe: Recipe) -> dict[str, Any]:
     }
 
 
-def _of_models(recipe: Recipe, model_dir: Path) -> dict[str, Any]:
-    lora = recipe.lora
+def _of_models(lora: LoraSettings | None, model_dir: Path) -> dict[str, Any]:
     adapted: dict[str, Any] = {f"{_MODEL}.lora_rank": 0}
     if lora is not None:
         names = lora.target_modules
@@ -108,14 +113,14 @@ def _of_models(recipe: Recipe, model_dir: Path) -> dict[str, Any]:
     }
 
 
-def _of_engines(recipe: Recipe, device: Device) -> dict[str, Any]:
+def _of_engines(cluster: ClusterSettings, seed: int, device: Device) -> dict[str, Any]:
     """Return how models compute: float32 in the weights, as the recipe says in the arithmetic."""
-    dtype = {"float32": "fp32", "bfloat16": "bf16"}[recipe.cluster.dtype]
+    dtype = {"float32": "fp32", "bfloat16": "bf16"}[cluster.dtype]
     found: dict[str, Any] = {"trainer.device": device}
     for place, engine in ((_ACTOR, "fsdp_config"), (_REF, "fsdp_config"), ("critic", "fsdp")):
         found |= {
             f"{place}.strategy": _STRATEGY,
-            f"{place}.{engine}.seed": recipe.seed,
+            f"{place}.{engine}.seed": seed,
             f"{place}.{engine}.model_dtype": "fp32",
             f"{place}.{engine}.mixed_precision": {
                 "param_dtype": dtype,
@@ -126,8 +131,7 @@ def _of_engines(recipe: Recipe, device: Device) -> dict[str, Any]:
     return found
 
 
-def _of_rollouts(recipe: Recipe) -> dict[str, Any]:
-    rollouts, cluster, micro = recipe.rollouts, recipe.cluster, recipe.micro_batch
+def _of_rollouts(rollouts: RolloutSettings, cluster: ClusterSettings, micro: int) -> dict[str, Any]:
     return {
         f"{_ROLLOUT}.name": cluster.engine,
         f"{_ROLLOUT}.n": rollouts.samples,
@@ -226,6 +230,6 @@ def _refused(error: HydraException, text: str) -> UserError:
     more = f" in {json.dumps(text)}" if text and text not in said[0] else ""
     return UserError(
         f"no setting of the recipe or of verl: {said[0]}{more}; the docstrings of "
-        "ragen_starpo.recipes.recipe name the recipe's, verl's trainer/config/ppo_trainer.yaml "
+        "ragen_starpo.recipes name the recipe's, verl's trainer/config/ppo_trainer.yaml "
         "its own"
     )

@@ -22,13 +22,13 @@ from ragen_starpo.cluster.group_sampler import GroupSampler
 from ragen_starpo.cluster.learner import Learner, Processes
 from ragen_starpo.cluster.names import AGENT_LOOP, TRAIN, VAL, uid_of
 from ragen_starpo.cluster.workers import PolicyWorker, TrainedWorker
+from ragen_starpo.diagnostics.adaptation import AdaptableSettings
 from ragen_starpo.diagnostics.metrics import rollout_metrics
 from ragen_starpo.local.clock import Clock
 from ragen_starpo.local.run import TrainingRun
 from ragen_starpo.local.train import go_on
 from ragen_starpo.local.trainer import Iteration
 from ragen_starpo.local.validation import held_out
-from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.episodes import RolloutSpec, held_out_specs, rollout_specs
 
 _OURS = {
@@ -66,14 +66,14 @@ class VerlTrainer(PPOTrainerSync):
         self.agent_loop_manager = agent_loop_manager
         run = TrainingRun(Path(self.config.ragen.run), self.recipe)
         self.logger = _tracking(self.config)
-        go_on(self.recipe, self, run, self._log, lambda warning: None, self.adapt)
+        go_on(self.recipe, self, run, self._log, lambda _: None)
 
     def iterate(self, number: int) -> Iteration:
         """Play, and learn from what is played."""
         clock = Clock()
         self.global_steps = number
-        temperature = self.recipe.rollouts.temperature
-        episodes = rollout_specs(self.recipe, number)
+        recipe, temperature = self.recipe, self.learner.settings.temperature
+        episodes = rollout_specs(recipe.envs, recipe.rollouts, recipe.seed, number)
         rows = clock.during("rollouts", lambda: self._play(episodes, TRAIN, temperature))
         played = self.replay_buffer.played
         metrics = {f"rollout/{name}": value for name, value in rollout_metrics(played).items()}
@@ -84,9 +84,9 @@ class VerlTrainer(PPOTrainerSync):
         clock.during("weights", lambda: self.checkpoint_manager.update_weights(number))
         return Iteration(number, bool(rows.keys), metrics, clock.seconds)
 
-    def adapt(self, recipe: Recipe) -> None:
-        """Play and learn by a recipe of another temperature or number of updates from now on."""
-        self.recipe = self.learner.recipe = recipe
+    def adapt(self, settings: AdaptableSettings) -> None:
+        """Play and learn by these settings from now on."""
+        self.learner.settings = settings
 
     def validate(self, folder: Path) -> dict[str, float]:
         """Return held-out figures, of episodes that are played as rollouts are.
@@ -94,10 +94,11 @@ class VerlTrainer(PPOTrainerSync):
         Args:
             folder: is not used: the engines hold the model.
         """
-        episodes = held_out_specs(self.recipe)
+        episodes = held_out_specs(self.recipe.envs, self.recipe.validation.instances)
         rows = self._play(episodes, VAL, self.recipe.validation.temperature)
         tq.kv_clear(keys=rows.keys, partition_id=VAL)
-        return held_out([one.record for one in self.replay_buffer.played], self.recipe)
+        records = [trajectory.record for trajectory in self.replay_buffer.played]
+        return held_out(records, self.recipe.envs)
 
     def save(self, folder: Path) -> None:
         """Write the model as a folder that transformers reads."""

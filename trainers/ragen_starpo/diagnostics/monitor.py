@@ -12,9 +12,10 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
-Action: TypeAlias = Literal["none", "stop", "adapt"]
+from ragen_starpo.recipes.sections import MonitorSettings
+
 Signals: TypeAlias = dict[str, dict[str, float]]
 
 _REWARD, _GRADIENT = "rollout/reward", "policy/grad_norm"
@@ -27,52 +28,6 @@ _NAMES = {
 _NOISE = {"rollout/reward_deviation": 3.0, "policy/entropy": 2.5, _REWARD: 3.0}
 """How many times its noise a figure loses at least: few groups make deviation and reward leap, and
 entropy is the mean of thousands of tokens. Set on runs of `benchmarks/echo_trap.py`."""
-
-
-@dataclass(frozen=True)
-class MonitorSettings:
-    """When to warn, and what a warning does.
-
-    Attributes:
-        window: iterations of a moving median, which stands for a figure: one spike, or two in five
-            iterations, do not move it as they move a mean.
-        fall: share of its highest level so far that a figure loses before there is a warning. It
-            also loses some times what it moves by chance: where successes are rare, deviations are
-            all chance.
-        gradient: how many times its median so far the norm of the gradient is in a trap.
-        patience: iterations within which a fall is sharp, a slower one being none; and after which
-            a reward that is no higher stands still.
-        warm_up: iterations that count in nothing: entropy often falls while a form is learned.
-        action: `stop` ends the run at a confirmed warning; `adapt` changes at each warning, early
-            or confirmed, how the next rollouts are played and used, see `adaptation`.
-        temperature_factor: of `adapt`; the rollouts' temperature is multiplied by it.
-        temperature_limit: of `adapt`; no warning raises the temperature above it.
-        single_update: of `adapt`; whether each set of rollouts serves one update from then on.
-    """
-
-    window: int = 5
-    fall: float = 0.35
-    gradient: float = 3.0
-    patience: int = 10
-    warm_up: int = 10
-    action: Action = "none"
-    temperature_factor: float = 1.2
-    temperature_limit: float = 1.5
-    single_update: bool = True
-
-    def __post_init__(self) -> None:
-        if self.window < 1 or self.patience < 1 or self.warm_up < 0:
-            raise ValueError(
-                f"window and patience are at least 1 and warm_up is at least 0, got {self}"
-            )
-        if not 0 < self.fall < 1 or not self.gradient > 1:
-            raise ValueError(f"fall is in (0, 1) and gradient is above 1, got {self}")
-        if self.action not in get_args(Action):
-            raise ValueError(f"unknown action {self.action!r}; choose none, stop or adapt")
-        if not 1 <= self.temperature_factor < math.inf or not 0 < self.temperature_limit < math.inf:
-            raise ValueError(
-                f"temperature_factor is at least 1 and temperature_limit above 0, got {self}"
-            )
 
 
 @dataclass(frozen=True)

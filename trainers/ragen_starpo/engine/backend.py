@@ -29,7 +29,7 @@ from ragen_starpo.engine.folders import replaced
 from ragen_starpo.engine.merging import merged_weights
 from ragen_starpo.engine.platform import environment
 from ragen_starpo.engine.quiet import libraries_quiet, prints_logged
-from ragen_starpo.engine.settings import Lora, OptimiserSettings
+from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
 
 Kind = Literal["language_model", "value_model"]
 _FLOAT32 = {"param_dtype": "fp32", "reduce_dtype": "fp32", "buffer_dtype": "fp32"}
@@ -53,7 +53,7 @@ class Blueprint:
     kind: Kind
     model_dir: Path
     optimiser: OptimiserSettings | None
-    lora: Lora | None
+    lora: LoraSettings | None
     gradient_checkpointing: bool
     seed: int
 

@@ -5,21 +5,24 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ragen_starpo.algorithms.losses import AGGREGATIONS, Aggregation
+from ragen_starpo.recipes.sections import AGGREGATIONS, Aggregation
 
 
 def token_weights(mask: Tensor, how: Aggregation, horizon: int | None = None) -> Tensor:
     """Return weights with which the losses of tokens sum up to the aggregate of the mini-batch.
 
-    The sum of weights times losses over all rows is `ragen_starpo.algorithms.losses.aggregate` of
-    them; over some rows it is what these contribute. Passed as a column to an update, they make the
+    The sum of weights times losses over all rows is their aggregate; over some rows it is what
+    these contribute. Passed as a column to an update, they make the
     gradient independent of micro-batches.
 
     Args:
         mask: (trajectories, tokens) of the whole mini-batch, 1 on sampled tokens.
-        how: see `aggregate`.
-        horizon: see `aggregate`; that aggregation needs it, since a width would differ between
-            mini-batches.
+        how: `token-mean`, every token alike (DAPO); `seq-mean-token-mean`, every trajectory alike
+            (GRPO); `seq-mean-token-sum`, trajectories by their lengths; `seq-mean-token-sum-norm`,
+            the same over a constant length (Dr.GRPO, arXiv 2503.20783). Trajectories without a
+            sampled token count in no mean.
+        horizon: that length, in tokens; the other aggregations have none. It is given and not the
+            width of the batch, which differs from step to step and would be no constant.
 
     Returns:
         (trajectories, tokens), 0 but on sampled tokens.

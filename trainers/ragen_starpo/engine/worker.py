@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ragen_bench.errors import UserError
-from ragen_starpo.engine.settings import Lora, OptimiserSettings
+from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
 from ragen_starpo.rollout.trajectory import TokenBatch
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class Policy(_Trained):
         model_dir: Path,
         optimiser: OptimiserSettings,
         micro_batch_size: int,
-        lora: Lora | None = None,
+        lora: LoraSettings | None = None,
         *,
         gradient_checkpointing: bool = False,
         seed: int = 0,
@@ -272,7 +272,7 @@ def _backend(
     kind: Kind,
     model_dir: Path,
     optimiser: OptimiserSettings | None,
-    lora: Lora | None,
+    lora: LoraSettings | None,
     gradient_checkpointing: bool = False,
     seed: int = 0,
 ) -> Backend:

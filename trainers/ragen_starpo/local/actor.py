@@ -11,7 +11,7 @@ from torch import Tensor
 from ragen_bench.models.hf_decoding import Decoder
 from ragen_bench.models.hf_loading import load
 from ragen_starpo.recipes.recipe import Recipe
-from ragen_starpo.rollout.episodes import EpisodeFactory, answer_sampling, rollout_specs
+from ragen_starpo.rollout.episodes import EpisodeFactory, rollout_specs
 from ragen_starpo.rollout.play import play
 from ragen_starpo.rollout.trajectory import TokenTrajectory
 
@@ -34,7 +34,7 @@ class Actor:
         self._loaded = load(str(folder))
         # A published model may have 16 bits; the trainer's has these.
         self._loaded.model.float()
-        self._recipe = recipe
+        self._envs, self._rollouts, self._seed = recipe.envs, recipe.rollouts, recipe.seed
         loaded = self._loaded
         self._factory = EpisodeFactory(recipe, loaded.chat, loaded.ends, loaded.context)
 
@@ -54,10 +54,11 @@ class Actor:
             iteration: from 0 on.
             temperature: of the sampling, the recipe's or an adapted one.
         """
-        episodes = [self._factory.begin(spec) for spec in rollout_specs(self._recipe, iteration)]
-        sampling = replace(answer_sampling(self._recipe), temperature=temperature)
+        specs = rollout_specs(self._envs, self._rollouts, self._seed, iteration)
+        episodes = [self._factory.begin(spec) for spec in specs]
+        sampling = replace(self._factory.sampling, temperature=temperature)
         decoder = Decoder(self._loaded, sampling, len(episodes), log_probs=True)
-        played = play([on_tokens for _, on_tokens in episodes], decoder, self._recipe.seed)
+        played = play([on_tokens for _, on_tokens in episodes], decoder, self._seed)
         for episode, _ in episodes:
             self._factory.end(episode)
         return played

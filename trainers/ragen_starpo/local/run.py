@@ -162,19 +162,19 @@ def check_run(path: Path, recipe: Recipe) -> None:
         )
 
 
-def finished(path: Path, recipe: Recipe) -> bool:
-    """Return whether a directory that is a recipe's run has all that the recipe asks for.
+def finished(path: Path, iterations: int) -> bool:
+    """Return whether the directory of a run has all of its iterations.
 
     The last checkpoint is written after all else.
 
     Args:
         path: of the directory, which need not be there.
-        recipe: of the run.
+        iterations: of the run.
     """
-    if recipe.iterations not in _checkpoints(path) or not (path / "final").is_dir():
+    if iterations not in _checkpoints(path) or not (path / "final").is_dir():
         return False
     # A run that a warning ended has more lines than its last checkpoint.
-    return (path / "metrics.jsonl").read_bytes().count(b"\n") == recipe.iterations
+    return (path / "metrics.jsonl").read_bytes().count(b"\n") == iterations
 
 
 def _checkpoints(path: Path) -> dict[int, Path]:

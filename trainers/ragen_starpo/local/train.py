@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from ragen_bench.errors import UserError
-from ragen_starpo.diagnostics.adaptation import Adaptation
+from ragen_starpo.diagnostics.adaptation import AdaptableSettings, Adaptation
 from ragen_starpo.diagnostics.monitor import EchoTrapMonitor, TrapWarning
 from ragen_starpo.local.clock import Clock
 from ragen_starpo.local.run import TrainingRun, check_run, finished
 from ragen_starpo.local.trainer import Iteration, Trainer
 from ragen_starpo.recipes.recipe import Recipe
+from ragen_starpo.recipes.sections import MonitorSettings
 from ragen_starpo.rollout.training_envs import training_pool
 
 OnIteration: TypeAlias = Callable[[Iteration], None]
@@ -28,6 +29,9 @@ class Trains(Protocol):
     """
 
     driver: str
+
+    def adapt(self, settings: AdaptableSettings) -> None:
+        """Play and learn by these settings from now on."""
 
     def iterate(self, number: int) -> Iteration:
         """Play, and learn from what is played; numbers count from 0."""
@@ -71,13 +75,13 @@ def train(
             `go_on` does.
     """
     check_run(out, recipe)
-    training_pool(recipe)
-    if finished(out, recipe):
+    training_pool(recipe.envs, recipe.response_format, recipe.environment)
+    if finished(out, recipe.iterations):
         return TrainingRun(out, recipe)
     trainer = Trainer(folder, recipe)
     # Last, so that a mistake leaves no directory that the corrected command would be refused.
     run = TrainingRun(out, recipe)
-    go_on(recipe, trainer, run, on_iteration, on_warning, trainer.adapt)
+    go_on(recipe, trainer, run, on_iteration, on_warning)
     return run
 
 
@@ -87,7 +91,6 @@ def go_on(
     run: TrainingRun,
     on_iteration: OnIteration,
     on_warning: OnWarning,
-    adapt: Callable[[Recipe], None] | None = None,
 ) -> None:
     """Iterate from the latest checkpoint, or the first iteration, to the last one.
 
@@ -100,19 +103,14 @@ def go_on(
         run: where all of it is written.
         on_iteration: called after each iteration.
         on_warning: called with each warning of the echo trap.
-        adapt: lets the trainer play and learn by a changed recipe; None where it cannot.
 
     Raises:
         UserError: if the filter left nothing for too many iterations in a row, or if a warning was
-            confirmed that ends the run: `final/` is written then too. Or if the recipe asks to
-            adapt what cannot be, if another process writes the run, or if another driver did.
+            confirmed that ends the run: `final/` is written then too. Or if another process writes
+            the run, or another driver did.
     """
-    if adapt is None and recipe.monitor.action == "adapt":
-        raise UserError(
-            "monitor.action: this driver plays all rollouts alike; set it to none or stop"
-        )
     with run.held():
-        _iterate(recipe, trainer, run, on_iteration, on_warning, adapt)
+        _iterate(recipe, trainer, run, on_iteration, on_warning)
 
 
 def _iterate(
@@ -121,23 +119,21 @@ def _iterate(
     run: TrainingRun,
     on_iteration: OnIteration,
     on_warning: OnWarning,
-    adapt: Callable[[Recipe], None] | None,
 ) -> None:
     first = _resumed(run, trainer)
     if first == 0 and recipe.validation.every:
-        found = trainer.validate(run.path / "latest")
+        figures = trainer.validate(run.path / "latest")
         trainer.save(run.path / "best")
-        run.keep_start(_of_validation(found))
-    watch = _Watch(recipe)
+        run.keep_start(_of_validation(figures))
+    watch = _Watch(recipe.monitor, AdaptableSettings(recipe.rollouts.temperature, recipe.updates))
     for line in run.lines("metrics.jsonl"):
         watch.take(line)
     ended = None
     for number in range(first, recipe.iterations):
-        if adapt is not None:
-            adapt(watch.recipe)
+        trainer.adapt(watch.settings)
         played = trainer.iterate(number)
         played = replace(played, metrics={**played.metrics, **watch.figures()})
-        iteration = _validated(played, trainer, run, recipe)
+        iteration = _validated(played, trainer, run, recipe.validation.every, recipe.iterations)
         line = {"iteration": number, **iteration.metrics}
         run.append("metrics.jsonl", line)
         run.append("timings.jsonl", {"iteration": number, **iteration.seconds})
@@ -146,7 +142,9 @@ def _iterate(
         for warning in warnings:
             run.append("warnings.jsonl", asdict(warning))
             on_warning(warning)
-        ended = _trapped(warnings, run, recipe) or _starved(run, recipe)
+        if recipe.monitor.action == "stop":
+            ended = _trapped(warnings, run)
+        ended = ended or _starved(run, recipe.give_up_after)
         if ended:
             break
         if number + 1 < recipe.iterations and _due(number + 1, recipe.checkpoint_every):
@@ -162,20 +160,21 @@ class _Watch:
     """The monitor, and what its warnings change; all of it follows from `metrics.jsonl`.
 
     Args:
-        recipe: of the run.
+        monitor: when it warns, and what a warning does.
+        settings: that a warning may change.
     """
 
-    def __init__(self, recipe: Recipe) -> None:
-        self._monitor = EchoTrapMonitor(recipe.monitor)
-        self._adaptation = Adaptation(recipe)
+    def __init__(self, monitor: MonitorSettings, settings: AdaptableSettings) -> None:
+        self._monitor = EchoTrapMonitor(monitor)
+        self._adaptation = Adaptation(monitor, settings)
 
     @property
-    def recipe(self) -> Recipe:
-        """What the next iteration is played by."""
-        return self._adaptation.recipe
+    def settings(self) -> AdaptableSettings:
+        """Those of the next iteration."""
+        return self._adaptation.settings
 
     def figures(self) -> dict[str, float]:
-        """Return what of it may change in the run."""
+        """Return the settings as figures, where they may change in the run."""
         return self._adaptation.figures()
 
     def take(self, line: Mapping[str, Any]) -> list[TrapWarning]:
@@ -199,31 +198,31 @@ def _checkpoint(trainer: Trains, run: TrainingRun, done: int) -> None:
 
 
 def _validated(
-    iteration: Iteration, trainer: Trains, run: TrainingRun, recipe: Recipe
+    iteration: Iteration, trainer: Trains, run: TrainingRun, every: int, iterations: int
 ) -> Iteration:
     """Return the iteration with held-out figures, where they are due; keep the best model."""
-    every, done = recipe.validation.every, iteration.number + 1
-    if not _due(done, every) and not (every and done == recipe.iterations):
+    done = iteration.number + 1
+    if not _due(done, every) and not (every and done == iterations):
         return iteration
     clock = Clock()
-    found = clock.during("validation", lambda: trainer.validate(run.path / "latest"))
+    figures = clock.during("validation", lambda: trainer.validate(run.path / "latest"))
     earlier = [run.start(), *run.lines("metrics.jsonl")]
-    if found["success"] > max(line.get("val/success", -1.0) for line in earlier):
+    if figures["success"] > max(line.get("val/success", -1.0) for line in earlier):
         trainer.save(run.path / "best")
-    metrics = {**iteration.metrics, **_of_validation(found)}
+    metrics = {**iteration.metrics, **_of_validation(figures)}
     return Iteration(
         iteration.number, iteration.learned, metrics, {**iteration.seconds, **clock.seconds}
     )
 
 
-def _of_validation(found: Mapping[str, float]) -> dict[str, float]:
-    return {f"val/{name}": value for name, value in found.items()}
+def _of_validation(figures: Mapping[str, float]) -> dict[str, float]:
+    return {f"val/{name}": value for name, value in figures.items()}
 
 
-def _starved(run: TrainingRun, recipe: Recipe) -> str | None:
+def _starved(run: TrainingRun, give_up_after: int) -> str | None:
     """Return why a run ends in which no group's returns differ any more."""
-    last = list(run.lines("metrics.jsonl"))[-recipe.give_up_after :]
-    if len(last) < recipe.give_up_after or any(line["filter/kept"] for line in last):
+    last = list(run.lines("metrics.jsonl"))[-give_up_after:]
+    if len(last) < give_up_after or any(line["filter/kept"] for line in last):
         return None
     return (
         f"in {len(last)} iterations in a row all rollouts of an instance had the same return, so "
@@ -232,10 +231,10 @@ def _starved(run: TrainingRun, recipe: Recipe) -> str | None:
     )
 
 
-def _trapped(warnings: Sequence[TrapWarning], run: TrainingRun, recipe: Recipe) -> str | None:
-    """Return why a run ends that is in the echo trap, if its recipe says so."""
+def _trapped(warnings: Sequence[TrapWarning], run: TrainingRun) -> str | None:
+    """Return why a run ends that is in the echo trap; None before a warning is confirmed."""
     confirmed = [warning for warning in warnings if warning.kind == "confirmed"]
-    if not confirmed or recipe.monitor.action != "stop":
+    if not confirmed:
         return None
     best = run.path / "best"
     kept = f"The best model so far is in {best}" if best.is_dir() else "No model was validated"

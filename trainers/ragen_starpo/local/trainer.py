@@ -12,6 +12,7 @@ from torch import Tensor
 from ragen_starpo.algorithms.mini_batches import mini_batches
 from ragen_starpo.algorithms.objective import advantages_of, policy_contribution, value_contribution
 from ragen_starpo.algorithms.selection import chosen
+from ragen_starpo.diagnostics.adaptation import AdaptableSettings
 from ragen_starpo.diagnostics.metrics import rollout_metrics
 from ragen_starpo.diagnostics.step_metrics import StepFigures
 from ragen_starpo.engine.weights import token_weights
@@ -19,7 +20,8 @@ from ragen_starpo.engine.worker import Critic, Policy, Reference
 from ragen_starpo.local.actor import Actor
 from ragen_starpo.local.clock import Clock
 from ragen_starpo.local.validation import validate
-from ragen_starpo.recipes.recipe import WITH_CRITIC, Recipe
+from ragen_starpo.recipes.recipe import Recipe
+from ragen_starpo.recipes.sections import WITH_CRITIC
 from ragen_starpo.rollout.trajectory import TokenBatch, TokenTrajectory, batch_of
 
 
@@ -55,6 +57,7 @@ class Trainer:
 
     def __init__(self, folder: Path, recipe: Recipe) -> None:
         self._recipe = recipe
+        self._settings = AdaptableSettings(recipe.rollouts.temperature, recipe.updates)
         self._actor = Actor(folder, recipe)
         micro = recipe.micro_batch
         self.policy = Policy(folder, recipe.optimiser, micro, recipe.lora, seed=recipe.seed)
@@ -68,7 +71,7 @@ class Trainer:
     def iterate(self, number: int) -> Iteration:
         """Play, and learn from what is played."""
         clock = Clock()
-        temperature = self._recipe.rollouts.temperature
+        temperature = self._settings.temperature
         trajectories = clock.during("rollouts", lambda: self._actor.rollouts(number, temperature))
         metrics = {f"rollout/{k}": v for k, v in rollout_metrics(trajectories).items()}
         kept = self._kept(trajectories)
@@ -79,14 +82,15 @@ class Trainer:
             clock.during("weights", lambda: self._actor.take(self.policy.state_for_rollout()))
         return Iteration(number, bool(kept), metrics, clock.seconds)
 
-    def adapt(self, recipe: Recipe) -> None:
-        """Play and learn by a recipe of another temperature or number of updates from now on."""
-        self._recipe = recipe
+    def adapt(self, settings: AdaptableSettings) -> None:
+        """Play and learn by these settings from now on."""
+        self._settings = settings
 
     def validate(self, folder: Path) -> dict[str, float]:
         """Return held-out figures of the model, which is written to a folder for it."""
         self.save(folder)
-        return validate(folder, self._recipe)
+        recipe, max_tokens = self._recipe, self._recipe.rollouts.max_tokens
+        return validate(folder, recipe.envs, recipe.response_format, max_tokens, recipe.validation)
 
     def save(self, folder: Path) -> None:
         """Write the model as a folder that transformers reads."""
@@ -115,16 +119,21 @@ class Trainer:
     def _kept(self, trajectories: list[TokenTrajectory]) -> list[TokenTrajectory]:
         """Return what is learned from."""
         kept = chosen(self._recipe.filter, trajectories)
-        return [one for one, keep in zip(trajectories, kept, strict=True) if keep]
+        return [trajectory for trajectory, keep in zip(trajectories, kept, strict=True) if keep]
 
     def _learn(self, batch: TokenBatch, number: int) -> dict[str, float]:
         columns = self._columns(batch)
         figures = StepFigures()
-        steps = list(mini_batches(self._recipe, len(batch), number))
+        recipe, passes = self._recipe, self._settings.updates
+        steps = list(
+            mini_batches(
+                len(batch), number, size=recipe.mini_batch, passes=passes, seed=recipe.seed
+            )
+        )
         for rows in steps:
             some = batch.rows(rows)
             figures.add(self._step(some, _rows(columns, rows)), int(some.mask.sum()))
-        trained = self._recipe.updates * int(batch.mask.sum())
+        trained = passes * int(batch.mask.sum())
         return {**figures.means(), "steps": len(steps), "trained_tokens": trained}
 
     def _columns(self, batch: TokenBatch) -> dict[str, Tensor]:
@@ -135,18 +144,20 @@ class Trainer:
         if values is not None and returns is not None:
             columns |= {"old_values": values, "returns": returns}
         if self._reference is not None:
-            temperature = self._recipe.rollouts.temperature
+            temperature = self._settings.temperature
             columns["reference"] = self._reference.log_probs(batch, temperature)[0]
         return columns
 
     def _step(self, batch: TokenBatch, columns: dict[str, Tensor]) -> dict[str, float]:
-        loss, temperature = self._recipe.loss, self._recipe.rollouts.temperature
+        loss, temperature = self._recipe.loss, self._settings.temperature
         columns = {**columns, "weights": token_weights(batch.mask, loss.aggregation, loss.horizon)}
-        found = self.policy.update(batch, columns, partial(policy_contribution, loss), temperature)
-        metrics = {f"policy/{name}": value for name, value in found.items()}
+        figures = self.policy.update(
+            batch, columns, partial(policy_contribution, loss), temperature
+        )
+        metrics = {f"policy/{name}": value for name, value in figures.items()}
         if self._critic is not None:
-            found = self._critic.update(batch, columns, partial(value_contribution, loss))
-            metrics |= {f"critic/{name}": value for name, value in found.items()}
+            figures = self._critic.update(batch, columns, partial(value_contribution, loss))
+            metrics |= {f"critic/{name}": value for name, value in figures.items()}
         return metrics
 
 

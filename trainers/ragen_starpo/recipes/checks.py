@@ -1,53 +1,59 @@
-"""What settings cannot be together, although each has its type and its bounds."""
+"""Checks of settings that cannot be together, although each has its type and its bounds.
+
+Each check returns a line that names the setting to change, or None.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-if TYPE_CHECKING:
-    from ragen_starpo.recipes.recipe import Recipe
-
+from ragen_starpo.recipes.sections import (
+    AdvantageSettings,
+    FilterSettings,
+    LossSettings,
+    MonitorSettings,
+    OptimiserSettings,
+    RolloutSettings,
+    ShapingSettings,
+)
 
 _WHOLE_RETURNS = ("grpo", "dr-grpo", "rloo")
 """Estimators that compare whole returns."""
 
 
-def problem_of(recipe: Recipe) -> str | None:
-    """Return what is wrong with settings that have the right types, None if nothing is."""
-    checks = (_rollouts, _steps, _advantages, _aggregation, _thoughts, _adaptation)
-    return next(filter(None, (check(recipe) for check in checks)), None)
-
-
-def _rollouts(recipe: Recipe) -> str | None:
-    envs, rollouts = len(recipe.envs), recipe.rollouts
+def of_groups(
+    envs: Sequence[str], rollouts: RolloutSettings, group_filter: FilterSettings
+) -> str | None:
+    """Check that each environment has a group, and that groups can be told apart."""
     if not envs:
         return "envs: names at least one environment"
-    if rollouts.instances < envs:
+    if rollouts.instances < len(envs):
         return (
-            f"rollouts.instances: {rollouts.instances} leave some of the {envs} environments "
-            f"without any; raise it to {envs}"
+            f"rollouts.instances: {rollouts.instances} leave some of the {len(envs)} environments "
+            f"without any; raise it to {len(envs)}"
         )
-    if rollouts.samples < 2 and recipe.filter.strategy != "all":
+    if rollouts.samples < 2 and group_filter.strategy != "all":
         return (
-            f"filter.strategy: {recipe.filter.strategy} keeps groups whose returns differ, and one "
+            f"filter.strategy: {group_filter.strategy} keeps groups whose returns differ, and one "
             "rollout alone has none to differ from; set filter.strategy=all, or raise "
             "rollouts.samples"
         )
     return None
 
 
-def _steps(recipe: Recipe) -> str | None:
-    for name, optimiser in (("optimiser", recipe.optimiser), ("critic", recipe.critic)):
-        if 0 < optimiser.decay_steps < recipe.most_steps:
-            return (
-                f"{name}.decay_steps: the run may take {recipe.most_steps} steps, and the rate "
-                f"is 0 after {optimiser.decay_steps}"
-            )
+def of_schedule(name: str, optimiser: OptimiserSettings, most_steps: int) -> str | None:
+    """Check that the learning rate lasts as long as the run may."""
+    if 0 < optimiser.decay_steps < most_steps:
+        return (
+            f"{name}.decay_steps: the run may take {most_steps} steps, and the rate "
+            f"is 0 after {optimiser.decay_steps}"
+        )
     return None
 
 
-def _advantages(recipe: Recipe) -> str | None:
-    name, credit = recipe.advantage.estimator, recipe.advantage.credit
+def of_advantage(advantage: AdvantageSettings) -> str | None:
+    """Check that the estimator can give credit as it is asked to."""
+    name, credit = advantage.estimator, advantage.credit
     if name in _WHOLE_RETURNS and credit == "turn":
         return f"advantage.credit: {name} compares whole returns; set trajectory"
     if name == "bi-level-gae" and credit == "trajectory":
@@ -55,8 +61,8 @@ def _advantages(recipe: Recipe) -> str | None:
     return None
 
 
-def _aggregation(recipe: Recipe) -> str | None:
-    loss = recipe.loss
+def of_aggregation(loss: LossSettings) -> str | None:
+    """Check that the aggregation has the constant that it divides by."""
     if loss.aggregation == "seq-mean-token-sum-norm" and loss.horizon is None:
         return (
             "loss.horizon: seq-mean-token-sum-norm divides by a constant; set it, as to the most "
@@ -65,28 +71,22 @@ def _aggregation(recipe: Recipe) -> str | None:
     return None
 
 
-def _thoughts(recipe: Recipe) -> str | None:
-    if recipe.shaping.reads_thoughts and recipe.response_format != "think":
+def of_shaping(shaping: ShapingSettings, response_format: str) -> str | None:
+    """Check that answers have the thoughts that terms of the reward read."""
+    if shaping.reads_thoughts and response_format != "think":
         return (
             "shaping: plan_agreement and true_claims read thoughts, and the form "
-            f"{recipe.response_format!r} has none; set response_format=think, or both to 0"
+            f"{response_format!r} has none; set response_format=think, or both to 0"
         )
     return None
 
 
-def _adaptation(recipe: Recipe) -> str | None:
-    if recipe.monitor.action == "adapt" and not _has_room(recipe):
+def of_adaptation(monitor: MonitorSettings, temperature: float, updates: int) -> str | None:
+    """Check that a warning could change how rollouts are played or used, where it is to."""
+    hotter = monitor.temperature_factor > 1 and monitor.temperature_limit > temperature
+    if monitor.action == "adapt" and not hotter and not (monitor.single_update and updates > 1):
         return (
             "monitor.action: adapt has nothing to change; raise monitor.temperature_limit above "
             "rollouts.temperature, or updates above 1"
         )
     return None
-
-
-def _has_room(recipe: Recipe) -> bool:
-    """Tell whether a warning could change how the recipe's rollouts are played or used."""
-    monitor = recipe.monitor
-    hotter = (
-        monitor.temperature_factor > 1 and monitor.temperature_limit > recipe.rollouts.temperature
-    )
-    return hotter or (monitor.single_update and recipe.updates > 1)

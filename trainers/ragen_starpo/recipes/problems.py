@@ -1,14 +1,18 @@
-"""What is wrong with a recipe's settings, in a line of one's own in place of pydantic's."""
+"""Error lines of a recipe: the first setting that cannot be, and why, in place of pydantic's."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, get_args, get_type_hints
 
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 
 from ragen_bench.errors import nearest
+
+_BOUNDS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal", "finite_number")
+"""pydantic's names of errors that are about a bound."""
 
 
 def first_problem(recipe: type, error: ValidationError) -> str:
@@ -19,27 +23,52 @@ def first_problem(recipe: type, error: ValidationError) -> str:
         error: what came instead.
     """
     first = error.errors()[0]
-    *tables, last = places = [str(part) for part in first["loc"]] or [""]
-    name = ".".join(places) or "the recipe"
+    path = [str(part) for part in first["loc"]]
+    name, message = ".".join(path), first["msg"].removeprefix("Value error, ")
+    if not path:
+        return message if first["type"] == "value_error" else f"the recipe: {message}"
     if first["type"] == "unexpected_keyword_argument":
-        return f"{name}: there is no such setting; {_instead(recipe, tables, last)}"
-    return f"{name}: {first['msg'].removeprefix('Value error, ')}"
+        return f"{name}: there is no such setting; {_instead(recipe, path[:-1], path[-1])}"
+    if first["type"] in _BOUNDS:
+        names = [part for part in first["loc"] if isinstance(part, str)]
+        bounds = _bounds(_section(recipe, names[:-1]), names[-1])
+        # A number is shown in the kind of its bound, as 0.0 for a temperature of 0.
+        kind = next((type(bound) for bound in first.get("ctx", {}).values()), float)
+        return f"{name}: is {bounds}, got {kind(first['input'])}"
+    return f"{name}: {message}"
+
+
+def _bounds(section: type, name: str) -> str:
+    """Return the bounds of a setting in words: the description beside them."""
+    hint = get_type_hints(section, include_extras=True)[name]
+    return next(found.description for found in _field_infos(hint) if found.description)
+
+
+def _field_infos(hint: Any) -> Iterator[FieldInfo]:
+    for metadata in getattr(hint, "__metadata__", ()):
+        if isinstance(metadata, FieldInfo):
+            yield metadata
+    for inner in get_args(hint):
+        yield from _field_infos(inner)
 
 
 def _instead(recipe: type, tables: Sequence[str], name: str) -> str:
     """Return which settings there are in the place of an unknown one."""
-    table = recipe
-    for part in tables:
-        table = _table(get_type_hints(table)[part])
-    known = [field.name for field in fields(table)]
+    known = [field.name for field in fields(_section(recipe, tables))]
     meant = nearest(name, known)
     if meant:
         return f"did you mean {'.'.join([*tables, meant])}?"
     return f"{'.'.join(tables) or 'a recipe'} has: {', '.join(known)}"
 
 
-def _table(hint: Any) -> type:
-    """Return the dataclass of a setting that may be None."""
-    return next(
-        each for each in (hint, *get_args(hint)) if isinstance(each, type) and is_dataclass(each)
-    )
+def _section(recipe: type, tables: Sequence[str]) -> type:
+    """Return the dataclass of a table; that of a setting that may be None, too."""
+    section = recipe
+    for table in tables:
+        hint = get_type_hints(section)[table]
+        section = next(
+            kind
+            for kind in (hint, *get_args(hint))
+            if isinstance(kind, type) and is_dataclass(kind)
+        )
+    return section

@@ -11,7 +11,7 @@ from ragen_bench.pages.escaping import shown
 from ragen_bench.pages.rendering import page_environment
 from ragen_bench.runs.atomic import write_text
 from ragen_starpo.diagnostics.cost import milestones, spent
-from ragen_starpo.diagnostics.monitor import MonitorSettings
+from ragen_starpo.recipes.sections import MonitorSettings
 from ragen_starpo.report.curves import groups, held_out
 from ragen_starpo.report.reading import Left
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragen_bench.episodes.episode import Episode, Task
@@ -13,6 +14,7 @@ from ragen_bench.models.hf_sampling import Ending
 from ragen_bench.models.reasoning import stop_text
 from ragen_bench.suites import EnvPool, env_id, select
 from ragen_starpo.recipes.recipe import Recipe
+from ragen_starpo.recipes.sections import RolloutSettings
 from ragen_starpo.rollout.chat_tokens import ChatTokens
 from ragen_starpo.rollout.environment_loop import TokenEpisode
 from ragen_starpo.rollout.shaping import reward_of
@@ -47,44 +49,44 @@ class RolloutSpec:
         return kind, self.seed, key
 
 
-def rollout_specs(recipe: Recipe, iteration: int) -> list[RolloutSpec]:
+def rollout_specs(
+    envs: Sequence[str], rollouts: RolloutSettings, seed: int, iteration: int
+) -> list[RolloutSpec]:
     """Return the rollouts of an iteration, those of an instance one after the other.
 
-    Which instances and what noise: all of it follows from the recipe's seed and the number of the
-    iteration, so that a resumed run plays what an uninterrupted one plays.
+    Instances and noise follow from the seed and the number of the iteration alone, so that a
+    resumed run plays what an uninterrupted one plays.
 
     Args:
-        recipe: of the run.
+        envs: ids, taken in turn.
+        rollouts: how many instances, and rollouts of each.
+        seed: of the run.
         iteration: from 0 on.
     """
-    envs = [env_id(name) for name in recipe.envs]
-    count = recipe.rollouts.instances
-    played, first = iteration * count, recipe.seed * _INSTANCES_A_SEED
+    names = [env_id(env) for env in envs]
+    played, first = iteration * rollouts.instances, seed * _INSTANCES_A_SEED
     # Environments go on where the iteration before has ended, so that none has more for long.
-    taken = [(number, envs[number % len(envs)]) for number in range(played, played + count)]
+    numbers = range(played, played + rollouts.instances)
     return [
-        RolloutSpec(group, Task(env, "train", first + number, sample), recipe.seed)
-        for group, (number, env) in enumerate(taken)
-        for sample in range(recipe.rollouts.samples)
+        RolloutSpec(group, Task(names[number % len(names)], "train", first + number, sample), seed)
+        for group, number in enumerate(numbers)
+        for sample in range(rollouts.samples)
     ]
 
 
-def held_out_specs(recipe: Recipe) -> list[RolloutSpec]:
-    """Return the episodes of a validation, each a group of its own, as the harness plays them."""
-    instances = select(None, list(recipe.envs), recipe.validation.instances)
-    tasks = tasks_of(instances, "val", 1)
+def held_out_specs(envs: Sequence[str], instances: int) -> list[RolloutSpec]:
+    """Return the episodes of a validation, each a group of its own, as the harness plays them.
+
+    Args:
+        envs: ids.
+        instances: of the val split, of each environment.
+    """
+    tasks = tasks_of(select(None, list(envs), instances), "val", 1)
     return [RolloutSpec(group, task, 0) for group, task in enumerate(tasks)]
 
 
-def answer_sampling(recipe: Recipe) -> Sampling:
-    """Return how the answers of rollouts are sampled."""
-    rollouts = recipe.rollouts
-    stop = stop_text(recipe.response_format, constrain=False)
-    return Sampling(rollouts.temperature, rollouts.max_tokens, stop, recipe.seed)
-
-
 class EpisodeFactory:
-    """Where episodes are played: environments, and the model's tokens.
+    """Makes episodes on a model's tokens, and reuses their environments.
 
     Train instances are played in the recipe's environments, val instances in the suite's own.
 
@@ -95,6 +97,7 @@ class EpisodeFactory:
         context: tokens of the model's context, if its configuration names them.
 
     Attributes:
+        sampling: of the answers of rollouts.
         ending: when an answer is over.
 
     Raises:
@@ -104,14 +107,19 @@ class EpisodeFactory:
     def __init__(
         self, recipe: Recipe, chat: Chat, ends: frozenset[int], context: int | None
     ) -> None:
-        self._recipe = recipe
         self._chat = ChatTokens(chat)
-        self._pools = {"train": training_pool(recipe), "val": EnvPool(recipe.response_format)}
-        self.ending = Ending(chat.tokenizer, ends, answer_sampling(recipe))
-        self._context = recipe.rollouts.context or context or _NO_CONTEXT
-        if self._context <= recipe.rollouts.max_tokens:
+        self._format, self._shaping = recipe.response_format, recipe.shaping
+        self._pools = {
+            "train": training_pool(recipe.envs, self._format, recipe.environment),
+            "val": EnvPool(self._format),
+        }
+        rollouts, stop = recipe.rollouts, stop_text(self._format, constrain=False)
+        self.sampling = Sampling(rollouts.temperature, rollouts.max_tokens, stop, recipe.seed)
+        self.ending = Ending(chat.tokenizer, ends, self.sampling)
+        self._context = rollouts.context or context or _NO_CONTEXT
+        if self._context <= rollouts.max_tokens:
             raise UserError(
-                f"an answer of {recipe.rollouts.max_tokens} tokens leaves no room in a context of "
+                f"an answer of {rollouts.max_tokens} tokens leaves no room in a context of "
                 f"{self._context}; lower rollouts.max_tokens"
             )
 
@@ -119,8 +127,8 @@ class EpisodeFactory:
         """Return an episode that has just begun, as it is recorded and on tokens."""
         task = spec.task
         env = self._pools[task.split].take(task.env, task.split)
-        episode = Episode(task, spec.seed, env, self._recipe.response_format)
-        shaped = reward_of(self._recipe.shaping, episode)
+        episode = Episode(task, spec.seed, env, self._format)
+        shaped = reward_of(self._shaping, episode)
         on_tokens = TokenEpisode(
             episode, spec.group, self._chat, self.ending, self._context, shaped
         )

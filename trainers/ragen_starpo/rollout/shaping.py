@@ -16,10 +16,10 @@ from ragen_bench.analysis.reasoning import thought_of_turn
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode
 from ragen_bench.analysis.scene import Scene
 from ragen_bench.episodes.episode import Episode, Record
-from ragen_starpo.recipes.recipe import Shaping
+from ragen_starpo.recipes.sections import ShapingSettings
 
 
-def reward_of(weights: Shaping, episode: Episode) -> Callable[[Record], float]:
+def reward_of(weights: ShapingSettings, episode: Episode) -> Callable[[Record], float]:
     """Return the function from a recorded turn to the reward that is learned.
 
     Args:
@@ -98,7 +98,7 @@ def true_claims(turn: Record, scene: Scene | None) -> float:
 class _Thoughts:
     """The terms that read thoughts, over the turns of an episode."""
 
-    def __init__(self, weights: Shaping, episode: Episode) -> None:
+    def __init__(self, weights: ShapingSettings, episode: Episode) -> None:
         self._weights, self._episode = weights, episode
         self._game = reading_of(episode.task.env)
         instance = episode.env.instance_of(episode.task.index)

@@ -1,0 +1,337 @@
+"""The sections of a recipe: typed settings, each with its bounds and its default.
+
+A section is the TOML table of the same name. Whatever plays, learns or measures takes the section
+that it needs, so this module imports nothing of the trainer.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal, TypeAlias, get_args
+
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass
+
+from ragen_envs.instances import HELD_OUT_SIZE
+
+Estimator: TypeAlias = Literal[
+    "gae", "bi-level-gae", "grpo", "dr-grpo", "rloo", "reinforce-plus-plus"
+]
+WITH_CRITIC: tuple[Estimator, ...] = ("gae", "bi-level-gae")
+Strategy: TypeAlias = Literal["all", "top-k", "top-p", "top-p-softmax", "min-p"]
+Aggregation: TypeAlias = Literal[
+    "token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm"
+]
+AGGREGATIONS: tuple[Aggregation, ...] = get_args(Aggregation)
+KLEstimator: TypeAlias = Literal["k1", "k2", "k3"]
+KL_ESTIMATORS: tuple[KLEstimator, ...] = get_args(KLEstimator)
+Action: TypeAlias = Literal["none", "stop", "adapt"]
+
+# The description of a bound is what its error line says.
+Count: TypeAlias = Annotated[int, Field(ge=1, description="at least 1")]
+NonNegative: TypeAlias = Annotated[int, Field(ge=0, description="at least 0")]
+Every: TypeAlias = Annotated[int, Field(ge=0, description="at least 0, which is never")]
+Seed: TypeAlias = Annotated[int, Field(ge=0, lt=1 << 30, description="at least 0 and below 2**30")]
+HeldOutCount: TypeAlias = Annotated[
+    int, Field(ge=1, le=HELD_OUT_SIZE, description=f"from 1 to {HELD_OUT_SIZE}")
+]
+Finite: TypeAlias = Annotated[float, Field(allow_inf_nan=False, description="finite")]
+Positive: TypeAlias = Annotated[
+    float, Field(gt=0, allow_inf_nan=False, description="above 0 and finite")
+]
+PositiveOrInfinite: TypeAlias = Annotated[float, Field(gt=0, description="above 0")]
+Weight: TypeAlias = Annotated[
+    float, Field(ge=0, allow_inf_nan=False, description="at least 0 and finite")
+]
+Factor: TypeAlias = Annotated[
+    float, Field(ge=1, allow_inf_nan=False, description="at least 1 and finite")
+]
+AboveOne: TypeAlias = Annotated[
+    float, Field(gt=1, allow_inf_nan=False, description="above 1 and finite")
+]
+AboveOneOrInfinite: TypeAlias = Annotated[float, Field(gt=1, description="above 1")]
+Share: TypeAlias = Annotated[float, Field(ge=0, le=1, description="from 0 to 1")]
+ShareAboveZero: TypeAlias = Annotated[float, Field(gt=0, le=1, description="above 0 and at most 1")]
+ShareBelowOne: TypeAlias = Annotated[float, Field(ge=0, lt=1, description="at least 0 and below 1")]
+PartialShare: TypeAlias = Annotated[float, Field(gt=0, lt=1, description="above 0 and below 1")]
+
+STRICT = ConfigDict(extra="forbid", strict=False)
+"""Unknown settings are refused; TOML's types are taken as the nearest of ours, as 1 for 1.0."""
+
+
+@dataclass(frozen=True, config=STRICT)
+class RolloutSettings:
+    """How trajectories are sampled.
+
+    Attributes:
+        instances: prompts of an iteration (P of the paper, section 4.1).
+        samples: rollouts of each (N).
+        temperature: of the sampling, above 0.
+        max_tokens: of one answer.
+        context: tokens of a whole trajectory; None for what the model takes.
+    """
+
+    instances: Count = 8
+    samples: Count = 16
+    temperature: Positive = 1.0
+    max_tokens: Count = 200
+    context: Count | None = None
+
+
+@dataclass(frozen=True, config=STRICT)
+class AdvantageSettings:
+    """How returns become advantages, see `ragen_starpo.algorithms.advantages`.
+
+    Attributes:
+        estimator: which; `gae` and `bi-level-gae` train a critic too.
+        credit: whether a reward stands at the end of its turn or, as one return, at the end of the
+            trajectory. The estimators that compare returns know the whole return only, and
+            `bi-level-gae` wants `turn`.
+        gamma: discount a token.
+        lam: lambda of both levels of GAE.
+        gamma_turn: discount a turn, of `bi-level-gae`.
+    """
+
+    estimator: Estimator = "gae"
+    credit: Literal["trajectory", "turn"] = "trajectory"
+    gamma: Share = 1.0
+    lam: Share = 1.0
+    gamma_turn: Share = 0.95
+
+
+@dataclass(frozen=True, config=STRICT)
+class FilterSettings:
+    """Which groups are trained on, see `ragen_starpo.algorithms.filters`.
+
+    Attributes:
+        strategy: `all` keeps every group; `top-k` a fixed share of them, the ones of the largest
+            deviation (StarPO-S, arXiv 2504.20073, section 4.2); `top-p` the fewest whose variances
+            make up a share of the sum of all; `top-p-softmax` the same of the variances' softmax;
+            `min-p` those of at least a share of the largest variance (RAGEN-2, arXiv 2604.06268).
+        amount: the share, above 0 and at most 1.
+        eps: groups whose deviation is not above it are dropped, whatever the strategy but `all`:
+            they have no advantages. Returns that differ by rounding alone have a deviation of 0.
+    """
+
+    strategy: Strategy = "top-k"
+    amount: ShareAboveZero = 0.25
+    eps: Weight = 1e-6
+
+    def most(self, groups: int) -> int:
+        """Return how many of so many groups are kept at most."""
+        if self.strategy != "top-k":
+            return groups
+        # A share such as 0.3 of 10 is 3, whatever floating point says.
+        return math.ceil(self.amount * groups - 1e-9)
+
+
+@dataclass(frozen=True, config=STRICT)
+class LossSettings:
+    """The policy's and the critic's loss, see `ragen_starpo.algorithms.losses`.
+
+    Attributes:
+        clip_low: how far a token's probability may fall, as a share, before its gradient ends; PPO
+            (arXiv 1707.06347) has the same above.
+        clip_high: how far it may rise; larger in clip-higher (DAPO, arXiv 2503.14476, section 3.1).
+        dual_clip: the bound of the loss at negative advantages, in multiples of the advantage
+            (dual-clip PPO, arXiv 1912.09729, eq. 5); None for no bound.
+        kl: weight of the divergence from the model that training begins with; 0 keeps no reference.
+            StarPO has 0.001, StarPO-S 0.
+        kl_estimator: of the divergence's value; its gradient is that of k2 with all of them, see
+            `ragen_starpo.algorithms.losses.kl_penalty`.
+        entropy: weight of the entropy bonus.
+        aggregation: how losses of tokens become one, see `ragen_starpo.engine.weights`.
+        horizon: the constant number of tokens by which `seq-mean-token-sum-norm` divides, and no
+            other aggregation.
+        value_clip: how far a value may move in an iteration.
+    """
+
+    clip_low: ShareBelowOne = 0.2
+    clip_high: Weight = 0.28
+    dual_clip: AboveOne | None = 3.0
+    kl: Weight = 0.0
+    kl_estimator: KLEstimator = "k1"
+    entropy: Finite = 0.001
+    aggregation: Aggregation = "token-mean"
+    horizon: Count | None = None
+    value_clip: Positive = 0.5
+
+
+@dataclass(frozen=True, config=STRICT)
+class ShapingSettings:
+    """Weights of what is added to an environment's reward, see `ragen_starpo.rollout.shaping`.
+
+    Each turn earns the terms of thoughts anew, so a run that ends late could earn more than one
+    that ends well: let `turn_cost` be at least the sum of their weights.
+
+    Attributes:
+        format_penalty: taken off in a turn whose answer is not in form.
+        turn_cost: taken off in every turn.
+        plan_agreement: added in a turn whose answer follows the plan in its thought, taken off
+            where it does another thing.
+        true_claims: times how far what a turn's thought says of places is true, from -1 to 1.
+    """
+
+    format_penalty: Weight = 0.0
+    turn_cost: Weight = 0.0
+    plan_agreement: Weight = 0.0
+    true_claims: Weight = 0.0
+
+    @property
+    def reads_thoughts(self) -> bool:
+        """Whether a term reads thoughts."""
+        return bool(self.plan_agreement or self.true_claims)
+
+
+@dataclass(frozen=True, config=STRICT)
+class OptimiserSettings:
+    """AdamW with gradient clipping and a learning rate that stays or falls after a warm-up.
+
+    Attributes:
+        learning_rate: after the warm-up.
+        betas: of the moving averages of the gradient and of its square.
+        weight_decay: decoupled from the gradient.
+        clip_grad: the largest norm of a gradient; `math.inf` for no bound.
+        warmup_steps: over which the rate rises linearly from 0. The first step is then taken at a
+            rate of 0: verl's schedule counts from there.
+        decay_steps: the step at which the rate has fallen to 0, along half a cosine that begins
+            where the warm-up ends; 0 for a rate that stays. No step may follow: verl's rate would
+            rise again.
+    """
+
+    learning_rate: Positive
+    betas: tuple[ShareBelowOne, ShareBelowOne] = (0.9, 0.999)
+    weight_decay: Weight = 0.01
+    clip_grad: PositiveOrInfinite = 1.0
+    warmup_steps: NonNegative = 0
+    decay_steps: NonNegative = 0
+
+    def __post_init__(self) -> None:
+        if 0 < self.decay_steps <= self.warmup_steps:
+            raise ValueError(
+                f"decay_steps is 0 or more than warmup_steps, which is {self.warmup_steps}, "
+                f"got {self.decay_steps}"
+            )
+
+
+@dataclass(frozen=True, config=STRICT)
+class LoraSettings:
+    """Low-rank adapters (LoRA, arXiv 2106.09685): they are trained, the base weights are not.
+
+    Attributes:
+        rank: of each update.
+        alpha: the update is scaled by alpha / rank.
+        target_modules: names of the linear layers that are adapted, as `q_proj`, or `all-linear`
+            for all but the output layer.
+    """
+
+    rank: Count = 64
+    alpha: Count = 64
+    target_modules: str | tuple[str, ...] = "all-linear"
+
+    def __post_init__(self) -> None:
+        if not self.target_modules:
+            raise ValueError(f"target_modules names something, got {self.target_modules!r}")
+
+
+@dataclass(frozen=True, config=STRICT)
+class ValidationSettings:
+    """How held-out success is measured, by the harness.
+
+    Attributes:
+        every: iterations; the model that training begins with and the last one are measured too.
+            0 for never.
+        instances: of the val split, of each environment; all of one that has fewer. More than the
+            split has would count some twice, since the harness begins again after the last one.
+        temperature: of the answers; the paper has 0.5.
+    """
+
+    every: Every = 10
+    instances: HeldOutCount = 256
+    temperature: Weight = 0.5
+
+
+@dataclass(frozen=True, config=STRICT)
+class MonitorSettings:
+    """When the echo trap's monitor warns, and what a warning does.
+
+    Attributes:
+        window: iterations of a moving median, which stands for a figure: one spike, or two in five
+            iterations, do not move it as they move a mean.
+        fall: share of its highest level so far that a figure loses before there is a warning. It
+            also loses some times what it moves by chance: where successes are rare, deviations are
+            all chance.
+        gradient: how many times its median so far the norm of the gradient is in a trap.
+        patience: iterations within which a fall is sharp, a slower one being none; and after which
+            a reward that is no higher stands still.
+        warm_up: iterations that count in nothing: entropy often falls while a form is learned.
+        action: `stop` ends the run at a confirmed warning; `adapt` changes at each warning, early
+            or confirmed, how the next rollouts are played and used, see
+            `ragen_starpo.diagnostics.adaptation`.
+        temperature_factor: of `adapt`; the rollouts' temperature is multiplied by it.
+        temperature_limit: of `adapt`; no warning raises the temperature above it.
+        single_update: of `adapt`; whether each set of rollouts serves one update from then on.
+    """
+
+    window: Count = 5
+    fall: PartialShare = 0.35
+    gradient: AboveOneOrInfinite = 3.0
+    patience: Count = 10
+    warm_up: NonNegative = 10
+    action: Action = "none"
+    temperature_factor: Factor = 1.2
+    temperature_limit: Positive = 1.5
+    single_update: bool = True
+
+
+@dataclass(frozen=True, config=STRICT)
+class EnvironmentSettings:
+    """What is changed in the environments that are trained on.
+
+    Held-out success is still measured on the suite's own, which alone have a val split.
+
+    Attributes:
+        actions_per_turn: actions of one answer that are run; None for the environment's own. Where
+            its turns would not do for all its actions, it gets more turns.
+        slip: odds of the intended direction and of each of the two aside, of FrozenLake; None for
+            the environment's own.
+    """
+
+    actions_per_turn: Count | None = None
+    slip: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        if self.slip is not None and (min(self.slip) < 0 or not any(self.slip)):
+            raise ValueError(f"slip is two odds of which one is above 0, got {list(self.slip)}")
+
+
+@dataclass(frozen=True, config=STRICT)
+class ClusterSettings:
+    """Where a run computes. `ragen-train local` takes one process, `hf` and float32 alone.
+
+    Attributes:
+        device: `auto` for GPUs where there are any, `gpu` to refuse to run without.
+        nodes: machines.
+        processes: that train, on each node; on GPUs each has one.
+        engine: that samples; `vllm` needs GPUs.
+        tensor_parallel: GPUs that hold one copy of the model that vLLM samples from.
+        memory: share of a GPU that vLLM takes.
+        dtype: that the policy and the critic compute in; weights and optimiser keep float32.
+    """
+
+    device: Literal["auto", "gpu"] = "auto"
+    nodes: Count = 1
+    processes: Count = 1
+    engine: Literal["hf", "vllm"] = "hf"
+    tensor_parallel: Count = 1
+    memory: PartialShare = 0.5
+    dtype: Literal["float32", "bfloat16"] = "float32"
+
+    def __post_init__(self) -> None:
+        if self.engine == "vllm" and self.device != "gpu":
+            raise ValueError("engine vllm samples on GPUs; set device=gpu, or engine=hf")
+        if self.processes % self.tensor_parallel:
+            raise ValueError(
+                f"tensor_parallel divides processes, got {self.tensor_parallel} "
+                f"and {self.processes}"
+            )
