@@ -196,5 +196,5 @@ def test_forms_without_thoughts_are_refused(form, term):
 @pytest.mark.parametrize("term", sorted(vars(ShapingSettings())))
 def test_weights_that_cannot_be(term, weight):
     settings = {"model": "m", "envs": ["Bandit-v0"], "shaping": {term: weight}}
-    with pytest.raises(UserError, match=f"{term} is a number of at least 0, got"):
+    with pytest.raises(UserError, match=f"{term}: is at least 0 and finite, got"):
         recipe_of(settings, "r.toml")
