@@ -39,8 +39,8 @@ def split_settings(settings: Sequence[str]) -> tuple[list[str], list[str]]:
 
     Both have a table `critic`; the recipe's has the settings of an optimiser.
     """
-    from ragen_starpo.recipes.sections import OptimiserSettings
     from ragen_starpo.recipes.recipe import Recipe
+    from ragen_starpo.recipes.sections import OptimiserSettings
 
     tables = {field.name for field in fields(Recipe)}
     of_critic = {field.name for field in fields(OptimiserSettings)}
