@@ -31,7 +31,6 @@ def typed_without(package, folder, *arguments):
 @pytest.mark.parametrize(
     ("package", "extra", "arguments"),
     [
-        ("torch", "train", ("recipes",)),
         ("torch", "train", ("small-model", "small")),
         ("torch", "train", LOCAL),
         ("torch", "train", WARM),
@@ -55,3 +54,4 @@ def test_the_extra_is_named_in_one_line(tmp_path, package, extra, arguments):
 def test_what_needs_no_extra_runs_without(tmp_path):
     code, err = typed_without("torch", tmp_path, "report", "run")
     assert (code, err) == (2, "ragen-train: run is no training run: it has no recipe.json\n")
+    assert typed_without("torch", tmp_path, "recipes", "filter-50@small") == (0, "")
