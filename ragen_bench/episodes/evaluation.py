@@ -227,8 +227,8 @@ def _complete(
             evaluation.sampling,
             evaluation.response_format,
             evaluation.history,
-            on_answers,
-            evaluation.opponent_format,
+            on_answers=on_answers,
+            opponent_format=evaluation.opponent_format,
         ):
             env = played.task.env
             _keep(run, played, recorded)

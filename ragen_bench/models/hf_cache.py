@@ -166,6 +166,7 @@ def _attend(
     **asked: Any,
 ) -> tuple[torch.Tensor, None]:
     """Return [1, tokens, heads, size] for a query of [1, heads, tokens, size]."""
+    del attention_mask  # part of the interface; a step says itself what is seen
     unknown = [name for name in _REFUSED if asked.get(name) is not None]
     if unknown:
         raise NotImplementedError(f"its attention uses {', '.join(unknown)}")

@@ -103,4 +103,4 @@ class Decoder:
             sampled = log_probs.gather(1, chosen[:, None])[:, 0].tolist()
             for answer, log_prob in zip(answers, sampled, strict=True):
                 answer.log_probs.append(log_prob)
-        return self._batch.release([one for one in answers if self.ending.over(one.ids)])
+        return self._batch.release([answer for answer in answers if self.ending.over(answer.ids)])

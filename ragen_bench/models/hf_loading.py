@@ -1,4 +1,4 @@
-"""Loads a Hugging Face model and says which one it is."""
+"""Hugging Face models: loading, and what identifies them in a record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to say when a device has too little memory."""
+"""The one-line error for a device that has too little memory."""
 
 from __future__ import annotations
 

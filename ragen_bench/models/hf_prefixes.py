@@ -1,4 +1,4 @@
-"""Which row of keys and values each new prompt continues."""
+"""Common beginnings of prompts, and the row of keys and values that each prompt continues."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def shared(first: Ids, second: Ids) -> int:
     return min(start, end)
 
 
-def nothing(first: Ids, second: Ids) -> int:
+def nothing(_first: Ids, _second: Ids) -> int:
     """Return 0: nothing that was read counts as known."""
     return 0
 
 
 def ready(prompts: Sequence[Ids], held: Sequence[Ids], common: Common, budget: int) -> list[int]:
-    """Return which prompts are to be read now, by their numbers; at least one.
+    """Return the numbers of the prompts to be read now; at least one.
 
     A prompt waits if it begins like one that is read now, whose keys and values it can have in the
     next step, and if the step has enough to read without it.

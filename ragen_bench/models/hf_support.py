@@ -1,4 +1,4 @@
-"""Whether a model can be run continuously, with a row of keys and values for each conversation."""
+"""Support for rows: the models whose conversations each have a row of keys and values."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _TOLERANCE_OF_HALF = 5e-2
 
 
 def enable_rows(model: Any, ids: list[int]) -> str:
-    """Switch a model to the attention of `hf_cache`, if it can be run so.
+    """Switch a model to the attention of `hf_cache`, if it gives the same logits with it.
 
-    Whether it can is tried: the logits of a short conversation, read piece by piece beside another
+    This is tried: the logits of a short conversation, read piece by piece beside another
     one, must be those of a plain pass. Sliding windows and the like show only in long ones, so
     the kinds of its layers are looked at too.
 
@@ -85,7 +85,7 @@ def _plain(model: Any, ids: list[int]) -> torch.Tensor:
     """Return the logits after each trial pass, [passes, vocabulary], by plain passes."""
     device = model.device
     passes = [model(input_ids=torch.tensor([ids[:end]], device=device)) for end in _ENDS]
-    return torch.stack([one.logits[0, -1].float() for one in passes])
+    return torch.stack([output.logits[0, -1].float() for output in passes])
 
 
 @torch.inference_mode()

@@ -59,8 +59,9 @@ class Waves:
             **self._state,
         )
         outputs = self._model(**inputs, return_dict=True)
-        # The step between two passes of `generate`, which decoding methods of one's own call too.
-        self._state = self._model._update_model_kwargs_for_generation(outputs, self._state)
+        # What `generate` does between two passes; custom decoding methods call it too.
+        update = self._model._update_model_kwargs_for_generation
+        self._state = update(outputs, self._state)
         going = [row for row, answer in enumerate(self._wave) if answer not in self._ended]
         return [self._wave[row] for row in going], outputs.logits[going, -1]
 
@@ -73,7 +74,7 @@ class Waves:
         return wave
 
 
-def _prepared(model: Any, input_ids: Any, **settings: Any) -> dict[str, Any]:
+def _prepared(_model: Any, _input_ids: Any, **settings: Any) -> dict[str, Any]:
     """Return what the passes of `generate` are given: the cache, the mask and the like."""
     of_the_loop = ("logits_processor", "stopping_criteria", "generation_config", "synced_gpus")
     return {name: value for name, value in settings.items() if name not in of_the_loop}

@@ -1,4 +1,4 @@
-"""Where a model lies, and what tells it from another one of the same name."""
+"""Folders and hub names of models: the check of a place, and the hash or revision behind it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _CHUNK = 1 << 20
 
 
 def check_place(name: str) -> None:
-    """Check that a name, if it is a folder's, is that of a model's folder.
+    """Check that a name does not point to a folder without a model.
 
     Raises:
-        UserError: if it is not.
+        UserError: if it does.
     """
     folder = Path(name)
     if folder.exists() and not (folder / "config.json").is_file():

@@ -1,4 +1,4 @@
-"""Which files are a user's own code, and what tells one state of them from another."""
+"""A user's own source files: their hash for the record, and where in them an error arose."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class OwnSources:
         self._top = module.__name__.partition(".")[0]
         self._root = _folder_of(module)
         loaded = list(sys.modules.items()) if self._root else []
-        # The one at hand may have been taken out of the table by its own code.
-        files = [_file_of(each) for name, each in loaded if self._covers(name, each)]
+        # The module itself may have been taken out of the table by its own code.
+        files = [_file_of(other) for name, other in loaded if self._covers(name, other)]
         self._files = sorted({file for file in [*files, _file_of(module)] if file})
 
     def identity(self) -> dict[str, str]:
@@ -61,8 +61,8 @@ class OwnSources:
 
 def _file_of(module: ModuleType) -> Path | None:
     file = getattr(module, "__file__", None)
-    found = Path(file).resolve() if isinstance(file, str) else None
-    return found if found and found.is_file() else None
+    path = Path(file).resolve() if isinstance(file, str) else None
+    return path if path and path.is_file() else None
 
 
 def _folder_of(module: ModuleType) -> Path | None:

@@ -39,8 +39,8 @@ def without_reasoning(completion: Completion, response_format: ResponseFormat) -
     """
     if response_format == "think":
         return completion
-    said, thoughts = _parted(completion.text)
-    answer, stopped, _ = said.partition(STOP)
+    visible, thoughts = _parted(completion.text)
+    answer, stopped, _ = visible.partition(STOP)
     return replace(
         completion,
         text=answer + stopped,
@@ -51,25 +51,25 @@ def without_reasoning(completion: Completion, response_format: ResponseFormat) -
 
 def _parted(text: str) -> tuple[str, list[str]]:
     """Return what was said, up to the end of an answer at least, and what was thought before it."""
-    said: list[str] = []
+    visible: list[str] = []
     thoughts: list[str] = []
     start, thinking = 0, False
     for mark in _MARKS.finditer(text):
         if mark[0] == STOP:
             # Before the first tag it may be in a thought that the template opened.
             if thoughts and not thinking:
-                said.append(text[start : mark.end()])
-                return "".join(said).lstrip(), thoughts
+                visible.append(text[start : mark.end()])
+                return "".join(visible).lstrip(), thoughts
         elif mark[0] == _END:
             thoughts.append(text[start : mark.start()].replace(_BEGIN, "").strip())
             start, thinking = mark.end(), False
         elif not thinking:
-            said.append(text[start : mark.start()])
-            if STOP in said[-1]:
-                return "".join(said), thoughts
+            visible.append(text[start : mark.start()])
+            if STOP in visible[-1]:
+                return "".join(visible), thoughts
             start, thinking = mark.end(), True
     if thinking:
         thoughts.append(text[start:].replace(_BEGIN, "").strip())
     else:
-        said.append(text[start:])
-    return "".join(said).lstrip() if thoughts else "".join(said), thoughts
+        visible.append(text[start:])
+    return "".join(visible).lstrip() if thoughts else "".join(visible), thoughts

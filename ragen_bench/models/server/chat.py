@@ -1,4 +1,4 @@
-"""From a request to its answer, its overflow or its fault."""
+"""One request to a server: the answer, the overflow of the context or the fault."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from ragen_bench.models.server.faults import (
     without_key,
 )
 from ragen_bench.models.server.options import ServerKey, ServerOptions
-from ragen_bench.models.server.patience import patiently
 from ragen_bench.models.server.reply import completion_of
+from ragen_bench.models.server.retries import with_retries
 from ragen_envs.instances import Stream
 
 _EMPTY: list[Message] = [{"role": "user", "content": "-"}]
@@ -138,7 +138,7 @@ class Chat:
         async def send() -> Completion:
             return await self._try(messages, seed, fields)
 
-        return await patiently(send, self._options, spread)
+        return await with_retries(send, self._options, spread)
 
     async def _try(self, messages: Sequence[Message], seed: int, fields: Any) -> Completion:
         place, sampling = self._place, self._sampling

@@ -1,4 +1,4 @@
-"""What servers take beyond OpenAI's protocol, by the name that they give themselves.
+"""Dialects: what each kind of server takes beyond OpenAI's protocol.
 
 Servers differ in four things. Most cut the stop text off an answer and do not say whether they
 did, so that an answer which ended by itself in the middle of its form could not be told from a

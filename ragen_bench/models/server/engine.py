@@ -1,4 +1,4 @@
-"""Requests in flight at a server."""
+"""The engine of models on a server: many requests in flight at once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 
 from ragen_bench.models.base import Completion, Fault, Request
-from ragen_bench.models.server.background import BackgroundLoop
+from ragen_bench.models.server.background_loop import BackgroundLoop
 
 Answer = Completion | Fault
 
@@ -32,7 +32,7 @@ class ServerEngine:
 
     def submit(self, request: Request) -> None:
         """Send a request."""
-        future = self._loop.start(self._one(request))
+        future = self._loop.start(self._answer(request))
         self._in_flight.add(future)
         future.add_done_callback(lambda done: self._done.put((request, done)))
 
@@ -54,6 +54,6 @@ class ServerEngine:
             future.cancel()
         self._in_flight = set()
 
-    async def _one(self, request: Request) -> Answer:
+    async def _answer(self, request: Request) -> Answer:
         async with self._slots:
             return await self._ask(request)

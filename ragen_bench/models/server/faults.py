@@ -1,4 +1,4 @@
-"""What can go wrong between us and a server, and which of it may pass."""
+"""Faults of a server, told apart by whether another try may succeed."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ def raise_fault(error: openai.APIError, url: str, key: ServerKey) -> NoReturn:
     status = error.status_code
     # What a refused key is answered with may hold a part of it.
     if status in (401, 403):
-        said = "refuses the key of" if key.text else "wants a key: set"
-        raise UserError(f"{url} {said} {key.variable} (HTTP {status})", exit_code=1) from None
+        problem = "refuses the key of" if key.text else "wants a key: set"
+        raise UserError(f"{url} {problem} {key.variable} (HTTP {status})", exit_code=1) from None
     words = _words(error, key.text)
     if (status in _PASSING or status >= 500) and error.code != "insufficient_quota":
         wait = _asked_wait(error)
@@ -132,8 +132,8 @@ def _common(a: str, b: str) -> str:
 def _words(error: openai.APIStatusError, key: str) -> str:
     """Return the status and the server's own words, in one line."""
     body = error.body
-    said = body.get("message") or body.get("detail") if isinstance(body, dict) else body
-    line = without_key(" ".join(str(said or "").split()), key)
+    message = body.get("message") or body.get("detail") if isinstance(body, dict) else body
+    line = without_key(" ".join(str(message or "").split()), key)
     line = line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."
     return f"HTTP {error.status_code} {line}".strip()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Engine, Sampling
-from ragen_bench.models.server.background import BackgroundLoop
+from ragen_bench.models.server.background_loop import BackgroundLoop
 from ragen_bench.models.server.chat import Chat, Place
 from ragen_bench.models.server.dialects import context_of, dialect_of
 from ragen_bench.models.server.engine import ServerEngine
@@ -21,8 +21,8 @@ from ragen_bench.models.server.options import (
     key_of_environment,
     no_url,
 )
-from ragen_bench.models.server.patience import patiently
 from ragen_bench.models.server.reply import models_of
+from ragen_bench.models.server.retries import with_retries
 
 _IDENTIFYING = ("id", "root", "parent", "max_model_len", "owned_by", "meta")
 """What servers say of a model that does not change when they are started anew."""
@@ -132,7 +132,7 @@ class OpenAIModel:
         return self._entry or {}
 
     async def _find(self) -> Mapping[str, Any]:
-        served = await patiently(self._list, self._options, may_pass=_may_pass_at_start)
+        served = await with_retries(self._list, self._options, may_pass=_may_pass_at_start)
         if self._name in served:
             return served[self._name]
         names = ", ".join(sorted(served)[:_LISTED])

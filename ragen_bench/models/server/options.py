@@ -1,4 +1,4 @@
-"""How a server is reached; nothing here needs the extra `openai`."""
+"""Options of a server: URL, key, retries. Nothing here needs the extra `openai`."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def checked_url(url: str | None) -> str:
     """Return a base URL without its last slash.
 
     Raises:
-        UserError: if there is none, or it is none, or it carries a secret: the URL goes into
-            messages and, with the command, into the record.
+        UserError: if it is empty, not a URL or carries a secret: the URL goes into messages and,
+            with the command, into the record.
     """
     url = (url or "").strip()
     if not url:
@@ -96,7 +96,7 @@ def is_here(url: str) -> bool:
 
 
 def no_url(url: str) -> UserError:
-    """Return what to raise for a base URL that is none."""
+    """Return the error for text that is not a base URL."""
     return UserError(f"{url!r} is not the base URL of a server, {_EXAMPLE}")
 
 

@@ -1,4 +1,4 @@
-"""Reads what a server replied; whatever is not of the protocol is a fault of that one try."""
+"""Replies of a server, read strictly: what breaks the protocol is a fault of that one try."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def completion_of(body: str, stop: str, cut_below: int = 0) -> Completion:
         text = ""
     if not isinstance(text, str):
         raise _nonsense(body, "an answer without text")
-    answer, found, _ = text.partition(stop) if stop else (text, "", "")
-    if found or choice.get("finish_reason") != "length":
-        return Completion(answer + found, read, sampled, "stop", _reasoning(message))
+    answer, stopped, _ = text.partition(stop) if stop else (text, "", "")
+    if stopped or choice.get("finish_reason") != "length":
+        return Completion(answer + stopped, read, sampled, "stop", _reasoning(message))
     if 0 < sampled < cut_below:
         return Completion("", read, sampled, "context")
     return Completion(answer, read, sampled, "length", _reasoning(message))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ragen_bench.errors import UserError
 from ragen_bench.models import Fault, Request, ServerOptions
 from ragen_bench.models.server.faults import PassingError, without_key
-from ragen_bench.models.server.patience import patiently
+from ragen_bench.models.server.retries import with_retries
 
 from .server import proxy
 from .server.client import KEY, REQUESTS, SAMPLED, model_at, refusal, texts
@@ -162,7 +162,7 @@ def test_retries_without_end_go_on():
         return "back"
 
     options = ServerOptions(retries=5000, first_wait=1e-9, longest_wait=1e-9)
-    assert asyncio.run(patiently(send, options)) == "back"
+    assert asyncio.run(with_retries(send, options)) == "back"
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ class Asked:
 class HFServer:
     """Samples as the local driver does: an answer's tokens follow from its stream alone.
 
-    Conversations are read anew in each turn, so that it keeps nothing between requests.
+    Conversations are read anew in each turn: nothing is kept between requests.
 
     Args:
         model_dir: the folder of the model.
@@ -77,11 +77,11 @@ class HFServer:
         sampling = Sampling(
             sampling_params["temperature"], sampling_params["max_tokens"], stop[0], 0
         )
-        found: asyncio.Future[Sampled] = asyncio.get_running_loop().create_future()
-        self._waiting.append((Asked(tuple(prompt_ids), sampling, tuple(stream)), found))
+        future: asyncio.Future[Sampled] = asyncio.get_running_loop().create_future()
+        self._waiting.append((Asked(tuple(prompt_ids), sampling, tuple(stream)), future))
         if self._answering is None or self._answering.done():
             self._answering = asyncio.create_task(self._answer())
-        sampled = await found
+        sampled = await future
         return TokenOutput(
             token_ids=list(sampled.ids),
             log_probs=list(sampled.log_probs),
@@ -103,16 +103,18 @@ class HFServer:
                 known = len(self._waiting)
                 await asyncio.sleep(_QUIET)
             sampling = self._waiting[0][0].sampling
-            alike = [one for one in self._waiting if one[0].sampling == sampling][: self._largest]
-            self._waiting = [one for one in self._waiting if one not in alike]
+            alike = [pair for pair in self._waiting if pair[0].sampling == sampling][
+                : self._largest
+            ]
+            self._waiting = [pair for pair in self._waiting if pair not in alike]
             try:
                 answers = await asyncio.to_thread(self._sampled, [asked for asked, _ in alike])
             except Exception as error:  # noqa: BLE001 - it is raised where it was asked for
-                for _, found in alike:
-                    found.set_exception(error)
+                for _, future in alike:
+                    future.set_exception(error)
             else:
-                for (_, found), sampled in zip(alike, answers, strict=True):
-                    found.set_result(sampled)
+                for (_, future), sampled in zip(alike, answers, strict=True):
+                    future.set_result(sampled)
 
     def _sampled(self, asked: Sequence[Asked]) -> list[Sampled]:
         sampling = asked[0].sampling

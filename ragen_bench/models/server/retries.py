@@ -1,4 +1,4 @@
-"""Sends a request again, a bounded number of times."""
+"""Retries: how often and when a request that failed is sent again."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _MOST_DOUBLINGS = 64
 """More would leave the range of a float after a thousand tries."""
 
 
-async def patiently(
+async def with_retries(
     send: Callable[[], Awaitable[_T]],
     options: ServerOptions,
     spread: float = 1.0,
-    may_pass: Callable[[PassingError], bool] = lambda error: True,
+    may_pass: Callable[[PassingError], bool] = lambda _error: True,
 ) -> _T:
-    """Return what `send` returns, after as many retries as it takes and the options allow.
+    """Return what `send` returns, after as many retries as are needed and allowed.
 
     Args:
         send: one try; it raises a PassingError if another may succeed.

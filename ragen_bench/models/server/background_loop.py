@@ -1,4 +1,4 @@
-"""An event loop for callers that have none, or another one."""
+"""An event loop in a thread of its own, for callers without one and beside their own."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _T = TypeVar("_T")
 class BackgroundLoop:
     """Runs coroutines in a thread of its own, so that it works where a loop runs already.
 
-    The thread ends when nobody has this object any more. It is a daemon: it ends with the process
-    too, and what is in flight with it.
+    The thread ends when nothing refers to this object any more. It is a daemon: it ends with the
+    process as well, and so does what is in flight.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class BackgroundLoop:
         stop.atexit = False
 
     def start(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
-        """Begin a coroutine, and return its future at once; cancelling that cancels the work."""
+        """Start a coroutine and return its future, whose cancellation cancels the work."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
