@@ -1,6 +1,6 @@
-"""What a thought says about where things are, and whether it is so.
+"""Claims: what a thought says about where things are, and whether it is true.
 
-Read are plain statements about the present: "the box is to the left of me", "there is a hole below
+Plain statements about the present are read: "the box is to the left of me", "there is a hole below
 me", "above me is the box", "the box is two squares right of the target", "I am next to the box",
 "the box is on the target", "the goal is in the top left corner" and, where the game tells
 coordinates, "the box is at (2, 3)". "The box is not above me" and "there is no hole below me" are
@@ -88,7 +88,7 @@ class Claim:
         text: the words.
         thing: what it is about.
         other: what it is related to; "@" for a square or a corner.
-        true: whether it is so.
+        true: whether it is true.
     """
 
     text: str
@@ -98,7 +98,7 @@ class Claim:
 
     @property
     def denies(self) -> bool:
-        """Whether it says that something is not so, which is easily true."""
+        """Whether it denies something, which is easily true."""
         return bool(_NOT.search(self.text))
 
 
@@ -107,8 +107,8 @@ class Claims:
     """What a thought says.
 
     Attributes:
-        read: the claims that could be read, in order of the kinds of statement in each sentence.
-        unread: how many more there seem to be.
+        read: the claims that were read, ordered by kind of statement within each sentence.
+        unread: the number of further ones that seem to be there.
     """
 
     read: tuple[Claim, ...]
@@ -116,8 +116,8 @@ class Claims:
 
 
 _Span = tuple[int, int]
-_Found = tuple[_Span, str, str, bool | None]
-"""Where a statement stands, what it relates to what, and whether it is so; None: who knows."""
+_Statement = tuple[_Span, str, str, bool | None]
+"""The place of a statement, the two things that it relates, whether it is true (None: unclear)."""
 
 
 def claims_of(thought: str, scene: Scene) -> Claims:
@@ -134,7 +134,7 @@ def claims_of(thought: str, scene: Scene) -> Claims:
                 unread += 1
             else:
                 read.append(Claim(sentence[slice(*span)], thing, other, true))
-        loose = (found.span() for found in _LOOSE.finditer(sentence))
+        loose = (match.span() for match in _LOOSE.finditer(sentence))
         unread += sum(not any(a < end and start < b for start, end in taken) for a, b in loose)
     return Claims(tuple(read), unread)
 
@@ -144,8 +144,8 @@ def _is_doubtful(before: str) -> bool:
     return bool(_LATER.search(before) or _DENIED.search(clause))
 
 
-def _statements(sentence: str, scene: Scene) -> Iterator[_Found]:
-    kinds: tuple[Callable[[str, Scene], Iterator[_Found]], ...] = (
+def _statements(sentence: str, scene: Scene) -> Iterator[_Statement]:
+    kinds: tuple[Callable[[str, Scene], Iterator[_Statement]], ...] = (
         _related,
         _inverted,
         _at,
@@ -155,7 +155,7 @@ def _statements(sentence: str, scene: Scene) -> Iterator[_Found]:
         yield from kind(sentence, scene)
 
 
-def _related(sentence: str, scene: Scene) -> Iterator[_Found]:
+def _related(sentence: str, scene: Scene) -> Iterator[_Statement]:
     """Yield "the box is above me" and "there is a hole on my left"."""
     for subject in _subjects(sentence):
         thing = _kind(subject["thing"], scene)
@@ -164,7 +164,7 @@ def _related(sentence: str, scene: Scene) -> Iterator[_Found]:
             true = scene.relates(thing, relations, other)
             if len(relations) > 1 and _NOT.search(subject[0]):
                 true = None  # neither of the two, or not both
-            yield (subject.start(), end), thing, other, _said(true, subject[0])
+            yield (subject.start(), end), thing, other, _truth(true, subject[0])
 
 
 def _subjects(sentence: str) -> Iterator[re.Match[str]]:
@@ -172,8 +172,8 @@ def _subjects(sentence: str) -> Iterator[re.Match[str]]:
     return chain(_SUBJECT.finditer(sentence), _THERE.finditer(sentence))
 
 
-def _said(true: bool | None, subject: str) -> bool | None:
-    """Return whether a statement is so whose beginning may deny it; twice is not understood."""
+def _truth(true: bool | None, subject: str) -> bool | None:
+    """Return whether a statement is true, whose beginning may deny it once; None if unclear."""
     denials = len(_NOT.findall(subject))
     if true is None or denials > 1:
         return None
@@ -183,74 +183,74 @@ def _said(true: bool | None, subject: str) -> bool | None:
 def _relations(
     sentence: str, start: int, scene: Scene
 ) -> tuple[tuple[Relation, ...], str | None, int]:
-    """Return one relation or two, what they relate to and where they end; () if it is unclear."""
+    """Return one relation or two, what they relate to and where they end; () if unclear."""
     relations: list[Relation] = []
     others: set[str | None] = set()
     end = start
-    found = _RELATION.match(sentence, start)
-    while found and len(relations) < 2:
-        relations.append(_relation(found))
-        if found["object"]:
-            others.add(_kind(found["other"], scene))
-        elif "my" in (found["lead"] or ""):
+    match = _RELATION.match(sentence, start)
+    while match and len(relations) < 2:
+        relations.append(_relation(match))
+        if match["object"]:
+            others.add(_kind(match["other"], scene))
+        elif "my" in (match["lead"] or ""):
             others.add("me")
-        end = found.end()
+        end = match.end()
         joined = _AND.match(sentence, end)
-        found = _RELATION.match(sentence, joined.end()) if joined else None
+        match = _RELATION.match(sentence, joined.end()) if joined else None
     if not others and not _ENDS.match(sentence, end):
         return (), None, end  # something stands there that is not understood
     other = others.pop() if others else "me"
     return (() if others else tuple(relations)), other, end
 
 
-def _relation(found: re.Match[str]) -> Relation:
-    way = found["way"].lower()
-    distance = number(found["count"]) if found["count"] else None
+def _relation(match: re.Match[str]) -> Relation:
+    way = match["way"].lower()
+    distance = number(match["count"]) if match["count"] else None
     direction = "below" if way == "down" else _DIRECTION.get(way, way)
-    return Relation(direction, distance, bool(found["near"]))
+    return Relation(direction, distance, bool(match["near"]))
 
 
-def _inverted(sentence: str, scene: Scene) -> Iterator[_Found]:
+def _inverted(sentence: str, scene: Scene) -> Iterator[_Statement]:
     """Yield "above me is the box"."""
-    for found in _RELATION.finditer(sentence):
-        subject = _INVERTED.match(sentence, found.end())
-        of_me = "my" in (found["lead"] or "").lower()
-        if subject and (found["object"] or of_me):
+    for match in _RELATION.finditer(sentence):
+        subject = _INVERTED.match(sentence, match.end())
+        of_me = "my" in (match["lead"] or "").lower()
+        if subject and (match["object"] or of_me):
             thing = _kind(subject["thing"], scene)
-            other = "me" if of_me else _kind(found["other"], scene)
+            other = "me" if of_me else _kind(match["other"], scene)
             if thing and other and thing != other:
-                true = scene.relates(thing, (_relation(found),), other)
-                yield (found.start(), subject.end()), thing, other, _said(true, subject[0])
+                true = scene.relates(thing, (_relation(match),), other)
+                yield (match.start(), subject.end()), thing, other, _truth(true, subject[0])
 
 
-def _at(sentence: str, scene: Scene) -> Iterator[_Found]:
+def _at(sentence: str, scene: Scene) -> Iterator[_Statement]:
     """Yield "the box is at (2, 3)" and "I am in the top left corner"."""
-    for found in _AT.finditer(sentence):
-        thing = _kind(found["thing"], scene)
-        place = int(found["row"] or found["row2"]), int(found["column"] or found["column2"])
+    for match in _AT.finditer(sentence):
+        thing = _kind(match["thing"], scene)
+        place = int(match["row"] or match["row2"]), int(match["column"] or match["column2"])
         if thing:
             true = scene.stands_at(thing, place) if scene.coordinates else None
-            yield found.span(), thing, "@", _said(true, found[0])
+            yield match.span(), thing, "@", _truth(true, match[0])
     for subject in _subjects(sentence):
         corner = _CORNER.match(sentence, subject.end())
         thing = _kind(subject["thing"], scene)
         if corner and thing:
             bottom = corner["row"].lower() in ("bottom", "lower")
             true = scene.in_corner(thing, bottom, corner["column"].lower() == "right")
-            yield (subject.start(), corner.end()), thing, "@", _said(true, subject[0])
+            yield (subject.start(), corner.end()), thing, "@", _truth(true, subject[0])
 
 
-def _touching(sentence: str, scene: Scene) -> Iterator[_Found]:
+def _touching(sentence: str, scene: Scene) -> Iterator[_Statement]:
     """Yield "the box is on the target" and "I am next to the box"."""
     for subject in _subjects(sentence):
-        found = _TOUCHES.match(sentence, subject.end())
-        if found is None:
+        match = _TOUCHES.match(sentence, subject.end())
+        if match is None:
             continue
-        thing, other = _kind(subject["thing"], scene), _kind(found["other"], scene)
+        thing, other = _kind(subject["thing"], scene), _kind(match["other"], scene)
         if thing and other and thing != other:
-            wanted = 0 if found["how"].lower().startswith("on") else 1
+            wanted = 0 if match["how"].lower().startswith("on") else 1
             true = scene.distance(thing, other) == wanted
-            yield (subject.start(), found.end()), thing, other, _said(true, subject[0])
+            yield (subject.start(), match.end()), thing, other, _truth(true, subject[0])
 
 
 def _kind(word: str, scene: Scene) -> str | None:

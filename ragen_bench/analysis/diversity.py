@@ -1,4 +1,4 @@
-"""Whether a model's thoughts differ from instance to instance, or are one template."""
+"""Diversity: how far a model's thoughts differ from instance to instance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why an episode failed: one label and the turn that it is due to, by rule.
+"""Failures: the rules by which an episode gets one label, and the turn that it is due to.
 
 An episode that succeeded has none. The others have the first of these that fits:
 
@@ -73,8 +73,8 @@ def no_op_loop(episode: ReplayedEpisode, excused: Collection[int]) -> Failure | 
     """Return the first of two turns in a row that ran actions and changed nothing.
 
     Args:
-        episode: which.
-        excused: numbers of turns that were as good as any, but for chance.
+        episode: the episode.
+        excused: the numbers of turns whose choice was right and whose outcome was bad luck.
     """
     idle = [
         bool(step.actions) and not step.turn["action_is_effective"] and step.number not in excused
@@ -90,8 +90,8 @@ def revisited(episode: ReplayedEpisode, excused: Collection[int]) -> Failure | N
     """Return the first turn whose moves led back to a state that a turn so far began with.
 
     Args:
-        episode: which.
-        excused: numbers of turns that were as good as any, but for chance.
+        episode: the episode.
+        excused: the numbers of turns whose choice was right and whose outcome was bad luck.
     """
     seen = set()
     for step in episode.steps:

@@ -1,4 +1,4 @@
-"""The one label of a failed episode."""
+"""Labels: the one cause of a failed episode."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The moves that a thought settles on.
+"""Plans: the moves that a thought settles on.
 
-Read are, in this order: the last list of actions ("Up || Left", "Plan: up, then left", "so Down",
-"1. Up 2. Left", "Path: U, L"), else the actions after verbs of moving or choosing ("I go up twice
-and push the box left"). What is denied, conditional or left open ("not", "if", "can", "or") is no
-plan.
+These are read, in this order: the last list of actions ("Up || Left", "Plan: up, then left",
+"so Down", "1. Up 2. Left", "Path: U, L"), else the actions after verbs of moving or choosing ("I go
+up twice and push the box left"). What is denied, conditional or left open ("not", "if", "can",
+"or") is not a plan.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def plan_of(thought: str, actions: Sequence[str], most: int) -> tuple[str, ...]:
     for sentence in sentences(reader.unnumbered(thought)):
         listed = reader.listed(sentence) or reader.initials(sentence) or listed
         spoken += reader.spoken(sentence)
-    found = listed or spoken
-    return found[-1:] if most == 1 else found
+    plan = listed or spoken
+    return plan[-1:] if most == 1 else plan
 
 
 def agree(plan: Sequence[str], answered: Sequence[str]) -> bool:
@@ -106,9 +106,9 @@ class _Reader:
     def listed(self, sentence: str) -> tuple[str, ...]:
         """Return the last list of a sentence."""
         for pattern in self._lists:
-            found = list(pattern.finditer(sentence))
-            if found and not self._is_doubtful(sentence[: found[-1].start("list")]):
-                moves = tuple(self._moves(found[-1]["list"]))
+            *_, last = (None, *pattern.finditer(sentence))
+            if last and not self._is_doubtful(sentence[: last.start("list")]):
+                moves = tuple(self._moves(last["list"]))
                 return () if self._is_the_menu(moves) else moves
         return ()
 
@@ -116,32 +116,32 @@ class _Reader:
         """Write numbered lists of nothing but actions, "1. Up 2. Left", as "Up || Left"."""
         return self._numbered.sub(self._unnumbered, thought[:LONGEST_THOUGHT])
 
-    def _unnumbered(self, found: re.Match[str]) -> str:
-        _, *pieces = _MARK.split(found[0])
+    def _unnumbered(self, match: re.Match[str]) -> str:
+        _, *pieces = _MARK.split(match[0])
         if [int(mark) for mark in pieces[::2]] != list(range(1, len(pieces) // 2 + 1)):
-            return found[0]
+            return match[0]
         return " || ".join(" || ".join(self._moves(step)) for step in pieces[1::2])
 
     def initials(self, sentence: str) -> tuple[str, ...]:
         """Return a list that names actions by their first letters, where these tell them apart."""
-        found = self._short.search(sentence)
+        match = self._short.search(sentence)
         if (
-            not found
+            not match
             or len(self._initials) < len(self._names)
-            or self._is_doubtful(sentence[: found.start("list")])
+            or self._is_doubtful(sentence[: match.start("list")])
         ):
             return ()
-        return tuple(self._initials[letter] for letter in re.findall(r"\b[A-Z]\b", found["list"]))
+        return tuple(self._initials[letter] for letter in re.findall(r"\b[A-Z]\b", match["list"]))
 
     def spoken(self, sentence: str) -> tuple[str, ...]:
         """Return what the verbs of a sentence move, all together."""
         moves: list[str] = []
-        for found in self._spoken.finditer(sentence):
-            before, after = sentence[: found.start()], sentence[found.end() :]
+        for match in self._spoken.finditer(sentence):
+            before, after = sentence[: match.start()], sentence[match.end() :]
             aside = before.endswith("to ") and not _MEANT_TO.search(before)
             doubtful = self._is_doubtful(before) or re.match(r" or\b", after)
             if not (aside or doubtful or _OF_A_BOX.search(before)):
-                moves += self._moves(found["list"])
+                moves += self._moves(match["list"])
         return tuple(moves)
 
     def _is_doubtful(self, before: str) -> bool:
@@ -154,21 +154,21 @@ class _Reader:
         return len(moves) > 2 and list(moves) == list(self._names.values())
 
     def _moves(self, text: str) -> Iterator[str]:
-        for found in self._item.finditer(text):
-            times = found["before"] or found["by"] or found["after"] or "one"
-            count = 2 if (found["word"] or "").lower() == "twice" else number(times)
-            yield from [self._names[found["name"].lower()]] * count
+        for match in self._item.finditer(text):
+            times = match["before"] or match["by"] or match["after"] or "one"
+            count = 2 if (match["word"] or "").lower() == "twice" else number(times)
+            yield from [self._names[match["name"].lower()]] * count
 
 
 def _numbered(item: str) -> re.Pattern[str]:
-    """Return what finds a numbered list of actions and nothing else."""
+    """Return the pattern of a numbered list of nothing but actions."""
     step = rf"(?:{_VERB} )?(?:{item})"
     further = rf"(?:[.,;]?\s+\d{{1,2}}[.)] ?{step}){{1,{_LONGEST_LIST}}}"
     return re.compile(rf"(?:^|(?<=[\s:]))1[.)] ?{step}{further}(?=\s*(?:[.;!\n]|$))", re.IGNORECASE)
 
 
 def _short(letters: str) -> re.Pattern[str]:
-    """Return what finds a list of first letters."""
+    """Return the pattern of a list of first letters."""
     initials = rf"(?-i:[{letters}](?:(?:{_SEPARATOR}| )[{letters}])*)"
     return re.compile(rf"(?:{_NAMED}|\bso,? )(?P<list>{initials})$", re.IGNORECASE)
 

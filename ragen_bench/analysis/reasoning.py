@@ -1,4 +1,4 @@
-"""Measures of the thoughts in a run's turns."""
+"""Reasoning: measures of the thoughts in a run's turns."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Reasoning:
     """Collects the measures of one environment's episodes.
 
     Args:
-        game: how the environment's episodes are read.
+        game: the reading of the environment's game.
     """
 
     def __init__(self, game: Reading) -> None:

@@ -1,4 +1,4 @@
-"""The analysis of a whole run: why its episodes failed, and how the model reasoned."""
+"""The analysis of a run: why its episodes failed, and how the model reasoned."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def analyse(run: RunDirectory, progress: Callable[[], None] = lambda: None) -> R
     for record in run.episodes():
         rows[record["env"]].add(replayer, record)
         progress()
-    found = [row for row in rows.values() if row.found]
+    nonempty = [row for row in rows.values() if row.recorded]
     return {
         "schema": SCHEMA,
-        "envs": [row.result() for row in found],
-        "labels": {name: label for row in found for name, label in row.labels.items()},
+        "envs": [row.result() for row in nonempty],
+        "labels": {name: label for row in nonempty for name, label in row.labels.items()},
     }
 
 
@@ -60,7 +60,7 @@ class _Row:
 
     def __init__(self, env: str) -> None:
         self.env = env
-        self.found = 0
+        self.recorded = 0
         self.labels: dict[str, str] = {}
         self._game: Reading = reading_of(env)
         self._episodes = self._failed = 0
@@ -69,7 +69,7 @@ class _Row:
         self._reasoning = Reasoning(self._game)
 
     def add(self, replayer: Replayer, record: Any) -> None:
-        self.found += 1
+        self.recorded += 1
         try:
             episode = replay_episode(replayer, record, self._game.state)
         except UnplayableError:
@@ -82,7 +82,7 @@ class _Row:
             "env": self.env,
             "episodes": self._episodes,
             "failed": self._failed,
-            "not_replayed": self.found - self._episodes,
+            "not_replayed": self.recorded - self._episodes,
             "failures": self._failures(),
             "reasoning": self._reasoning.measures(),
         }
@@ -112,5 +112,5 @@ class _Row:
                 "share": round(count / self._failed, 6),
                 "examples": self._examples[name],
             }
-            for name, count in sorted(self._counts.items(), key=lambda one: (-one[1], one[0]))
+            for name, count in sorted(self._counts.items(), key=lambda item: (-item[1], item[0]))
         ]

@@ -1,4 +1,4 @@
-"""Where the things of a board stand, and whether a relation between two of them holds."""
+"""Scenes: where the things of a board stand, and which relations hold between them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import product
 Place = tuple[int, int]
 """Row and column, counted from the top left."""
 _MANY = {"hole", "wall"}
-"""Things of which one is spoken of without saying which."""
+"""Things of which there are many, so that a thought does not say which one it means."""
 DIRECTIONS: Mapping[str, Place] = {
     "above": (-1, 0),
     "below": (1, 0),
@@ -55,8 +55,10 @@ class Scene:
         that side, or something "directly above" that is not on the next square but in line.
         """
         pairs = list(product(self.places[thing], self.places[other]))
-        lax = bool({thing, other} & _MANY) and all(one.distance is None for one in relations)
-        strict = lax or any(one.near for one in relations)
+        lax = bool({thing, other} & _MANY) and all(
+            relation.distance is None for relation in relations
+        )
+        strict = lax or any(relation.near for relation in relations)
         if any(_hold(a, b, relations, strict and len(relations) == 1) for a, b in pairs):
             return True
         if strict and "wall" not in (thing, other):
@@ -83,11 +85,11 @@ def _hold(
     a: Place, b: Place, relations: tuple[Relation, ...], adjacent: bool, in_line: bool = False
 ) -> bool:
     away = a[0] - b[0], a[1] - b[1]
-    for one in relations:
-        down, right = DIRECTIONS[one.direction]
+    for relation in relations:
+        down, right = DIRECTIONS[relation.direction]
         along = away[0] * down + away[1] * right
         across = abs(away[0] * right) + abs(away[1] * down)
-        if along != one.distance if one.distance is not None else along < 1:
+        if along < 1 if relation.distance is None else along != relation.distance:
             return False
         if (adjacent and (along, across) != (1, 0)) or (in_line and across):
             return False

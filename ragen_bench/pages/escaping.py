@@ -1,4 +1,4 @@
-"""What strangers wrote, made harmless for where it goes. Templates escape markup by themselves."""
+"""Escaping of strangers' texts for links, lines and cells; templates escape markup themselves."""
 
 from __future__ import annotations
 

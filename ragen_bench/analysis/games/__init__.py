@@ -1,4 +1,4 @@
-"""What the analysis knows of each game. To add one, write its file and its line in the table."""
+"""The analysis of each game; a further game is one more file and one more line in the table."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ def reading_of(env: str) -> Reading:
     """
     game = class_of(env).game
     module, _, name = TABLE[game].partition(":")
-    made: Any = getattr(import_module(f"{__name__}.{module}"), name)()
-    return made  # type: ignore[no-any-return]
+    reading: Any = getattr(import_module(f"{__name__}.{module}"), name)()
+    return reading  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""The two-armed bandit: one pull, right or wrong."""
+"""The two-armed bandit: a failure is one pull of the worse arm."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ class BanditReading(Reading):
         """Return the names of the arms."""
         return tuple(episode.instance.names)
 
-    def rest(self, episode: ReplayedEpisode) -> Failure:
+    def rest(self, _episode: ReplayedEpisode) -> Failure:
         """Return that the pull went to the wrong arm."""
         return Failure("worse_arm", 1)

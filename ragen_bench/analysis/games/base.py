@@ -1,4 +1,4 @@
-"""What a game adds to the analysis: its states, its causes of failure, where its things stand."""
+"""The base of each game's reading: its states, its causes of failure, where its things stand."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ class Reading:
         """
         return env.turns_left
 
-    def decisive(self, episode: ReplayedEpisode) -> Failure | None:
+    def decisive(self, _episode: ReplayedEpisode) -> Failure | None:
         """Return the event that decided a failed episode, before any common cause is looked for."""
         return None
 
-    def excused(self, episode: ReplayedEpisode) -> Collection[int]:
-        """Return the numbers of the turns that were as good as any, but for chance."""
+    def excused(self, _episode: ReplayedEpisode) -> Collection[int]:
+        """Return the numbers of the turns whose choice was right and whose outcome was bad luck."""
         return ()
 
     def rest(self, episode: ReplayedEpisode) -> Failure:
         """Return the cause where no other fits."""
         return Failure("out_of_budget", len(episode.steps))
 
-    def actions(self, episode: ReplayedEpisode) -> Sequence[str]:
+    def actions(self, _episode: ReplayedEpisode) -> Sequence[str]:
         """Return the names that may be answered, for plans in thoughts; () if they vary."""
         return ()
 
-    def scene(self, episode: ReplayedEpisode, state: State) -> Scene | None:
+    def scene(self, _episode: ReplayedEpisode, _state: State) -> Scene | None:
         """Return where things stand, for claims about them; None if the game has no board."""
         return None
 

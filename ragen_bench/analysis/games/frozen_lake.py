@@ -1,4 +1,4 @@
-"""FrozenLake: what was badly chosen, and what was the ice's doing."""
+"""FrozenLake: failures by bad choices, and failures by the slips of the ice."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class FrozenLakeReading(Reading):
         first = next(step.number for step in episode.steps if step.number not in best)
         return Failure("out_of_budget", first)
 
-    def actions(self, episode: ReplayedEpisode) -> Sequence[str]:
+    def actions(self, _episode: ReplayedEpisode) -> Sequence[str]:
         """Return the four directions."""
         return ACTIONS
 
@@ -77,7 +77,7 @@ class FrozenLakeReading(Reading):
             if letter in "GH":
                 places["goal" if letter == "G" else "hole"].add(divmod(square, lake.stride))
         return Scene(
-            {name: frozenset(found) for name, found in places.items()},
+            {name: frozenset(squares) for name, squares in places.items()},
             corners=(0, lake.map.count("\n"), 0, lake.stride - 2),
             coordinates=episode.env.variant.coordinates,
         )

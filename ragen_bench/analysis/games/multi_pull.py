@@ -35,10 +35,10 @@ class MultiPullReading(Reading):
         pulled = [step.actions[0] if step.actions else "" for step in episode.steps]
         others = max(pulled.count(name) for name in COLOURS if name != best)
         if best not in pulled:
-            found = "never_explored"
+            label = "never_explored"
         else:
-            found = "settled_worse" if others >= pulled.count(best) else "explored_too_long"
-        return Failure(found, _lost(pulled, best, episode.env.budget.max_actions))
+            label = "settled_worse" if others >= pulled.count(best) else "explored_too_long"
+        return Failure(label, _lost(pulled, best, episode.env.budget.max_actions))
 
 
 def _lost(pulled: list[str], best: str, pulls: int) -> int:

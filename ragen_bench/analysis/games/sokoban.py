@@ -1,4 +1,4 @@
-"""Sokoban: a box where it can no longer be brought to a target, and time that ran out."""
+"""Sokoban: failures by deadlock, and by a budget that ran out."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class SokobanReading(Reading):
         turns = (step.turns_left - 1) * episode.env.budget.max_actions_per_turn
         return needed is None or needed > min(turns, step.actions_left - len(step.actions))
 
-    def actions(self, episode: ReplayedEpisode) -> Sequence[str]:
+    def actions(self, _episode: ReplayedEpisode) -> Sequence[str]:
         """Return the four directions."""
         return ACTIONS
 
@@ -58,12 +58,12 @@ class SokobanReading(Reading):
         player, boxes = state
         squares = {"me": 1 << player, "box": boxes, "target": level.targets, "wall": level.walls}
         return Scene(
-            {name: _places(found, level.stride) for name, found in squares.items()},
+            {name: _places(mask, level.stride) for name, mask in squares.items()},
             corners=(1, len(level.xsb) // level.stride - 1, 1, level.stride - 3),
             coordinates=episode.env.variant.coordinates,
         )
 
 
 def _places(squares: int, stride: int) -> frozenset[tuple[int, int]]:
-    found = (i for i in range(squares.bit_length()) if squares >> i & 1)
-    return frozenset(divmod(i, stride) for i in found)
+    numbers = (i for i in range(squares.bit_length()) if squares >> i & 1)
+    return frozenset(divmod(i, stride) for i in numbers)

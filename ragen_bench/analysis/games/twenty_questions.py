@@ -1,4 +1,4 @@
-"""Twenty Questions: whether the word was ever guessed, and what went wrong with the guesses."""
+"""Twenty Questions: failures by questions that were not understood, and by wrong guesses."""
 
 from __future__ import annotations
 
@@ -68,6 +68,6 @@ def _is_ruled_out(step: ReplayedTurn) -> bool:
     # A word that the knowledge does not hold agrees with nothing and nothing speaks against it.
     word = knowledge.concepts.get(step.after[-1].form.name)
     return word is not None and any(
-        one.form and one.reply and answer(one.form, word, knowledge) != one.reply
-        for one in step.before
+        asked.form and asked.reply and answer(asked.form, word, knowledge) != asked.reply
+        for asked in step.before
     )

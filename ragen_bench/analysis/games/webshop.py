@@ -1,4 +1,4 @@
-"""WebShop: what was wrong with a purchase, and why there was none."""
+"""WebShop: failures by the wrong purchase, and by no purchase."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a leaderboard's directory to its site."""
+"""Building: from a leaderboard's directory to its site."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from pathlib import Path
 from ragen_bench.errors import UserError
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.verify import Progress
-from ragen_bench.pages.leaderboard.listed import Listed, all_listed
+from ragen_bench.pages.leaderboard.entry_report import write_entry_report
+from ragen_bench.pages.leaderboard.exports import as_csv, as_json
 from ragen_bench.pages.leaderboard.pages import Pages
-from ragen_bench.pages.leaderboard.ranking import boards
+from ragen_bench.pages.leaderboard.ranking import rankings
 from ragen_bench.pages.leaderboard.reference import Source, read_reference
-from ragen_bench.pages.leaderboard.tables import as_csv, as_json
-from ragen_bench.pages.leaderboard.trajectories import write_entry_report
+from ragen_bench.pages.leaderboard.site_entries import SiteEntry, read_site_entries
 
 _OURS = {"index.html", "leaderboard.json", "leaderboard.csv"}
 
 
 @dataclass(frozen=True)
-class Built:
-    """What came of a build.
+class BuiltSite:
+    """The result of a build.
 
     Attributes:
-        entries: that are on the site.
-        refused: why others are not, by the names of their directories. If there are any, no site
-            was written.
+        entries: the entries of the site.
+        refused: why others are refused, by the names of their directories. If there are any, no
+            site was written.
     """
 
-    entries: list[Listed]
+    entries: list[SiteEntry]
     refused: dict[str, list[str]] = field(default_factory=dict)
 
 
@@ -38,21 +38,21 @@ def build_site(
     leaderboard: Path,
     out: Path,
     verified: bool = True,
-    progress: Progress = lambda episodes, planned: None,
-    say: Callable[[str, list[str]], None] = lambda name, problems: None,
-) -> Built:
+    progress: Progress = lambda *_: None,
+    on_entry: Callable[[str, list[str]], None] = lambda *_: None,
+) -> BuiltSite:
     """Build the site of a leaderboard; the same entries give the same bytes.
 
-    It takes its place when all of it is written. If an entry is refused, there is none.
+    The site takes its place when all of it is written, and only if no entry is refused.
 
     Args:
         leaderboard: a directory with `entries/`, and perhaps `reproductions/`, where
             `ENTRY.json` is what `reproduce` wrote of an entry, and `reference.json`.
-        out: where the site goes; there may be nothing, an empty directory or an older site.
+        out: the site's directory, which is missing, empty or an older site.
         verified: whether to verify the entries. If not, they are marked, and their trajectories
             are not shown.
         progress: called as episodes of an entry are replayed, with their number and that of all.
-        say: called after each entry with its name and why it is refused.
+        on_entry: called after each entry with its name and why it is refused.
 
     Raises:
         UserError: if the leaderboard has no entries/, its other files are broken, or `out` holds
@@ -60,22 +60,20 @@ def build_site(
     """
     _check_out(out)
     sources = read_reference(leaderboard / "reference.json")
-    found, refused = all_listed(leaderboard, verified, progress, say)
-    refused |= _orphans(leaderboard / "reproductions", found, refused)
+    entries, refused = read_site_entries(leaderboard, verified, progress, on_entry)
+    refused |= _orphans(leaderboard / "reproductions", entries, refused)
     if not refused:
-        _write(leaderboard / "entries", found, sources, out)
-    return Built(found, refused)
+        _write(leaderboard / "entries", entries, sources, out)
+    return BuiltSite(entries, refused)
 
 
 def _orphans(
-    directory: Path, found: list[Listed], refused: dict[str, list[str]]
+    directory: Path, entries: list[SiteEntry], refused: dict[str, list[str]]
 ) -> dict[str, list[str]]:
-    """Return the reruns of entries that are not there."""
-    known = {entry.directory for entry in found} | refused.keys()
-    names = sorted(file.stem for file in directory.glob("*.json"))
-    return {
-        name: [f"reproductions/{name}.json is of no entry"] for name in names if name not in known
-    }
+    """Return the problems of reruns whose entry is missing."""
+    known = {entry.directory for entry in entries} | refused.keys()
+    names = sorted({file.stem for file in directory.glob("*.json")} - known)
+    return {name: [f"reproductions/{name}.json belongs to no entry"] for name in names}
 
 
 def _check_out(out: Path) -> None:
@@ -92,29 +90,33 @@ def _check_out(out: Path) -> None:
         raise UserError(f"{out} holds something else than a site; choose another --out")
 
 
-def _write(entries: Path, found: list[Listed], sources: tuple[Source, ...], out: Path) -> None:
+def _write(
+    directory: Path, entries: list[SiteEntry], sources: tuple[Source, ...], out: Path
+) -> None:
     """Write the site beside its place, and put it there."""
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".site-", dir=out.parent) as folder:
         draft = Path(folder) / "site"
-        _fill(draft, entries, found, sources)
+        _fill(draft, directory, entries, sources)
         if out.exists():
-            out.replace(Path(folder) / "old")  # a directory takes no other's place
+            out.replace(Path(folder) / "old")  # a directory cannot replace another one
         draft.replace(out)
 
 
-def _fill(draft: Path, entries: Path, found: list[Listed], sources: tuple[Source, ...]) -> None:
-    ranked = boards(found)
+def _fill(
+    draft: Path, directory: Path, entries: list[SiteEntry], sources: tuple[Source, ...]
+) -> None:
+    ranked = rankings(entries)
     texts = dict(Pages(ranked, sources).all())
     texts |= {"leaderboard.json": as_json(ranked, sources), "leaderboard.csv": as_csv(ranked)}
     for name, text in texts.items():
         file = draft / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8", newline="\n")
-    for entry in found:
+    for entry in entries:
         if entry.has_report:
-            directory = entries / entry.directory
+            packed = directory / entry.directory
             try:
-                write_entry_report(directory, entry.entry, draft / "entries" / entry.directory)
+                write_entry_report(packed, entry.entry, draft / "entries" / entry.directory)
             except EntryError as error:
-                raise UserError(f"{directory} {error}", exit_code=1) from None
+                raise UserError(f"{packed} {error}", exit_code=1) from None

@@ -1,4 +1,4 @@
-"""The figures of an entry that the site shows, read from its summary."""
+"""The figures of an entry, read from its summary."""
 
 from __future__ import annotations
 

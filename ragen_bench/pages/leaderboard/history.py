@@ -1,4 +1,4 @@
-"""How the best score of a ranking rose, by the dates that the entries give."""
+"""History: the best score of a ranking over the dates of its entries."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import date
 
 from ragen_bench.pages.leaderboard.figures import Interval
-from ragen_bench.pages.leaderboard.listed import Listed
-from ragen_bench.pages.leaderboard.ranking import Board
+from ragen_bench.pages.leaderboard.ranking import Ranking
+from ragen_bench.pages.leaderboard.site_entries import SiteEntry
 
 
 @dataclass(frozen=True)
@@ -15,15 +15,15 @@ class Point:
     """A dated entry.
 
     Attributes:
-        entry: which.
-        day: the date that it gives.
+        entry: the entry.
+        day: its date.
         score: its suite score.
         interval: of the score.
         best: the highest score up to this day, this one included.
         share: where the day lies between the first (0) and the last (1); 0.5 for a single day.
     """
 
-    entry: Listed
+    entry: SiteEntry
     day: str
     score: float
     interval: Interval
@@ -36,12 +36,12 @@ class Point:
         return self.score == self.best
 
 
-def history(board: Board) -> list[Point]:
+def history(ranking: Ranking) -> list[Point]:
     """Return the models' entries that have a date and a score, by date; the better first."""
     dated = sorted(
         (
             (entry.entry["date"], -score, entry.directory, entry, interval)
-            for _, entry in board.places
+            for _, entry in ranking.places
             if entry.scripted is None
             and entry.entry["date"] is not None
             and (score := entry.figures.suite_score) is not None
@@ -57,11 +57,11 @@ def history(board: Board) -> list[Point]:
     return points
 
 
-def undated(board: Board) -> int:
+def undated(ranking: Ranking) -> int:
     """Return how many ranked entries give no date."""
-    return sum(rank is not None and entry.entry["date"] is None for rank, entry in board.places)
+    return sum(rank is not None and entry.entry["date"] is None for rank, entry in ranking.places)
 
 
 def _share(day: str, first: str, last: str) -> float:
-    days = [date.fromisoformat(each).toordinal() for each in (day, first, last)]
+    days = [date.fromisoformat(text).toordinal() for text in (day, first, last)]
     return (days[0] - days[1]) / (days[2] - days[1]) if days[2] > days[1] else 0.5

@@ -10,9 +10,9 @@ from typing import Any
 from ragen_bench.pages import formats
 from ragen_bench.pages.escaping import link, shown
 from ragen_bench.pages.leaderboard.history import history, undated
-from ragen_bench.pages.leaderboard.listed import Listed
-from ragen_bench.pages.leaderboard.ranking import Board
+from ragen_bench.pages.leaderboard.ranking import Ranking
 from ragen_bench.pages.leaderboard.reference import Source
+from ragen_bench.pages.leaderboard.site_entries import SiteEntry
 from ragen_bench.pages.rendering import page_environment
 
 _SIZES = (
@@ -21,34 +21,34 @@ _SIZES = (
     ("under-100b", 10**11, "10 to 100 billion"),
     ("more", 10**18, "100 billion and more"),
 )
-_UNSAID = "unsaid"
+_UNSTATED = "unsaid"
 
 
 class Pages:
     """The site's pages as texts.
 
     Args:
-        boards: the rankings.
+        rankings: the rankings.
         sources: the published figures.
     """
 
-    def __init__(self, boards: Sequence[Board], sources: Sequence[Source]) -> None:
-        self._boards = [_visible_board(board) for board in boards]
+    def __init__(self, rankings: Sequence[Ranking], sources: Sequence[Source]) -> None:
+        self._rankings = [_visible_ranking(ranking) for ranking in rankings]
         self._sources = sources
         filters = (size, size_class, breakable, link, history, undated)
         self._templates = page_environment("ragen_bench.pages.leaderboard", *filters)
 
     def all(self) -> Iterator[tuple[str, str]]:
         """Yield the pages' paths in the site, and their texts."""
-        filters = _filters(self._boards)
-        boards = [(board, _axis(board)) for board in self._boards]
-        yield "index.html", self._page("index", boards=boards, filters=filters)
+        filters = _filters(self._rankings)
+        rankings = [(ranking, _axis(ranking)) for ranking in self._rankings]
+        yield "index.html", self._page("index", rankings=rankings, filters=filters)
         if self._sources:
             yield "reference.html", self._page("reference")
-        for board in self._boards:
-            ranked = sum(rank is not None for rank, _ in board.places)
-            for rank, entry in board.places:
-                about = {"board": board, "rank": rank, "ranked": ranked, "entry": entry}
+        for ranking in self._rankings:
+            ranked = sum(rank is not None for rank, _ in ranking.places)
+            for rank, entry in ranking.places:
+                about = {"ranking": ranking, "rank": rank, "ranked": ranked, "entry": entry}
                 rerun = entry.reproduction or {"envs": []}
                 rows = [(row["env"], row) for row in rerun["envs"]]
                 yield (
@@ -62,7 +62,7 @@ class Pages:
 
 
 def size(parameters: int | None) -> str:
-    """Return a number of parameters as people say it: 135M, 1.5B."""
+    """Return a number of parameters in short: 135M, 1.5B."""
     if parameters is None:
         return formats.NONE
     for unit, ones in (("T", 10**12), ("B", 10**9), ("M", 10**6), ("K", 10**3)):
@@ -74,7 +74,7 @@ def size(parameters: int | None) -> str:
 def size_class(parameters: int | None) -> str:
     """Return the choice of the filter that a number of parameters belongs to."""
     if parameters is None:
-        return _UNSAID
+        return _UNSTATED
     return next(name for name, limit, _ in _SIZES if parameters < limit)
 
 
@@ -83,11 +83,16 @@ def breakable(env: str) -> list[str]:
     return re.findall(r"[A-Z]?[^A-Z]+|[A-Z]", formats.short(env))
 
 
-def _filters(boards: Sequence[Board]) -> list[tuple[str, str, list[tuple[str, str]]]]:
+def _filters(rankings: Sequence[Ranking]) -> list[tuple[str, str, list[tuple[str, str]]]]:
     """Return the filters: name, title and choices."""
-    splits = sorted({board.split for board in boards}, reverse=True)
+    sizes = ((name, title) for name, _, title in _SIZES)
+    splits = sorted({ranking.split for ranking in rankings}, reverse=True)
     return [
-        ("size", "Model size", [*((n, said) for n, _, said in _SIZES), (_UNSAID, "not said")]),
+        (
+            "size",
+            "Model size",
+            [*sizes, (_UNSTATED, "not said")],
+        ),
         ("split", "Split", [(split, split) for split in splits]),
         ("verified", "Verified", [("yes", "yes"), ("no", "no")]),
         ("reproduced", "Reproduced", [("yes", "yes"), ("no", "not, or not tried")]),
@@ -95,25 +100,25 @@ def _filters(boards: Sequence[Board]) -> list[tuple[str, str, list[tuple[str, st
     ]
 
 
-def _axis(board: Board) -> tuple[float, float]:
-    """Return the lowest and the highest suite score that a board draws."""
-    intervals = [entry.figures.suite_interval or (0.0, 1.0) for _, entry in board.places]
+def _axis(ranking: Ranking) -> tuple[float, float]:
+    """Return the lowest and the highest suite score that a ranking draws."""
+    intervals = [entry.figures.suite_interval or (0.0, 1.0) for _, entry in ranking.places]
     return min(0.0, *(low for low, _ in intervals)), max(1.0, *(high for _, high in intervals))
 
 
-def _visible_board(board: Board) -> Board:
-    places = tuple((rank, _visible_entry(entry)) for rank, entry in board.places)
-    return dataclasses.replace(board, places=places)
+def _visible_ranking(ranking: Ranking) -> Ranking:
+    places = tuple((rank, _visible_entry(entry)) for rank, entry in ranking.places)
+    return dataclasses.replace(ranking, places=places)
 
 
-def _visible_entry(entry: Listed) -> Listed:
+def _visible_entry(entry: SiteEntry) -> SiteEntry:
     return dataclasses.replace(
         entry, entry=_visible(entry.entry), reproduction=_visible(entry.reproduction)
     )
 
 
 def _visible(value: Any) -> Any:
-    """Return a JSON value with every character of its texts to be seen."""
+    """Return a JSON value whose texts have visible characters only, see `shown`."""
     if isinstance(value, str):
         return shown(value)
     if isinstance(value, list):

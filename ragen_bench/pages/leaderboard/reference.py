@@ -1,4 +1,4 @@
-"""The published figures that stand apart from the rankings: `reference.json`."""
+"""Published figures, which stand apart from the rankings: `reference.json`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Reported:
     """One published line of figures.
 
     Attributes:
-        where: in the source, such as a table's number; "" if not said.
+        where: the place in the source, such as a table's number; "" if not given.
         method: what was measured.
-        scores: per cent, by what they are of.
+        scores: per cent, by name.
     """
 
     where: str
@@ -33,10 +33,10 @@ class Source:
     """Where figures were published.
 
     Attributes:
-        title: of the work.
+        title: the title of the work.
         link: its page, or None.
         settings: how the figures were measured there.
-        metric: what they are.
+        metric: what the figures are.
         rows: the figures.
     """
 
@@ -48,15 +48,15 @@ class Source:
 
     @property
     def columns(self) -> list[str]:
-        """What the figures are of, in the order in which it is first named."""
+        """The names of the scores, in the order of their first appearance."""
         return list(dict.fromkeys(name for row in self.rows for name in row.scores))
 
 
 def read_reference(file: Path) -> tuple[Source, ...]:
-    """Return the published figures, none if there is no file.
+    """Return the published figures, none without the file.
 
     Raises:
-        UserError: if the file has not the form, with the place.
+        UserError: if the file does not have the form, with the place.
     """
     if not file.is_file():
         return ()
@@ -64,7 +64,7 @@ def read_reference(file: Path) -> tuple[Source, ...]:
         with file.open("rb") as data:
             content = parse(data.read(_MOST_BYTES))
         sources = _get(content, "sources", list, "")
-        return tuple(_source(each, f"sources[{n}]") for n, each in enumerate(sources))
+        return tuple(_source(source, f"sources[{n}]") for n, source in enumerate(sources))
     except (BadJsonError, ValueError) as error:
         raise UserError(f"{file} {error}", exit_code=1) from None
 

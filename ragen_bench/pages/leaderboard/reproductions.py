@@ -1,4 +1,4 @@
-"""What maintainers found when they reran an entry: `reproductions/ENTRY.json`."""
+"""Reruns of entries by maintainers: `reproductions/ENTRY.json`."""
 
 from __future__ import annotations
 
@@ -21,51 +21,51 @@ def reproduction_of(name: str, entry: Record, directory: Path) -> Record | None:
     is the maintainer's word.
 
     Args:
-        name: of the entry's directory.
+        name: the name of the entry's directory.
         entry: the content of entry.json, with figures that are numbers.
-        directory: where the files are.
+        directory: the directory of the files.
 
     Raises:
-        EntryError: if the file is of another entry, or says what its intervals do not.
+        EntryError: if the file belongs to another entry, or disagrees with its own intervals.
     """
     file = directory / f"{name}.json"
     if not file.is_file():
         return None
     try:
         with file.open("rb") as data:
-            said: Any = parse(data.read(_MOST_BYTES))
-        _check_entry(said, name, entry)
-        found = reproduction(entry["summary"], _rerun(said, entry["summary"]))
+            content: Any = parse(data.read(_MOST_BYTES))
+        _check_entry(content, name, entry)
+        rerun = reproduction(entry["summary"], _rerun(content, entry["summary"]))
     except (BadJsonError, EntryError) as error:
         raise EntryError(f"reproductions/{file.name} {error}") from None
-    different = first_difference(said, found)
+    different = first_difference(content, rerun)
     if different:
         raise EntryError(f"reproductions/{file.name} {different}")
-    return {**found, **{key: said[key] for key in ("model", "seed")}}
+    return {**rerun, **{key: content[key] for key in ("model", "seed")}}
 
 
-def _check_entry(said: Any, name: str, entry: Record) -> None:
-    if not isinstance(said, dict):
+def _check_entry(content: Any, name: str, entry: Record) -> None:
+    if not isinstance(content, dict):
         raise EntryError("is no object")
     for key, known in (("entry", name), ("episodes_sha256", entry["episodes_sha256"])):
-        if said.get(key) != known:
-            raise EntryError(f"{key}: is of {brief(said.get(key))}, the entry is {brief(known)}")
-    if not isinstance(said.get("model"), str) or type(said.get("seed")) is not int:
+        if content.get(key) != known:
+            raise EntryError(f"{key}: is of {brief(content.get(key))}, the entry is {brief(known)}")
+    if not isinstance(content.get("model"), str) or type(content.get("seed")) is not int:
         raise EntryError("does not say of which model and seed")
-    if said["seed"] == entry["run"]["seed"]:
+    if content["seed"] == entry["run"]["seed"]:
         raise EntryError("seed: is the entry's own")
     if entry["summary"]["suite_score_interval"] is None:
         raise EntryError("is of an entry without a suite score")
 
 
-def _rerun(said: Record, summary: Record) -> Record:
+def _rerun(content: Record, summary: Record) -> Record:
     """Return the scores of the rerun, shaped as a summary."""
-    envs, known = said.get("envs"), [row["env"] for row in summary["envs"]]
+    envs, known = content.get("envs"), [row["env"] for row in summary["envs"]]
     if not isinstance(envs, list) or not all(isinstance(env, dict) for env in envs):
         raise EntryError("envs: is no list of objects")
     if [env.get("env") for env in envs] != known:
         raise EntryError("envs: are not those of the entry")
-    suite = said.get("suite")
+    suite = content.get("suite")
     if not isinstance(suite, dict):
         raise EntryError("suite: is no object")
     return {

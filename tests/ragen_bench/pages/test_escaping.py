@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_bench.pages.escaping import csv_cell, link, shown
+from ragen_bench.pages.leaderboard.exports import as_csv, as_json
 from ragen_bench.pages.leaderboard.pages import breakable, size, size_class
-from ragen_bench.pages.leaderboard.ranking import boards
-from ragen_bench.pages.leaderboard.tables import as_csv, as_json
+from ragen_bench.pages.leaderboard.ranking import rankings
 from tests.ragen_bench.pages.leaderboard.conftest import SOURCE
 from tests.ragen_bench.pages.leaderboard.entries import gallery, made, rerun
 
@@ -74,10 +74,11 @@ def test_what_cannot_be_seen_is_named():
 
 
 def test_the_tables_hold_everything():
-    found = boards([*gallery(), made("hostile", name=FORMULAS[0], model="hf/a\n=b", rerun=rerun())])
+    hostile = made("hostile", name=FORMULAS[0], model="hf/a\n=b", rerun=rerun())
+    found = rankings([*gallery(), hostile])
     content = json.loads(as_json(found, [SOURCE]))
     rows = list(csv.DictReader(io.StringIO(as_csv(found))))
-    entries = [entry for board in content["boards"] for entry in board["entries"]]
+    entries = [entry for ranking in content["boards"] for entry in ranking["entries"]]
     assert len(entries) == 12
     assert len(rows) == 12 * 3
     assert None not in {key for row in rows for key in row} | {

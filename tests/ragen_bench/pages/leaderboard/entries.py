@@ -6,7 +6,7 @@ import json
 
 from ragen_bench.leaderboard.verdict import Check
 from ragen_bench.pages.leaderboard.figures import figures_of
-from ragen_bench.pages.leaderboard.listed import Listed
+from ragen_bench.pages.leaderboard.site_entries import SiteEntry
 
 ENVS = ("ragen/Bandit-v0", "ragen/SokobanNewVocab-v0", "ragen/FrozenLake-v0")
 RUN = {
@@ -69,7 +69,9 @@ def summary(score, low, high, success=0.5):
     return {"suite_score": score, "suite_score_interval": [low, high], "envs": rows}
 
 
-def made(directory, score=0.5, low=0.4, high=0.6, checks=CHECKS, rerun=None, success=0.5, **more):
+def made(
+    directory, score=0.5, low=0.4, high=0.6, *, checks=CHECKS, rerun=None, success=0.5, **more
+):
     """An entry; further arguments are fields of entry.json or of run.json."""
     run = {**copy.deepcopy(RUN), **{name: more[name] for name in more if name in RUN}}
     run |= {name: more[name] for name in more if name == "sealed_key_hash"}
@@ -77,7 +79,7 @@ def made(directory, score=0.5, low=0.4, high=0.6, checks=CHECKS, rerun=None, suc
     assert more.keys() <= {*RUN, *ABOUT, "sealed_key_hash"}
     found = {**about, "run": run, "summary": summary(score, low, high, success)}
     entry = json.loads(json.dumps(found))
-    return Listed(directory, entry, figures_of(entry["summary"]), checks, rerun)
+    return SiteEntry(directory, entry, figures_of(entry["summary"]), checks, rerun)
 
 
 def unscored(entry):

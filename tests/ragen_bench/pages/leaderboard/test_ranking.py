@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_bench.pages.leaderboard.history import history, undated
-from ragen_bench.pages.leaderboard.ranking import boards, ranks
+from ragen_bench.pages.leaderboard.ranking import rankings, ranks
 from tests.ragen_bench.pages.leaderboard.entries import gallery, made, unscored
 
 NUMBER = st.integers(-5, 15).map(lambda number: number / 10)
@@ -55,8 +55,8 @@ def test_floor_ceiling_and_those_without_a_score_have_no_rank():
         made("bad", -0.2, -0.3, -0.1),
         unscored(made("none")),
     ]
-    (board,) = boards(entries)
-    assert [(rank, entry.directory) for rank, entry in board.places] == [
+    (ranking,) = rankings(entries)
+    assert [(rank, entry.directory) for rank, entry in ranking.places] == [
         (None, "oracle"),
         (1, "good"),
         (None, "random"),
@@ -79,19 +79,19 @@ def test_what_differs_in_the_task_is_in_another_ranking():
         made("tokens", max_tokens=999),
     ]
     alike = [made("twin", samples=4, temperature=0.0, model="hf/other", parameters=7)]
-    found = boards([*others, usual, *alike])
+    found = rankings([*others, usual, *alike])
     assert len(found) == len(others) + 1
-    assert sorted(len(board.places) for board in found) == [1] * len(others) + [2]
-    assert len({board.anchor for board in found}) == len(found)
-    assert [board.suite for board in found] == ["core"] * 9 + ["full"]
+    assert sorted(len(ranking.places) for ranking in found) == [1] * len(others) + [2]
+    assert len({ranking.anchor for ranking in found}) == len(found)
+    assert [ranking.suite for ranking in found] == ["core"] * 9 + ["full"]
     assert (found[0].version, found[1].apart) == (2, ())
-    reversed_ = boards([*alike, usual, *reversed(others)])
+    reversed_ = rankings([*alike, usual, *reversed(others)])
     assert reversed_ == found
 
 
 def test_equal_scores_stand_by_name():
-    (board,) = boards([made("b"), made("c", low=0.3), made("a")])
-    assert [(rank, entry.directory) for rank, entry in board.places] == [
+    (ranking,) = rankings([made("b"), made("c", low=0.3), made("a")])
+    assert [(rank, entry.directory) for rank, entry in ranking.places] == [
         (1, "a"),
         (1, "b"),
         (1, "c"),
@@ -99,8 +99,8 @@ def test_equal_scores_stand_by_name():
 
 
 def test_the_best_score_by_date():
-    board = boards(gallery())[0]
-    points = history(board)
+    ranking = rankings(gallery())[0]
+    points = history(ranking)
     assert [(point.entry.directory, point.best, point.leads) for point in points] == [
         ("small", -0.1, True),
         ("middle", 0.43, True),
@@ -108,16 +108,16 @@ def test_the_best_score_by_date():
         ("large", 0.71, True),
     ]
     assert [round(point.share * 155) for point in points] == [0, 32, 111, 155]  # days
-    assert undated(board) == 1
-    assert [rank for rank, _ in board.places] == [None, 1, 1, 3, 4, None, 5]
+    assert undated(ranking) == 1
+    assert [rank for rank, _ in ranking.places] == [None, 1, 1, 3, 4, None, 5]
 
 
 def test_on_one_day_the_better_comes_first_and_a_worse_one_does_not_lead():
     day = {"date": "2026-02-28"}
     entries = [made("worse", 0.2, 0.1, 0.3, **day), made("better", 0.4, 0.3, 0.5, **day)]
-    points = history(boards(entries)[0])
+    points = history(rankings(entries)[0])
     assert [(p.entry.directory, p.best, p.leads, p.share) for p in points] == [
         ("better", 0.4, True, 0.5),
         ("worse", 0.4, False, 0.5),
     ]
-    assert history(dataclasses.replace(boards(entries)[0], places=())) == []
+    assert history(dataclasses.replace(rankings(entries)[0], places=())) == []

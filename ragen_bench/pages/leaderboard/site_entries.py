@@ -1,4 +1,4 @@
-"""The entries that a leaderboard holds, each verified before it is shown."""
+"""The entries of the site, each verified before it is shown."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _PLAYERS: dict[str, Literal["floor", "ceiling"]] = {"random": "floor", "oracle":
 
 
 @dataclass(frozen=True)
-class Listed:
+class SiteEntry:
     """An entry of the site.
 
     Attributes:
         directory: the name of its directory, which is safe as a part of a path.
         entry: the content of entry.json.
         figures: what it scored.
-        checks: what `verify` found, empty if it was not asked.
+        checks: the checks of `verify`, empty if it was not run.
         reproduction: the content of its file in `reproductions/`, or None.
     """
 
@@ -61,12 +61,12 @@ class Listed:
 
     @property
     def scripted(self) -> Literal["floor", "ceiling"] | None:
-        """Which end of the scale this is, None for a model."""
+        """The end of the scale that this is, None for a model."""
         return _PLAYERS.get(self.run["model"])
 
     @property
     def apart(self) -> list[str]:
-        """What sets it apart from the others of its suite."""
+        """The settings that set it apart from the others of its suite."""
         return apart(self.run)
 
     @property
@@ -79,7 +79,7 @@ class Listed:
 
 
 def entry_directories(leaderboard: Path) -> list[Path]:
-    """Return what lies in `entries/`, by name; hidden files are passed over.
+    """Return the files of `entries/` that are not hidden, by name.
 
     Raises:
         UserError: if there is no such directory.
@@ -90,18 +90,18 @@ def entry_directories(leaderboard: Path) -> list[Path]:
     return sorted(path for path in entries.iterdir() if not path.name.startswith("."))
 
 
-def listed(
+def read_site_entry(
     path: Path,
     reproductions: Path,
     verified: bool = True,
-    progress: Progress = lambda episodes, planned: None,
-) -> Listed:
+    progress: Progress = lambda *_: None,
+) -> SiteEntry:
     """Return an entry for the site.
 
     Args:
         path: the entry's directory.
         reproductions: the directory of the maintainers' reruns.
-        verified: whether to replay it; if not, its form and settings alone are looked at.
+        verified: whether to replay it; if not, only its form and settings are checked.
         progress: called as episodes are replayed.
 
     Raises:
@@ -121,24 +121,24 @@ def listed(
     figures = figures_of(entry["summary"])
     if [row.env for row in figures.rows] != [env["id"] for env in entry["run"]["envs"]]:
         raise EntryError("summary.envs: are not the environments of the run")
-    return Listed(
+    return SiteEntry(
         path.name, entry, figures, checks, reproduction_of(path.name, entry, reproductions)
     )
 
 
-def all_listed(
+def read_site_entries(
     leaderboard: Path,
     verified: bool,
     progress: Progress,
-    say: Callable[[str, list[str]], None] = lambda name, problems: None,
-) -> tuple[list[Listed], dict[str, list[str]]]:
+    on_entry: Callable[[str, list[str]], None] = lambda *_: None,
+) -> tuple[list[SiteEntry], dict[str, list[str]]]:
     """Return the entries of a leaderboard, and why others are refused.
 
     Args:
         leaderboard: a directory with `entries/` and perhaps `reproductions/`.
         verified: whether to replay them.
         progress: called as episodes of an entry are replayed.
-        say: called after each entry with its name and why it is refused.
+        on_entry: called after each entry with its name and why it is refused.
 
     Returns:
         The entries in the order of their names, and the reasons by the names of those refused.
@@ -146,12 +146,12 @@ def all_listed(
     Raises:
         UserError: if there are no entries.
     """
-    found, refused = [], {}
+    entries, refused = [], {}
     for path in entry_directories(leaderboard):
         problems: list[str] = []
         try:
-            found.append(listed(path, leaderboard / "reproductions", verified, progress))
+            entries.append(read_site_entry(path, leaderboard / "reproductions", verified, progress))
         except EntryError as error:
             problems = refused[path.name] = list(map(str, error.args))
-        say(path.name, problems)
-    return found, refused
+        on_entry(path.name, problems)
+    return entries, refused

@@ -1,4 +1,4 @@
-"""The report of an entry, as `evaluate` writes it of a run."""
+"""The report of a verified entry, which is that of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything on the site for programs: leaderboard.json and leaderboard.csv."""
+"""The site's contents for programs: leaderboard.json and leaderboard.csv."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dataclasses import asdict
 
 from ragen_bench.episodes.episode import Record
 from ragen_bench.pages.escaping import csv_cell
-from ragen_bench.pages.leaderboard.listed import Listed
-from ragen_bench.pages.leaderboard.ranking import Board
+from ragen_bench.pages.leaderboard.ranking import Ranking
 from ragen_bench.pages.leaderboard.reference import Source
+from ragen_bench.pages.leaderboard.site_entries import SiteEntry
 
 SCHEMA = 1
-_SAID = ("name", "submitter", "contact", "link", "parameters", "open_weights", "date")
+_STATED = ("name", "submitter", "contact", "link", "parameters", "open_weights", "date")
 _RUN = (
     "model",
     "samples",
@@ -27,21 +27,21 @@ _RUN = (
     "constrained",
     "prompt_hash",
 )
-_BOARD = ("suite", "version", "hash", "split", "sealed_key_hash")
+_RANKING = ("suite", "version", "hash", "split", "sealed_key_hash")
 Cell = str | float | None
 
 
-def as_json(boards: Sequence[Board], sources: Sequence[Source]) -> str:
+def as_json(rankings: Sequence[Ranking], sources: Sequence[Source]) -> str:
     """Return the content of leaderboard.json; strangers' texts are as they wrote them."""
     content = {
         "schema": SCHEMA,
-        "boards": [_board(board) for board in boards],
+        "boards": [_ranking(ranking) for ranking in rankings],
         "reported_elsewhere_not_comparable": [asdict(source) for source in sources],
     }
     return json.dumps(content, indent=1, allow_nan=False) + "\n"
 
 
-def as_csv(boards: Sequence[Board]) -> str:
+def as_csv(rankings: Sequence[Ranking]) -> str:
     """Return the content of leaderboard.csv: a line for each entry and environment.
 
     The suite's score stands in each of them. Cells that a spreadsheet would take for a formula
@@ -50,23 +50,23 @@ def as_csv(boards: Sequence[Board]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_header())
-    writer.writerows(map(csv_cell, row) for board in boards for row in _rows(board))
+    writer.writerows(map(csv_cell, row) for ranking in rankings for row in _rows(ranking))
     return out.getvalue()
 
 
-def _board(board: Board) -> Record:
+def _ranking(ranking: Ranking) -> Record:
     return {
-        **{name: getattr(board, name) for name in _BOARD},
-        "apart": list(board.apart),
-        "entries": [_entry(rank, entry) for rank, entry in board.places],
+        **{name: getattr(ranking, name) for name in _RANKING},
+        "apart": list(ranking.apart),
+        "entries": [_entry(rank, entry) for rank, entry in ranking.places],
     }
 
 
-def _entry(rank: int | None, entry: Listed) -> Record:
+def _entry(rank: int | None, entry: SiteEntry) -> Record:
     return {
         "rank": rank,
         "entry": entry.directory,
-        **{name: entry.entry[name] for name in _SAID},
+        **{name: entry.entry[name] for name in _STATED},
         **{name: entry.run[name] for name in _RUN},
         "verified": entry.verified,
         "reproduced": entry.reproduced,
@@ -82,8 +82,8 @@ def _header() -> list[str]:
     for name in ("success", "score", "normalised", "random_success", "oracle_success"):
         figures += _named(name)
     return [
-        *(f"suite_{name}" if name in ("version", "hash") else name for name in _BOARD),
-        *("apart", "rank", "entry", *_SAID, *_RUN, "verified", "reproduced", "scripted"),
+        *(f"suite_{name}" if name in ("version", "hash") else name for name in _RANKING),
+        *("apart", "rank", "entry", *_STATED, *_RUN, "verified", "reproduced", "scripted"),
         *_named("suite_score"),
         *figures,
     ]
@@ -93,12 +93,12 @@ def _named(figure: str) -> list[str]:
     return [figure, f"{figure}_low", f"{figure}_high"]
 
 
-def _rows(board: Board) -> Iterator[list[Cell]]:
-    """Yield the lines of a board, with the cells that the header names."""
-    common: list[Cell] = [getattr(board, name) for name in _BOARD]
-    common.append("; ".join(board.apart))
-    for rank, entry in board.places:
-        own = [rank, entry.directory, *_texts(entry.entry, _SAID), *_texts(entry.run, _RUN)]
+def _rows(ranking: Ranking) -> Iterator[list[Cell]]:
+    """Yield the lines of a ranking, with the cells that the header names."""
+    common: list[Cell] = [getattr(ranking, name) for name in _RANKING]
+    common.append("; ".join(ranking.apart))
+    for rank, entry in ranking.places:
+        own = [rank, entry.directory, *_texts(entry.entry, _STATED), *_texts(entry.run, _RUN)]
         own += [_yes(entry.verified), _yes(entry.reproduced), entry.scripted]
         own += _with_interval(entry.figures.suite_score, entry.figures.suite_interval)
         for row in entry.figures.rows:
