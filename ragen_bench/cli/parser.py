@@ -14,7 +14,7 @@ from ragen_bench.errors import UserError, nearest, unknown
 class Parser(argparse.ArgumentParser):
     """Reads a command line, and says in one line what is wrong with it."""
 
-    _inside = False
+    _intermixing = False
 
     def parse(self, arguments: Sequence[str] | None) -> Command:
         """Return the command with its options.
@@ -34,15 +34,18 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse unknown arguments here, where the command's own options are known."""
-        many = [action for action in self._get_positional_actions() if action.nargs in ("*", "+")]
-        if self._inside or not many:
-            parsed, rest = super().parse_known_args(args, namespace)
-        else:
+        if self._intermixing:  # argparse calls this once for options, and once for arguments
+            return super().parse_known_args(args, namespace)
+        parse = super().parse_known_args
+        if any(action.nargs in ("*", "+") for action in self._get_positional_actions()):
             # Arguments of any number may stand anywhere among the options.
-            self._inside = True
-            parsed, rest = self.parse_known_intermixed_args(args, namespace)
-            self._inside = False
-        if rest and not self._inside:
+            parse = self.parse_known_intermixed_args
+            self._intermixing = True
+        try:
+            parsed, rest = parse(args, namespace)
+        finally:
+            self._intermixing = False
+        if rest:
             self._refuse(rest)
         return parsed, rest
 
