@@ -1,4 +1,4 @@
-"""Arguments of users, refused in words that say what is possible."""
+"""Checks of the arguments that users pass, with messages that name what is possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an episode may cost."""
+"""The budget of an episode: turns, actions, and what a turn out of form costs."""
 
 from __future__ import annotations
 

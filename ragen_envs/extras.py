@@ -1,4 +1,4 @@
-"""What to install where an optional package is missing."""
+"""The error for a missing optional package, which names the extra to install."""
 
 from __future__ import annotations
 

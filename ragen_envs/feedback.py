@@ -1,4 +1,4 @@
-"""The line that tells a player what became of an answer."""
+"""The feedback line: what became of an answer, as the player reads it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of shipped instances: blocks of plain text, a comment line with figures before each.
+"""Files of shipped instances: blocks of plain text, each under a comment line with its figures.
 
     ; 0 optimal_length=4
     ######

@@ -1,4 +1,4 @@
-"""Where instances come from: random streams, content hashes and the splits they decide.
+"""Random streams, content hashes, and the splits of instances that the hashes decide.
 
 Every random choice of the suite is read from a `Stream`, which is a pure function of its labels.
 No global random generator is read or written, so two processes, platforms or NumPy versions agree.

@@ -1,4 +1,4 @@
-"""The floor and the ceiling of every game: a random player and the oracle."""
+"""Two reference players for every game: the random player and the oracle."""
 
 from __future__ import annotations
 

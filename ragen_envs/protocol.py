@@ -1,4 +1,4 @@
-"""From a model's answer to actions, and back.
+"""The answer protocol: reads actions from an answer, and writes answers and their instructions.
 
 Three response formats:
 

@@ -1,4 +1,4 @@
-"""The table of ids. To add a game, write its folder and its lines here."""
+"""The table of environment ids. A new game is its folder and its lines here."""
 
 from __future__ import annotations
 

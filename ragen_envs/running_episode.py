@@ -1,4 +1,4 @@
-"""The state of a running episode, and what players and `info` are told of it."""
+"""The running episode: its state, and what players and `info` read from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a game provides: the hooks that `TextEnv` calls, and where its instances come from."""
+"""The base of every game: the hooks that `TextEnv` calls, and the source of its instances."""
 
 from __future__ import annotations
 

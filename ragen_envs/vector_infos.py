@@ -1,4 +1,4 @@
-"""The `infos` of several environments in Gymnasium's layout, made in arrays from the start.
+"""Batched `infos` of several environments in Gymnasium's layout, made in arrays from the start.
 
 Every key has an array with one entry an environment, and under `_key` the mask of those
 environments that gave one; the entries of the others are 0, False or None.

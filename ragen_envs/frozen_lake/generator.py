@@ -1,4 +1,4 @@
-"""From a stream to lakes whose goal is in reach, but never beside the start."""
+"""The generator of lakes, whose goal is in reach and never beside the start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a frozen lake is, and what a step does. Pure: no randomness, no text of a player.
+"""The rules of FrozenLake: its maps, slips and steps. Pure: no randomness, no text of a player.
 
 Squares are numbered along the rows of the map's text, line ends included.
 """

@@ -1,4 +1,4 @@
-"""The best policy of a lake under its slip and budget, exactly, by dynamic programming.
+"""The exact best policy of a lake under its slip and budget, by dynamic programming.
 
 The player chooses a whole turn's actions before seeing how the first one slipped, so a turn is an
 open-loop sequence: with V(t, a) the success rates of all squares with t turns and a actions left,

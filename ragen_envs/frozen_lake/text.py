@@ -1,4 +1,4 @@
-"""How a state of the frozen lake reads, under each vocabulary."""
+"""The texts of FrozenLake: its rules and its maps, in each vocabulary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sets of Sokoban states as one big int each, and the step back from a set to its predecessors.
+"""Sets of Sokoban states as big ints, and the step from a set back to its predecessors.
 
 A state is the player's cell and the cell of each box, all counted along the rows of the room's
 interior (its squares without the outer wall). With n cells, the state (p, b1, b2) is bit

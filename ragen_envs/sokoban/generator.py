@@ -1,4 +1,4 @@
-"""From a stream to levels: solvable by construction, of known optimal length.
+"""The generator of levels: solvable by construction, of known optimal length.
 
 A room of random walls gets its targets; a breadth-first search backwards from all solved states
 gives every state's distance; a state at the wished distance is the level. No level is solved at

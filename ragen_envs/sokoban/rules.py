@@ -1,4 +1,4 @@
-"""What a state of Sokoban is, and what a move does. Pure: no randomness, no text of a player.
+"""The rules of Sokoban: its levels and moves. Pure: no randomness, no text of a player.
 
 Squares are numbered along the rows of the level's XSB text, line ends included, so a move is the
 addition of one number, and a set of squares is an int with one bit a square.

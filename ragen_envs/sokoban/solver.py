@@ -1,4 +1,4 @@
-"""Optimal length, best moves and dead states of a level, from the distances of all its states."""
+"""The solver of Sokoban: optimal lengths, best moves and dead states of a level."""
 
 from __future__ import annotations
 

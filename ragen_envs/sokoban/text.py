@@ -1,4 +1,4 @@
-"""How a state of Sokoban reads, under each vocabulary."""
+"""The texts of Sokoban: its rules and its grids, in each vocabulary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What makes a function a check: it takes what the kit takes, and fails in one form."""
+"""The decorator `check`: gives every check the same arguments and the same form of failure."""
 
 from __future__ import annotations
 

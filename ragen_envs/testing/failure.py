@@ -1,4 +1,4 @@
-"""How a check says what it found: failed, skipped, or an error turned into a failure."""
+"""Outcomes of checks: failed, skipped, or an error turned into a failure."""
 
 from __future__ import annotations
 

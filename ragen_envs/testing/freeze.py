@@ -1,4 +1,4 @@
-"""What an environment returned, in a form that can be compared between copies and processes."""
+"""Frozen values: what an environment returned, comparable between copies and processes."""
 
 from __future__ import annotations
 

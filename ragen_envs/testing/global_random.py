@@ -1,4 +1,4 @@
-"""The two random generators that a whole process shares, seen as one state."""
+"""The global random generators of `random` and `numpy.random`, saved and restored as one state."""
 
 from __future__ import annotations
 

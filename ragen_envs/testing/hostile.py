@@ -1,4 +1,4 @@
-"""Texts that a model may answer with and that an author did not think of."""
+"""Hostile texts: answers that a model may give and that authors tend to forget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do the ids that the kit is given lead to environments?"""
+"""Look-up of the ids that the kit is given, and of the modules that register them."""
 
 from __future__ import annotations
 

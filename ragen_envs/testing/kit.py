@@ -1,4 +1,4 @@
-"""Running the checks on one environment."""
+"""The runner of the checks on one environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modules of this process that a new one could not import, such as pytest's with importlib."""
+"""Modules that a new process could not import, sent along by value."""
 
 from __future__ import annotations
 

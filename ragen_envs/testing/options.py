@@ -1,4 +1,4 @@
-"""What each option of a `Subject` takes, and how a wrong one is refused."""
+"""The table of options: which values each option of a `Subject` takes."""
 
 from __future__ import annotations
 

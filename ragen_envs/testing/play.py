@@ -1,4 +1,4 @@
-"""Playing an episode, and playing it again."""
+"""Functions that play an episode, and play it again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An environment each call of which is looked at."""
+"""A player of one environment, which records every call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Playing recorded episodes in new processes."""
+"""Recorded episodes, played again in new processes."""
 
 from __future__ import annotations
 

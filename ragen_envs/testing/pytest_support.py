@@ -1,4 +1,4 @@
-"""One line of pytest for all checks of an environment."""
+"""One pytest test for each check of an environment."""
 
 from __future__ import annotations
 

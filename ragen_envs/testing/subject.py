@@ -1,4 +1,4 @@
-"""What the kit is told of the environment under test."""
+"""The environment under test, with what its author says about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A player that tries to outlast an episode: it does what budgets forget to count."""
+"""A player that tries to outlast an episode, with answers that budgets forget to count."""
 
 from __future__ import annotations
 

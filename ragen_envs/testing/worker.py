@@ -1,4 +1,4 @@
-"""What a new process does: play recorded episodes and write down what came back."""
+"""The work of a new process: play recorded episodes and write down what came back."""
 
 from __future__ import annotations
 

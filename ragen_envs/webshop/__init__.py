@@ -1,4 +1,4 @@
-"""WebShop: find a product in a shop by text, and buy the right one of it."""
+"""WebShop: find a product in a shop by text, and buy it as it was asked for."""
 
 from ragen_envs.webshop.env import WebShopEnv, WebShopVariant
 

@@ -1,4 +1,4 @@
-"""The actions of a page as texts: what may be answered, and how an answer is read."""
+"""The actions of a page as texts: which may be answered, and their reader."""
 
 from __future__ import annotations
 

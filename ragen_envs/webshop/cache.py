@@ -1,4 +1,4 @@
-"""Where indices of large catalogues are kept between processes."""
+"""The cache folder that keeps the indices of large catalogues between processes."""
 
 from __future__ import annotations
 

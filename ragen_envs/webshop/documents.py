@@ -1,4 +1,4 @@
-"""The text by which the search knows a product."""
+"""The documents that the search indexes, one text for each product."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a seed to a catalogue, whose products are hard to tell apart where it matters.
+"""The generator of catalogues, whose products are hard to tell apart where it matters.
 
 Products come in clusters of one kind. Each but the first is a twin of another: it differs in one
 attribute, in what an option offers, or in price, and perhaps in its maker. Most attributes stand

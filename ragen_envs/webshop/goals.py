@@ -1,4 +1,4 @@
-"""From a catalogue to tasks: what to buy, in which words, and which split it belongs to.
+"""Shopping tasks: what to buy, in which words, and in which split.
 
 The target product alone decides the split, so that no product is the target of two of them; and
 the splits that are held out word their requests in ways that training never does.

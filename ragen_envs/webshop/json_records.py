@@ -1,4 +1,4 @@
-"""Records of large JSON files, one after another: a file of gigabytes takes a record's memory."""
+"""A reader of large JSON files that needs no more memory than one record takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long Lucene takes a document to be: it keeps the number of terms in one byte.
+"""Lengths of documents as Lucene keeps them, in one byte.
 
 Source: `SmallFloat.intToByte4` of Lucene 8: numbers below 40 are exact, longer ones keep their
 four leading bits and are rounded down.

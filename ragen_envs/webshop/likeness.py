@@ -1,4 +1,4 @@
-"""When two texts name the same: by whole words, and as the original has it, by letters too."""
+"""Comparison of texts: by whole words, and by the original's likeness score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""WebShop's public files as a catalogue: `items_shuffle*.json` and `items_ins_v2*.json`."""
+"""The loader of WebShop's public files: `items_shuffle*.json` and `items_ins_v2*.json`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a shop shows and what can be done there. Pure: no randomness, no goal, no reward.
+"""The pages of a shop and what can be clicked on them. Pure: no randomness, no goal, no reward.
 
 Five kinds of pages, as in WebShop (arXiv 2207.01206, section 3.1): search, results, item, the
 item's pages (description, features, reviews, attributes) and the end of a purchase.

@@ -1,4 +1,4 @@
-"""Which documents hold a term, and what it gives to their scores; kept as files that are mapped."""
+"""Postings: the documents of each term with their parts of the score, kept in mapped files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a shop holds and what a shopper is asked for.
+"""The records of a shop: products, catalogues and goals.
 
 The fields are those of the public files of WebShop (Yao et al. 2022, arXiv 2207.01206, section 3),
 so that one shop serves the catalogue that is generated here and theirs.

@@ -1,4 +1,4 @@
-"""What the public files ask to be bought, and the tasks that are drawn from it.
+"""Requests of the public files, and the shopping tasks that are drawn from them.
 
 The original draws prices before it seeds its generator, so that its goals differ from process to
 process. Here whatever is drawn comes from the instance's stream. A price cap lies above the

@@ -1,4 +1,4 @@
-"""What a purchase is worth.
+"""The reward of a purchase.
 
 Source: Yao et al. 2022 (arXiv 2207.01206), section 3.2 and appendix A, and the engine's `goal.py`.
 """

@@ -1,4 +1,4 @@
-"""A shop: a catalogue, its search and its tasks. One is opened a process, and all share it."""
+"""A shop: a catalogue, its search and its tasks, opened once a process and shared."""
 
 from __future__ import annotations
 

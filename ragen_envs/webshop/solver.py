@@ -1,4 +1,4 @@
-"""The oracle: it knows which product a request was written for, and buys that one.
+"""The oracle of WebShop: buys the product that the request was written for.
 
 It searches for the product's title, which stands on the first page of what is found; the tests
 say so of every held-out task.

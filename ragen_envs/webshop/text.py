@@ -1,4 +1,4 @@
-"""How a page reads, in the two text modes of WebShop.
+"""The texts of WebShop: its rules and its pages, in the two text modes.
 
 "plain" joins what is visible by [SEP]; "rich" gives each a line and marks what can be clicked, as
 [button] label [button_], and what was chosen, as [clicked button] label [clicked button_].

@@ -1,4 +1,4 @@
-"""From a text to the terms that the search knows: Lucene's English analysis.
+"""The terms that the search knows a text by: Lucene's English analysis.
 
 Words by the breaks of Unicode Standard Annex 29, a possessive's end removed, lower case, no stop
 words, Porter's stems. A word of more than 255 characters counts as several. Known difference:

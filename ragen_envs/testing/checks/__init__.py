@@ -1,4 +1,4 @@
-"""The checks, in the order in which they run."""
+"""The table of checks, in the order in which they run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the environment keep Gymnasium's contract for resets, steps, spaces and closing?"""
+"""Checks of Gymnasium's contract for resets, steps, spaces and closing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Can an environment be copied in the middle of an episode?"""
+"""Checks of deep copies and pickles that are made in the middle of an episode."""
 
 from __future__ import annotations
 

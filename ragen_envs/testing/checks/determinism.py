@@ -1,4 +1,4 @@
-"""Does a seed give one episode: again, after other episodes, and in other processes?"""
+"""Checks that a seed gives one episode: again, after other episodes, and in other processes."""
 
 from __future__ import annotations
 

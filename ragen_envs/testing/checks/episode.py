@@ -1,4 +1,4 @@
-"""Are rewards, flags and verdicts sound, and do episodes end when and as they should?"""
+"""Checks of rewards, flags and success, and of the end of episodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the environment leave the rest of the process alone, and the process it?"""
+"""Checks that an environment and the rest of the process do not affect each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the oracle score what the environment says that the best player scores?"""
+"""The check that the oracle scores what the environment states as the best expected score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the environment take whatever a model may say?"""
+"""The check that an environment takes any text that a model may answer with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are splits disjoint, and do the rollouts of a group share the instance and nothing else?"""
+"""Checks that splits are disjoint, and that the rollouts of a seed differ in noise alone."""
 
 from __future__ import annotations
 

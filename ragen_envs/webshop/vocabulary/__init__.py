@@ -1,4 +1,4 @@
-"""The words that the procedural catalogue and its requests are made of, read from plain files."""
+"""The words of the procedural catalogue and its requests, read from plain files."""
 
 from __future__ import annotations
 
