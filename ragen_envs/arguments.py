@@ -16,7 +16,7 @@ def one_of(what: str, value: T, choices: Sequence[T]) -> T:
     """Return the value if it is one of the choices.
 
     Raises:
-        ValueError: if it is none of them.
+        ValueError: if it is another.
     """
     if value not in choices:
         raise ValueError(f"{what} {value!r} is unknown; choose one of {list(choices)}")
@@ -28,7 +28,7 @@ def seed_of(seed: Any) -> int | None:
 
     Raises:
         ValueError: for a bool.
-        gymnasium.error.Error: for anything else that is no int of at least 0.
+        gymnasium.error.Error: for anything else that is not an int of at least 0.
     """
     if seed is None:
         return None
@@ -43,8 +43,8 @@ def rollout_of(options: Any) -> int | None:
     """Return the rollout that `reset` was asked for, or None if it was asked for none.
 
     Raises:
-        ValueError: for another option, or if the rollout is no int of at least 0.
-        TypeError: for options that are no dictionary.
+        ValueError: for another option, or if the rollout is not an int of at least 0.
+        TypeError: for options that are not a dictionary.
     """
     if options is None:
         return None
@@ -63,17 +63,17 @@ def vector_seeds(seed: Any, num_envs: int) -> list[int | None]:
 
     Raises:
         ValueError: for a bool, too few or many seeds, or one that `info["index"]` cannot hold.
-        gymnasium.error.Error: for anything else that is no int of at least 0.
+        gymnasium.error.Error: for anything else that is not an int of at least 0.
     """
     several = _members(seed)
     if several is not None:
-        seeds = [seed_of(each) for each in several]
+        seeds = [seed_of(member) for member in several]
     else:
         first = seed_of(seed)
         seeds = [None if first is None else first + i for i in range(num_envs)]
     if len(seeds) != num_envs:
         raise ValueError(f"{num_envs} environments need as many seeds, got {len(seeds)}")
-    if any(each is not None and each >= 1 << 63 for each in seeds):
+    if any(member is not None and member >= 1 << 63 for member in seeds):
         raise ValueError("a vector environment's seeds are below 2**63, as infos hold them")
     return seeds
 
@@ -83,8 +83,8 @@ def vector_options(options: Any, num_envs: int) -> tuple[NDArray[np.bool_], list
 
     Raises:
         ValueError: for an unknown option, too few or many rollouts or entries of the mask, or a
-            rollout that is no int of at least 0.
-        TypeError: for options that are no dictionary, or a mask that is no array of bool.
+            rollout that is not an int of at least 0.
+        TypeError: for options that are not a dictionary, or a mask that is not an array of bool.
     """
     mask = np.ones(num_envs, dtype=np.bool_)
     if options is None:
@@ -105,7 +105,7 @@ def vector_options(options: Any, num_envs: int) -> tuple[NDArray[np.bool_], list
     rollouts = [options["rollout"]] * num_envs if several is None else several
     if len(rollouts) != num_envs:
         raise ValueError(f"{num_envs} environments need as many rollouts, got {len(rollouts)}")
-    return mask, [_rollout(each) for each in rollouts]
+    return mask, [_rollout(rollout) for rollout in rollouts]
 
 
 def _rollout(value: Any) -> int:

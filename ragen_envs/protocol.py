@@ -124,8 +124,8 @@ class ActionReader:
 
     def _parse(self, body: str) -> Parsed:
         words = self._words(body)
-        found = [self._index.get(word) for word in words]
-        known = tuple(i for i in found if i is not None)
+        indices = [self._index.get(word) for word in words]
+        known = tuple(i for i in indices if i is not None)
         return Parsed(
             format_valid=True,
             actions=known,

@@ -34,7 +34,7 @@ I = TypeVar("I", bound=Instance)  # noqa: E741
 
 
 class SealedKeyError(ValueError):
-    """There is no key, or it is none; the message never holds what was found in its place."""
+    """The key is missing or malformed; the message never holds what was found in its place."""
 
 
 def new_key() -> str:
@@ -48,7 +48,7 @@ def key_hash(key: str) -> str:
     They are SHA-256 over a fixed prefix and the key, whose instances are derived without it.
 
     Raises:
-        SealedKeyError: if it is no key.
+        SealedKeyError: if it is malformed.
     """
     return hashlib.sha256(_HASHED_AS + _checked(key, "the key").encode()).hexdigest()
 
@@ -100,11 +100,13 @@ def sealed_instances(
     Raises:
         SealedKeyError: if this process does not hold the key of that hash.
     """
-    found = _sets.get((variant, hashed))
-    if found is None:
+    instances = _sets.get((variant, hashed))
+    if instances is None:
         secret = secret_of(hashed)
-        found = _sets[variant, hashed] = tuple(held_out(candidates, name, "sealed", set(), secret))
-    return found
+        instances = _sets[variant, hashed] = tuple(
+            held_out(candidates, name, "sealed", set(), secret)
+        )
+    return instances
 
 
 def secret_of(hashed: str) -> str:

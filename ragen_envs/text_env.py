@@ -105,9 +105,9 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
 
         Raises:
             ValueError: for a seed that is a bool, an option that is not known, or a rollout that
-                is no int of at least 0.
-            TypeError: for options that are no dictionary.
-            gymnasium.error.Error: for another seed that is no int of at least 0.
+                is not an int of at least 0.
+            TypeError: for options that are not a dictionary.
+            gymnasium.error.Error: for another seed that is not an int of at least 0.
             The episode before goes on then as if nothing had been asked.
         """
         observation = self._start(seed_of(seed), rollout_of(options))

@@ -54,7 +54,7 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
 
     Raises:
         ValueError: without any game, for games of different spaces, or for another mode.
-        TypeError: for a game that is wrapped or no `TextEnv`.
+        TypeError: for a game that is wrapped or not a `TextEnv`.
     """
 
     envs: tuple[TextEnv[Any, Any], ...]
@@ -105,11 +105,11 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         Raises:
             ClosedEnvironmentError: after `close`.
             ResetNeeded: for a mask that leaves out environments that never began.
-            ValueError: for an unknown option, too few or many seeds, rollouts or entries, or one
-                that is none.
-            gymnasium.error.Error: for a seed that is no int of at least 0, and no bool.
-            TypeError: for options that are no dictionary, or a mask that is no array of bool.
-            No environment has been reset then.
+            ValueError: for an unknown option, a wrong number of seeds, rollouts or entries of the
+                mask, a rollout that is not an int of at least 0, or a seed that is a bool.
+            gymnasium.error.Error: for another seed that is not an int of at least 0.
+            TypeError: for options that are not a dictionary, or a mask that is not an array of
+                bool. No environment has been reset then.
         """
         self._need_open()
         seeds = vector_seeds(seed, self.num_envs)
@@ -141,7 +141,7 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
             ClosedEnvironmentError: after `close`.
             ResetNeeded: before the first `reset`, and in mode DISABLED if an episode is over.
             ValueError: for too few or many answers.
-            TypeError: for an answer that is no str. No environment has been stepped then.
+            TypeError: for an answer that is not a str. No environment has been stepped then.
         """
         answers = self._answers(actions)
         if self._over.any():
@@ -157,8 +157,8 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
             final = self._restart()
         infos = self._infos.all()
         infos.update(final)
-        told = np.fromiter(rewards, np.float64, self.num_envs)
-        return self._observations, told, terminations, truncations, infos
+        reward_array = np.fromiter(rewards, np.float64, self.num_envs)
+        return self._observations, reward_array, terminations, truncations, infos
 
     def _play_or_start(self, answers: Sequence[str]) -> list[tuple[str, float, bool, bool]]:
         """Start new episodes where one is over, and pass the other answers on."""
@@ -258,8 +258,11 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         """
         if name in _DISPATCHED:
             raise ValueError(f"call {name}() of the vector environment, not of its environments")
-        found = [env.get_wrapper_attr(name) for env in self.envs]
-        return tuple(each(*args, **kwargs) if callable(each) else each for each in found)
+        attributes = [env.get_wrapper_attr(name) for env in self.envs]
+        return tuple(
+            attribute(*args, **kwargs) if callable(attribute) else attribute
+            for attribute in attributes
+        )
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of every environment."""
@@ -286,7 +289,7 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
 def _checked(env: object) -> TextEnv[Any, Any]:
     if not isinstance(env, TextEnv):
         raise TypeError(
-            f"{env} is no TextEnv: put wrapped and other environments into "
+            f"{env} is not a TextEnv: put wrapped and other environments into "
             "gymnasium.vector.SyncVectorEnv"
         )
     return env

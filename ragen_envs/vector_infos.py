@@ -41,8 +41,8 @@ class VectorInfos:
             self._figures[key] = _blank(len(self._envs), np.array([figures[key]]).dtype)
             self._given[key] = _blank(len(self._envs), np.dtype(np.bool_))
         for key, array in self._figures.items():
-            given = self._given[key][i] = key in figures
-            array[i] = figures[key] if given else _blank(1, array.dtype)[0]
+            present = self._given[key][i] = key in figures
+            array[i] = figures[key] if present else _blank(1, array.dtype)[0]
 
     def all(self) -> dict[str, Any]:
         """Return the infos of all environments."""

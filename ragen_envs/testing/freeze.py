@@ -57,12 +57,12 @@ def _kept(value: Any) -> tuple[Any, ...]:
     """Return what pickle would keep of an object, or its attributes where it cannot be pickled."""
     reduce = copyreg.dispatch_table.get(type(value))
     try:
-        made = reduce(value) if reduce else value.__reduce_ex__(_PROTOCOL)
+        reduced = reduce(value) if reduce else value.__reduce_ex__(_PROTOCOL)
     except Exception:  # noqa: BLE001 (whatever it raises to say that it is not to be pickled)
         return (getattr(value, "__dict__", None),)
-    if isinstance(made, str):
-        return (made,)
-    filled: tuple[Any, ...] = (*made, None, None, None)
+    if isinstance(reduced, str):
+        return (reduced,)
+    filled: tuple[Any, ...] = (*reduced, None, None, None)
     _, arguments, state, items, pairs = filled[:5]
     return (arguments, state, list(items or ()), dict(pairs or ()))
 

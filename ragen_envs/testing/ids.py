@@ -52,7 +52,10 @@ def _require(option: str, given: str) -> None:
 def _is_there(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except (ModuleNotFoundError, ValueError):  # a parent is missing, or it is no module's name
+    except (
+        ModuleNotFoundError,
+        ValueError,
+    ):  # a parent is missing, or no module has such a name
         return False
 
 

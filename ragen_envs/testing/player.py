@@ -83,9 +83,9 @@ class Player:
         self._globals = self._first_globals
         self.seed, self.options = seed, options
         self.answers, self.steps = [], []
-        given = {"seed": seed} if options is None else {"seed": seed, "options": options}
-        what = f"reset({', '.join(f'{k}={v!r}' for k, v in given.items())})"
-        result = self.call(what, lambda: self.env.reset(**given))
+        arguments = {"seed": seed} if options is None else {"seed": seed, "options": options}
+        what = f"reset({', '.join(f'{k}={v!r}' for k, v in arguments.items())})"
+        result = self.call(what, lambda: self.env.reset(**arguments))
         observation, info = _in_form(what, result, 2)
         return self._noted(observation, 0.0, False, False, info)
 

@@ -91,5 +91,5 @@ def action_sequences(
         actions: the answers to choose from, or how many there are, for indices from 0.
         max_size: the most turns.
     """
-    one = st.integers(0, actions - 1) if isinstance(actions, int) else st.sampled_from(actions)
-    return st.lists(one, max_size=max_size)
+    action = st.integers(0, actions - 1) if isinstance(actions, int) else st.sampled_from(actions)
+    return st.lists(action, max_size=max_size)

@@ -58,8 +58,8 @@ class Subject:
 
     Raises:
         TypeError: for an option of another type than it takes.
-        ValueError: for one that is out of its range, a held-out split that is no split, or a name
-            to skip that is no check's.
+        ValueError: for one that is out of its range, a held-out split that `splits` lacks, or an
+            unknown name in `skip`.
     """
 
     make_env: Factory
@@ -92,7 +92,7 @@ class Subject:
         """Return a well-formed answer to the present turn, as the numbers of `rng` decide.
 
         Raises:
-            CheckFailed: if what the options, `info` or the action space give is no str.
+            CheckFailed: if what the options, `info` or the action space give is not a str.
         """
         answer = self._answer(env, info, rng)
         if not isinstance(answer, str):

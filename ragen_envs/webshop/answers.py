@@ -59,8 +59,8 @@ class PageReader(ActionReader):
 
     def _parse(self, body: str) -> Parsed:
         if self.free:
-            found = dict.fromkeys(filter(is_search, self._words(body)))
-            new = [word for word in found if word not in self._index]
+            searches = dict.fromkeys(filter(is_search, self._words(body)))
+            new = [word for word in searches if word not in self._index]
             self._index.update({word: len(self.actions) + i for i, word in enumerate(new)})
             self.actions = (*self.actions, *new)
         return super()._parse(body)

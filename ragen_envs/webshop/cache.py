@@ -13,7 +13,7 @@ VARIABLE = "RAGEN_CACHE"
 
 
 def cached_folder(name: str, fill: Callable[[Path], None]) -> Path:
-    """Return the folder of that name in WebShop's cache; it is made where there is none.
+    """Return the folder of that name in WebShop's cache; it is made if there is none.
 
     It appears at once and complete, so that processes that start together do not meet halves:
     each may fill a folder of its own, and the first one that is ready stays.
@@ -31,17 +31,17 @@ def cached_folder(name: str, fill: Callable[[Path], None]) -> Path:
         return folder
     try:
         root.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(prefix="new-", dir=root))
+        draft = Path(tempfile.mkdtemp(prefix="new-", dir=root))
     except OSError as error:
         raise _no_place(root, error) from None
     try:
-        fill(made)
-        made.rename(folder)
+        fill(draft)
+        draft.rename(folder)
     except OSError as error:
         if not folder.is_dir():
             raise _no_place(root, error) from None
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(draft, ignore_errors=True)
     return folder
 
 

@@ -46,7 +46,7 @@ class WebShopVariant:
         catalogue: the folder of WebShop's public files, or one file of products; "" for a
             generated catalogue.
         compat: whether a purchase is worth what it is to the original, quirks included.
-        budget: turns of one action each; what is no action costs nothing, as in WebShop.
+        budget: turns of one action each; an answer without an action costs nothing, as in WebShop.
 
     Raises:
         ValueError: if a turn has several actions, which would have to be named before their page

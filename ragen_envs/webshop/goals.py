@@ -117,12 +117,12 @@ def telling_attributes(products: Sequence[Product]) -> list[tuple[int, ...]]:
     attributes and all the others of this one.
     """
     every = {(product.query, frozenset(product.attributes)) for product in products}
-    alike = Counter((kind, some - {one}) for kind, some in every for one in some)
+    alike = Counter((kind, some - {attribute}) for kind, some in every for attribute in some)
     return [
         tuple(
             i
-            for i, one in enumerate(product.attributes)
-            if alike[product.query, frozenset(product.attributes) - {one}] > 1
+            for i, attribute in enumerate(product.attributes)
+            if alike[product.query, frozenset(product.attributes) - {attribute}] > 1
         )
         for product in products
     ]

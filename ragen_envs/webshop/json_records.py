@@ -43,7 +43,7 @@ class _Reader:
     def records(self) -> Iterator[tuple[str, object]]:
         opening = self._next()
         if opening not in ("[", "{"):
-            raise ValueError(f"{self._path} is no JSON array or object of records")
+            raise ValueError(f"{self._path} is not a JSON array or object of records")
         closing = "]" if opening == "[" else "}"
         self._at += 1
         number = 0
@@ -67,7 +67,7 @@ class _Reader:
         return bool(read)
 
     def _next(self) -> str:
-        """Return the next character that is no blank, and stay before it; "" at the end."""
+        """Return the next character that is not blank, and stay before it; "" at the end."""
         while True:
             while self._at < len(self._text) and self._text[self._at] in _BLANKS:
                 self._at += 1
@@ -78,7 +78,7 @@ class _Reader:
 
     def _pass(self, mark: str, number: int) -> None:
         if self._next() != mark:
-            raise self._wrong(str(number), f"is no JSON: {mark!r} is missing before or in it")
+            raise self._wrong(str(number), f"is not JSON: {mark!r} is missing before or in it")
         self._at += 1
 
     def _value(self, name: str) -> object:
@@ -87,7 +87,7 @@ class _Reader:
             try:
                 value, end = self._decode(self._text, self._at)
             except json.JSONDecodeError as error:
-                problem = f"is no JSON: {error.msg}"
+                problem = f"is not JSON: {error.msg}"
             except RecursionError:
                 raise self._wrong(name, "is nested too deeply") from None
             else:

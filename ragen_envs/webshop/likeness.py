@@ -18,7 +18,7 @@ def normal_value(value: str) -> str:
 
 
 def words_of(text: str) -> frozenset[str]:
-    """Return the different words of a text in lower case; what is no letter or digit parts them."""
+    """Return the different words of a text in lower case, split at all but letters and digits."""
     return frozenset(_NO_WORD.sub(" ", text.lower()).split())
 
 
@@ -35,7 +35,7 @@ def alike(first: str, second: str) -> bool:
     """Return whether the original takes two texts for the same: its rounded score is above 85.
 
     The score is the `token_set_ratio` of the library thefuzz, which drops the upper half of
-    Latin-1, parts words by what is no letter or digit, and rounds to whole numbers.
+    Latin-1, parts words by what is not a letter or digit, and rounds to whole numbers.
 
     Raises:
         ImportError: if RapidFuzz is missing, which computes the score.

@@ -31,7 +31,7 @@ class Files:
     Attributes:
         products: `items_shuffle*.json`.
         instructions: `items_ins_v2*.json`.
-        human: `items_human_ins.json`, None where there is none.
+        human: `items_human_ins.json`, None if there is none.
     """
 
     products: Path
@@ -80,8 +80,8 @@ def load(where: Path, limit: int | None = None, human: bool | None = None) -> Pu
     find_nouns, how = noun_finder()
     nouns = find_nouns(product.title for product in bare.values())
     products = tuple(
-        replace(product, attributes=attributes.get(product.asin, ()), nouns=found)
-        for product, found in zip(bare.values(), nouns, strict=True)
+        replace(product, attributes=attributes.get(product.asin, ()), nouns=product_nouns)
+        for product, product_nouns in zip(bare.values(), nouns, strict=True)
     )
     written = files.human if human is None or human else None
     requests, left_out = read_requests(written or files.instructions, products, bool(written))
@@ -108,14 +108,14 @@ def find_files(where: Path) -> Files:
 
 def _only(folder: Path, pattern: str) -> Path:
     if not folder.is_dir():
-        raise ValueError(f"{folder} is no folder of WebShop's files: it does not exist")
-    found = sorted(folder.glob(pattern))
-    if not found:
-        raise ValueError(f"{folder} is no folder of WebShop's files: it has no {pattern}")
-    if len(found) > 1:
-        names = ", ".join(path.name for path in found)
+        raise ValueError(f"{folder} is not a folder of WebShop's files: it does not exist")
+    matches = sorted(folder.glob(pattern))
+    if not matches:
+        raise ValueError(f"{folder} is not a folder of WebShop's files: it has no {pattern}")
+    if len(matches) > 1:
+        names = ", ".join(path.name for path in matches)
         raise ValueError(f"{folder} has several {pattern}: {names}; name the file of products")
-    return found[0]
+    return matches[0]
 
 
 def _read_products(path: Path, limit: int | None) -> dict[str, Product]:
@@ -160,27 +160,27 @@ def _price(record: Record) -> tuple[float, float]:
     if "pricing" not in record or not record.get("pricing"):
         return MISSING_PRICE, MISSING_PRICE
     text = record.text("pricing")
-    found = [float(price.replace(",", "")) for price in _PRICE(text)][:2]
-    if not found:
-        raise record.wrong("pricing", f'is no "$a" or "$a to $b" but {shown(text)}')
-    return min(found), max(found)
+    prices = [float(price.replace(",", "")) for price in _PRICE(text)][:2]
+    if not prices:
+        raise record.wrong("pricing", f'is not "$a" or "$a to $b" but {shown(text)}')
+    return min(prices), max(prices)
 
 
 def _options(record: Record) -> tuple[tuple[str, tuple[str, ...]], ...]:
     field = "customization_options"
-    given = record.get(field)
-    if not given:
+    offered = record.get(field)
+    if not offered:
         return ()
-    if not isinstance(given, dict):
-        raise record.wrong(field, f"is no object of lists but {shown(given)}")
+    if not isinstance(offered, dict):
+        raise record.wrong(field, f"is not an object of lists but {shown(offered)}")
     options: dict[str, tuple[str, ...]] = {}
-    for name, choices in given.items():
+    for name, choices in offered.items():
         if choices is None:
             continue
         try:
             values = [choice["value"].strip().replace("/", " | ").lower() for choice in choices]
         except (TypeError, KeyError, AttributeError):
-            problem = f"{shown(name)} is no list of objects with a text 'value'"
+            problem = f"{shown(name)} is not a list of objects with a text 'value'"
             raise record.wrong(field, problem) from None
         options[name.lower()] = tuple(values)
     return tuple(options.items())
@@ -188,12 +188,12 @@ def _options(record: Record) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 def _read_attributes(path: Path, products: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
     """Return the attributes by the name of the product; not all products need to have some."""
-    found: dict[str, tuple[str, ...]] = {}
+    attributes: dict[str, tuple[str, ...]] = {}
     for asin, value in records(path):
         if asin in products:
             record = Record(path, asin, value)
-            found[asin] = record.texts("attributes") if "attributes" in record else ()
-    return found
+            attributes[asin] = record.texts("attributes") if "attributes" in record else ()
+    return attributes
 
 
 def _digest(products: tuple[Product, ...]) -> str:

@@ -84,11 +84,11 @@ def option_labels(product: Product) -> dict[str, tuple[str, str]]:
     """
     every = [(name, value) for name, values in product.options for value in values]
     plain = [label_of(value) for _, value in every]
-    found = {}
+    choices = {}
     for (name, value), label in zip(every, plain, strict=True):
         alone = plain.count(label) == 1 and label not in _BUTTONS
-        found[label if alone else label_of(f"{name}: {value}")] = name, value
-    return found
+        choices[label if alone else label_of(f"{name}: {value}")] = name, value
+    return choices
 
 
 def label_of(text: str) -> str:

@@ -18,13 +18,13 @@ class Record:
         value: what stands there.
 
     Raises:
-        ValueError: if that is no JSON object.
+        ValueError: if that is not a JSON object.
     """
 
     def __init__(self, path: Path, name: str, value: object) -> None:
         self._where = f"{path}, record {name}"
         if not isinstance(value, dict):
-            raise ValueError(f"{self._where}: is no object of fields but {shown(value)}")
+            raise ValueError(f"{self._where}: is not an object of fields but {shown(value)}")
         self._fields: Mapping[str, Any] = value
 
     def __contains__(self, field: str) -> bool:
@@ -48,7 +48,7 @@ class Record:
         """
         value = self.get(field)
         if not isinstance(value, str):
-            raise self.wrong(field, f"is no text but {shown(value)}")
+            raise self.wrong(field, f"is not a text but {shown(value)}")
         return value
 
     def texts(self, field: str) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ class Record:
         """
         value = self.get(field)
         if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-            raise self.wrong(field, f"is no list of texts but {shown(value)}")
+            raise self.wrong(field, f"is not a list of texts but {shown(value)}")
         return tuple(value)
 
     def wrong(self, field: str, problem: str) -> ValueError:

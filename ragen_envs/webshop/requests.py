@@ -67,11 +67,11 @@ def read_requests(
             continue
         place = places[asin]
         if human:
-            for found in _human(path, asin, value, place, products[place]):
-                if isinstance(found, str):
-                    left_out[found] += 1
+            for request_or_reason in _human(path, asin, value, place, products[place]):
+                if isinstance(request_or_reason, str):
+                    left_out[request_or_reason] += 1
                 else:
-                    requests.append(found)
+                    requests.append(request_or_reason)
         elif request := _generated(Record(path, asin, value), place, products[place]):
             requests.append(request)
     requests.sort(key=lambda request: request.product)
@@ -93,7 +93,7 @@ def _human(
 ) -> Iterator[Request | str]:
     """Yield the requests that people wrote for a product, or why one is left out."""
     if not isinstance(value, list):
-        raise ValueError(f"{path}, record {asin}: is no list of requests but {shown(value)}")
+        raise ValueError(f"{path}, record {asin}: is not a list of requests but {shown(value)}")
     for number, entry in enumerate(value, 1):
         record = Record(path, f"{asin}, request {number}", entry)
         attributes = record.texts("instruction_attributes")
@@ -142,8 +142,8 @@ def _goal(request: Request, product: Product, stream: Stream) -> Goal:
         options = tuple(
             (name, values[stream.below(len(values))]) for name, values in sorted(product.options)
         )
-        told = ", and ".join(f"{name}: {value}" for name, value in options)
-        instruction += f" with {told}" if told else ""
+        wishes = ", and ".join(f"{name}: {value}" for name, value in options)
+        instruction += f" with {wishes}" if wishes else ""
     cap = _cap(product.price[1], stream)
     if cap < NO_CAP:
         instruction += f", and price lower than {cap:.2f} dollars"

@@ -80,7 +80,7 @@ def reward_of(
             denominator. Exact purchases can score below 1.
 
     Raises:
-        ValueError: if the goal is none, see `check_goal`.
+        ValueError: for an impossible goal, see `check_goal`.
         ImportError: in compat mode, if RapidFuzz is missing.
     """
     check_goal(goal)

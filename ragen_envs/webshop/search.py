@@ -57,7 +57,7 @@ class Index:
     def search(self, words: str) -> list[int]:
         """Return the positions of the products that fit best, at most 50, the best one first.
 
-        A product without any of the words is none of them; equal scores are in the catalogue's
+        Products without any of the words are left out; equal scores are in the catalogue's
         order. A word counts as often as it is said, in whatever order. Any text will do; what is
         no word is passed over.
         """
@@ -79,11 +79,11 @@ def build(documents: Iterable[str]) -> Postings:
     vocabulary: dict[str, int] = {}
     columns, counts, sizes, lengths = array("i"), array("i"), array("i"), array("q")
     for text in documents:
-        found = Counter(terms(text))
-        columns.extend([vocabulary.setdefault(term, len(vocabulary)) for term in found])
-        counts.extend(found.values())
-        sizes.append(len(found))
-        lengths.append(found.total())
+        counted = Counter(terms(text))
+        columns.extend([vocabulary.setdefault(term, len(vocabulary)) for term in counted])
+        counts.extend(counted.values())
+        sizes.append(len(counted))
+        lengths.append(counted.total())
     column, size = np.asarray(columns), np.asarray(sizes)
     row = np.repeat(np.arange(len(size), dtype=np.int32), size)
     part = _parts(column, row, np.asarray(counts), np.asarray(lengths))
@@ -124,9 +124,9 @@ def _parts(
 
 def _best(scores: NDArray[np.float32]) -> list[int]:
     """Return the positions of the highest positive scores, in order."""
-    found = np.flatnonzero(scores)
-    if len(found) > HITS:
-        least = np.partition(scores[found], -HITS)[-HITS]
-        found = found[scores[found] >= least]
-    order = np.argsort(-scores[found], kind="stable")
-    return [int(position) for position in found[order[:HITS]]]
+    positions = np.flatnonzero(scores)
+    if len(positions) > HITS:
+        least = np.partition(scores[positions], -HITS)[-HITS]
+        positions = positions[scores[positions] >= least]
+    order = np.argsort(-scores[positions], kind="stable")
+    return [int(position) for position in positions[order[:HITS]]]

@@ -29,7 +29,7 @@ class Shop:
         search: finds their positions by words.
         tasks: gives goals for it.
         symbols: the characters of its texts beyond printable ASCII.
-        made: the function and the arguments that return this shop.
+        recipe: the function and the arguments that return this shop.
     """
 
     def __init__(
@@ -38,13 +38,13 @@ class Shop:
         search: Search,
         tasks: Source,
         symbols: frozenset[str],
-        made: tuple[Callable[..., Shop], tuple[Any, ...]],
+        recipe: tuple[Callable[..., Shop], tuple[Any, ...]],
     ) -> None:
         self.catalogue = catalogue
         self.search = search
         self.tasks = tasks
         self.symbols = symbols
-        self._made = made
+        self._recipe = recipe
         self._held_out: dict[tuple[str, Split], tuple[ShoppingTask, ...]] = {}
 
     def held_out(self, name: str, split: Split) -> tuple[ShoppingTask, ...]:
@@ -64,7 +64,7 @@ class Shop:
         return self._held_out[name, split]
 
     def __reduce__(self) -> tuple[Callable[..., Shop], tuple[Any, ...]]:
-        return self._made
+        return self._recipe
 
 
 @cache
@@ -76,8 +76,8 @@ def procedural_shop(seed: int, size: int) -> Shop:
         size: the number of its products.
     """
     catalogue = procedural(seed, size)
-    made = procedural_shop, (seed, size)
-    return Shop(catalogue, Index(catalogue).search, TaskGenerator(catalogue), frozenset(), made)
+    recipe = procedural_shop, (seed, size)
+    return Shop(catalogue, Index(catalogue).search, TaskGenerator(catalogue), frozenset(), recipe)
 
 
 @cache
@@ -109,8 +109,8 @@ def _texts(product: Product) -> Iterator[str]:
 
 
 def _beyond_ascii(texts: Iterable[str]) -> frozenset[str]:
-    found: set[str] = set()
+    symbols: set[str] = set()
     for text in texts:
         if not text.isascii() or not text.isprintable():
-            found.update(text)
-    return frozenset(found - PRINTABLE)
+            symbols.update(text)
+    return frozenset(symbols - PRINTABLE)

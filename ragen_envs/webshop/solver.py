@@ -40,8 +40,8 @@ def best_action(catalogue: Catalogue, goal: Goal, page: Page, turns_left: int) -
     if page.kind == "item" and (turns_left == 1 or page.product == goal.product):
         return click_of(_missing(catalogue, goal, page) if turns_left > 1 else BUY)
     # From another product, and from a page below one, the results lie behind "< prev".
-    found = goal.product in page.hits
-    return click_of(PREVIOUS if found else BACK)
+    among_hits = goal.product in page.hits
+    return click_of(PREVIOUS if among_hits else BACK)
 
 
 def _towards(catalogue: Catalogue, goal: Goal, page: Page) -> str:

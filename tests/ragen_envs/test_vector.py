@@ -221,7 +221,7 @@ def test_games_of_several_ids_may_share_a_batch():
         (
             [lambda: TimeLimit(make("Sokoban-v0"), 3)],
             TypeError,
-            r"is no TextEnv: put wrapped .*Sync",
+            r"is not a TextEnv: put wrapped .*Sync",
         ),
         ([lambda: make("Sokoban-v0"), lambda: make("Bandit-v0")], ValueError, "spaces differ"),
     ],

@@ -153,7 +153,7 @@ def _with_plain_flags(step: Callable[[Any], Any]) -> Callable[[Any], Any]:
         result = step(action)
         if not isinstance(result, tuple):
             return result
-        return tuple(bool(each) if isinstance(each, np.bool_) else each for each in result)
+        return tuple(bool(value) if isinstance(value, np.bool_) else value for value in result)
 
     return stepped
 

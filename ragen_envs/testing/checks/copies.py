@@ -54,13 +54,13 @@ def _check_copies(
         episode = record(subject, seed)
         for copy_first in (True, False):
             try:
-                found = _difference(subject, episode, copied, copy_first)
+                difference = _difference(subject, episode, copied, copy_first)
             except EnvironmentRaised as raised:
                 if "copying" not in raised.what:
                     raise
-                found = str(raised)
-            if found:
-                fail(f"{what}: {found}", mistake, remedy)
+                difference = str(raised)
+            if difference:
+                fail(f"{what}: {difference}", mistake, remedy)
 
 
 def _difference(

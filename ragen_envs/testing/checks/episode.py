@@ -45,7 +45,7 @@ def check_rewards(subject: Subject) -> None:
 
 
 def require_reward(step: PlayedStep, where: str) -> None:
-    """Fail unless the reward of a step is a finite real number and no bool."""
+    """Fail unless the reward of a step is a finite real number and not a bool."""
     reward = step.reward
     number = isinstance(reward, Real) and not isinstance(reward, bool)
     if not number or not math.isfinite(reward):
@@ -87,9 +87,9 @@ def check_success(subject: Subject) -> None:
     if not any(key in step.info for episode in episodes for step in episode.steps):
         lacks("success", f"no info has the key {key!r}")
     for episode in episodes:
-        if found := _unsound_success(episode, key):
+        if problem := _unsound_success(episode, key):
             fail(
-                f"seed {episode.seed}, {found}",
+                f"seed {episode.seed}, {problem}",
                 "the key tells of the last turn or of a stage of the game, and not of the "
                 "episode; or it is not set in every branch.",
                 "report in each info whether the episode is won by now, with a value that never "

@@ -26,11 +26,11 @@ def check_splits_disjoint(subject: Subject) -> None:
     """No instance lies in two splits."""
     if len(subject.splits) < 2:
         lacks("splits", "two splits or more, as {'train': make_train, 'test': make_test}")
-    found: dict[Hashable, tuple[str, int]] = {}
+    seen: dict[Hashable, tuple[str, int]] = {}
     for split in subject.splits:
         instances = _instances(subject, split)
         for seed, instance in enumerate(instances):
-            other, at = found.get(instance, (split, seed))
+            other, at = seen.get(instance, (split, seed))
             if other != split:
                 fail(
                     f"seed {seed} of {split!r} is seed {at} of {other!r}: "
@@ -39,7 +39,7 @@ def check_splits_disjoint(subject: Subject) -> None:
                     "space of instances, or its symmetric images, falls into both.",
                     "let a hash of the canonical instance decide to which split it belongs.",
                 )
-        found.update({instance: (split, seed) for seed, instance in enumerate(instances)})
+        seen.update({instance: (split, seed) for seed, instance in enumerate(instances)})
 
 
 @check
@@ -48,16 +48,16 @@ def check_held_out_unique(subject: Subject) -> None:
     if not subject.held_out:
         lacks("held_out", "the number of instances in each split, as {'test': 256}")
     for split in subject.held_out:
-        found: dict[Hashable, int] = {}
+        seen: dict[Hashable, int] = {}
         for seed, instance in enumerate(_instances(subject, split)):
-            if instance in found:
+            if instance in seen:
                 fail(
-                    f"seeds {found[instance]} and {seed} of {split!r} are the same instance: "
+                    f"seeds {seen[instance]} and {seed} of {split!r} are the same instance: "
                     f"{shortened(repr(instance))}",
                     "instances are drawn anew for each seed, and a small space gives repeats.",
                     "keep the canonical forms drawn so far, and draw again where one returns.",
                 )
-            found[instance] = seed
+            seen[instance] = seed
 
 
 @check

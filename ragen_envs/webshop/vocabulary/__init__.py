@@ -108,5 +108,5 @@ def _frozen(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(map(_frozen, value))
     if isinstance(value, dict):
-        return {key: _frozen(each) for key, each in value.items()}
+        return {key: _frozen(entry) for key, entry in value.items()}
     return value

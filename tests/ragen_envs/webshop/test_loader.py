@@ -140,20 +140,29 @@ def test_catalogues_that_differ_have_different_names(tmp_path):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"name": 7}, "field 'name': is no text but 7"),
-        ({"asin": None}, "field 'asin': is no text but None"),
-        ({"full_description": None}, "field 'full_description': is no text but None"),
-        ({"small_description": ["a", 1]}, r"field 'small_description': is no list of texts but \["),
-        ({"small_description": None}, "field 'small_description': is no list of texts but None"),
-        ({"product_category": []}, "field 'product_category': is no text"),
-        ({"query": None}, "field 'query': is no text"),
-        ({"pricing": 7}, "field 'pricing': is no text but 7"),
-        ({"pricing": "$"}, "field 'pricing': is no .* but '\\$'"),
-        ({"pricing": "free\n"}, r"field 'pricing': is no .* but 'free\\n'"),
-        ({"customization_options": ["a"]}, "field 'customization_options': is no object of lists"),
-        ({"customization_options": {"a": [{}]}}, "field 'customization_options': 'a' is no list"),
-        ({"customization_options": {"a": 7}}, "field 'customization_options': 'a' is no list"),
-        ({"customization_options": {"a": [{"value": 7}]}}, "field .*: 'a' is no list of objects"),
+        ({"name": 7}, "field 'name': is not a text but 7"),
+        ({"asin": None}, "field 'asin': is not a text but None"),
+        ({"full_description": None}, "field 'full_description': is not a text but None"),
+        (
+            {"small_description": ["a", 1]},
+            r"field 'small_description': is not a list of texts but \[",
+        ),
+        ({"small_description": None}, "field 'small_description': is not a list of texts but None"),
+        ({"product_category": []}, "field 'product_category': is not a text"),
+        ({"query": None}, "field 'query': is not a text"),
+        ({"pricing": 7}, "field 'pricing': is not a text but 7"),
+        ({"pricing": "$"}, "field 'pricing': is not .* but '\\$'"),
+        ({"pricing": "free\n"}, r"field 'pricing': is not .* but 'free\\n'"),
+        (
+            {"customization_options": ["a"]},
+            "field 'customization_options': is not an object of lists",
+        ),
+        ({"customization_options": {"a": [{}]}}, "field 'customization_options': 'a' is not a"),
+        ({"customization_options": {"a": 7}}, "field 'customization_options': 'a' is not a list"),
+        (
+            {"customization_options": {"a": [{"value": 7}]}},
+            "field .*: 'a' is not a list of objects",
+        ),
     ],
 )
 def test_a_wrong_product_is_named(tmp_path, fields, message):
@@ -170,7 +179,7 @@ def test_a_missing_field_is_named(tmp_path, field):
 
 
 def test_what_is_no_product_is_named(tmp_path):
-    with pytest.raises(ValueError, match=r"record 2: is no object of fields but 'xxx.*\.\.\.$"):
+    with pytest.raises(ValueError, match=r"record 2: is not an object of fields but 'xxx.*\.\.\.$"):
         load(write(tmp_path, [DESK, "x" * 1000]))
     with pytest.raises(ValueError, match="holds no products"):
         load(write(tmp_path, []))
@@ -189,7 +198,7 @@ def test_a_huge_file_wants_a_limit(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("attributes", "message"),
     [
-        ({"B000000001": ["easy"]}, "record B000000001: is no object of fields"),
+        ({"B000000001": ["easy"]}, "record B000000001: is not an object of fields"),
         ({"B000000001": {"attributes": "easy"}}, "record B000000001, field 'attributes': is no"),
         (
             {"B000000001": {"attributes": [], "instruction": "buy"}},
@@ -201,7 +210,7 @@ def test_a_huge_file_wants_a_limit(tmp_path, monkeypatch):
         ),
         (
             {"B000000001": {"instruction": 7, "instruction_attributes": ["a"]}},
-            "record B000000001, field 'instruction': is no text but 7",
+            "record B000000001, field 'instruction': is not a text but 7",
         ),
     ],
 )
@@ -216,7 +225,9 @@ def test_no_request_at_all(tmp_path):
 
 
 def test_missing_and_ambiguous_files_are_named(tmp_path):
-    with pytest.raises(ValueError, match="none is no folder of WebShop's files: it does not exist"):
+    with pytest.raises(
+        ValueError, match="none is not a folder of WebShop's files: it does not exist"
+    ):
         load(tmp_path / "none")
     with pytest.raises(ValueError, match=r"it has no items_shuffle\*.json"):
         load(tmp_path)

@@ -103,7 +103,7 @@ def test_files_too_small_for_a_split_are_refused_in_one_line(tmp_path):
 
 
 def test_a_folder_without_files_is_refused_in_one_line(tmp_path):
-    with pytest.raises(ValueError, match="is no folder of WebShop's files") as error:
+    with pytest.raises(ValueError, match="is not a folder of WebShop's files") as error:
         make(tmp_path / "nowhere")
     assert "\n" not in str(error.value)
 

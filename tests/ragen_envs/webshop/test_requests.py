@@ -123,11 +123,11 @@ def test_no_target_stands_in_two_parts(tmp_path):
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        (7, "record B000000001: is no list of requests but 7"),
-        ([7], "record B000000001, request 1: is no object of fields but 7"),
+        (7, "record B000000001: is not a list of requests but 7"),
+        ([7], "record B000000001, request 1: is not an object of fields but 7"),
         ([request(), {}], "record B000000001, request 2, field 'instruction_attributes': is miss"),
-        ([request(instruction=None)], "request 1, field 'instruction': is no text but None"),
-        ([request(instruction_options={})], "field 'instruction_options': is no list of texts"),
+        ([request(instruction=None)], "request 1, field 'instruction': is not a text but None"),
+        ([request(instruction_options={})], "field 'instruction_options': is not a list of texts"),
     ],
 )
 def test_wrong_requests_are_named(tmp_path, entries, message):
