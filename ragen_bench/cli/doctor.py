@@ -15,9 +15,9 @@ from ragen_bench.errors import UserError
 class Doctor(EvaluationOptions, Command):
     """Looks at a model before a long run.
 
-    Looks at what `evaluate` with the same options would use: whether the oracle reaches its
-    ceiling, and whether the model is there, answers, keeps the form, stops, respects its token
-    limit and repeats itself. Ends with exit code 1 if the run would break.
+    Checks what `evaluate` with the same options would use: whether the oracle reaches its ceiling,
+    and whether the model is there, answers, keeps the form, stops, respects its token limit and
+    repeats itself. Ends with exit code 1 if the run would break.
     """
 
     questions: Annotated[int, Option("N", "first turns to ask")] = 8

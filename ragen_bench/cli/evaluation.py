@@ -16,7 +16,7 @@ from ragen_bench.suites import SUITES, response_format_of, select, split_name
 from ragen_envs.registration import IDS
 
 _MOST = 10**9
-"""The limit of numbers without one of their own; far larger ones could be recorded, not read."""
+"""The highest value of numbers without a limit of their own; far larger ones cannot be read."""
 _HOTTEST = 100
 """The highest temperature."""
 

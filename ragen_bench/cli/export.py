@@ -15,7 +15,7 @@ from ragen_bench.errors import UserError
 class Export(Command):
     """Writes a run, or demonstrations of the oracle, as a Parquet data set.
 
-    Writes one row an episode; datasets.load_dataset(DIR) reads it.
+    It has one row an episode; datasets.load_dataset(DIR) reads it.
     """
 
     source: Annotated[

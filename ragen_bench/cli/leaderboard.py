@@ -11,10 +11,10 @@ from ragen_bench.cli.options import Argument, Command, Group, Option
 
 @dataclass(frozen=True)
 class Check(Command):
-    """Verifies the entry that a branch adds, as is done with a pull request.
+    """Verifies the entry that a branch adds or changes, as is done with a pull request.
 
-    Verifies the one entry that a branch adds or changes, taken out of git: nothing of the branch is
-    run. Ends with exit code 1 if it is refused, or if the branch changes anything else.
+    The entry is taken out of git: nothing of the branch is run. Ends with exit code 1 if it is
+    refused, or if the branch changes anything else.
     """
 
     base: Annotated[str, Argument("BASE", "a commit of the branch it goes into")]
@@ -42,10 +42,9 @@ class _SiteOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Build(_SiteOptions, Command):
-    """Writes the site.
+    """Writes the site, which opens from disk.
 
-    Writes a site that opens from disk. Ends with exit code 1, and without a site, if an entry is
-    refused.
+    Ends with exit code 1, and without a site, if an entry is refused.
     """
 
     out: Annotated[Path, Option("DIR", "the site; an older one there is replaced")] = Path("site")

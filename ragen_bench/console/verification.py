@@ -7,11 +7,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from rich.console import Console
-
 from ragen_bench.console.plain import plain_console
 from ragen_bench.console.progress import episodes_bar
-from ragen_bench.leaderboard import Check, EntryError, verify
+from ragen_bench.leaderboard import EntryError, verify
 from ragen_bench.leaderboard.files import shown_name
 from ragen_bench.leaderboard.git import Branch
 from ragen_bench.leaderboard.pull_request import Proposal, checked_out, proposal
@@ -21,12 +19,6 @@ _CHANGES = {
     "changes": "Changes the entry {}, which is there already: see that its submitter wants it.",
     "withdraws": "Withdraws the entry {}: see that its submitter wants it.",
 }
-
-
-def print_check(console: Console, check: Check) -> None:
-    """Print one line about one check."""
-    status = "ok" if check.passed else "FAIL"
-    console.print(f"{status:<5} {check.name:<10} {check.said}", soft_wrap=True)
 
 
 def verify_entry(path: Path, out: Path | None) -> bool:
@@ -44,7 +36,8 @@ def verify_entry(path: Path, out: Path | None) -> bool:
     with episodes_bar(console, "Replaying") as progress:
         verdict = verify(path, progress)
     for check in verdict.checks:
-        print_check(console, check)
+        status = "ok" if check.passed else "FAIL"
+        console.print(f"{status:<5} {check.name:<10} {check.said}", soft_wrap=True)
     if out:
         text = json.dumps(verdict.as_json(), indent=2) + "\n"
         out.write_text(text, encoding="utf-8", newline="\n")

@@ -10,10 +10,7 @@ from ragen_bench.cli.options import Argument, Command
 
 @dataclass(frozen=True, kw_only=True)
 class Recipes(Command):
-    """Lists the recipes that come with the package, or prints all settings of one.
-
-    Lists the rows of the papers' tables, or prints all settings of a recipe.
-    """
+    """Lists the recipes, with the rows of the papers' tables, or prints all settings of one."""
 
     extra: ClassVar[str] = "train"
 

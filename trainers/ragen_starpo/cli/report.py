@@ -11,10 +11,7 @@ from ragen_bench.cli.options import Argument, Command
 
 @dataclass(frozen=True)
 class Report(Command):
-    """Draws a run's curves in one HTML page.
-
-    Writes report.html into a run's directory, also while it is trained.
-    """
+    """Draws a run's curves in RUN/report.html, also while it is trained."""
 
     directory: Annotated[Path, Argument("RUN", "directory of a run")]
 

@@ -14,10 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class WarmStart(Command):
-    """Trains a model on the oracle's episodes first.
-
-    Supervised training on episodes of the oracle on train instances.
-    """
+    """Trains a model on episodes of the oracle, on train instances, before StarPO."""
 
     extra: ClassVar[str] = "train"
 
