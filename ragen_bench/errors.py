@@ -32,6 +32,9 @@ def missing_extra(missing: ImportError, extra: str) -> UserError:
         missing: what the import raised.
         extra: the extra of this distribution that has the package.
     """
+    # transformers reports a package that is missing below it as the cause of an error of its own.
+    while not missing.name and isinstance(missing.__cause__, ImportError):
+        missing = missing.__cause__
     # The error of a broken installation names no package, but its message does.
     package = (missing.name or str(missing)).partition(".")[0]
     return UserError(

@@ -37,6 +37,12 @@ def code_of(monkeypatch, name, error=None):
     return run_program(make_parser("kitchen", "Cooks.", {"bake": Bake, "roast": Roast}), [name])
 
 
+def wrapped():
+    error = ImportError("Could not import module 'Oven'")
+    error.__cause__ = MISSING
+    return error
+
+
 def part_is_missing():
     error = missing_extra(MISSING, "part")
     error.__cause__ = MISSING
@@ -50,6 +56,7 @@ def part_is_missing():
         ("bake", UserError("no flour", exit_code=1), 1, "kitchen: no flour\n"),
         ("bake", MISSING, 2, "pip install '.[bench]'"),
         ("roast", MISSING, 2, "pip install '.[roast]'"),
+        ("bake", wrapped(), 2, "kitchen: this needs oven: in a checkout pip install '.[bench]'"),
         ("bake", part_is_missing(), 2, "pip install '.[part]'"),
         ("roast", part_is_missing(), 2, "pip install '.[roast]'"),
         ("bake", KeyboardInterrupt(), 130, "\nkitchen: interrupted\n"),
