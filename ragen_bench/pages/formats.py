@@ -62,7 +62,7 @@ def by_measure(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 def _flat(measures: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in measures.items():
         if isinstance(value, Mapping):
-            yield from ((f"{name}: {inner}", figure) for inner, figure in _flat(value))
+            yield from ((f"{name}: {inner}", item) for inner, item in _flat(value))
         elif isinstance(value, list):
             yield from ((f"{name} {number}", item) for number, item in enumerate(value, start=1))
         else:

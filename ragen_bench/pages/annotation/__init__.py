@@ -1,4 +1,4 @@
-"""Human judgement of trajectories: blind ratings, and how far raters agree."""
+"""Annotation: blind human ratings of trajectories, and the agreement of raters."""
 
 from ragen_bench.pages.annotation.agreement import krippendorff_alpha
 from ragen_bench.pages.annotation.ratings import QUESTIONS, SCALE, Rating, append_rating, ratings_of

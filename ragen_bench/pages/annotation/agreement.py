@@ -1,4 +1,4 @@
-"""How far raters agree beyond chance."""
+"""Agreement of raters beyond chance: Krippendorff's alpha."""
 
 from __future__ import annotations
 

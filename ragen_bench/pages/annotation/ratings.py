@@ -24,11 +24,11 @@ FILE = "ratings.jsonl"
 
 @dataclass(frozen=True)
 class Rating:
-    """What one rater said of one episode.
+    """The answers of one rater on one episode.
 
     Attributes:
         rater: a name of the rater's own choice.
-        env: with `split`, `index` and `sample`, the episode.
+        env: names the episode together with `split`, `index` and `sample`.
         understandable: 0, 1 or 2, as `SCALE` says; so are the other two.
         comment: free text.
     """
@@ -60,7 +60,7 @@ def ratings_of(run: Path) -> Iterator[Rating]:
     """Yield the ratings of a run directory; the last one of a rater for an episode counts.
 
     Raises:
-        UserError: if a line is no rating, with its number.
+        UserError: if a line is not a rating, with its number.
     """
     file = run / FILE
     latest: dict[tuple[str, Key], Rating] = {}
@@ -69,7 +69,7 @@ def ratings_of(run: Path) -> Iterator[Rating]:
             rating = _rating(line)
             if rating is None:
                 raise UserError(
-                    f"{file} line {number} is no rating; mend or remove that line", exit_code=1
+                    f"{file} line {number} is not a rating; mend or remove that line", exit_code=1
                 )
             latest[rating.rater, rating.key] = rating
     yield from latest.values()
@@ -77,17 +77,17 @@ def ratings_of(run: Path) -> Iterator[Rating]:
 
 def _rating(line: bytes) -> Rating | None:
     try:
-        found = json.loads(line.decode())
+        content = json.loads(line.decode())
     except (ValueError, RecursionError):
         return None
-    return Rating(**found) if isinstance(found, dict) and _fits(found) else None
+    return Rating(**content) if isinstance(content, dict) and _fits(content) else None
 
 
-def _fits(found: dict[str, Any]) -> bool:
+def _fits(line: dict[str, Any]) -> bool:
     texts, numbers = ("rater", "env", "split", "comment"), ("index", "sample")
     return (
-        found.keys() == {field.name for field in fields(Rating)}
-        and all(isinstance(found[name], str) for name in texts)
-        and all(type(found[name]) is int for name in numbers)
-        and all(type(found[name]) is int and 0 <= found[name] < len(SCALE) for name in QUESTIONS)
+        line.keys() == {field.name for field in fields(Rating)}
+        and all(isinstance(line[name], str) for name in texts)
+        and all(type(line[name]) is int for name in numbers)
+        and all(type(line[name]) is int and 0 <= line[name] < len(SCALE) for name in QUESTIONS)
     )

@@ -1,4 +1,4 @@
-"""One rater's way through the episodes: which, in what order, and what is shown of them."""
+"""Sessions: the episodes that one rater is shown, their order, and what is shown of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ragen_envs.instances import Stream
 
 @dataclass(frozen=True)
 class Trace:
-    """What a rater sees of an episode: nothing of who played it.
+    """What a rater sees of an episode, without who played it.
 
     Attributes:
         turns: observation and raw answer, with the model's own reasoning before it.
@@ -35,7 +35,7 @@ class Session:
         runs: run directories, in any order.
         rater: the rater's name.
         count: episodes in all.
-        seed: decides which.
+        seed: decides on the choice and the order.
 
     Raises:
         UserError: if a directory holds no run or is named twice, or there is no episode.
@@ -58,16 +58,16 @@ class Session:
             for rating in ratings_of(run)
             if rating.rater == self.rater
         }
-        return [one for one in self.chosen if one not in rated]
+        return [episode for episode in self.chosen if episode not in rated]
 
     def trace(self, run: Path, key: Key) -> Trace:
         """Return what is shown of an episode."""
         record = next(record for record in read_run(run).episodes() if key_of(record) == key)
-        turns = tuple((turn["observation"], _said(turn)) for turn in record["turns"])
+        turns = tuple((turn["observation"], _answer(turn)) for turn in record["turns"])
         return Trace(turns, record["final_observation"])
 
     def rate(self, run: Path, key: Key, ratings: dict[str, int], comment: str = "") -> None:
-        """Keep what the rater said of an episode."""
+        """Keep the rater's answers on an episode."""
         env, split, index, sample = key
         append_rating(
             run, Rating(self.rater, env, split, index, sample, **ratings, comment=comment)
@@ -75,18 +75,18 @@ class Session:
 
 
 def distinct(runs: Iterable[Path]) -> list[Path]:
-    """Return the full paths of run directories, in an order that does not depend on how they came.
+    """Return the full paths of run directories, sorted.
 
     Raises:
         UserError: if one is named twice, whose ratings would count twice.
     """
-    found = sorted(run.resolve() for run in runs)
-    if len(set(found)) < len(found):
+    paths = sorted(run.resolve() for run in runs)
+    if len(set(paths)) < len(paths):
         raise UserError("a run is named twice")
-    return found
+    return paths
 
 
-def _said(turn: Record) -> str:
+def _answer(turn: Record) -> str:
     reasoning = turn["reasoning"]
     return f"{reasoning}\n\n{turn['answer']}" if reasoning else str(turn["answer"])
 
@@ -108,11 +108,11 @@ def _choice(runs: Sequence[Path], count: int, seed: int) -> list[tuple[Path, Key
 def _groups(runs: Sequence[Path]) -> Iterator[list[tuple[Path, Key]]]:
     """Yield the episodes of each run and environment."""
     for run in runs:
-        found: dict[str, list[tuple[Path, Key]]] = {}
+        by_env: dict[str, list[tuple[Path, Key]]] = {}
         for record in read_run(run).episodes():
-            found.setdefault(record["env"], []).append((run, key_of(record)))
+            by_env.setdefault(record["env"], []).append((run, key_of(record)))
         # Sorted, as a run that is completed puts its episodes into another order.
-        yield from (sorted(found[env]) for env in sorted(found))
+        yield from (sorted(by_env[env]) for env in sorted(by_env))
 
 
 def _shuffle(items: list[tuple[Path, Key]], stream: Stream) -> None:

@@ -1,4 +1,4 @@
-"""One self-contained HTML file a run."""
+"""Reports: one self-contained HTML file for each run."""
 
 from ragen_bench.pages.report.html import write_report
 

@@ -1,4 +1,4 @@
-"""Puts a run's episodes into a page: compressed chunks, and a small index over them.
+"""Packing of a run's episodes into a page: compressed chunks, and a small index over them.
 
 A page must open fast and stay small, with ten thousand episodes too. So the browser gets the index
 at once, and opens a chunk when an episode in it is looked at.

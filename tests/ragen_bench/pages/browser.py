@@ -51,7 +51,7 @@ def launched():
 
 
 @contextmanager
-def watched(browser, may_ask, is_expected=lambda message: False, **options):
+def watched(browser, may_ask, is_expected=lambda _message: False, **options):
     """Yield a page that, when it is closed, fails the test if anything went wrong in it.
 
     Args:

@@ -18,7 +18,7 @@ from ragen_bench.pages.local_server import (
 
 
 class Echo(PageServer):
-    def get(self, place):
+    def get(self, _place):
         raise nothing_here()
 
     def post(self, place, message):

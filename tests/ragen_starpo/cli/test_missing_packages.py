@@ -53,5 +53,5 @@ def test_the_extra_is_named_in_one_line(tmp_path, package, extra, arguments):
 
 def test_what_needs_no_extra_runs_without(tmp_path):
     code, err = typed_without("torch", tmp_path, "report", "run")
-    assert (code, err) == (2, "ragen-train: run is no training run: it has no recipe.json\n")
+    assert (code, err) == (2, "ragen-train: run is not a training run: it has no recipe.json\n")
     assert typed_without("torch", tmp_path, "recipes", "filter-50@small") == (0, "")

@@ -47,4 +47,4 @@ def test_the_report_needs_no_model(tmp_path, capsys):
     assert main(["report", str(run)]) == 0
     assert (run / "report.html").is_file()
     assert main(["report", str(tmp_path)]) == 2
-    assert "is no training run: it has no recipe.json" in capsys.readouterr().err
+    assert "is not a training run: it has no recipe.json" in capsys.readouterr().err

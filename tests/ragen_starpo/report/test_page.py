@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from ragen_bench.errors import UserError
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.report import write_report
-from ragen_starpo.report.reading import read_left
+from ragen_starpo.report.reading import read_training_run
 from tests.ragen_bench.pages.looks import BACKGROUND, DARK, LIGHT
 from tests.ragen_bench.pages.report.test_html import Page
 
@@ -21,7 +21,7 @@ TABLES = """() => [...document.querySelectorAll('table.figures')].map(table =>
 
 
 def report(folder, *arguments):
-    return write_report(read_left(make_run(folder, *arguments)))
+    return write_report(read_training_run(make_run(folder, *arguments)))
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_what_training_began_with_stands_before_it(visit, tmp_path):
     for env in ENVS:
         start |= {f"val/{env}/success": 0.125, f"val/{env}/low": 0.06, f"val/{env}/high": 0.25}
     (run / "start.json").write_text(json.dumps(start))
-    page = visit(write_report(read_left(run)), ready="table")
+    page = visit(write_report(read_training_run(run)), ready="table")
     rows = page.get_by_role("table", name="Held-out success").locator("tbody tr")
     expect(rows.first).to_have_text(f"before12.5{2 * '12.56.0 – 25.0'}")  # noqa: RUF001
     expect(rows.nth(1).locator("th")).to_have_text("19")
@@ -120,7 +120,7 @@ def test_hostile_text_is_text(visit, tmp_path):
     path = report(tmp_path / "run", lines, recipe)
     with (tmp_path / "run/warnings.jsonl").open("a") as file:
         file.write(json.dumps({"iteration": 3, "kind": HOSTILE, "text": HOSTILE}) + "\n")
-    write_report(read_left(tmp_path / "run"))
+    write_report(read_training_run(tmp_path / "run"))
     page = visit(path, ready="table")
     seen = HOSTILE.replace("\u202e", "⟨U+202E⟩")
     expect(page.locator("h1")).to_have_text(seen)
@@ -174,21 +174,21 @@ def test_a_run_that_has_just_begun(visit, tmp_path):
     path = report(tmp_path / "run", lines)
     with (tmp_path / "run/metrics.jsonl").open("a") as file:
         file.write('{"iteration": 1, "torn')
-    page = visit(write_report(read_left(path.parent)), ready="table")
+    page = visit(write_report(read_training_run(path.parent)), ready="table")
     expect(page.locator("figure svg")).to_have_count(1)
     expect(page.get_by_text("No warning of the echo trap.")).to_be_visible()
     assert page.evaluate(TABLES)[1][1] == ["0", "NaN"]
 
 
 def test_what_is_no_run(tmp_path):
-    with pytest.raises(UserError, match=r"is no training run: it has no recipe\.json"):
-        read_left(tmp_path)
+    with pytest.raises(UserError, match=r"is not a training run: it has no recipe\.json"):
+        read_training_run(tmp_path)
     (tmp_path / "recipe.json").write_text("{}")
     with pytest.raises(UserError, match="holds no finished iteration yet"):
-        read_left(tmp_path)
+        read_training_run(tmp_path)
     (tmp_path / "metrics.jsonl").write_text('{"iteration": 0}\n{"itera\n')
     with pytest.raises(UserError, match=r"metrics.jsonl line 2 is not a JSON object"):
-        read_left(tmp_path)
+        read_training_run(tmp_path)
     (tmp_path / "metrics.jsonl").write_text("3\n")
     with pytest.raises(UserError, match=r"metrics.jsonl line 1 is not a JSON object"):
-        read_left(tmp_path)
+        read_training_run(tmp_path)

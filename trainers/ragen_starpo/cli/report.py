@@ -19,8 +19,8 @@ class Report(Command):
         """Write the page and say where it is."""
         from ragen_bench.console.plain import plain_console
         from ragen_starpo.report import write_report
-        from ragen_starpo.report.reading import read_left
+        from ragen_starpo.report.reading import read_training_run
 
-        path = write_report(read_left(self.directory))
+        path = write_report(read_training_run(self.directory))
         plain_console().print(f"Report  {path}", soft_wrap=True)
         return 0

@@ -1,4 +1,4 @@
-"""One self-contained HTML page a training run."""
+"""Training reports: one self-contained HTML page for each run."""
 
 from ragen_starpo.report.html import write_report
 

@@ -1,4 +1,4 @@
-"""A run's figures as curves: what is drawn, and where."""
+"""Curves: a run's figures over its iterations, in groups, with their axes."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Curve:
     """A figure over iterations.
 
     Attributes:
-        name: without its group.
+        name: the name without its group.
         points: iteration and value, where it was measured and is a number.
-        smooth: the same of its moving median, from the first whole window on.
-        low: of the axis.
-        high: of the axis.
+        smooth: iteration and moving median, from the first whole window on.
+        low: the low end of the axis.
+        high: the high end of the axis.
     """
 
     name: str
@@ -33,13 +33,13 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Group:
+class FigureGroup:
     """Figures that belong together.
 
     Attributes:
-        name: what their names begin with, before the slash.
+        name: the part of their names before the slash.
         keys: their names in `metrics.jsonl`.
-        curves: of those that were ever a number.
+        curves: the curves of those that were ever a number.
     """
 
     name: str
@@ -52,7 +52,7 @@ class HeldOut:
     """Held-out success of an environment.
 
     Attributes:
-        name: of the environment.
+        name: the environment's name.
         points: iteration, success, and both ends of its 95 % interval.
     """
 
@@ -60,7 +60,7 @@ class HeldOut:
     points: list[tuple[int, float, float, float]]
 
 
-def groups(metrics: Sequence[Mapping[str, Any]], window: int) -> list[Group]:
+def groups(metrics: Sequence[Mapping[str, Any]], window: int) -> list[FigureGroup]:
     """Return all figures but held-out ones, by group.
 
     Args:
@@ -69,12 +69,12 @@ def groups(metrics: Sequence[Mapping[str, Any]], window: int) -> list[Group]:
     """
     names = dict.fromkeys(name for line in metrics for name in line if name != "iteration")
     kept = sorted((name for name in names if not name.startswith("val/")), key=_group)
-    found = []
+    unordered = []
     for group, members in groupby(kept, key=_group):
         keys = list(members)
-        curves = [curve(metrics, key, window) for key in keys]
-        found.append(Group(group, keys, [one for one in curves if one.points]))
-    return sorted(found, key=lambda one: (one.name != "rollout", one.name != "policy", one.name))
+        curves = (curve(metrics, key, window) for key in keys)
+        unordered.append(FigureGroup(group, keys, [line for line in curves if line.points]))
+    return sorted(unordered, key=_order)
 
 
 def curve(metrics: Sequence[Mapping[str, Any]], key: str, window: int) -> Curve:
@@ -82,7 +82,7 @@ def curve(metrics: Sequence[Mapping[str, Any]], key: str, window: int) -> Curve:
 
     Args:
         metrics: lines of `metrics.jsonl`.
-        key: of the figure.
+        key: the figure's name.
         window: measured iterations of the moving median.
     """
     points = [(line["iteration"], line[key]) for line in metrics if _is_number(line.get(key))]
@@ -113,6 +113,10 @@ def held_out(metrics: Sequence[Mapping[str, Any]]) -> list[HeldOut]:
         )
         for name in names
     ]
+
+
+def _order(group: FigureGroup) -> tuple[bool, bool, str]:
+    return group.name != "rollout", group.name != "policy", group.name
 
 
 def _group(key: str) -> str:

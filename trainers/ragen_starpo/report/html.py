@@ -13,42 +13,42 @@ from ragen_bench.runs.atomic import write_text
 from ragen_starpo.diagnostics.cost import milestones, spent
 from ragen_starpo.recipes.sections import MonitorSettings
 from ragen_starpo.report.curves import groups, held_out
-from ragen_starpo.report.reading import Left
+from ragen_starpo.report.reading import TrainingRun
 
 
-def write_report(left: Left) -> Path:
+def write_report(run: TrainingRun) -> Path:
     """Write report.html into the run directory.
 
     Args:
-        left: what the run left so far.
+        run: the files of the run so far.
 
     Returns:
         The path of the report.
     """
-    window = left.recipe.get("monitor", {}).get("window", MonitorSettings().window)
-    numbers = [line["iteration"] for line in left.metrics]
+    window = run.recipe.get("monitor", {}).get("window", MonitorSettings().window)
+    numbers = [line["iteration"] for line in run.metrics]
     template = page_environment("ragen_starpo.report", exact).get_template("page.html")
     page = template.render(
-        recipe=left.recipe,
-        settings=list(_flat(left.recipe)),
-        start=left.start,
-        metrics=left.metrics,
+        recipe=run.recipe,
+        settings=list(_flat(run.recipe)),
+        start=run.start,
+        metrics=run.metrics,
         first=numbers[0],
         last=numbers[-1],
         window=window,
-        groups=groups(left.metrics, window),
-        held_out=held_out(left.metrics),
-        warnings=left.warnings,
-        spent=spent(left.metrics, left.timings, None),
-        milestones=milestones(left.metrics, left.timings),
+        groups=groups(run.metrics, window),
+        held_out=held_out(run.metrics),
+        warnings=run.warnings,
+        spent=spent(run.metrics, run.timings, None),
+        milestones=milestones(run.metrics, run.timings),
     )
-    path = left.path / "report.html"
+    path = run.path / "report.html"
     write_text(path, page)
     return path
 
 
 def exact(value: Any) -> str:
-    """Return a value as its file has it; a text without its quotes, every character to be seen."""
+    """Return a value as its file has it, in visible characters; a text without its quotes."""
     if isinstance(value, str):
         return shown(value)
     return shown(json.dumps(value, ensure_ascii=False))

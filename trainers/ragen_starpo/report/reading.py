@@ -1,4 +1,4 @@
-"""Reads what a training run left, also while it goes on."""
+"""Reads the files of a training run, also while it goes on."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ Line = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Left:
+class TrainingRun:
     """The files of a run, read.
 
     Attributes:
-        path: of the run directory.
+        path: the run directory.
         recipe: all settings.
-        start: the held-out figures of the model that training began with; there may be none.
-        metrics: a line for each iteration.
-        timings: the same.
-        warnings: of the echo trap; there may be none.
+        start: held-out figures of the model that training began with; may be empty.
+        metrics: one line for each iteration.
+        timings: one line for each iteration.
+        warnings: warnings of the echo trap; may be empty.
     """
 
     path: Path
@@ -33,25 +33,25 @@ class Left:
     warnings: list[Line]
 
 
-def read_left(path: Path) -> Left:
-    """Return what a run left so far.
+def read_training_run(path: Path) -> TrainingRun:
+    """Return the files of a run so far.
 
     Raises:
-        UserError: if the directory is of no training run, has no iteration yet, or holds a broken
-            line.
+        UserError: if the directory does not hold a training run, has no iteration yet, or holds a
+            broken line.
     """
     file = path / "recipe.json"
     if not file.is_file():
-        raise UserError(f"{path} is no training run: it has no recipe.json")
+        raise UserError(f"{path} is not a training run: it has no recipe.json")
     began = path / "start.json"
     start = read_whole(began) if began.exists() else {}
     metrics = _lines(path / "metrics.jsonl")
     if not metrics:
         raise UserError(f"{path} holds no finished iteration yet", exit_code=1)
     others = (_lines(path / f"{name}.jsonl") for name in ("timings", "warnings"))
-    return Left(path, read_whole(file), start, metrics, *others)
+    return TrainingRun(path, read_whole(file), start, metrics, *others)
 
 
 def _lines(file: Path) -> list[Line]:
-    """Return whole lines: a torn last one is being written, or was when the power went."""
+    """Return the whole lines; a torn last one is still being written."""
     return [line for _, line in numbered(file)]

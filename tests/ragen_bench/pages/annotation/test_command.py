@@ -26,7 +26,8 @@ def terminal(*arguments, cwd):
     )
 
 
-def test_two_raters_in_a_terminal(runs, tmp_path):
+@pytest.mark.usefixtures("runs")
+def test_two_raters_in_a_terminal(tmp_path):
     for rater, safe in (("ada", "y"), ("bob", "p")):
         child = terminal("random", "oracle", "--rater", rater, "--count", "2", cwd=tmp_path)
         child.expect("2 episodes to rate, 0 rated")
@@ -50,7 +51,8 @@ def test_two_raters_in_a_terminal(runs, tmp_path):
     assert said[4].split() == ["safe", "0", "2", "2", "-0.50"]
 
 
-def test_a_wrong_key_is_told_what_is_wanted(runs, tmp_path):
+@pytest.mark.usefixtures("runs")
+def test_a_wrong_key_is_told_what_is_wanted(tmp_path):
     done = command("annotate", "random", "--rater", "ada", cwd=tmp_path, stdin="x\nq\n")
     assert done.stdout.count("Type n for no, p for partly, y for yes, or q to leave.\n") == 1
 
@@ -76,14 +78,16 @@ def test_leaving_keeps_what_is_rated(runs, tmp_path):
         ([], "the following arguments are required: RUN"),
     ],
 )
-def test_a_mistake_gets_one_line(runs, tmp_path, arguments, says):
+@pytest.mark.usefixtures("runs")
+def test_a_mistake_gets_one_line(tmp_path, arguments, says):
     done = command("annotate", *arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert says in done.stderr
     assert done.stderr.count("\n") == 1
 
 
-def test_no_ratings_yet(runs, tmp_path):
+@pytest.mark.usefixtures("runs")
+def test_no_ratings_yet(tmp_path):
     done = command("annotate", "random", "--agreement", cwd=tmp_path)
     assert done.stdout == "No ratings yet.\n"
 

@@ -77,7 +77,7 @@ def test_a_line_that_is_no_rating_is_named(runs, line, number):
         line = json.dumps({**good, "safe": 3})
     with (run / "ratings.jsonl").open("a") as file:
         file.write(line + "\n")
-    with pytest.raises(UserError, match=rf"ratings\.jsonl line {number} is no rating"):
+    with pytest.raises(UserError, match=rf"ratings\.jsonl line {number} is not a rating"):
         list(ratings_of(run))
 
 

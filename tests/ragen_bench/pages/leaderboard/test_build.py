@@ -42,7 +42,7 @@ def originals(honest, tmp_path_factory):
 
 
 @pytest.fixture
-def ranking(originals, tmp_path):
+def leaderboard(originals, tmp_path):
     """A copy to be changed."""
     shutil.copytree(originals, tmp_path / "board")
     return tmp_path / "board"
@@ -137,12 +137,12 @@ def test_from_the_ranking_to_a_trajectory_and_back(visit, site):
     expect(page.get_by_role("heading", level=1)).to_have_text("A model [7B]")
 
 
-def test_an_entry_that_fails_is_named_and_there_is_no_site(ranking, tmp_path, capsys):
-    edit_records(ranking / "entries/oracle", lambda records: records[0].update(score=0.5))
-    (ranking / "entries/random/more").touch()
-    (ranking / "entries/Bad name").mkdir()
+def test_an_entry_that_fails_is_named_and_there_is_no_site(leaderboard, tmp_path, capsys):
+    edit_records(leaderboard / "entries/oracle", lambda records: records[0].update(score=0.5))
+    (leaderboard / "entries/random/more").touch()
+    (leaderboard / "entries/Bad name").mkdir()
     out = tmp_path / "site"
-    assert main(["leaderboard", "build", str(ranking), "--out", str(out)]) == 1
+    assert main(["leaderboard", "build", str(leaderboard), "--out", str(out)]) == 1
     said = capsys.readouterr().out
     assert "FAIL  oracle\n" in said
     assert "ok    mixed\n" in said
@@ -152,13 +152,17 @@ def test_an_entry_that_fails_is_named_and_there_is_no_site(ranking, tmp_path, ca
     assert not out.exists()
 
 
-def test_unverified_entries_are_marked_and_their_trajectories_left_out(ranking, tmp_path, capsys):
-    edit_entry(ranking / "entries/mixed", lambda entry: entry["summary"].update(suite_score=0.875))
-    (ranking / "reproductions/mixed.json").unlink()
-    (ranking / "entries/random/episodes.jsonl.gz").write_bytes(b"no gzip")
-    (ranking / "entries/.hidden").mkdir()
+def test_unverified_entries_are_marked_and_their_trajectories_left_out(
+    leaderboard, tmp_path, capsys
+):
+    edit_entry(
+        leaderboard / "entries/mixed", lambda entry: entry["summary"].update(suite_score=0.875)
+    )
+    (leaderboard / "reproductions/mixed.json").unlink()
+    (leaderboard / "entries/random/episodes.jsonl.gz").write_bytes(b"no gzip")
+    (leaderboard / "entries/.hidden").mkdir()
     out = tmp_path / "site"
-    assert main(["leaderboard", "build", str(ranking), "--out", str(out), "--unverified"]) == 0
+    assert main(["leaderboard", "build", str(leaderboard), "--out", str(out), "--unverified"]) == 0
     assert f"Entries  3, not verified\nSite     {out}/index.html\n" in capsys.readouterr().out
     (shown,) = json.loads((out / "leaderboard.json").read_text())["boards"]
     assert [(e["suite_score"], e["verified"]) for e in shown["entries"] if e["rank"]] == [
@@ -187,9 +191,9 @@ def break_row(name, value):
         (lambda entry: entry.update(link="javascript:alert(1)"), "entry.json: link: "),
     ],
 )
-def test_figures_that_are_none_are_refused_unverified_too(ranking, tmp_path, edit, said):
-    edit_entry(ranking / "entries/random", edit)
-    built = build_site(ranking, tmp_path / "site", verified=False)
+def test_figures_that_are_none_are_refused_unverified_too(leaderboard, tmp_path, edit, said):
+    edit_entry(leaderboard / "entries/random", edit)
+    built = build_site(leaderboard, tmp_path / "site", verified=False)
     ((name, (problem,)),) = built.refused.items()
     assert name == "random"
     assert said in f"entry.json: {problem}"
@@ -211,74 +215,74 @@ def test_figures_that_are_none_are_refused_unverified_too(ranking, tmp_path, edi
         ({"model": 3}, "does not say of which model"),
     ],
 )
-def test_a_rerun_must_be_of_the_entry(ranking, tmp_path, changed, said):
-    write_rerun(ranking, "mixed", **changed)
-    built = build_site(ranking, tmp_path / "site", verified=False)
+def test_a_rerun_must_be_of_the_entry(leaderboard, tmp_path, changed, said):
+    write_rerun(leaderboard, "mixed", **changed)
+    built = build_site(leaderboard, tmp_path / "site", verified=False)
     ((name, (problem,)),) = built.refused.items()
     assert (name, problem.partition(" ")[0]) == ("mixed", "reproductions/mixed.json")
     assert said in problem
 
 
-def test_a_rerun_that_differs_is_told(ranking, tmp_path):
-    entry = entry_json(ranking / "entries/mixed")["summary"]
+def test_a_rerun_that_differs_is_told(leaderboard, tmp_path):
+    entry = entry_json(leaderboard / "entries/mixed")["summary"]
     other = json.loads(json.dumps(entry))
     other["envs"][0]["score_interval"] = [2.0, 3.0]
-    write_rerun(ranking, "mixed", **reproduction(entry, other))
-    build_site(ranking, tmp_path / "site", verified=False)
+    write_rerun(leaderboard, "mixed", **reproduction(entry, other))
+    build_site(leaderboard, tmp_path / "site", verified=False)
     (shown,) = json.loads((tmp_path / "site/leaderboard.json").read_text())["boards"]
     assert [e["reproduced"] for e in shown["entries"] if e["rank"]] == [False]
 
 
-def test_a_rerun_without_its_entry(ranking, tmp_path):
-    (ranking / "reproductions/nobody.json").write_text("{}")
-    built = build_site(ranking, tmp_path / "site", verified=False)
+def test_a_rerun_without_its_entry(leaderboard, tmp_path):
+    (leaderboard / "reproductions/nobody.json").write_text("{}")
+    built = build_site(leaderboard, tmp_path / "site", verified=False)
     assert built.refused == {"nobody": ["reproductions/nobody.json belongs to no entry"]}
 
 
-def test_a_sealed_entry_without_its_key(ranking, tmp_path, monkeypatch):
+def test_a_sealed_entry_without_its_key(leaderboard, tmp_path, monkeypatch):
     for variable in ("RAGEN_SEALED_KEY", "RAGEN_SEALED_KEY_FILE"):
         monkeypatch.delenv(variable, raising=False)
     edit_entry(
-        ranking / "entries/random",
+        leaderboard / "entries/random",
         lambda entry: entry["run"].update(split="sealed", sealed_key_hash="0" * 64),
     )
-    built = build_site(ranking, tmp_path / "site", verified=False)
+    built = build_site(leaderboard, tmp_path / "site", verified=False)
     assert "is of the sealed split: " in built.refused["random"][0]
 
 
-def test_another_directory_is_left_alone(ranking, tmp_path):
+def test_another_directory_is_left_alone(leaderboard, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/index.html").write_text("mine")
     (tmp_path / "file").touch()
     (tmp_path / "link").symlink_to(tmp_path / "mine", target_is_directory=True)
     for name in ("mine", "file", "link"):
         with pytest.raises(UserError, match="choose another --out"):
-            build_site(ranking, tmp_path / name, verified=False)
+            build_site(leaderboard, tmp_path / name, verified=False)
     assert (tmp_path / "mine/index.html").read_text() == "mine"
     with pytest.raises(UserError, match="holds no entries/"):
         build_site(tmp_path / "mine", tmp_path / "site")
 
 
-def test_the_directory_that_one_is_in_is_not_replaced(ranking, tmp_path, monkeypatch):
-    build_site(ranking, tmp_path / "site", verified=False)
+def test_the_directory_that_one_is_in_is_not_replaced(leaderboard, tmp_path, monkeypatch):
+    build_site(leaderboard, tmp_path / "site", verified=False)
     monkeypatch.chdir(tmp_path / "site")
     with pytest.raises(UserError, match="is where this runs"):
-        build_site(ranking, Path(), verified=False)
+        build_site(leaderboard, Path(), verified=False)
     assert Path("index.html").is_file()
 
 
-def test_an_interrupted_build_leaves_the_old_site(ranking, tmp_path, monkeypatch):
+def test_an_interrupted_build_leaves_the_old_site(leaderboard, tmp_path, monkeypatch):
     out = tmp_path / "site"
-    build_site(ranking, out, verified=False)
+    build_site(leaderboard, out, verified=False)
     old = contents(out)
     target = "ragen_bench.pages.leaderboard.build.write_entry_report"
 
-    def interrupt(*arguments):
+    def interrupt(*_arguments):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(target, interrupt)
     with pytest.raises(KeyboardInterrupt):
-        build_site(ranking, out)
+        build_site(leaderboard, out)
     assert contents(out) == old
     assert sorted(file.name for file in tmp_path.iterdir()) == ["board", "site"]
 
@@ -297,9 +301,9 @@ def test_an_interrupted_build_leaves_the_old_site(ranking, tmp_path, monkeypatch
         ),
     ],
 )
-def test_a_broken_reference_table(ranking, tmp_path, capsys, text, said):
-    (ranking / "reference.json").write_text(text)
-    arguments = ["leaderboard", "build", str(ranking), "--out", str(tmp_path / "site")]
+def test_a_broken_reference_table(leaderboard, tmp_path, capsys, text, said):
+    (leaderboard / "reference.json").write_text(text)
+    arguments = ["leaderboard", "build", str(leaderboard), "--out", str(tmp_path / "site")]
     assert main([*arguments, "--unverified"]) == 1
     assert said in capsys.readouterr().err
 
