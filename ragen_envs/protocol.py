@@ -97,8 +97,7 @@ class ActionReader:
         self._cache: dict[str, Parsed] = {}
         self._rests: dict[str, Parsed] = {}
 
-    @staticmethod
-    def _words(body: str) -> list[str]:
+    def _words(self, body: str) -> list[str]:
         return [word.strip().lower() for word in body.split(SEPARATOR)]
 
     def read(self, answer: str, response_format: ResponseFormat) -> Parsed:

@@ -83,7 +83,7 @@ def _create(space: SharedText, n: int = 1, ctx: Any = multiprocessing) -> Any:
 
 
 @read_from_shared_memory.register(SharedText)
-def _read(space: SharedText, shared_memory: Any, n: int = 1) -> TextView:
+def _read(space: SharedText, shared_memory: Any, n: int = 1) -> TextView:  # noqa: ARG001
     return TextView(_slots_of(space, shared_memory))
 
 

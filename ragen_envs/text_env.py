@@ -27,7 +27,7 @@ from ragen_envs.rewards import POINTS, RewardFn, Transition, own_reward
 from ragen_envs.running_episode import RunningEpisode
 from ragen_envs.sealed import open_key
 from ragen_envs.spaces import SharedText
-from ragen_envs.text_game import I, TextGame, V
+from ragen_envs.text_game import I, V
 
 PRINTABLE = frozenset(string.ascii_letters + string.digits + string.punctuation + " \n")
 MAX_OBSERVATION = 4096
@@ -80,7 +80,7 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
             MAX_OBSERVATION, charset=_ordered(PRINTABLE | self._symbols())
         )
         self.action_space = SharedText(MAX_ACTION, min_length=0, charset=_ordered(PRINTABLE))
-        self._detailed = type(self)._details is not TextGame._details
+        self._detailed = self._is_detailed()
         self._running = False
         self._legal = ()
         self._instance = None

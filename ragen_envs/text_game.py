@@ -114,6 +114,11 @@ class TextGame(Generic[V, I]):
         """Return the episode's score so far in [0, 1]; success or not, unless a game says more."""
         return 1.0 if self._success else 0.0
 
+    @classmethod
+    def _is_detailed(cls) -> bool:
+        """Return whether the game has further entries of `info`."""
+        return cls._details is not TextGame._details
+
     def _details(self) -> dict[str, float]:
         """Return further entries of `info`, the same keys at any time, which turns may change."""
         return {}
@@ -160,7 +165,7 @@ class TextGame(Generic[V, I]):
         return self.shipped(name, self.split)
 
     @classmethod
-    def held_out_size(cls, name: str) -> int:
+    def held_out_size(cls, name: str) -> int:  # noqa: ARG003 (for games that depend on it)
         """Return how many instances each held-out split of a variant has: 256.
 
         A game with fewer different ones says so, instead of repeating them: every instance is

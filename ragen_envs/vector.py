@@ -4,6 +4,8 @@ It does what `gymnasium.vector.SyncVectorEnv` does with the same environments, i
 batch of infos is made in arrays from the start, without one dictionary an environment.
 """
 
+# ruff: noqa: SLF001 (the other half of `TextEnv`: public accessors would cost a call each)
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
@@ -229,8 +231,8 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         """
         return tuple(env.render() for env in self.envs)
 
-    def close_extras(self, **kwargs: Any) -> None:
-        """Close the environments; the arguments are ignored, as there are no processes to end."""
+    def close_extras(self, **_kwargs: Any) -> None:
+        """Close the environments; the arguments, for processes, are not used."""
         for env in self.envs:
             env.close()
 

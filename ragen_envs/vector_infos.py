@@ -4,6 +4,8 @@ Every key has an array with one entry an environment, and under `_key` the mask 
 environments that gave one; the entries of the others are 0, False or None.
 """
 
+# ruff: noqa: SLF001 (the other half of `TextEnv`: public accessors would cost a call each)
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -113,7 +113,7 @@ class BanditEnv(TextEnv[BanditVariant, NamedArms]):
         return "\n".join(instance.names), {}
 
     @staticmethod
-    def read_instance(body: str, figures: dict[str, str]) -> NamedArms:
+    def read_instance(body: str, figures: dict[str, str]) -> NamedArms:  # noqa: ARG004 (as the hook has it)
         """Return the arms of two lines."""
         first, second = body.split("\n")
         return NamedArms((first, second))
@@ -146,7 +146,7 @@ class BanditEnv(TextEnv[BanditVariant, NamedArms]):
     def _state(self) -> str:
         return f"Actions: {', '.join(self._names)}."
 
-    def _oracle(self, instance: NamedArms) -> dict[str, float]:
+    def _oracle(self, instance: NamedArms) -> dict[str, float]:  # noqa: ARG002 (as the hook has it)
         return {"ceiling": 1.0}
 
     def _best_actions(self) -> tuple[str, ...]:

@@ -115,7 +115,7 @@ class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
         return " ".join(map(str, instance.percentages)), {}
 
     @staticmethod
-    def read_instance(body: str, figures: dict[str, str]) -> Arms:
+    def read_instance(body: str, figures: dict[str, str]) -> Arms:  # noqa: ARG004 (as the hook has it)
         """Return the arms of a line."""
         return Arms(tuple(map(int, body.split())))
 
@@ -159,7 +159,7 @@ class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
     def _state(self) -> str:
         return f"Wins so far: {', '.join(self._counts)}."
 
-    def _oracle(self, instance: Arms) -> dict[str, float]:
+    def _oracle(self, instance: Arms) -> dict[str, float]:  # noqa: ARG002 (as the hook has it)
         return {"ceiling": 1.0}
 
     def _best_actions(self) -> tuple[str, ...]:

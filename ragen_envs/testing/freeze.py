@@ -35,22 +35,27 @@ def freeze(value: Any, depth: int = 0) -> Frozen:
         return (kind, repr(value))
     if depth == _DEEPEST:
         return (kind,)
-    if isinstance(value, np.ndarray):
-        return (kind, str(value.dtype), freeze(value.tolist(), depth + 1))
-    if isinstance(value, np.generic):
-        return (kind, repr(value.item()))
-    if isinstance(value, memoryview):
-        return (kind, repr(value.tobytes()))
-    if isinstance(value, Mapping):
-        pairs = ((freeze(k, depth + 1), freeze(v, depth + 1)) for k, v in value.items())
-        return (kind, tuple(sorted(pairs, key=repr)))
-    if isinstance(value, AbstractSet):
-        return (kind, tuple(sorted((freeze(item, depth + 1) for item in value), key=repr)))
-    if isinstance(value, (list, tuple, ValuesView)):
-        return (kind, tuple(freeze(item, depth + 1) for item in value))
+    if isinstance(value, (np.ndarray, np.generic, memoryview)):
+        return (kind, *_frozen_buffer(value, depth + 1))
+    if isinstance(value, (Mapping, AbstractSet, list, tuple, ValuesView)):
+        return (kind, _frozen_items(value, depth + 1))
     if isinstance(value, type) or isroutine(value):
         return (kind, getattr(value, "__qualname__", ""))
     return (kind, *(freeze(part, depth + 1) for part in _kept(value)))
+
+
+def _frozen_buffer(value: Any, depth: int) -> Frozen:
+    if isinstance(value, np.ndarray):
+        return (str(value.dtype), freeze(value.tolist(), depth))
+    return (repr(value.item() if isinstance(value, np.generic) else value.tobytes()),)
+
+
+def _frozen_items(value: Any, depth: int) -> Frozen:
+    if isinstance(value, Mapping):
+        pairs = ((freeze(k, depth), freeze(v, depth)) for k, v in value.items())
+        return tuple(sorted(pairs, key=repr))
+    items = (freeze(item, depth) for item in value)
+    return tuple(sorted(items, key=repr) if isinstance(value, AbstractSet) else items)
 
 
 def _kept(value: Any) -> tuple[Any, ...]:

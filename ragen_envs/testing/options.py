@@ -23,7 +23,7 @@ class Option(NamedTuple):
 
     takes: str
     is_of_kind: Callable[[Any], bool]
-    is_sound: Callable[[Any], bool] = lambda value: True
+    is_sound: Callable[[Any], bool] = lambda _: True
 
 
 def _is_int(value: Any) -> bool:

@@ -53,9 +53,8 @@ class PageReader(ActionReader):
         if any_search:
             self.free = FreeText(SEARCH, END, LONGEST_SEARCH)
 
-    @staticmethod
-    def _words(body: str) -> list[str]:
-        return [_canonical(word) for word in ActionReader._words(body)]
+    def _words(self, body: str) -> list[str]:
+        return [_canonical(word) for word in super()._words(body)]
 
     def _parse(self, body: str) -> Parsed:
         if self.free:

@@ -113,11 +113,16 @@ def clicked(catalogue: Catalogue, page: Page, label: str) -> Page:
     if page.kind == "results":
         product = next(i for i in page.shown if catalogue.products[i].asin.lower() == label)
         return replace(page, kind="item", product=product)
+    return _from_item(catalogue.products[page.product], page, label)
+
+
+def _from_item(product: Product, page: Page, label: str) -> Page:
+    """Return the page behind a label that only an item's page offers."""
     if label == BUY:
         return replace(page, kind="done")
     if label in SUB_PAGES:
         return replace(page, kind=label)
-    return _chosen(catalogue.products[page.product], page, label)
+    return _chosen(product, page, label)
 
 
 def _previous(page: Page) -> Page:
