@@ -9,8 +9,8 @@ from pettingzoo import AECEnv  # type: ignore[import-untyped]
 
 from ragen_envs.arguments import one_of
 from ragen_envs.instances import Split
-from ragen_envs.pettingzoo.seats import Observation, Seats, without_test_option
-from ragen_envs.pettingzoo.turns import InOrder
+from ragen_envs.pettingzoo.seats import Observation, without_test_option
+from ragen_envs.pettingzoo.turns import InOrder, TurnsEnv
 from ragen_envs.policies import oracle_answer
 from ragen_envs.protocol import RESPONSE_FORMATS, ResponseFormat
 from ragen_envs.registration import NAMESPACE
@@ -27,7 +27,7 @@ QUESTION_IDS = tuple(f"{NAMESPACE}/{name}" for name in VARIANTS)
 """The games in which an agent may answer."""
 
 
-class QuestionsEnv(Seats, AECEnv[str, Observation, str]):  # type: ignore[misc]
+class QuestionsEnv(TurnsEnv):
     """Twenty Questions, in which the answerer is an agent, too.
 
     The asker reads and gets what the player of the game for one does. After a question the
@@ -46,14 +46,12 @@ class QuestionsEnv(Seats, AECEnv[str, Observation, str]):  # type: ignore[misc]
         env: the game.
     """
 
-    _parallelizable = False  # a question comes before its reply
-
     def __init__(self, env: TwoPlayerQuestionsEnv) -> None:
         super().__init__(env, [ASKER, ANSWERER])
         self._env = env
         self._seat: AnswererSeat | None = None
 
-    def text_env(self, agent: str) -> TwoPlayerQuestionsEnv:
+    def text_env(self, agent: str) -> TwoPlayerQuestionsEnv:  # noqa: ARG002 (both share it)
         """Return the game, which knows the word, for `ragen_envs.policies`."""
         return self._env
 
@@ -72,45 +70,9 @@ class QuestionsEnv(Seats, AECEnv[str, Observation, str]):  # type: ignore[misc]
         """The response format of the answerer."""
         return self._env.opponent_format
 
-    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Start an episode; the arguments are those of `TextEnv.reset`."""
-        self._text, self._info = self._env.reset(seed=seed, options=without_test_option(options))
-        self.agents = self.possible_agents.copy()
-        self.agent_selection = ASKER
-        self.rewards = dict.fromkeys(self.agents, 0.0)
-        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
-        self._seat, self._asked, self._news = None, "", ""
-        self._flags = dict.fromkeys(
-            ("format_is_valid", "action_is_valid", "answer_is_example"), False
-        )
-        self._over = self._terminated = False
-        self._report()
-
     def observe(self, agent: str) -> Observation:
         """Return what the agent reads now: the asker the game's text, the answerer the question."""
         return {"text": self._text if agent == ASKER else self._for_answerer()}
-
-    def step(self, action: str | None) -> None:
-        """Take the answer of `agent_selection`, or None if its episode is over.
-
-        Raises:
-            ResetNeeded: before the first `reset` and after all agents have left.
-            TypeError: if the answer of an agent that plays is not a str.
-            ValueError: if the answer of an agent whose episode is over is not None.
-        """
-        self._need_agents()
-        if self._over:
-            self._was_dead_step(action)
-            return
-        agent: str = self.agent_selection
-        answer = self._answers({agent: action}, [agent])[agent]
-        self._cumulative_rewards[agent] = 0.0
-        points = self._ask(answer) if agent == ASKER else self._reply(answer)
-        self.rewards = {name: points.get(name, 0) / 100 for name in self.agents}
-        self._accumulate_rewards()
-        self._report()
-        self.agent_selection = ASKER if self._seat is None else ANSWERER
-        self._deads_step_first()
 
     def render(self) -> str | None:
         """Return the questions with their replies as text in mode "ansi", else None.
@@ -119,6 +81,21 @@ class QuestionsEnv(Seats, AECEnv[str, Observation, str]):  # type: ignore[misc]
             ResetNeeded: before the first `reset`.
         """
         return self._env.render()
+
+    def _start(self, seed: int | None, options: dict[str, Any] | None) -> None:
+        self._text, self._info = self._env.reset(seed=seed, options=without_test_option(options))
+        self._seat, self._asked, self._news = None, "", ""
+        self._flags = dict.fromkeys(
+            ("format_is_valid", "action_is_valid", "answer_is_example"), False
+        )
+        self._over = self._terminated = False
+
+    def _turn(self, agent: str, answer: str) -> dict[str, float]:
+        points = self._ask(answer) if agent == ASKER else self._reply(answer)
+        return {name: points.get(name, 0) / 100 for name in self.agents}
+
+    def _next_agent(self) -> str:
+        return ASKER if self._seat is None else ANSWERER
 
     def _ask(self, answer: str) -> dict[str, int]:
         """Take what the asker says; return each agent's hundredths of reward."""

@@ -1,19 +1,20 @@
-"""Several agents share one room: in turns (AEC), or all at once (parallel)."""
+"""One episode that several agents share: in turns (AEC), or all at once (parallel)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
+from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
 
 from ragen_envs.pettingzoo.room import Room
 from ragen_envs.pettingzoo.seats import Observation, Seats
+from ragen_envs.pettingzoo.turns import TurnsEnv
 from ragen_envs.text_env import TextEnv
 
 
 class _Shared(Seats):
-    """What both forms share: the room.
+    """The room of both forms.
 
     Raises:
         ValueError: for more agents than the game has turns, some of which could never answer.
@@ -31,7 +32,7 @@ class _Shared(Seats):
         super().__init__(env, agents)
         self._room = Room(env, agents, self._manner)
 
-    def text_env(self, agent: str) -> TextEnv[Any, Any]:
+    def text_env(self, agent: str) -> TextEnv[Any, Any]:  # noqa: ARG002 (all agents share it)
         """Return the game that the agent plays, for `ragen_envs.policies`."""
         return self._room.env
 
@@ -44,7 +45,7 @@ class _Shared(Seats):
         return self._room.env.render()
 
 
-class SharedTurnsEnv(_Shared, AECEnv[str, Observation, str]):  # type: ignore[misc]
+class SharedTurnsEnv(_Shared, TurnsEnv):
     """One episode, whose turns the agents take in rotation.
 
     The reward of a turn is every agent's; all agents end together.
@@ -54,44 +55,21 @@ class SharedTurnsEnv(_Shared, AECEnv[str, Observation, str]):  # type: ignore[mi
         agents: the names of those who play, in order.
     """
 
-    _parallelizable = False  # the episode may end before all have answered
     _manner = "answer one after the other, in this order"
-
-    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Start an episode; the arguments are those of `TextEnv.reset`."""
-        self._room.reset(seed, options)
-        self.agents = self.possible_agents.copy()
-        self.agent_selection = self.agents[0]
-        self.rewards = dict.fromkeys(self.agents, 0.0)
-        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
-        self._report()
 
     def observe(self, agent: str) -> Observation:
         """Return what the agent has not been told yet, and the state."""
         return self._room.tell(agent)
 
-    def step(self, action: str | None) -> None:
-        """Take the answer of `agent_selection`, or None if its episode is over.
+    def _start(self, seed: int | None, options: dict[str, Any] | None) -> None:
+        self._room.reset(seed, options)
 
-        Raises:
-            ResetNeeded: before the first `reset` and after all agents have left.
-            TypeError: if the answer of an agent that plays is not a str.
-            ValueError: if the answer of an agent whose episode is over is not None.
-        """
-        self._need_agents()
-        if self._room.over:
-            self._was_dead_step(action)
-            return
-        agent: str = self.agent_selection
-        answer = self._answers({agent: action}, [agent])[agent]
+    def _turn(self, agent: str, answer: str) -> dict[str, float]:
         self._room.ask([agent])
-        reward = self._room.answer(agent, answer)
-        self._cumulative_rewards[agent] = 0.0
-        self.rewards = dict.fromkeys(self.agents, reward)
-        self._accumulate_rewards()
-        self._report()
-        self.agent_selection = self.agents[(self.agents.index(agent) + 1) % len(self.agents)]
-        self._deads_step_first()
+        return dict.fromkeys(self.agents, self._room.answer(agent, answer))
+
+    def _next_agent(self) -> str:
+        return self.agents[(self.agents.index(self.agent_selection) + 1) % len(self.agents)]
 
     def _report(self) -> None:
         room = self._room

@@ -1,14 +1,70 @@
-"""Turns in order, and each answer checked when it is given."""
+"""Agents who answer one after the other: their turns, and the guard of the order."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from typing import Any
+
 from gymnasium.error import ResetNeeded
+from pettingzoo import AECEnv  # type: ignore[import-untyped]
 from pettingzoo.utils.conversions import (  # type: ignore[import-untyped]
     parallel_to_aec_wrapper,
 )
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper  # type: ignore[import-untyped]
 
-from ragen_envs.pettingzoo.seats import Observation
+from ragen_envs.pettingzoo.seats import Observation, Seats
+
+
+class TurnsEnv(Seats, AECEnv[str, Observation, str]):  # type: ignore[misc]
+    """The turns of agents who answer one after the other and end together."""
+
+    _parallelizable = False
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Start an episode; the arguments are those of `TextEnv.reset`."""
+        self._start(seed, options)
+        self.agents = self.possible_agents.copy()
+        self.agent_selection = self.agents[0]
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self._report()
+
+    def step(self, action: str | None) -> None:
+        """Take the answer of `agent_selection`, or None if its episode is over.
+
+        Raises:
+            ResetNeeded: before the first `reset` and after all agents have left.
+            TypeError: if the answer of an agent that plays is not a str.
+            ValueError: if the answer of an agent whose episode is over is not None.
+        """
+        self._need_agents()
+        agent: str = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        answer = self._answers({agent: action}, [agent])[agent]
+        self._cumulative_rewards[agent] = 0.0
+        self.rewards = self._turn(agent, answer)
+        self._accumulate_rewards()
+        self._report()
+        self.agent_selection = self._next_agent()
+        self._deads_step_first()
+
+    @abstractmethod
+    def _start(self, seed: int | None, options: dict[str, Any] | None) -> None:
+        """Start the game's episode."""
+
+    @abstractmethod
+    def _turn(self, agent: str, answer: str) -> dict[str, float]:
+        """Take an agent's answer, and return every agent's reward."""
+
+    @abstractmethod
+    def _next_agent(self) -> str:
+        """Return the agent who answers after `agent_selection`."""
+
+    @abstractmethod
+    def _report(self) -> None:
+        """Set `infos`, `terminations` and `truncations` of all agents."""
 
 
 class InOrder(OrderEnforcingWrapper):  # type: ignore[misc]
@@ -36,8 +92,8 @@ class InOrder(OrderEnforcingWrapper):  # type: ignore[misc]
             ResetNeeded: before the first `reset`.
         """
         self._need_reset()
-        told: Observation = super().observe(agent)
-        return told
+        observation: Observation = super().observe(agent)
+        return observation
 
     def render(self) -> str | None:
         """Return the present state as text in mode "ansi", else None.
@@ -46,8 +102,8 @@ class InOrder(OrderEnforcingWrapper):  # type: ignore[misc]
             ResetNeeded: before the first `reset`.
         """
         self._need_reset()
-        shown: str | None = super().render()
-        return shown
+        state: str | None = super().render()
+        return state
 
     def __str__(self) -> str:
         """Return the environment's name."""

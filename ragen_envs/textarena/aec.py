@@ -9,7 +9,7 @@ from gymnasium.spaces import Dict, Space
 from gymnasium.utils.seeding import np_random
 from pettingzoo import AECEnv  # type: ignore[import-untyped]
 
-from ragen_envs.textarena.game import Game
+from ragen_envs.textarena.game import TextArenaGame
 from ragen_envs.textarena.text import action_space, observation_space
 
 _SEEDS = 1 << 62
@@ -40,7 +40,7 @@ class TextArenaAEC(AECEnv[str, dict[str, str], str]):  # type: ignore[misc]
         if num_players < 1:
             raise ValueError(f"a game has 1 player or more, got {num_players}")
         self.metadata = {"name": env_id, "render_modes": [], "is_parallelizable": False}
-        self._game = Game(env_id, num_players, options)
+        self._game = TextArenaGame(env_id, num_players, options)
         self.possible_agents = [f"player_{i}" for i in range(num_players)]
         self.observation_spaces = {
             agent: Dict({"text": observation_space()}) for agent in self.possible_agents
@@ -58,7 +58,7 @@ class TextArenaAEC(AECEnv[str, dict[str, str], str]):  # type: ignore[misc]
         """Return the one space of the agent's answers."""
         return self.action_spaces[agent]
 
-    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:  # noqa: ARG002
         """Start an episode.
 
         Args:
@@ -107,8 +107,7 @@ class TextArenaAEC(AECEnv[str, dict[str, str], str]):  # type: ignore[misc]
         if not isinstance(action, str):
             raise TypeError(f"an answer is a str, got {type(action).__name__}")
         self._cumulative_rewards[self.agent_selection] = 0.0
-        self._game.step(action)
-        if self._game.done:
+        if self._game.step(action):
             self._finish()
         self.agent_selection = self.possible_agents[self._game.player]
         self._accumulate_rewards()

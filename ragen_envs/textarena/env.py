@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium
 from gymnasium.error import ResetNeeded
 
-from ragen_envs.textarena.game import Game
+from ragen_envs.textarena.game import TextArenaGame
 from ragen_envs.textarena.text import action_space, observation_space
 
 _SEEDS = 1 << 62
@@ -53,7 +53,7 @@ class TextArenaEnv(gymnasium.Env[str, str]):
         self.render_mode = None
         self.observation_space = observation_space()
         self.action_space = action_space()
-        self._game = Game(env_id, 1, options)
+        self._game = TextArenaGame(env_id, 1, options)
         self._running = False
 
     def reset(
@@ -100,8 +100,7 @@ class TextArenaEnv(gymnasium.Env[str, str]):
         if not isinstance(action, str):
             raise TypeError(f"an answer is a str, got {type(action).__name__}")
         game = self._game
-        game.step(action)
-        self._running = not game.done
+        self._running = not game.step(action)
         reward = game.reward(0) if game.done else 0.0
         failed = bool(game.error)
         return game.observation(0), reward, game.done and not failed, failed, self._info()

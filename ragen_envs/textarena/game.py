@@ -1,8 +1,9 @@
-"""One TextArena game, with randomness of its own and nothing left of earlier episodes."""
+"""A TextArena game with randomness of its own, and with nothing left of earlier episodes."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -12,7 +13,7 @@ from textarena.envs.registration import ENV_REGISTRY  # type: ignore[import-unty
 from textarena.envs.utils.jury import OpenRouterJury  # type: ignore[import-untyped]
 from textarena.envs.utils.word_lists import EnglishDictionary  # type: ignore[import-untyped]
 
-from ragen_envs.textarena.gamemaster import Gamemaster, check, has_gamemaster, made
+from ragen_envs.textarena.gamemaster import Gamemaster, check, has_gamemaster, make_with
 from ragen_envs.textarena.randomness import OwnRandom
 from ragen_envs.textarena.text import fit, transcript
 
@@ -33,8 +34,8 @@ _INVALID = -1.0
 """What TextArena's states give for an invalid move, unless a game says otherwise."""
 
 
-class Game:
-    """A game of TextArena's registry, played by as many as are told.
+class TextArenaGame:
+    """A game of TextArena's registry, for a number of players.
 
     Args:
         env_id: an id of TextArena's registry.
@@ -52,7 +53,7 @@ class Game:
             raise ValueError(f"TextArena {textarena.__version__} knows no game {env_id!r}")
         self.env_id, self.num_players, self.options = env_id, num_players, options
         with OwnRandom(0).in_charge():
-            self._pristine = _made(env_id, options)
+            self._pristine = _make(env_id, options)
         self.seed: int | None = None
         self.actions: list[str] = []
         """What the players answered in this episode."""
@@ -68,21 +69,24 @@ class Game:
             env = _copied(self._pristine)
             try:
                 env.reset(num_players=self.num_players, seed=seed)
-            except Exception as wrong:
+            except Exception as error:
                 raise Error(
                     f"TextArena's {self.env_id} does not start with {self.num_players} players: "
-                    f"{_first_line(wrong)}"
-                ) from wrong
+                    f"{_first_line(error)}"
+                ) from error
             self._random, self._env, self._core = random, env, _unwrapped(env)
             self.seed, self.actions, self.done, self.error = seed, [], False, ""
             self.step_info: dict[str, Any] = {}
             self._seen: dict[int, list[Any]] = {p: [] for p in range(self.num_players)}
             self._look()
 
-    def step(self, action: str) -> None:
+    def step(self, action: str) -> bool:
         """Let the player whose turn it is answer.
 
         An answer on which the game fails with an error of its own ends the episode.
+
+        Returns:
+            Whether the episode is over.
         """
         with self._random.in_charge():
             self._seen[self.player] = []
@@ -92,6 +96,7 @@ class Game:
             except _FAULTS as fault:
                 self.done, self.error = True, _first_line(fault)
         self.actions.append(action)
+        return self.done
 
     def _look(self) -> None:
         """Take the messages for the player whose turn it is now, as TextArena's loop does."""
@@ -122,11 +127,11 @@ class Game:
         """
         if self.error:
             return _INVALID if player == self.player else 0.0
-        given = (self.state.rewards or {}).get(player, 0.0)
-        return _INVALID if isinstance(given, str) or not math.isfinite(given) else float(given)
+        reward = (self.state.rewards or {}).get(player, 0.0)
+        return _INVALID if isinstance(reward, str) or not math.isfinite(reward) else float(reward)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Game:
-        twin = object.__new__(Game)
+    def __deepcopy__(self, memo: dict[int, Any]) -> TextArenaGame:
+        twin = object.__new__(TextArenaGame)
         memo[id(self)] = twin
         shared = ("_pristine", "_env", "_core", "options")
         vars(twin).update({k: deepcopy(v, memo) for k, v in vars(self).items() if k not in shared})
@@ -144,48 +149,56 @@ class Game:
 
     def __reduce__(self) -> Any:
         # TextArena's wrappers cannot be pickled; the episode is played again instead.
-        made_of = (self.env_id, self.num_players, self.options)
-        return _replayed, (*made_of, self.seed, self.actions, self._replies)
+        episode = None if self.seed is None else (self.seed, self.actions, self._replies)
+        return _replayed, (self.env_id, self.num_players, self.options, episode)
+
+    def replay(self, seed: int, actions: Sequence[str], replies: Sequence[str]) -> None:
+        """Play an episode again.
+
+        Args:
+            seed: of the episode.
+            actions: what the players answered.
+            replies: those of its gamemaster.
+        """
+        self.reset(seed)
+        if replies:
+            self._core.gamemaster.repeat(replies)
+        for action in actions:
+            self.step(action)
 
 
 def _replayed(
     env_id: str,
     num_players: int,
     options: dict[str, Any],
-    seed: int | None,
-    actions: list[str],
-    replies: list[str],
-) -> Game:
-    game = Game(env_id, num_players, options)
-    if seed is not None:
-        game.reset(seed)
-        if replies:
-            game._core.gamemaster.repeat(replies)
-        for action in actions:
-            game.step(action)
+    episode: tuple[int, list[str], list[str]] | None,
+) -> TextArenaGame:
+    game = TextArenaGame(env_id, num_players, options)
+    if episode is not None:
+        game.replay(*episode)
     return game
 
 
-def _made(env_id: str, options: dict[str, Any]) -> Any:
+def _make(env_id: str, options: dict[str, Any]) -> Any:
     rest = {name: option for name, option in options.items() if name != "gamemaster"}
     gamemaster = options.get("gamemaster")
     if gamemaster is not None:
         check(env_id, gamemaster)
     try:
         if gamemaster is not None:
-            return made(env_id, rest, gamemaster)
+            return make_with(gamemaster, env_id, rest)
         return textarena.make(env_id, **rest)
-    except Exception as wrong:
-        told = _first_line(wrong)
-        if isinstance(wrong, LookupError) and "nltk" in str(wrong):
-            told = "it needs data: python -m nltk.downloader words averaged_perceptron_tagger_eng"
-        if "OPENROUTER_API_KEY" in str(wrong) and has_gamemaster(env_id):
-            told += " Or give gamemaster=, a function from str to str."
-        raise Error(f"TextArena cannot make {env_id}: {told}") from wrong
+    except Exception as error:
+        reason = _first_line(error)
+        if isinstance(error, LookupError) and "nltk" in str(error):
+            reason = "it needs data: python -m nltk.downloader words averaged_perceptron_tagger_eng"
+        if "OPENROUTER_API_KEY" in str(error) and has_gamemaster(env_id):
+            reason += " Or give gamemaster=, a function from str to str."
+        raise Error(f"TextArena cannot make {env_id}: {reason}") from error
 
 
-def _first_line(wrong: Exception) -> str:
-    return f"{type(wrong).__name__}: {str(wrong).strip().partition(chr(10))[0]}"
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
 
 
 def _unwrapped(env: Any) -> Any:

@@ -40,17 +40,17 @@ class Gamemaster:
         """Return the reply to a request.
 
         Raises:
-            gymnasium.error.Error: if there is none, which is no fault of the player.
+            gymnasium.error.Error: if there is none; that is not the player's fault.
         """
-        self.replies.append(self._known.pop(0) if self._known else self._asked(text))
+        self.replies.append(self._known.pop(0) if self._known else self._reply(text))
         return self.replies[-1]
 
-    def _asked(self, text: str) -> str:
+    def _reply(self, text: str) -> str:
         try:
-            reply = self._ask(text)
-        except Exception as wrong:
-            told = str(wrong).strip().partition("\n")[0]
-            raise Error(f"the gamemaster failed: {type(wrong).__name__}: {told}") from wrong
+            reply: object = self._ask(text)
+        except Exception as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise Error(f"the gamemaster failed: {type(error).__name__}: {reason}") from error
         if not isinstance(reply, str):
             raise Error(f"the gamemaster returned {type(reply).__name__} in the place of a str")
         return reply
@@ -72,7 +72,7 @@ def has_gamemaster(env_id: str) -> bool:
 
 
 def check(env_id: str, gamemaster: object) -> None:
-    """Raise what is wrong with a gamemaster for a game.
+    """Refuse a gamemaster that a game cannot use.
 
     Raises:
         TypeError: if the gamemaster can reply to nothing.
@@ -84,13 +84,13 @@ def check(env_id: str, gamemaster: object) -> None:
         raise ValueError(f"TextArena's {env_id} has no gamemaster")
 
 
-def made(env_id: str, options: dict[str, Any], gamemaster: Ask | Literal["rule"]) -> Any:
+def make_with(gamemaster: Ask | Literal["rule"], env_id: str, options: dict[str, Any]) -> Any:
     """Return a game as `textarena.make` does, with another gamemaster.
 
     Args:
+        gamemaster: who replies; "rule" is `rule_gamemaster`, with the words that it knows.
         env_id: an id of TextArena's registry whose game has a gamemaster.
         options: what TextArena hands to the game's constructor.
-        gamemaster: who replies; "rule" is `rule_gamemaster`, with the words that it knows.
 
     Raises:
         ValueError: if the game has no words for the rule.
@@ -111,10 +111,10 @@ def made(env_id: str, options: dict[str, Any], gamemaster: Ask | Literal["rule"]
 
 
 def _constructed(game: Any, options: dict[str, Any], gamemaster: Gamemaster) -> Any:
-    """Run TextArena's constructor, in which alone the client of the service is another.
+    """Run TextArena's constructor with the gamemaster in the place of its client of a service.
 
-    The constructor makes `ta.agents.OpenRouterAgent`, which refuses to be made without a key. A
-    twin of the function that reads another `ta` leaves the module's own as it is, for all threads.
+    The constructor makes `ta.agents.OpenRouterAgent`, which cannot be made without a key. So a copy
+    of the function is run that reads another `ta`; the module's own stays as it is for all threads.
     """
     agents = SimpleNamespace(OpenRouterAgent=lambda **_: gamemaster)
     real = game.__init__

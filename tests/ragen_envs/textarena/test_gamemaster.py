@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from textarena.envs.registration import ENV_REGISTRY
 
 from ragen_envs.textarena import TextArenaEnv, pettingzoo_env
-from ragen_envs.textarena.gamemaster import Gamemaster, has_gamemaster, made
+from ragen_envs.textarena.gamemaster import Gamemaster, has_gamemaster, make_with
 
 from .support import HOSTILE, Raw, global_state
 
@@ -52,7 +52,7 @@ def key(monkeypatch):
 @pytest.mark.parametrize("env_id", IDS)
 def test_all_but_the_gamemaster_is_what_textarena_makes(env_id, variant, key):
     agent = textarena.agents.OpenRouterAgent
-    own, other = textarena.make(env_id + variant), made(env_id + variant, {}, by_length)
+    own, other = textarena.make(env_id + variant), make_with(by_length, env_id + variant, {})
     while isinstance(own, textarena.Wrapper):
         assert type(own) is type(other)
         own, other = own.env, other.env

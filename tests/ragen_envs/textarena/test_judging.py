@@ -7,7 +7,7 @@ import gymnasium
 import pytest
 
 from ragen_envs.policies import oracle_answer
-from ragen_envs.textarena.gamemaster import made
+from ragen_envs.textarena.gamemaster import make_with
 from ragen_envs.textarena.rule import known_words
 from ragen_envs.twenty_questions.answerer.rule import answer
 from ragen_envs.twenty_questions.env import solver
@@ -27,7 +27,7 @@ class Table:
     """TextArena's game about a word of our choice, each episode with nothing of the last."""
 
     def __init__(self, env_id, gamemaster=lambda text: "No"):
-        self.core = made(f"{env_id}-raw", {}, gamemaster)
+        self.core = make_with(gamemaster, f"{env_id}-raw", {})
         self.entries = [word for of in self.core.word_list.values() for word in of]
         self.words = sorted(set(self.entries))
 
@@ -187,7 +187,7 @@ def test_which_replies_later_requests_keep(reply, kept):
 
 
 def test_a_wrong_guess_in_guess_who():
-    core = made("GuessWho-v0-raw", {}, lambda text: "Perhaps.")
+    core = make_with(lambda _: "Perhaps.", "GuessWho-v0-raw", {})
     ends = []
     for answers in (["[zach]", "[tom]"], ["[zach]", "Is it?", "[tom]"], ["HERMAN", "[HERMAN]"]):
         core.reset(num_players=1, seed=0)

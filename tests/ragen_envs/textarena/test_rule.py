@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_envs.textarena import rule_gamemaster
-from ragen_envs.textarena.gamemaster import made
+from ragen_envs.textarena.gamemaster import make_with
 from ragen_envs.textarena.rule import known_words
 from ragen_envs.twenty_questions.knowledge.loader import load
 
@@ -20,7 +20,7 @@ ASKED = (
 
 @functools.cache
 def core(env_id="TwentyQuestions-v0"):
-    return made(f"{env_id}-raw", {}, "rule")
+    return make_with("rule", f"{env_id}-raw", {})
 
 
 def request(word, question, history=()):
