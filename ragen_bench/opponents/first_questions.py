@@ -1,4 +1,4 @@
-"""What a model is asked first in an evaluation, for those who look at it before."""
+"""The first requests of an evaluation, for a look at its models before it starts."""
 
 from __future__ import annotations
 
@@ -60,22 +60,24 @@ def first_replies(evaluation: Evaluation, count: int) -> list[Question]:
 
 
 def _first_turn(evaluation: Evaluation, env: str, index: int) -> Question:
-    made = make_env(env, evaluation.split, evaluation.response_format)
-    observation, _ = made.reset(seed=index)
+    text_env = make_env(env, evaluation.split, evaluation.response_format)
+    observation, _ = text_env.reset(seed=index)
     messages = conversation([observation], [], evaluation.response_format)
-    return Question(Request(messages, f"doctor/{env}/{index}", made), partial(_read, made))
+    return Question(Request(messages, f"doctor/{env}/{index}", text_env), partial(_read, text_env))
 
 
-def _read(made: TextEnv[Any, Any], answer: str) -> tuple[bool, bool]:
-    parsed, _ = made.read(answer)
+def _read(env: TextEnv[Any, Any], answer: str) -> tuple[bool, bool]:
+    parsed, _ = env.read(answer)
     return parsed.format_valid, parsed.actions_valid
 
 
 def _first_reply(evaluation: Evaluation, env: str, index: int) -> Question:
-    made = make_env(env, evaluation.split, evaluation.response_format, evaluation.opponent_format)
-    made.reset(seed=index)
-    game = as_two_player(made)
-    text = game.opponent_reads(oracle_answer(made)) if game else None
+    text_env = make_env(
+        env, evaluation.split, evaluation.response_format, evaluation.opponent_format
+    )
+    text_env.reset(seed=index)
+    game = as_two_player(text_env)
+    text = game.opponent_reads(oracle_answer(text_env)) if game else None
     if game is None or text is None:
         raise ValueError(f"{env} asks no opponent in the oracle's first turn")
     seat = game.seat

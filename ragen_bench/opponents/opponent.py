@@ -1,4 +1,4 @@
-"""Who plays against the model: any model of the harness."""
+"""Opponents: any model of the harness plays against the model that is scored."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SCRIPTED = ("random", "oracle")
 
 @dataclass(frozen=True)
 class _Unseen:
-    """A player of whom nothing but the form is known: its model reads the messages alone."""
+    """A player of whom only the form is known: its model reads nothing but the messages."""
 
     response_format: ResponseFormat
     legal_actions: tuple[str, ...] = ()
@@ -63,11 +63,11 @@ def load(name: str, server: ServerOptions | None, opponent: Opponent | None) -> 
     if opponent is None:
         return resolve(name, server)
     wanted = [(name, server), (opponent.model, opponent.server)]
-    for each, _ in wanted:
-        refuse_unknown(each)
+    for model, _ in wanted:
+        refuse_unknown(model)
     # A server that is not there should be known before weights are loaded.
-    order = sorted(dict.fromkeys(wanted), key=lambda one: not one[0].startswith("openai/"))
-    models = {one: resolve(*one) for one in order}
+    order = sorted(dict.fromkeys(wanted), key=lambda model: not model[0].startswith("openai/"))
+    models = {model: resolve(*model) for model in order}
     return Pair(models[wanted[0]], models[wanted[1]], opponent.response_format)
 
 
@@ -114,7 +114,7 @@ def answerer(
             or no room for one.
     """
     if name in _SCRIPTED:
-        raise UserError(f"{name} reads no text, so it is no answerer; choose another model")
+        raise UserError(f"{name} reads no text, so it cannot be an answerer; choose another model")
     model = resolve(name, server)
     sampling = Sampling(temperature, max_tokens, stop_text(response_format, False), seed)
     numbers = count()
@@ -123,14 +123,14 @@ def answerer(
         key = f"answerer/{next(numbers)}"
         messages = opponent_conversation(text, response_format)
         request = Request(messages, key, _Unseen(response_format), "opponent")
-        [said] = ask_all(model, [request], sampling)
-        if said.finish == "context":
+        [completion] = ask_all(model, [request], sampling)
+        if completion.finish == "context":
             raise UserError(f"{name} has no room for an answer to {len(text)} characters")
-        if said.reasoning and response_format == "think":
+        if completion.reasoning and response_format == "think":
             raise UserError(
                 f"{name} reasons by itself, and its server reports the thoughts apart: "
                 'take response_format="answer"'
             )
-        return without_reasoning(said, response_format).text
+        return without_reasoning(completion, response_format).text
 
     return ask

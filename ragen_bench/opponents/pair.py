@@ -1,4 +1,4 @@
-"""Two models in one game: the one that is scored, and its opponent."""
+"""Pairs of models in one game: the one that is scored, and its opponent."""
 
 from __future__ import annotations
 
@@ -102,5 +102,5 @@ class _PhasedEngine:
     def _change_seats(self) -> None:
         self._asked = "opponent" if self._asked == "player" else "player"
         held, self._held = self._held, []
-        for request in sorted(held, key=lambda one: one.key):
+        for request in sorted(held, key=lambda request: request.key):
             self.submit(request)

@@ -1,4 +1,4 @@
-"""Agents play against each other: each its own copy of one instance, with the same luck."""
+"""Duels: agents play against each other, each its own copy of one instance."""
 
 from __future__ import annotations
 

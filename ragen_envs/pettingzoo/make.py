@@ -1,4 +1,4 @@
-"""From an id of the suite to a PettingZoo environment."""
+"""Makes PettingZoo environments of the suite's ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One episode that several agents share: who is told what, and what each answer does."""
+"""The shared episode: what each agent has read, and what each answer does."""
 
 from __future__ import annotations
 
@@ -88,15 +88,15 @@ class Room:
             self._infos[agent].update(dict.fromkeys(_OF_AN_ANSWER, False))
             return 0.0
         text, reward, self.terminated, self.truncated, info = self.env.step(answer)
-        told, _, self._state = text.partition("\n")
-        self._report(agent, told)
+        feedback, _, self._state = text.partition("\n")
+        self._report(agent, feedback)
         for other, own in self._infos.items():
             self._infos[other] = info | {flag: own[flag] for flag in _OF_AN_ANSWER}
         self._infos[agent] = info
         return reward
 
-    def _report(self, agent: str, told: str) -> None:
-        self._news.append(told if len(self._agents) == 1 else f"{agent}: {told}")
+    def _report(self, agent: str, feedback: str) -> None:
+        self._news.append(feedback if len(self._agents) == 1 else f"{agent}: {feedback}")
 
     def _introduction(self, agent: str) -> str:
         if len(self._agents) == 1:

@@ -1,4 +1,4 @@
-"""Who plays: the agents' names, their spaces, and what may be asked of them."""
+"""The agents of an environment: their names, their spaces, and checks of their answers."""
 
 from __future__ import annotations
 
@@ -74,15 +74,16 @@ class Seats:
             "render_fps": 1,
             "is_parallelizable": self._parallelizable,
         }
-        told, said = env.observation_space, env.action_space
-        assert isinstance(told, Text)
-        assert isinstance(said, Text)
-        longest = 2 * told.max_length + _LINE * (env.budget.max_turns + len(agents) + 2)
+        observed, answered = env.observation_space, env.action_space
+        assert isinstance(observed, Text)
+        assert isinstance(answered, Text)
+        longest = 2 * observed.max_length + _LINE * (env.budget.max_turns + len(agents) + 2)
         self._observation_spaces = {
-            agent: Dict({"text": Text(longest, charset=told.characters)}) for agent in agents
+            agent: Dict({"text": Text(longest, charset=observed.characters)}) for agent in agents
         }
         self._action_spaces = {
-            agent: Text(said.max_length, min_length=0, charset=said.characters) for agent in agents
+            agent: Text(answered.max_length, min_length=0, charset=answered.characters)
+            for agent in agents
         }
 
     def observation_space(self, agent: str) -> Dict:

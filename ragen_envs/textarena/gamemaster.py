@@ -1,4 +1,4 @@
-"""TextArena's games with a gamemaster, played with one of the caller's choice."""
+"""Gamemasters: TextArena's games that have one, played with the caller's."""
 
 from __future__ import annotations
 

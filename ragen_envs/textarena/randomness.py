@@ -1,4 +1,4 @@
-"""How a game that draws from the global generators gets generators of its own."""
+"""Generators of its own for a game that draws from the global ones."""
 
 from __future__ import annotations
 

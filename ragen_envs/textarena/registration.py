@@ -1,4 +1,4 @@
-"""Which ids there are: TextArena's in Gymnasium's registry, and this suite's in TextArena's."""
+"""Registers TextArena's ids in Gymnasium's registry, and this suite's in TextArena's."""
 
 from __future__ import annotations
 

@@ -38,11 +38,11 @@ def rule_gamemaster(text: str) -> str:
         "Yes", "No" or "I don't know".
 
     Raises:
-        ValueError: if it is no such request, or for a word that the knowledge has no entry for.
+        ValueError: if it is not such a request, or for a word that the knowledge lacks.
     """
     request = _REQUEST.fullmatch(text)
     if request is None:
-        raise ValueError("this is no request for the gamemaster of TextArena's Twenty Questions")
+        raise ValueError("this is not a request for the gamemaster of TextArena's Twenty Questions")
     knowledge = load()
     concept = knowledge.concepts.get(request["word"])
     if concept is None:

@@ -1,4 +1,4 @@
-"""What TextArena's games say in their sources, where its registry is silent."""
+"""The sources of TextArena's games, for facts that its registry lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How TextArena's messages read, and which characters they may hold."""
+"""TextArena's messages as observations, and the characters that they may hold."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def transcript(
         player: who reads them. What this player said is left out: the player knows it.
         roles: the names of the senders.
     """
-    said = textarena.ObservationType.PLAYER_ACTION
+    answer = textarena.ObservationType.PLAYER_ACTION
     return "\n".join(
         f"[{_name(sender, roles)}] {text}"
         for sender, text, kind in messages
-        if not (sender == player and kind is said)
+        if not (sender == player and kind is answer)
     )
 
 

@@ -187,10 +187,10 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
 
     def _is_repeated(self, question: str, form: Form | None) -> bool:
         """Return whether the same was asked before, in the same words or in others."""
-        said = question.lower()
         return any(
-            said == one.question.lower() or (form is not None and form == one.form)
-            for one in self._asked
+            question.lower() == earlier.question.lower()
+            or (form is not None and form == earlier.form)
+            for earlier in self._asked
         )
 
     def _reply(self, form: Form | None) -> Answer | None:
@@ -204,7 +204,7 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
         return {
             "questions": float(len(self._asked)),
             "repeats": float(self._repeats),
-            "unparsed": float(sum(one.reply is None for one in self._asked)),
+            "unparsed": float(sum(asked.reply is None for asked in self._asked)),
         }
 
     def _rules(self) -> str:
@@ -212,16 +212,16 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
         return text.rules(self.budget.max_turns, v.cost, v.repeat, v.win)
 
     def _state(self) -> str:
-        told = text.transcript([(one.question, one.reply) for one in self._asked])
+        transcript = text.transcript([(asked.question, asked.reply) for asked in self._asked])
         if self._running:
-            return told
-        return f"{told}\n{text.ending(with_article(self._secret, load()), self._success)}"
+            return transcript
+        return f"{transcript}\n{text.ending(with_article(self._secret, load()), self._success)}"
 
-    def _oracle(self, instance: Secret) -> dict[str, float]:
+    def _oracle(self, instance: Secret) -> dict[str, float]:  # noqa: ARG002 (a hook of all games)
         return {"ceiling": 1.0}
 
     def _best_actions(self) -> tuple[str, ...]:
-        understood = [(one.form, one.reply) for one in self._asked if one.form is not None]
+        understood = [(asked.form, asked.reply) for asked in self._asked if asked.form is not None]
         if self.turns_left > 1:
             return (say(solver().next(understood), load()),)
         return (say(Guess(solver().pool[solver().left(understood)[0]]), load()),)

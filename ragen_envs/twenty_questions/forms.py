@@ -1,4 +1,4 @@
-"""What a question means: the logical forms that questions are understood as."""
+"""Logical forms: what a question is understood as, and its canonical wording."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Either:
 Form: TypeAlias = IsKind | Has | Compare | Letter | Length | Guess | Not | And | Either
 
 
-def say(form: Form, knowledge: Knowledge) -> str:
+def say(form: Form, knowledge: Knowledge) -> str:  # noqa: C901, PLR0911, PLR0912 (a case of each form)
     """Return the canonical question that means the form.
 
     Args:
@@ -124,7 +124,7 @@ def say(form: Form, knowledge: Knowledge) -> str:
         knowledge: where kinds and features have their questions.
 
     Raises:
-        KeyError: if the form names a kind, a feature or a scale that there is none of.
+        KeyError: if the form names an unknown kind, feature or scale.
     """
     match form:
         case IsKind(kind):
@@ -132,11 +132,11 @@ def say(form: Form, knowledge: Knowledge) -> str:
         case Has(feature):
             return knowledge.features[feature].ask
         case Compare(scale, relation, to):
-            found = knowledge.scales[scale]
+            asked = knowledge.scales[scale]
             if not isinstance(to, str):
-                most = len(found.levels)
+                most = len(asked.levels)
                 return f"Is its {scale} {_THAN[relation]} {to} on the scale from 1 to {most}?"
-            return found.asks[relation].format(with_article(to, knowledge))
+            return asked.asks[relation].format(with_article(to, knowledge))
         case Letter(place, letters):
             return f"Does its name {_WHERE[place]} {letters.upper()}?"
         case Length(unit, relation, number):

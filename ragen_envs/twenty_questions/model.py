@@ -1,4 +1,4 @@
-"""The game against a model: any callable, or what a harness plays, answers the questions."""
+"""Twenty Questions against a model, as a harness and as Gymnasium step it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be asked: the listed questions, and how any text becomes one question."""
+"""The actions: the listed questions, and the reader that takes any text as one question."""
 
 from __future__ import annotations
 

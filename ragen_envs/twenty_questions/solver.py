@@ -1,4 +1,4 @@
-"""The player that always wins: it asks what tells it most, and guesses when it nearly knows."""
+"""The oracle: it asks the question with the most information, and guesses when few are left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which words a split plays: dealt category by category, so that every split has as many of each.
+"""The words of each split, which are dealt category by category.
 
 Within a category the words are ordered by a hash of their names, which nothing but the name
 decides, and dealt from the top: so many to val, as many to test, the rest to train. Three

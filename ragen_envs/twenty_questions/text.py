@@ -1,4 +1,4 @@
-"""How the game reads: the rules, and the questions so far with their replies."""
+"""The game as text: the rules, and the questions so far with their replies."""
 
 from __future__ import annotations
 

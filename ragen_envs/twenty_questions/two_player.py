@@ -1,4 +1,4 @@
-"""Twenty Questions as a game for two, in which another than the rule answers."""
+"""Twenty Questions as a two-player game: a model or a person answers in place of the rule."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ class TwoPlayerQuestionsEnv(TwentyQuestionsEnv, TwoPlayerEnv):
             self._given = self._latest.answer
         return super()._play(answer)
 
-    def _play(self, action: str) -> tuple[str, float, bool, bool]:
+    def _play(self, action: str) -> tuple[str, float, bool, bool]:  # noqa: ARG002 (as in every game)
         raise TypeError(
             f"{type(self).__name__} takes no bare step, as another answers the questions: "
             "call step_with(answer, reply)"

@@ -1,1 +1,1 @@
-"""Who answers the questions: the rule, and the seat of an answerer in its own words."""
+"""Answers to questions: by the rule, or by an answerer in its own words."""

@@ -1,4 +1,4 @@
-"""What an answerer reads: its task, the word, the replies so far and the question."""
+"""The text that an answerer reads: its task, the word, the replies so far and the question."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WRONG = 10
 
 
 def briefing(variant: TwentyQuestionsVariant) -> str:
-    """Return what an answerer is told once."""
+    """Return the task of an answerer, which it reads once."""
     return (
         "You answer in a game of Twenty Questions: you know the word, an everyday noun, and the "
         f"other player has {variant.budget.max_turns} turns to find it by asking.\n"
@@ -36,17 +36,17 @@ def question_state(word: str, asked: Iterable[Asked], question: str | None) -> s
         asked: the questions that have their reply.
         question: the one that waits for it, if there is one.
     """
-    told = [(one.question, one.reply) for one in asked]
+    replied = [(question.question, question.reply) for question in asked]
     parts = [f"The word is {word}."]
-    if told or question is None:
-        parts.append(text.transcript(told))
+    if replied or question is None:
+        parts.append(text.transcript(replied))
     if question is not None:
-        parts.append(f"Question {len(told) + 1}: {question}")
+        parts.append(f"Question {len(replied) + 1}: {question}")
     return "\n".join(parts)
 
 
 def told_to(variant: TwentyQuestionsVariant, state: str, response_format: ResponseFormat) -> str:
-    """Return what an answerer reads who has been told nothing yet.
+    """Return what an answerer reads that has read nothing yet.
 
     Args:
         variant: the game.

@@ -1,4 +1,4 @@
-"""What an answerer in its own words, a model or a person, has replied to a question."""
+"""The reader of replies that a model or a person gives in its own words."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Reply(NamedTuple):
 
     Attributes:
         answer: None where the answerer cannot tell, or cannot be read.
-        readable: whether it said one of `REPLIES`.
+        readable: whether the text is one of `REPLIES`.
     """
 
     answer: Answer | None
@@ -45,21 +45,21 @@ class Reply(NamedTuple):
 UNREADABLE = Reply(None, readable=False)
 
 
-def read_reply(said: str, question: str, word: str) -> Reply:
-    """Return what an answerer says. Never raises on a str.
+def read_reply(body: str, question: str, word: str) -> Reply:
+    """Return what an answerer replies. Never raises on a str.
 
     Case, punctuation and "The answer is" do not matter. Behind Yes, No or Sometimes there may be
     the same in a sentence: a subject, a verb and "not" alone ("Yes, it does."), or with all words
-    of the question in their order ("No, a dog cannot fly."). What says anything else is
-    unreadable, and so is what contradicts itself ("No, it is."). Behind a negative question only
+    of the question in their order ("No, a dog cannot fly."). Anything else is
+    unreadable, and so is a contradiction ("No, it is."). Behind a negative question only
     the one word is read, since "Yes, it is" may mean either then.
 
     Args:
-        said: the body of the answerer's text.
+        body: that of the answerer's text.
         question: that is answered.
         word: that is asked for.
     """
-    plain = said.translate(_QUOTES).lower()
+    plain = body.translate(_QUOTES).lower()
     if not _PLAIN(plain):
         return UNREADABLE
     words = _LEAD.sub("", " ".join(_words(plain)), count=1)
@@ -74,16 +74,16 @@ def read_reply(said: str, question: str, word: str) -> Reply:
 
 def _repeats(answer: Answer, rest: str, question: str, word: str) -> bool:
     """Return whether the words behind an answer say the same once more."""
-    said, asked = rest.split(" "), _words(question.lower())
+    repeated, asked = rest.split(" "), _words(question.lower())
     if any(_negates(each) or each in _NEGATIVE for each in asked):
         return False
-    if not any(each in _VERBS or _negates(each) for each in said[1:]):
+    if not any(each in _VERBS or _negates(each) for each in repeated[1:]):
         return False
-    negations = sum(map(_negates, said))
+    negations = sum(map(_negates, repeated))
     if answer != "Sometimes" and negations != (answer == "No"):
         return False
     own = frozenset(_words(word.lower()))
-    return _content(said, own) in ([], _content(asked, own))
+    return _content(repeated, own) in ([], _content(asked, own))
 
 
 def _content(words: list[str], own: frozenset[str]) -> list[str]:

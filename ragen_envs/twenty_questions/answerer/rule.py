@@ -1,4 +1,4 @@
-"""What the answer to a question about a concept is: Yes, No or Sometimes."""
+"""The rule: the true answer to a question about a concept, Yes, No or Sometimes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ _Range: TypeAlias = tuple[float, float]
 _OF_GRADE: dict[Grade, Answer] = {"no": "No", "sometimes": "Sometimes", "yes": "Yes"}
 
 
-def answer(form: Form, concept: Concept, knowledge: Knowledge) -> Answer:
+def answer(  # noqa: PLR0911 (a case of each form)
+    form: Form, concept: Concept, knowledge: Knowledge
+) -> Answer:
     """Return the true answer to a question about a concept.
 
     The three answers are those of a logic of three values (Kleene's strong one): "not" swaps Yes
@@ -40,7 +42,7 @@ def answer(form: Form, concept: Concept, knowledge: Knowledge) -> Answer:
 
     Raises:
         KeyError: if the form names a kind, a feature, a scale or something to compare with that
-            there is none of.
+            is unknown.
     """
     match form:
         case IsKind(kind):

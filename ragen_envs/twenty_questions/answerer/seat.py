@@ -79,7 +79,7 @@ class AnswererSeat:
 
     @property
     def free_text(self) -> FreeText | None:
-        """None: there are no others than the listed ones."""
+        """None: only the listed replies may be given."""
         return None
 
     def best_actions(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ class ReplyTally:
         agrees: whether the two are the same, None where the rule has no answer.
         judged: replies to questions that the rule understands.
         agreed: of them, those that are the rule's.
-        wrong: of them, those that are another of Yes, No and Sometimes. The rest told nothing.
+        wrong: of them, those that are another of Yes, No and Sometimes. The rest say nothing.
         unreadable: replies, judged or not, that could not be read.
     """
 
@@ -36,7 +36,7 @@ class ReplyTally:
         """Count a reply.
 
         Args:
-            reply: what the answerer said.
+            reply: the answerer's.
             rule: what the rule answers, None where it does not understand the question.
         """
         self.rule, self.answer = rule, reply.answer

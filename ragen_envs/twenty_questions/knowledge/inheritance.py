@@ -1,4 +1,4 @@
-"""What do kinds and features give beyond what an entry says?"""
+"""Inheritance: the kinds and features that an entry has without naming them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The knowledge, read from the files in knowledge/."""
+"""Loads the knowledge from its TOML files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What knowledge consists of: frozen dataclasses for what the files in knowledge/ say."""
+"""The parts of the knowledge, as frozen dataclasses."""
 
 from __future__ import annotations
 

@@ -83,10 +83,10 @@ def weight_fits_size(knowledge: Knowledge) -> Iterator[str]:
 def implications_hold(knowledge: Knowledge) -> Iterator[str]:
     """What an entry says of a feature is not less than another feature of it implies."""
     for concept in knowledge.concepts.values():
-        for feature, said in concept.own.items():
-            found = concept.grades.get(feature, "no")
-            if said != found:
-                yield f"{concept.name}: {feature} is {said}, but something implies {found}"
+        for feature, grade in concept.own.items():
+            implied = concept.grades.get(feature, "no")
+            if grade != implied:
+                yield f"{concept.name}: {feature} is {grade}, but something implies {implied}"
 
 
 def nothing_is_excluded(knowledge: Knowledge) -> Iterator[str]:
@@ -120,9 +120,9 @@ def everything_is_used(knowledge: Knowledge) -> Iterator[str]:
 def entries_say_something(knowledge: Knowledge) -> Iterator[str]:
     """No entry repeats what it inherits or what is not so anyway."""
     for concept in knowledge.concepts.values():
-        for feature, said in concept.own.items():
-            if said == without(concept, feature, knowledge):
-                yield f"{concept.name}: {feature} would be {said} anyway"
+        for feature, grade in concept.own.items():
+            if grade == without(concept, feature, knowledge):
+                yield f"{concept.name}: {feature} would be {grade} anyway"
 
 
 def pairs_are_apart(knowledge: Knowledge) -> Iterator[str]:
@@ -173,6 +173,6 @@ CHECKS: tuple[Callable[[Knowledge], Iterator[str]], ...] = (
 
 
 if __name__ == "__main__":
-    found = problems(load())
-    sys.stdout.write("".join(f"{line}\n" for line in found) or "Nothing is wrong.\n")
-    sys.exit(bool(found))
+    mistakes = problems(load())
+    sys.stdout.write("".join(f"{line}\n" for line in mistakes) or "Nothing is wrong.\n")
+    sys.exit(bool(mistakes))

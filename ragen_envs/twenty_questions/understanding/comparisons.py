@@ -1,4 +1,4 @@
-"""What does a question compare the secret with?"""
+"""Comparisons: the scale, the relation and the reference of a question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do questions mean that "and" and "or" join?"""
+"""Conjunctions: the meaning of questions, or parts of one, that "and" and "or" join."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a sentence is asked, and what is only said around it?"""
+"""Discourse: tells what a sentence asks from what is only said around it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which meanings does a question's frame and the phrase in it have?"""
+"""Frames: the possible meanings of a question's opening and of the phrase in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does a question ask of the letters of the name?"""
+"""Questions about the letters and the length of the name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which level of a scale does a measure fall in?"""
+"""Measures: the level of a scale that a length or a weight falls in."""
 
 from __future__ import annotations
 

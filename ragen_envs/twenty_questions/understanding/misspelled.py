@@ -1,4 +1,4 @@
-"""Which word may a misspelled word be meant to be?"""
+"""Spelling: the word that a misspelled word is probably meant to be."""
 
 from __future__ import annotations
 

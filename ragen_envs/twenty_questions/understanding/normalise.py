@@ -1,4 +1,4 @@
-"""How does a text read in small plain words, however it is written?"""
+"""Normalisation: a text as sentences of small plain words, however it is written."""
 
 from __future__ import annotations
 

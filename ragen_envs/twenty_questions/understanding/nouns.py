@@ -1,4 +1,4 @@
-"""What does "Is it ..." ask where a noun follows?"""
+"""Questions "Is it ...?" in which a noun follows."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _modifier(words: Tokens, lexicon: Lexicon) -> Form | None:
 def _described(words: Tokens, lexicon: Lexicon, clause: Clause) -> Form | None:
     """Return what a noun and a clause after it mean: "animal that can fly", "thing you wear"."""
     for at in range(1, len(words) - 1):
-        asked = _asked(words[at:], lexicon)
+        asked = _asked(words[at:])
         if asked is None:
             continue
         head = words[:at]
@@ -130,7 +130,7 @@ def _described(words: Tokens, lexicon: Lexicon, clause: Clause) -> Form | None:
     return None
 
 
-def _asked(tail: Tokens, lexicon: Lexicon) -> tuple[Tokens, bool] | None:
+def _asked(tail: Tokens) -> tuple[Tokens, bool] | None:  # noqa: PLR0911 (a case of each opening)
     """Return the question that what stands after a noun asks, and whether it is denied."""
     first = tail[0]
     if first in _WITH:

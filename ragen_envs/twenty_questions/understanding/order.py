@@ -1,4 +1,4 @@
-"""How does a clause read in the plain order "is|does it|people|there ..."?"""
+"""Word order: a clause in the plain order "is|does it|people|there ..."."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do the patterns of the data files stand for?
+"""Patterns of the data files, and the phrases that they stand for.
 
 A pattern is written in plain words: "a|b" is one word or the other, "(a b)" may be left out, and
 "_" is a slot for a phrase: "is it (mostly) made|built of _" stands for four openings.

@@ -1,4 +1,4 @@
-"""What do words and phrases mean?"""
+"""The lexicon: the meanings of words and phrases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does a text ask?"""
+"""The reader: the logical form of what a text asks."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Reader:
             None if any(isinstance(f, Guess) for f in stated) else self._sentence(asked[0].tokens)
         )
 
-    def _sentence(self, tokens: Tokens) -> Form | None:
+    def _sentence(self, tokens: Tokens) -> Form | None:  # noqa: PLR0911 (the first that fits)
         if len(tokens) > MOST_WORDS:
             return None
         if name := self._lexicon.concepts.get(key(tokens)):
