@@ -87,7 +87,7 @@ def by_the_harness(path: Path) -> int:
     """Play and record everything; return the number of turns."""
     run = evaluate(evaluation(AT_ONCE), AtOnce(), path)
     run.unlock()
-    return sum(len(episode["turns"]) for episode in run.episodes())
+    return sum(len(episode.turns) for episode in run.episodes())
 
 
 def by_a_naive_loop(path: Path) -> int:
@@ -101,7 +101,7 @@ def by_a_naive_loop(path: Path) -> int:
             episode.take(Completion(ANSWER))
             turns += 1
         with (path / "episodes.jsonl").open("a") as lines:
-            lines.write(json.dumps(episode.record()) + "\n")
+            lines.write(json.dumps(episode.record().as_json()) + "\n")
             lines.flush()
             os.fsync(lines.fileno())
     return turns
@@ -205,8 +205,8 @@ def measure(way: Way, tasks: Sequence[Task], model: Any) -> Figures:
     for group in chunks(tasks, way.group_size):
         for played in play(group, way, sampling, "think"):
             assert played.record is not None
-            turns += len(played.record["turns"])
-            tokens += sum(turn["completion_tokens"] for turn in played.record["turns"])
+            turns += len(played.record.turns)
+            tokens += sum(turn.completion_tokens for turn in played.record.turns)
         way.finish_group()
     hook.remove()
     clock, cpu = perf_counter() - begin, process_time() - begin_cpu

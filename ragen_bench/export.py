@@ -10,7 +10,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ragen_bench.episodes.episode import Record
 from ragen_bench.episodes.prompt import conversation
 from ragen_bench.episodes.runner import play, tasks_of
 from ragen_bench.errors import UserError, missing_extra
@@ -18,6 +17,7 @@ from ragen_bench.models.base import Sampling
 from ragen_bench.models.scripted import OracleModel
 from ragen_bench.runs.atomic import replacing
 from ragen_bench.runs.directory import RunDirectory
+from ragen_bench.runs.schema import EpisodeRecord
 from ragen_envs.instances import Split
 from ragen_envs.protocol import STOP, ResponseFormat
 
@@ -93,8 +93,8 @@ def export_run(run: RunDirectory, directory: Path) -> int:
         UserError: if the directory is not empty, or the run has no episode.
     """
     config = run.config
-    rows = (_row(config["model"], record, config["response_format"]) for record in run.episodes())
-    return _write(rows, directory, config["split"])
+    rows = (_row(config.model, episode, config.response_format) for episode in run.episodes())
+    return _write(rows, directory, config.split)
 
 
 def export_demonstrations(
@@ -120,21 +120,20 @@ def export_demonstrations(
     tasks = tasks_of(instances, split, samples=1)
     sampling = Sampling(temperature=0.0, max_tokens=0, stop=STOP, seed=0)
     played = play(tasks, OracleModel(), sampling, response_format)
-    rows = (_row("oracle", one.record, response_format) for one in played if one.record)
+    rows = (_row("oracle", ended.record, response_format) for ended in played if ended.record)
     return _write(rows, directory, split)
 
 
-def _row(model: str, record: Record, response_format: ResponseFormat) -> dict[str, Any]:
-    turns = record["turns"]
-    observations = [turn["observation"] for turn in turns]
-    answers = [turn["answer"] for turn in turns]
+def _row(model: str, episode: EpisodeRecord, response_format: ResponseFormat) -> dict[str, Any]:
+    observations = [turn.observation for turn in episode.turns]
+    answers = [turn.answer for turn in episode.turns]
     messages: list[Any] = []
-    if turns:
+    if answers:
         messages = conversation(observations, answers[:-1], response_format)
         messages.append({"role": "assistant", "content": answers[-1]})
-    row = {name: record.get(name) for name in SCHEMA.names}
+    row = episode.as_json()
     row |= {"model": model, "response_format": response_format, "messages": messages}
-    return {name: _encodable(value) for name, value in row.items()}
+    return {name: _encodable(row[name]) for name in SCHEMA.names}
 
 
 def _encodable(value: Any) -> Any:

@@ -6,10 +6,10 @@ import zlib
 from collections import Counter
 from collections.abc import Sequence
 
-from ragen_bench.episodes.episode import Record
+from ragen_bench.runs.schema import Object
 
 
-def diversity(thoughts: Sequence[str]) -> Record | None:
+def diversity(thoughts: Sequence[str]) -> Object | None:
     """Return the measures of thoughts on different instances; None for fewer than two.
 
     `compression` is their size over their size after zlib, larger for more of the same (Shaib et

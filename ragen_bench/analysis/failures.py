@@ -52,11 +52,11 @@ def came_to_nothing(step: ReplayedTurn) -> str | None:
     """Return why a turn ran no action, or None if it ran one."""
     if step.actions:
         return None
-    if not step.turn["answer"].strip():
+    if not step.turn.answer.strip():
         return "gave_nothing"
-    if step.turn["format_is_valid"]:
+    if step.turn.format_is_valid:
         return "illegal_action"
-    return "cut_off" if step.turn["finish"] == "length" else "broken_format"
+    return "cut_off" if step.turn.finish == "length" else "broken_format"
 
 
 def mostly_nothing(episode: ReplayedEpisode) -> Failure | None:
@@ -77,7 +77,7 @@ def no_op_loop(episode: ReplayedEpisode, excused: Collection[int]) -> Failure | 
         excused: the numbers of turns whose choice was right and whose outcome was bad luck.
     """
     idle = [
-        bool(step.actions) and not step.turn["action_is_effective"] and step.number not in excused
+        bool(step.actions) and not step.turn.action_is_effective and step.number not in excused
         for step in episode.steps
     ]
     for number, pair in enumerate(pairwise(idle), start=1):
@@ -96,7 +96,7 @@ def revisited(episode: ReplayedEpisode, excused: Collection[int]) -> Failure | N
     seen = set()
     for step in episode.steps:
         seen.add(step.before)
-        moved = step.turn["action_is_effective"] and step.number not in excused
+        moved = step.turn.action_is_effective and step.number not in excused
         if moved and step.after in seen:
             return Failure("revisited_states", step.number)
     return None

@@ -9,14 +9,14 @@ from ragen_bench.analysis.replayed_episode import ReplayedEpisode
 
 def label(episode: ReplayedEpisode) -> Failure | None:
     """Return why an episode failed, or None if it succeeded; see `failures` for the order."""
-    if episode.record["success"]:
+    if episode.record.success:
         return None
-    if episode.record["outcome"] == "context_overflow":
+    if episode.record.outcome == "context_overflow":
         return Failure("context_overflow", len(episode.steps) + 1)
-    game = reading_of(episode.record["env"])
+    game = reading_of(episode.record.env)
     return game.decisive(episode) or mostly_nothing(episode) or _idle(episode) or game.rest(episode)
 
 
 def _idle(episode: ReplayedEpisode) -> Failure | None:
-    excused = reading_of(episode.record["env"]).excused(episode)
+    excused = reading_of(episode.record.env).excused(episode)
     return no_op_loop(episode, excused) or revisited(episode, excused)

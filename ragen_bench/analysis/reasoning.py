@@ -9,19 +9,19 @@ from ragen_bench.analysis.diversity import diversity
 from ragen_bench.analysis.games.base import Reading
 from ragen_bench.analysis.plans import agree, plan_of
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn
-from ragen_bench.episodes.episode import Record
+from ragen_bench.runs.schema import Object, TurnRecord
 
 _BEGIN, _END = "<think>", "</think>"
 
 
-def thought_of_turn(turn: Record) -> str:
+def thought_of_turn(turn: TurnRecord) -> str:
     """Return what the model thought: its recorded reasoning, then what its think tags hold.
 
     A block that was never closed, as when the answer was cut, reaches to the end.
     """
-    _, opened, rest = turn["answer"].partition(_BEGIN)
+    _, opened, rest = turn.answer.partition(_BEGIN)
     inside = rest.partition(_END)[0] if opened else ""
-    return "\n".join(filter(None, (turn["reasoning"].strip(), inside.strip())))
+    return "\n".join(filter(None, (turn.reasoning.strip(), inside.strip())))
 
 
 class Reasoning:
@@ -44,7 +44,7 @@ class Reasoning:
         """Count the turns of an episode."""
         for step in episode.steps:
             self._turns += 1
-            self._cut += step.turn["finish"] == "length"
+            self._cut += step.turn.finish == "length"
             thought = thought_of_turn(step.turn)
             if thought:
                 self._words.append(len(thought.split()))
@@ -52,12 +52,12 @@ class Reasoning:
                 self._add_plan(thought, episode, step)
                 self._add_claims(thought, episode, step)
         # What differs between samples of one instance is noise; between instances it is sense.
-        if episode.record["sample"] == 0 and episode.steps:
+        if episode.record.sample == 0 and episode.steps:
             first = thought_of_turn(episode.steps[0].turn)
             if first:
-                self._first[episode.record["index"]] = first
+                self._first[episode.record.index] = first
 
-    def measures(self) -> Record:
+    def measures(self) -> Object:
         """Return the measures, JSON-able; `None` where there is nothing to measure."""
         read = self._claims["true"] + self._claims["false"]
         plans = self._plans["agree"] + self._plans["differ"]
@@ -75,7 +75,7 @@ class Reasoning:
         }
 
     def _add_plan(self, thought: str, episode: ReplayedEpisode, step: ReplayedTurn) -> None:
-        answered, names = step.turn["actions"], self._game.actions(episode)
+        answered, names = step.turn.actions, self._game.actions(episode)
         if not answered or not names:  # there is nothing that a plan could agree with
             return
         plan = plan_of(thought, names, episode.env.budget.max_actions_per_turn)

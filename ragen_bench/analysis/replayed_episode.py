@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ragen_bench.episodes.episode import Record
 from ragen_bench.episodes.replay import Replayer
+from ragen_bench.runs.schema import EpisodeRecord, TurnRecord
 from ragen_envs.text_env import TextEnv
 
 State = Any
@@ -30,7 +30,7 @@ class ReplayedTurn:
     """
 
     number: int
-    turn: Record
+    turn: TurnRecord
     before: State
     after: State
     turns_left: int
@@ -49,7 +49,7 @@ class ReplayedEpisode:
         steps: the turns; there may be none.
     """
 
-    record: Record
+    record: EpisodeRecord
     env: TextEnv[Any, Any]
     instance: Any
     steps: tuple[ReplayedTurn, ...]
@@ -73,9 +73,9 @@ def replay_episode(
         env = episode.env
         snapshots.append(_Snapshot(state_of(env), env.turns_left, env.actions_left))
     replayed = episode.record()
-    turns = zip(replayed["turns"], pairwise(snapshots), strict=True)
+    turns = zip(replayed.turns, pairwise(snapshots), strict=True)
     steps = tuple(_step(n, turn, *pair) for n, (turn, pair) in enumerate(turns, start=1))
-    return ReplayedEpisode(replayed, env, env.instance_of(replayed["index"]), steps)
+    return ReplayedEpisode(replayed, env, env.instance_of(replayed.index), steps)
 
 
 class _Snapshot(NamedTuple):
@@ -84,8 +84,8 @@ class _Snapshot(NamedTuple):
     actions_left: int
 
 
-def _step(number: int, turn: Record, before: _Snapshot, after: _Snapshot) -> ReplayedTurn:
+def _step(number: int, turn: TurnRecord, before: _Snapshot, after: _Snapshot) -> ReplayedTurn:
     ran = before.actions_left - after.actions_left
     return ReplayedTurn(
-        number, turn, before.state, after.state, *before[1:], tuple(turn["actions"][:ran])
+        number, turn, before.state, after.state, *before[1:], tuple(turn.actions[:ran])
     )

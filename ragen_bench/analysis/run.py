@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Any
 
 from ragen_bench.analysis.failures import Failure
 from ragen_bench.analysis.games import reading_of
@@ -12,16 +11,16 @@ from ragen_bench.analysis.games.base import Reading
 from ragen_bench.analysis.label import label
 from ragen_bench.analysis.reasoning import Reasoning
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, replay_episode
-from ragen_bench.episodes.episode import Record
 from ragen_bench.episodes.replay import Replayer, UnplayableError
 from ragen_bench.runs.differences import first_difference
 from ragen_bench.runs.directory import RunDirectory
+from ragen_bench.runs.schema import EpisodeRecord, Object
 
 SCHEMA = 1
 _EXAMPLES = 5
 
 
-def analyse(run: RunDirectory, progress: Callable[[], None] = lambda: None) -> Record:
+def analyse(run: RunDirectory, progress: Callable[[], None] = lambda: None) -> Object:
     """Return the content of analysis.json; it is a function of the run's records.
 
     Every episode is replayed; one that cannot be, or differs from its replay, is counted as
@@ -43,9 +42,9 @@ def analyse(run: RunDirectory, progress: Callable[[], None] = lambda: None) -> R
         SealedKeyError: for a run of the sealed split without a key.
     """
     replayer = Replayer(run.config)
-    rows = {env["id"]: _Row(env["id"]) for env in run.config["envs"]}
-    for record in run.episodes():
-        rows[record["env"]].add(replayer, record)
+    rows = {env.id: _Row(env.id) for env in run.config.envs}
+    for line, record in run.recorded():
+        rows[record.env].add(replayer, line)
         progress()
     nonempty = [row for row in rows.values() if row.recorded]
     return {
@@ -68,16 +67,16 @@ class _Row:
         self._counts: dict[str, int] = defaultdict(int)
         self._reasoning = Reasoning(self._game)
 
-    def add(self, replayer: Replayer, record: Any) -> None:
+    def add(self, replayer: Replayer, line: Object) -> None:
         self.recorded += 1
         try:
-            episode = replay_episode(replayer, record, self._game.state)
+            episode = replay_episode(replayer, line, self._game.state)
         except UnplayableError:
             return
-        if first_difference(record, episode.record) is None:
+        if first_difference(line, episode.record.as_json()) is None:
             self._count(episode)
 
-    def result(self) -> Record:
+    def result(self) -> Object:
         return {
             "env": self.env,
             "episodes": self._episodes,
@@ -95,14 +94,14 @@ class _Row:
             self._failed += 1
             self._keep(episode.record, failure)
 
-    def _keep(self, record: Record, failure: Failure) -> None:
+    def _keep(self, record: EpisodeRecord, failure: Failure) -> None:
         self._counts[failure.label] += 1
-        self.labels[f"{self.env}/{record['index']}/{record['sample']}"] = failure.label
+        self.labels[f"{self.env}/{record.index}/{record.sample}"] = failure.label
         examples = self._examples[failure.label]
         if len(examples) < _EXAMPLES:
-            examples.append([record["index"], record["sample"], failure.turn])
+            examples.append([record.index, record.sample, failure.turn])
 
-    def _failures(self) -> list[Record]:
+    def _failures(self) -> list[Object]:
         """Return the rows of the labels, the commonest first."""
         return [
             {

@@ -12,7 +12,7 @@ from ragen_bench.cli.options import Argument, Command, Option
 from ragen_bench.errors import UserError
 
 if TYPE_CHECKING:
-    from ragen_bench.runs.directory import Record
+    from ragen_bench.runs.schema import RunConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,9 +43,9 @@ class Reproduce(ConnectionOptions, PriceOptions, Command):
             return 1
         entry = read_entry(self.entry)
         name = self.entry.absolute().name
-        seed = entry["run"]["seed"] + 1
+        seed = entry.run.seed + 1
         out = self.out or Path("runs") / f"reproduce_{name}_seed{seed}"
-        if code := self._evaluation(entry["run"], seed, out).run():
+        if code := self._evaluation(entry.run, seed, out).run():
             return code
         rerun = read_whole(out / "summary.json")
         if rerun["episodes"] < rerun["planned"]:
@@ -54,10 +54,10 @@ class Reproduce(ConnectionOptions, PriceOptions, Command):
             )
         comparison = {
             "entry": name,
-            "episodes_sha256": entry["episodes_sha256"],
+            "episodes_sha256": entry.episodes_sha256,
             "model": self.model,
             "seed": seed,
-            **reproduction(entry["summary"], rerun),
+            **reproduction(entry.summary.as_json(), rerun),
         }
         file = out / "reproduction.json"
         write_whole(file, comparison)
@@ -66,20 +66,20 @@ class Reproduce(ConnectionOptions, PriceOptions, Command):
         console.print(f"JSON    {file}", soft_wrap=True)
         return 0 if comparison["reproduced"] else 1
 
-    def _evaluation(self, config: Record, seed: int, out: Path) -> Evaluate:
+    def _evaluation(self, config: RunConfig, seed: int, out: Path) -> Evaluate:
         """Return the evaluation with an entry's settings at a seed."""
-        history = config["history"]
+        history = config.history
         return Evaluate(
             model=self.model,
-            suite=config["suite"],
-            split=config["split"],
-            samples=config["samples"],
+            suite=config.suite,
+            split=config.split,
+            samples=config.samples,
             seed=seed,
-            temperature=config["temperature"],
-            max_tokens=config["max_tokens"],
-            format=config["response_format"],
+            temperature=config.temperature,
+            max_tokens=config.max_tokens,
+            format=config.response_format,
             history="full" if history is None else "none" if history == 0 else str(history),
-            constrain=config["constrained"],
+            constrain=config.constrained,
             base_url=self.base_url,
             concurrency=self.concurrency,
             timeout=self.timeout,

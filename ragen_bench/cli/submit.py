@@ -60,7 +60,7 @@ class Submit(PriceOptions, Command):
         prices = load_prices(self.prices)
         config = read_run(self.directory).config
         out = self.out or Path("leaderboard/entries") / entry_name(
-            about.name, config["suite"], config["split"]
+            about.name, config.suite, config.split
         )
         console = plain_console()
         with episodes_bar(console, "Replaying") as progress:
@@ -69,11 +69,11 @@ class Submit(PriceOptions, Command):
         lines = [
             f"Entry     {out}",
             f"Episodes  {summary['episodes']:,}, {size:,} bytes packed",
-            f"Score     {summary['suite_score']} on {config['suite']}",
+            f"Score     {summary['suite_score']} on {config.suite}",
         ]
         if differing := apart(config):
             lines.append(f"Apart     {', '.join(differing)}: not ranked beside the others")
-        lines.append(f"Command   {config['command']} (published, as all of run.json)")
+        lines.append(f"Command   {config.command} (published, as all of run.json)")
         lines.append(f"Next      ragen-bench verify {out}")
         console.print("\n".join(lines), soft_wrap=True)
         return 0

@@ -9,10 +9,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from ragen_bench.runs.directory import Record
+from ragen_bench.runs.schema import Object
 
 
-def print_analysis(console: Console, analysis: Record, path: Path) -> None:
+def print_analysis(console: Console, analysis: Object, path: Path) -> None:
     """Print both tables, and which episodes are in none of them.
 
     Args:
@@ -30,7 +30,7 @@ def print_analysis(console: Console, analysis: Record, path: Path) -> None:
             )
 
 
-def failure_table(analysis: Record) -> Table:
+def failure_table(analysis: Object) -> Table:
     """Return the causes of failure of each environment; it fits 80 columns."""
     table = Table(title="Why episodes failed", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("cause")
@@ -53,7 +53,7 @@ def failure_table(analysis: Record) -> Table:
     return table
 
 
-def reasoning_table(analysis: Record) -> Table:
+def reasoning_table(analysis: Object) -> Table:
     """Return the measures of reasoning of each environment; it fits 80 columns."""
     table = Table(
         title="How the model reasoned",
@@ -79,7 +79,7 @@ _CAPTION = (
 )
 
 
-def _reasoning_cells(reasoning: Record) -> list[str]:
+def _reasoning_cells(reasoning: Object) -> list[str]:
     plans, claims, diverse = reasoning["plans"], reasoning["claims"], reasoning["diversity"] or {}
     same = diverse.get("repeated")
     return [

@@ -17,7 +17,7 @@ from ragen_bench.pages.annotation import (
     krippendorff_alpha,
     ratings_of,
 )
-from ragen_bench.runs.directory import Key
+from ragen_bench.runs.schema import Key
 
 _RULE = "-" * 72
 _KEYS = {name[0]: level for level, name in enumerate(SCALE)}

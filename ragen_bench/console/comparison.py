@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ragen_bench.console.visible import visible
-from ragen_bench.runs.directory import Record
+from ragen_bench.runs.schema import Object
 
 _EXPLAINED = (
     "Success in per cent; norm.: 0 is the random player, 1 the best one. n: instances that both "
@@ -17,7 +17,7 @@ _EXPLAINED = (
 )
 
 
-def print_comparison(console: Console, differences: Record) -> None:
+def print_comparison(console: Console, differences: Object) -> None:
     """Print the two runs, the table of their differences, and notes on what was left out."""
     for letter, side in (("A", differences["a"]), ("B", differences["b"])):
         console.print(f"{letter}  {visible(side['model'])}, {side['run']}", soft_wrap=True)
@@ -26,7 +26,7 @@ def print_comparison(console: Console, differences: Record) -> None:
         console.print(f"Note: {visible(note)}", soft_wrap=True)
 
 
-def comparison_table(differences: Record) -> Table:
+def comparison_table(differences: Object) -> Table:
     """Return a table with two rows for each environment and for the suite.
 
     It fits a terminal of 80 columns.
@@ -53,15 +53,15 @@ def comparison_table(differences: Record) -> Table:
     return table
 
 
-def _percents(figures: Record) -> list[str]:
+def _percents(figures: Object) -> list[str]:
     return _cells(figures, 100, 1)
 
 
-def _scores(figures: Record | None) -> list[str]:
+def _scores(figures: Object | None) -> list[str]:
     return ["-"] * 4 if figures is None else _cells(figures, 1, 2)
 
 
-def _cells(figures: Record, scale: int, digits: int) -> list[str]:
+def _cells(figures: Object, scale: int, digits: int) -> list[str]:
     """Return both figures, their difference and its interval, scaled and rounded."""
     values = [figures["a"], figures["b"], figures["difference"], *figures["interval"]]
     # Adding 0 turns -0.0, which would be shown with its sign, into 0.0.

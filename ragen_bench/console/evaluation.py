@@ -16,7 +16,7 @@ from ragen_bench.episodes.evaluation import Evaluation, evaluate, refuse_early
 from ragen_bench.episodes.groups import played_again, said_of_interrupted
 from ragen_bench.errors import INCOMPLETE, INTERRUPTED
 from ragen_bench.opponents.opponent import load
-from ragen_bench.runs.directory import key_of, read_run
+from ragen_bench.runs.directory import read_run
 from ragen_bench.scores.cost import Prices
 
 
@@ -71,7 +71,7 @@ def run_evaluation(evaluation: Evaluation, path: Path, prices: Prices) -> int:
 def _interrupted(evaluation: Evaluation, group_size: int, path: Path) -> int:
     tasks = evaluation.tasks()
     begun = (path / "run.json").is_file()
-    kept = {key_of(episode) for episode in read_run(path).episodes()} if begun else set()
+    kept = {episode.key for episode in read_run(path).episodes()} if begun else set()
     again = played_again(tasks, group_size, kept)
     message = said_of_interrupted(len(kept), len(tasks), path, again)
     sys.stderr.write(f"\nragen-bench: interrupted; {message}\n")

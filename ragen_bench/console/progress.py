@@ -94,12 +94,6 @@ def episodes_bar(console: Console, doing: str) -> Iterator[Callable[[int, int], 
         yield progress
 
 
-def planned_episodes(run: RunDirectory) -> int:
-    """Return how many episodes a run has when it is finished."""
-    instances = sum(env["instances"] for env in run.config["envs"])
-    return int(instances * run.config["samples"])
-
-
 @contextmanager
 def replay_bar(console: Console, run: RunDirectory) -> Iterator[Callable[[], None]]:
     """Show a bar while the episodes of a run are replayed.
@@ -113,5 +107,5 @@ def replay_bar(console: Console, run: RunDirectory) -> Iterator[Callable[[], Non
     """
     # Into a file a bar would leave an empty line.
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("Replaying", total=planned_episodes(run))
+        task = bar.add_task("Replaying", total=run.config.planned)
         yield lambda: bar.advance(task)

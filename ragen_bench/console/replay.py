@@ -5,11 +5,11 @@ from __future__ import annotations
 from rich.progress import track
 
 from ragen_bench.console.plain import plain_console
-from ragen_bench.console.progress import planned_episodes
 from ragen_bench.episodes.replay import replay
 from ragen_bench.errors import UserError
 from ragen_bench.runs.config_check import config_differences
-from ragen_bench.runs.directory import Key, RunDirectory
+from ragen_bench.runs.directory import RunDirectory
+from ragen_bench.runs.schema import Key
 
 
 def print_replay(run: RunDirectory) -> bool:
@@ -18,14 +18,14 @@ def print_replay(run: RunDirectory) -> bool:
     Raises:
         UserError: if the run has no finished episode, or a line that is not an episode of it.
     """
-    planned = planned_episodes(run)
+    planned = run.config.planned
     console = plain_console()
     with console.status("Computing the specifications of the environments ..."):
         differences = list(config_differences(run.config))
     for difference in differences:
         console.print(f"run.json  {difference}", soft_wrap=True)
     replayed = unequal = 0
-    results = replay(run.config, run.episodes())
+    results = replay(run.config, (line for line, _ in run.recorded()))
     if console.is_terminal:  # into a file a bar would leave an empty line
         results = iter(track(results, "Replaying", planned, console=console, transient=True))
     for key, problem in results:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from ragen_bench.runs.directory import Record
+from ragen_bench.runs.schema import Object
 
 
-def print_reproduction(console: Console, comparison: Record) -> None:
+def print_reproduction(console: Console, comparison: Object) -> None:
     """Print a line for the suite and each environment, and whether all intervals overlap."""
     rows = [("suite", comparison["suite"])]
     rows += [(row["env"].partition("/")[2], row) for row in comparison["envs"]]

@@ -9,12 +9,13 @@ from ragen_bench.analysis import analyse
 from ragen_bench.console.summary import cut_answers, opponent_lines, summary_table
 from ragen_bench.pages.formats import figure
 from ragen_bench.pages.report import write_report
-from ragen_bench.runs.directory import Record, RunDirectory
+from ragen_bench.runs.directory import RunDirectory
+from ragen_bench.runs.schema import Object
 from ragen_bench.scores.cost import Prices
 from ragen_bench.scores.summary import summarise
 
 
-def show_results(console: Console, run: RunDirectory, prices: Prices) -> Record:
+def show_results(console: Console, run: RunDirectory, prices: Prices) -> Object:
     """Summarise and analyse a run, write summary and report, and print the table.
 
     Returns:
@@ -26,10 +27,10 @@ def show_results(console: Console, run: RunDirectory, prices: Prices) -> Record:
     with console.status(Text("Reading the trajectories ...")):
         analysis = analyse(run)
         report = write_report(run, summary, analysis)
-    console.print(summary_table(summary, run.config["constrained"]))
+    console.print(summary_table(summary, run.config.constrained))
     for line in opponent_lines(summary):
         console.print(line, soft_wrap=True)
-    if line := cut_answers(summary, run.config["max_tokens"]):
+    if line := cut_answers(summary, run.config.max_tokens):
         console.print(line, soft_wrap=True)
     if summary["cost"] and summary["cost"]["amount"]:
         cost = summary["cost"]
@@ -41,7 +42,7 @@ def show_results(console: Console, run: RunDirectory, prices: Prices) -> Record:
     return summary
 
 
-def _incomplete(summary: Record) -> str:
+def _incomplete(summary: Object) -> str:
     line = f"Incomplete: {summary['episodes']} of {summary['planned']} episodes"
     faults = summary["infra_faults"]
     if faults:

@@ -9,10 +9,10 @@ from rich.text import Text
 from ragen_bench.console.formats import fixed, interval, percent
 from ragen_bench.console.visible import visible
 from ragen_bench.opponents.wording import replies_in_words
-from ragen_bench.runs.directory import Record
+from ragen_bench.runs.schema import Object
 
 
-def summary_table(summary: Record, constrained: bool = False) -> Table:
+def summary_table(summary: Object, constrained: bool = False) -> Table:
     """Return a table with the model's, the random and the oracle row of each environment.
 
     It fits a terminal of 80 columns.
@@ -38,7 +38,7 @@ def summary_table(summary: Record, constrained: bool = False) -> Table:
     return table
 
 
-def _title(summary: Record, constrained: bool) -> Text:
+def _title(summary: Object, constrained: bool) -> Text:
     what = visible(summary["suite"]) or "chosen environments"
     constraint = ", constrained to the form" if constrained else ""
     # A str would be read as markup, and a model's name may hold brackets.
@@ -49,7 +49,7 @@ def _title(summary: Record, constrained: bool) -> Text:
     )
 
 
-def _model_cells(row: Record) -> list[str]:
+def _model_cells(row: Object) -> list[str]:
     normalised = row["normalised"]
     return [
         str(row["episodes"]),
@@ -63,13 +63,13 @@ def _model_cells(row: Record) -> list[str]:
     ]
 
 
-def _baseline_cells(row: Record, player: str) -> list[str]:
+def _baseline_cells(row: Object, player: str) -> list[str]:
     normalised = "0.00" if player == "random" else "1.00"
     success, bounds = percent(row["success"]), interval(row["success_interval"])
     return [str(row["episodes"]), success, bounds, normalised]
 
 
-def _caption(summary: Record) -> str:
+def _caption(summary: Object) -> str:
     score = summary["suite_score"]
     name = "Suite score" if summary["suite"] else "Mean of norm."
     suite = f"No {name[0].lower()}{name[1:]}: not every environment has a norm. "
@@ -84,7 +84,7 @@ def _caption(summary: Record) -> str:
     )
 
 
-def opponent_lines(summary: Record) -> list[str]:
+def opponent_lines(summary: Object) -> list[str]:
     """Return a line for each environment in which an opponent was asked: how it replied."""
     return [
         f"Replies of {visible(summary['opponent'])}: {row['opponent']['replies']:,}, of which "
@@ -94,7 +94,7 @@ def opponent_lines(summary: Record) -> list[str]:
     ]
 
 
-def cut_answers(summary: Record, max_tokens: int) -> str:
+def cut_answers(summary: Object, max_tokens: int) -> str:
     """Return how many of a run's answers were cut at the token limit, or "" if none was.
 
     Args:

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from ragen_bench.episodes.prompt import History, conversation, opponent_conversation
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import OPPONENTS, Completion, Request, Seat
 from ragen_bench.models.reasoning import without_reasoning
 from ragen_bench.opponents.two_player import as_two_player
+from ragen_bench.runs.schema import EpisodeRecord, Key, Outcome, Reply, ReplyCounts, TurnRecord
 from ragen_envs.instances import Split
 from ragen_envs.protocol import ResponseFormat
 from ragen_envs.text_env import TextEnv
 
-Record = dict[str, Any]
-"""One finished episode, as a line of episodes.jsonl holds it."""
-Outcome = Literal["success", "failure", "truncated", "invalid_format", "context_overflow"]
-"""How an episode ended: solved, by the rules, by the budget, by the budget without one answer in
-form, or because the conversation outgrew the model's context. All five count in every figure."""
 _Step = Callable[[str], tuple[str, float, bool, bool, dict[str, Any]]]
 _APART = {
     "player": ("the model", "--format"),
@@ -47,8 +43,13 @@ class Task:
     sample: int
 
     @property
-    def key(self) -> str:
-        """The name of the episode in its run."""
+    def key(self) -> Key:
+        """What tells the episode from the others of its run."""
+        return self.env, self.split, self.index, self.sample
+
+    @property
+    def name(self) -> str:
+        """The key as a text."""
         return f"{self.env}/{self.split}/{self.index}/{self.sample}"
 
 
@@ -99,7 +100,7 @@ class Episode:
         observation, self._info = env.reset(seed=task.index, options={"rollout": self._rollout})
         self._observations = [observation]
         self._answers: list[str] = []
-        self._turns: list[Record] = []
+        self._turns: list[TurnRecord] = []
         self._overflowed: Seat | None = None
 
     @property
@@ -109,7 +110,7 @@ class Episode:
 
     def request(self) -> Request:
         """Return what the model is asked next, or its opponent."""
-        key = f"{self.task.key}/{len(self._turns)}"
+        key = f"{self.task.name}/{len(self._turns)}"
         if self._put and self._game:
             seat = self._game.seat
             messages = opponent_conversation(self._put.text, seat.response_format)
@@ -123,7 +124,7 @@ class Episode:
         return self._observations[-1]
 
     @property
-    def last_turn(self) -> Record:
+    def last_turn(self) -> TurnRecord:
         """The latest turn, as the record holds it."""
         return self._turns[-1]
 
@@ -141,18 +142,18 @@ class Episode:
             return
         game, put = self._game, self._put
         if game and put:
-            reply = _said(completion, game.seat.response_format, "opponent")
+            reply = _without_thoughts(completion, game.seat.response_format, "opponent")
             self._put = None
             self._end_turn(put.answer, partial(game.step_with, reply=reply.text))
-            self._turns[-1]["opponent"] = {**_reply(put.text, reply), **game.reply_record}
+            self._turns[-1].opponent = _reply(put.text, reply, game.reply_record)
             return
-        said = _said(completion, self._format, "player")
+        answer = _without_thoughts(completion, self._format, "player")
         if game is None:
-            self._end_turn(said, self.env.step)
-        elif (text := game.opponent_reads(said.text)) is None:
-            self._end_turn(said, partial(game.step_with, reply=None))
+            self._end_turn(answer, self.env.step)
+        elif (text := game.opponent_reads(answer.text)) is None:
+            self._end_turn(answer, partial(game.step_with, reply=None))
         else:
-            self._put = _Put(said, text)
+            self._put = _Put(answer, text)
 
     def overflow(self, seat: Seat) -> None:
         """End the episode for want of room in the context of the one who is asked."""
@@ -164,56 +165,56 @@ class Episode:
         _, named = self.env.read(answer)
         observation, reward, terminated, truncated, info = step(answer)
         self._turns.append(
-            {
-                "observation": self.observation,
-                "answer": answer,
-                "reasoning": completion.reasoning,
-                "actions": list(named),
-                "reward": reward,
-                "terminated": terminated,
-                "truncated": truncated,
-                "format_is_valid": info["format_is_valid"],
-                "action_is_valid": info["action_is_valid"],
-                "action_is_effective": info["action_is_effective"],
-                "answer_is_example": info["answer_is_example"],
-                "finish": completion.finish,
-                "prompt_tokens": completion.prompt_tokens,
-                "completion_tokens": completion.completion_tokens,
-            }
+            TurnRecord(
+                observation=self.observation,
+                answer=answer,
+                reasoning=completion.reasoning,
+                actions=list(named),
+                reward=reward,
+                terminated=terminated,
+                truncated=truncated,
+                format_is_valid=info["format_is_valid"],
+                action_is_valid=info["action_is_valid"],
+                action_is_effective=info["action_is_effective"],
+                answer_is_example=info["answer_is_example"],
+                finish=completion.finish,
+                prompt_tokens=completion.prompt_tokens,
+                completion_tokens=completion.completion_tokens,
+            )
         )
         self._observations.append(observation)
         self._answers.append(answer)
         self._info = info
         self.over = terminated or truncated
 
-    def record(self) -> Record:
+    def record(self) -> EpisodeRecord:
         """Return the finished episode."""
         info = self._info
-        return {
-            "env": self.task.env,
-            "split": self.task.split,
-            "index": self.task.index,
-            "sample": self.task.sample,
-            "rollout": self._rollout,
-            "instance": info["instance"],
-            "ceiling": info["ceiling"],
-            "optimal_length": info.get("optimal_length"),
-            "outcome": self._outcome(),
-            "success": self._success,
-            "score": 0.0 if self._overflowed else info["score"],
-            "return": round(sum(turn["reward"] for turn in self._turns), 6),
-            **self._opponents(),
-            "turns": self._turns,
-            "final_observation": self.observation,
-        }
+        return EpisodeRecord(
+            env=self.task.env,
+            split=self.task.split,
+            index=self.task.index,
+            sample=self.task.sample,
+            rollout=self._rollout,
+            instance=info["instance"],
+            ceiling=info["ceiling"],
+            optimal_length=info.get("optimal_length"),
+            outcome=self._outcome(),
+            success=self._success,
+            score=0.0 if self._overflowed else info["score"],
+            episode_return=round(sum(turn.reward for turn in self._turns), 6),
+            opponent=self._reply_counts(),
+            turns=self._turns,
+            final_observation=self.observation,
+        )
 
-    def _opponents(self) -> Record:
-        """Return what the record says of the opponent; nothing where there is none."""
+    def _reply_counts(self) -> ReplyCounts | None:
+        """Return what the game counts of the opponent's replies; None without opponent."""
         if self._game is None:
-            return {}
+            return None
         # Not from the environment, in which the next episode may have begun.
         counts = {count.name: int(self._info[count.name]) for count in self._game.reply_counts}
-        return {"opponent": {**counts, "overflowed": self._overflowed == "opponent"}}
+        return ReplyCounts(**counts, overflowed=self._overflowed == "opponent")
 
     @property
     def _success(self) -> bool:
@@ -225,12 +226,14 @@ class Episode:
             return "context_overflow"
         if self._success:
             return "success"
-        if not any(turn["format_is_valid"] for turn in self._turns):
+        if not any(turn.format_is_valid for turn in self._turns):
             return "invalid_format"
-        return "failure" if self._turns[-1]["terminated"] else "truncated"
+        return "failure" if self._turns[-1].terminated else "truncated"
 
 
-def _said(completion: Completion, response_format: ResponseFormat, seat: Seat) -> Completion:
+def _without_thoughts(
+    completion: Completion, response_format: ResponseFormat, seat: Seat
+) -> Completion:
     """Return an answer without the thoughts that are not a part of its form."""
     if completion.reasoning and response_format == "think":
         who, option = _APART[seat]
@@ -241,13 +244,14 @@ def _said(completion: Completion, response_format: ResponseFormat, seat: Seat) -
     return without_reasoning(completion, response_format)
 
 
-def _reply(text: str, reply: Completion) -> Record:
-    """Return what every game records of an opponent's reply: what it read, and what it said."""
-    return {
-        "observation": text,
-        "answer": reply.text,
-        "reasoning": reply.reasoning,
-        "finish": reply.finish,
-        "prompt_tokens": reply.prompt_tokens,
-        "completion_tokens": reply.completion_tokens,
-    }
+def _reply(text: str, reply: Completion, of_game: Mapping[str, Any]) -> Reply:
+    """Return the opponent's part of a turn: what it read, what it said, what its game records."""
+    return Reply(
+        observation=text,
+        answer=reply.text,
+        reasoning=reply.reasoning,
+        finish=reply.finish,
+        prompt_tokens=reply.prompt_tokens,
+        completion_tokens=reply.completion_tokens,
+        **of_game,
+    )

@@ -7,23 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragen_bench.episodes.episode import Task
-from ragen_bench.episodes.groups import key_of_task, missing, played_again, said_of
+from ragen_bench.episodes.groups import missing, played_again, said_of
 from ragen_bench.episodes.prompt import History, prompt_hash
 from ragen_bench.episodes.runner import Played, play, tasks_of
 from ragen_bench.models import Model, Sampling, ServerOptions
 from ragen_bench.models.reasoning import stop_text
 from ragen_bench.opponents.opponent import Opponent
 from ragen_bench.opponents.pair import Pair
-from ragen_bench.runs.directory import (
-    SCHEMA,
-    Key,
-    Record,
-    RunDirectory,
-    key_of,
-    open_run,
-    refuse_other,
-)
+from ragen_bench.runs.directory import RunDirectory, open_run, refuse_other
 from ragen_bench.runs.provenance import machine, otherwise, versions
+from ragen_bench.runs.schema import SCHEMA, Key, Object, RunConfig
 from ragen_bench.runs.specification import spec_hash, suite_hash
 from ragen_bench.suites import SUITES
 from ragen_envs.instances import Split
@@ -73,7 +66,7 @@ class Evaluation:
         stop = stop_text(self.response_format, self.constrain)
         return Sampling(self.temperature, self.max_tokens, stop, self.seed, self.constrain)
 
-    def config(self, model: Model) -> Record:
+    def config(self, model: Model) -> RunConfig:
         """Return the content of run.json.
 
         Args:
@@ -87,17 +80,15 @@ class Evaluation:
         settings = self.settings()
         if isinstance(model, Pair):
             settings["opponent"]["model_identity"] = model.opponent.identity()
-        return {
-            "schema": settings.pop("schema"),
-            "model": settings.pop("model"),
-            "model_identity": model.identity(),
-            "slots": slots,
-            "group_size": model.group_size,
+        return RunConfig(
             **settings,
-            "machine": machine(),
-        }
+            model_identity=model.identity(),
+            slots=slots,
+            group_size=model.group_size,
+            machine=machine(),
+        )
 
-    def settings(self) -> Record:
+    def settings(self) -> Object:
         """Return what run.json says of all but the model: of a sealed key the hash alone.
 
         Raises:
@@ -137,7 +128,7 @@ class Evaluation:
         """The form of the opponent's answers, None where there is none."""
         return self.opponent.response_format if self.opponent else None
 
-    def _opponent(self) -> Record:
+    def _opponent(self) -> Object:
         """Return what run.json says of the opponent: nothing where there is none."""
         if self.opponent is None:
             return {}
@@ -190,14 +181,14 @@ def evaluate(
     try:
         if run.repair():
             say(f"A torn last line in {path} was cut off; its episode is played again.")
-        recorded = {key_of(episode) for episode in run.episodes()}
+        recorded = {episode.key for episode in run.episodes()}
         if recorded:
             again = played_again(evaluation.tasks(), model.group_size, recorded)
             say(f"Resuming {path}: {said_of(len(recorded), again)}.")
-            if differing := otherwise(run.config, config):
+            if differing := otherwise(run.config.as_json(), config.as_json()):
                 say(f"Note: other bytes may follow than on what began: {'; '.join(differing)}.")
         _complete(run, evaluation, model, recorded, progress)
-        run.finish(map(key_of_task, evaluation.tasks()))
+        run.finish(task.key for task in evaluation.tasks())
     except BaseException:
         run.unlock()
         raise
@@ -237,7 +228,7 @@ def _complete(
 
 def _keep(run: RunDirectory, played: Played, recorded: set[Key]) -> None:
     """Record an episode unless it is there already, as in a group that is replayed."""
-    key = key_of_task(played.task)
+    key = played.task.key
     run.append_timing(played.task.env, played.seconds, played.elapsed)
     if played.record is None:
         run.append_fault(key, played.fault)

@@ -11,14 +11,9 @@ from pathlib import Path
 
 from ragen_bench.episodes.episode import Task
 from ragen_bench.episodes.runner import chunks
-from ragen_bench.runs.directory import Key
+from ragen_bench.runs.schema import Key
 
 _WHY = "so that the bytes are the same"
-
-
-def key_of_task(task: Task) -> Key:
-    """Return what tells an episode from the others of its run, as its record does."""
-    return task.env, task.split, task.index, task.sample
 
 
 def missing(tasks: Sequence[Task], group_size: int, recorded: Set[Key]) -> Iterator[Sequence[Task]]:
@@ -30,17 +25,17 @@ def missing(tasks: Sequence[Task], group_size: int, recorded: Set[Key]) -> Itera
         recorded: the episodes that are there.
     """
     if group_size == 1:
-        yield [task for task in tasks if key_of_task(task) not in recorded]
+        yield [task for task in tasks if task.key not in recorded]
         return
     for group in chunks(tasks, group_size):
-        if any(key_of_task(task) not in recorded for task in group):
+        if any(task.key not in recorded for task in group):
             yield group
 
 
 def played_again(tasks: Sequence[Task], group_size: int, recorded: Set[Key]) -> int:
     """Return how many of the episodes that are there are played again; arguments as `missing`."""
     groups = list(missing(tasks, group_size, recorded))
-    return sum(key_of_task(task) in recorded for group in groups for task in group)
+    return sum(task.key in recorded for group in groups for task in group)
 
 
 def said_of(recorded: int, again: int) -> str:

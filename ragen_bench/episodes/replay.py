@@ -9,15 +9,13 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, get_args
 
-from ragen_bench.episodes.episode import Episode, Record, Task
+from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Completion, Finish, Seat
 from ragen_bench.runs.config_check import config_problem
 from ragen_bench.runs.differences import brief, first_difference
-from ragen_bench.runs.directory import Key
+from ragen_bench.runs.schema import Key, Object, RunConfig
 from ragen_bench.suites import EnvPool, make_env
-from ragen_envs.instances import Split
-from ragen_envs.protocol import ResponseFormat
 
 _CLAIMED = ("prompt_tokens", "completion_tokens")
 """What a replay cannot know: it goes into the replayed episode as the record says it."""
@@ -39,22 +37,20 @@ class Replayer:
         SealedKeyError: for a run of the sealed split without a key, from the first episode on.
     """
 
-    def __init__(self, config: Record) -> None:
+    def __init__(self, config: RunConfig) -> None:
         problem = config_problem(config)
         if problem:
             raise UserError(f"run.json {problem}", exit_code=1)
         self._config = config
-        self._format: ResponseFormat = config["response_format"]
-        self._split: Split = config["split"]
-        self._instances = {env["id"]: env["instances"] for env in config["envs"]}
-        opponent_format = config["opponent"]["response_format"] if "opponent" in config else None
-        self._envs = EnvPool(self._format, partial(make_env, opponent_format=opponent_format))
+        self._instances = {env.id: env.instances for env in config.envs}
+        make = partial(make_env, opponent_format=config.opponent_format)
+        self._envs = EnvPool(config.response_format, make)
 
     def problem(self, record: Any) -> str | None:
         """Return where a record first differs from its replay, or why it has none, or None."""
         try:
             *_, episode = self.walk(record)
-            return first_difference(record, episode.record())
+            return first_difference(record, episode.record().as_json())
         except UnplayableError as error:
             return str(error)
 
@@ -72,7 +68,7 @@ class Replayer:
         turns = _turns(record)
         env = self._envs.take(task.env, task.split)
         try:
-            episode = Episode(task, self._config["seed"], env, self._format)
+            episode = Episode(task, self._config.seed, env, self._config.response_format)
             yield episode
             for number, turn in enumerate(turns):
                 if episode.over:
@@ -86,15 +82,15 @@ class Replayer:
     def _task(self, record: Any) -> Task:
         """Return the episode that a record names, if it is one of the run's."""
         env, split, index, sample = _names(record)
-        if env not in self._instances or split != self._config["split"]:
+        if env not in self._instances or split != self._config.split:
             raise UnplayableError(
                 f"is of {brief(env)} {brief(split)}, which run.json does not name"
             )
-        if index >= self._instances[env] or sample >= self._config["samples"]:
+        if index >= self._instances[env] or sample >= self._config.samples:
             raise UnplayableError(
                 f"is of instance {brief(index)}, sample {brief(sample)}, beyond run.json's"
             )
-        return Task(env, self._split, index, sample)
+        return Task(env, self._config.split, index, sample)
 
     def _take(self, episode: Episode, turn: Any, path: str) -> None:
         _give(episode, turn, path)
@@ -103,7 +99,7 @@ class Replayer:
         elif "opponent" in turn:
             raise UnplayableError(f"{path}.opponent: is recorded, and no opponent was asked")
 
-    def _end(self, episode: Episode, record: Record, turns: int) -> None:
+    def _end(self, episode: Episode, record: Object, turns: int) -> None:
         """See that the episode is over, by itself or for want of room."""
         if record.get("outcome") == "context_overflow":
             if episode.over:
@@ -115,7 +111,7 @@ class Replayer:
             raise UnplayableError(f"turns: the episode goes on after turn {turns}, the last one")
 
 
-def replay(config: Record, records: Iterable[Any]) -> Iterator[tuple[Key | None, str | None]]:
+def replay(config: RunConfig, records: Iterable[Any]) -> Iterator[tuple[Key | None, str | None]]:
     """Replay records one by one; no more than one of them is held.
 
     Args:
@@ -150,7 +146,7 @@ def _names(record: Any) -> Key:
     return record["env"], record["split"], record["index"], record["sample"]
 
 
-def _turns(record: Record) -> list[Any]:
+def _turns(record: Object) -> list[Any]:
     turns = record.get("turns")
     if not isinstance(turns, list):
         raise UnplayableError(f"turns: recorded {brief(turns)}, which is not a list")
@@ -166,7 +162,7 @@ def _give(episode: Episode, turn: Any, path: str) -> None:
         raise UnplayableError(f"{path}.reasoning: {error}") from None
 
 
-def _overflowed(record: Record) -> Seat:
+def _overflowed(record: Object) -> Seat:
     """Return whose context the record says was full."""
     opponent = record.get("opponent")
     whose = isinstance(opponent, dict) and opponent.get("overflowed") is True
@@ -187,13 +183,13 @@ def _completion(turn: Any, path: str) -> Completion:
     return Completion(turn["answer"], *tokens, turn["finish"], turn["reasoning"])
 
 
-def _check_text(record: Record, name: str, path: str) -> None:
+def _check_text(record: Object, name: str, path: str) -> None:
     value = record.get(name)
     if not isinstance(value, str):
         raise UnplayableError(f"{path}: recorded {brief(value)}, which is not a text")
 
 
-def _check_count(record: Record, name: str, path: str) -> None:
+def _check_count(record: Object, name: str, path: str) -> None:
     value = record.get(name)
     if type(value) is not int or value < 0:
         raise UnplayableError(f"{path}: recorded {brief(value)}, which is no count")

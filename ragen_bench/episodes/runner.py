@@ -12,10 +12,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 
-from ragen_bench.episodes.episode import Episode, Record, Task
+from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.episodes.prompt import History
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Engine, Fault, Model, Sampling
+from ragen_bench.runs.schema import EpisodeRecord
 from ragen_bench.suites import EnvPool, make_env
 from ragen_envs.instances import Split
 from ragen_envs.protocol import ResponseFormat
@@ -35,7 +36,7 @@ class Played:
     """
 
     task: Task
-    record: Record | None
+    record: EpisodeRecord | None
     fault: str
     seconds: float
     elapsed: float

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ragen_bench.episodes.episode import Record
 from ragen_bench.episodes.replay import Replayer, UnplayableError
 from ragen_bench.episodes.runner import tasks_of
 from ragen_bench.leaderboard.limits import PROBLEMS
@@ -15,7 +14,7 @@ from ragen_bench.leaderboard.scripted import ScriptedAnswers
 from ragen_bench.leaderboard.strict_json import BadJsonError, parse
 from ragen_bench.leaderboard.tokens import TokenCheck
 from ragen_bench.runs.differences import brief, first_difference
-from ragen_bench.runs.directory import key_of
+from ragen_bench.runs.schema import EpisodeRecord, Object, RunConfig
 
 
 class EpisodeCheck:
@@ -32,12 +31,12 @@ class EpisodeCheck:
         planned: how many episodes there must be.
     """
 
-    def __init__(self, config: Record) -> None:
-        instances = {env["id"]: env["instances"] for env in config["envs"]}
-        tasks = tasks_of(instances, config["split"], config["samples"])
+    def __init__(self, config: RunConfig) -> None:
+        instances = {env.id: env.instances for env in config.envs}
+        tasks = tasks_of(instances, config.split, config.samples)
         self._replayer = Replayer(config)
         self._roll = Roll(tasks)
-        self._tokens = TokenCheck(config["max_tokens"])
+        self._tokens = TokenCheck(config.max_tokens)
         self._scripted = ScriptedAnswers(config)
         self.problems: list[str] = []
         self.refused = self.episodes = self.turns = 0
@@ -45,7 +44,7 @@ class EpisodeCheck:
 
     def sound(
         self, lines: Iterable[bytes], progress: Callable[[int], None] = lambda episodes: None
-    ) -> Iterator[Record]:
+    ) -> Iterator[EpisodeRecord]:
         """Yield the recomputed episodes of the lines that hold what they must.
 
         No more than one line is held. After the last of them the attributes are final.
@@ -63,38 +62,38 @@ class EpisodeCheck:
             if problem:
                 self._refuse(f"line {number} {problem}")
             if record is not None:
-                self.turns += len(record["turns"])
+                self.turns += len(record.turns)
                 yield record
             progress(number)
         for left in (self._roll.missing(), self._tokens.mixed()):
             if left:
                 self._refuse(left)
 
-    def _check(self, line: bytes, number: int) -> tuple[Record | None, str | None]:
+    def _check(self, line: bytes, number: int) -> tuple[EpisodeRecord | None, str | None]:
         """Return the episode as it is recomputed, or why there is none."""
         try:
-            record = parse(line)
-            computed = self._replayed(record)
+            recorded = parse(line)
+            episode = self._replayed(recorded)
         except (BadJsonError, UnplayableError) as error:
             return None, str(error)
-        name = "/".join(map(str, key_of(computed)))
+        name = "/".join(map(str, episode.key))
+        computed = episode.as_json()
         problem = (
-            first_difference(record, computed)
-            or _surplus(record, computed)
-            or self._scripted.problem(computed)
-            or self._roll.problem(computed, number)
-            or self._tokens.problem(computed, name)
+            first_difference(recorded, computed)
+            or _surplus(recorded, computed)
+            or self._scripted.problem(episode)
+            or self._roll.problem(episode, number)
+            or self._tokens.problem(episode, name)
         )
         if not problem and line != line_of(computed):
             problem = "is not written as the harness writes it"
-        return (None, f"({name}) {problem}") if problem else (computed, None)
+        return (None, f"({name}) {problem}") if problem else (episode, None)
 
-    def _replayed(self, record: Any) -> Record:
+    def _replayed(self, recorded: Any) -> EpisodeRecord:
         self._scripted.begin()
-        for episode in self._replayer.walk(record):
+        for episode in self._replayer.walk(recorded):
             self._scripted.watch(episode)
-        computed: Record = episode.record()
-        return computed
+        return episode.record()
 
     def _refuse(self, problem: str) -> None:
         self.refused += 1
@@ -102,11 +101,11 @@ class EpisodeCheck:
             self.problems.append(problem)
 
 
-def _surplus(record: Record, computed: Record) -> str | None:
+def _surplus(recorded: Object, computed: Object) -> str | None:
     """Return the first field that the harness does not write, or None."""
-    pairs = [(record, computed), *zip(record["turns"], computed["turns"], strict=True)]
-    for given, known in pairs:
-        for name in given:
+    pairs = [(recorded, computed), *zip(recorded["turns"], computed["turns"], strict=True)]
+    for there, known in pairs:
+        for name in there:
             if name not in known:
                 return f"has the unknown field {brief(name)}"
     return None

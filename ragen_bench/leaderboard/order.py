@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragen_bench.episodes.episode import Record, Task
-from ragen_bench.runs.directory import Key, key_of
+from ragen_bench.episodes.episode import Task
+from ragen_bench.runs.schema import EpisodeRecord
 
 
 class Roll:
@@ -17,18 +17,18 @@ class Roll:
 
     def __init__(self, tasks: Sequence[Task]) -> None:
         self._tasks = tasks
-        self._places = {_key(task): place for place, task in enumerate(tasks)}
+        self._places = {task.key: place for place, task in enumerate(tasks)}
         self._lines = [0] * len(tasks)
         self._last = -1
 
-    def problem(self, record: Record, line: int) -> str | None:
+    def problem(self, record: EpisodeRecord, line: int) -> str | None:
         """Tick off an episode; return why it may not stand here, or None.
 
         Args:
             record: an episode whose key is one of the plan's.
             line: its number in the file.
         """
-        place = self._places[key_of(record)]
+        place = self._places[record.key]
         if self._lines[place]:
             return f"is there twice, in line {self._lines[place]} first"
         self._lines[place] = line
@@ -39,11 +39,9 @@ class Roll:
 
     def missing(self) -> str | None:
         """Return which planned episodes have not come, or None."""
-        absent = [task.key for task, line in zip(self._tasks, self._lines, strict=True) if not line]
+        absent = [
+            task.name for task, line in zip(self._tasks, self._lines, strict=True) if not line
+        ]
         if not absent:
             return None
         return f"{len(absent)} of {len(self._tasks)} episodes are missing, first {absent[0]}"
-
-
-def _key(task: Task) -> Key:
-    return task.env, task.split, task.index, task.sample

@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from ragen_bench.episodes.episode import Record
 from ragen_bench.errors import UserError
 from ragen_bench.leaderboard.episodes import EpisodeCheck
 from ragen_bench.leaderboard.errors import EntryError
@@ -20,9 +19,10 @@ from ragen_bench.leaderboard.files import ENTRY_JSON, EPISODES, check_directory_
 from ragen_bench.leaderboard.limits import ENTRY_JSON_BYTES
 from ragen_bench.leaderboard.packed import line_of, write_packed
 from ragen_bench.leaderboard.rules import refusal
-from ragen_bench.leaderboard.schema import SCHEMA, about_problem, entry_problem
+from ragen_bench.leaderboard.schema import SCHEMA, checked_entry, read_statement
 from ragen_bench.runs.config_check import config_differences
-from ragen_bench.runs.directory import RunDirectory, key_of, read_run
+from ragen_bench.runs.directory import RunDirectory, read_run
+from ragen_bench.runs.schema import Object
 from ragen_bench.scores.cost import Prices
 from ragen_bench.scores.summary import summary_of
 
@@ -62,7 +62,7 @@ def pack(
     about: About,
     prices: Prices | None = None,
     progress: Callable[[int, int], None] = lambda episodes, planned: None,
-) -> Record:
+) -> Object:
     """Write a run as an entry, after the checks that `verify` will make.
 
     The same run and the same words give the same bytes, with the same zlib.
@@ -86,9 +86,10 @@ def pack(
         check_directory_name(out.absolute().name)
     except EntryError as error:
         raise UserError(f"{out} {error}; choose another --out") from None
-    problem = about_problem(asdict(about))
-    if problem:
-        raise UserError(problem)
+    try:
+        read_statement(asdict(about))
+    except EntryError as error:
+        raise UserError(str(error)) from None
     run = submittable(path)
     with _draft(out) as draft:
         digest, length = _write_episodes(run, draft / EPISODES, progress)
@@ -98,7 +99,7 @@ def pack(
             "ragen_version": version("ragen-bench"),
             "episodes_sha256": digest,
             "episodes_bytes": length,
-            "run": run.config,
+            "run": run.config.as_json(),
             "summary": summary_of(run.config, run.episodes(), run.seconds(), prices=prices),
         }
         _write_entry(entry, draft / ENTRY_JSON)
@@ -115,9 +116,9 @@ def submittable(path: Path) -> RunDirectory:
     refused = refusal(run.config)
     if refused:
         raise UserError(f"{path}: {refused}", exit_code=1)
-    played = {key_of(episode) for episode in run.episodes()}
-    faults = {key for key, _ in run.faults()} - played
-    planned = sum(env["instances"] for env in run.config["envs"]) * run.config["samples"]
+    played = {episode.key for episode in run.episodes()}
+    faults = {fault.key for fault in run.faults()} - played
+    planned = run.config.planned
     if faults:
         raise UserError(
             f"{path}: {len(faults)} episodes were left unfinished by the server, faults.jsonl says "
@@ -143,11 +144,10 @@ def _write_episodes(
     run: RunDirectory, file: Path, progress: Callable[[int, int], None]
 ) -> tuple[str, int]:
     check = EpisodeCheck(run.config)
-    lines = map(line_of, run.episodes())
+    lines = (line_of(line) for line, _ in run.recorded())
     try:
-        written = write_packed(
-            file, check.sound(lines, lambda number: progress(number, check.planned))
-        )
+        sound = check.sound(lines, lambda number: progress(number, check.planned))
+        written = write_packed(file, (episode.as_json() for episode in sound))
     except EntryError as error:
         raise UserError(f"{run.path}: {error}; such a run cannot be sent", exit_code=1) from None
     if check.refused:
@@ -158,10 +158,11 @@ def _write_episodes(
     return written
 
 
-def _write_entry(entry: Record, file: Path) -> None:
-    problem = entry_problem(entry)
-    if problem:
-        raise UserError(f"the run cannot be sent: {problem}", exit_code=1)
+def _write_entry(entry: Object, file: Path) -> None:
+    try:
+        checked_entry(entry)
+    except EntryError as error:
+        raise UserError(f"the run cannot be sent: {error}", exit_code=1) from None
     data = (json.dumps(entry, indent=2, ensure_ascii=False) + "\n").encode()
     if len(data) > ENTRY_JSON_BYTES:
         raise UserError(

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from ragen_bench.episodes.episode import Record
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.files import EPISODES
 from ragen_bench.leaderboard.limits import LINE_BYTES, RATIO, UNPACKED_BYTES
+from ragen_bench.runs.schema import Object
 
 _CHUNK = 1 << 16
 _SLACK = 1 << 16
@@ -22,7 +22,7 @@ _HEADER = bytes((0x1F, 0x8B, 8, 0, 0, 0, 0, 0))
 """gzip, deflate, no name or comment, no time (RFC 1952, section 2.3)."""
 
 
-def line_of(record: Record) -> bytes:
+def line_of(record: Object) -> bytes:
     """Return an episode's line as the harness writes it, without its end."""
     text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
     try:
@@ -32,7 +32,7 @@ def line_of(record: Record) -> bytes:
         return json.dumps(record, separators=(",", ":")).encode()
 
 
-def write_packed(file: Path, records: Iterable[Record]) -> tuple[str, int]:
+def write_packed(file: Path, records: Iterable[Object]) -> tuple[str, int]:
     """Compress episodes into a file, without name or time, so that the same give the same bytes.
 
     Returns:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ragen_bench.episodes.episode import Record
+from ragen_bench.runs.schema import Object
 
 
-def reproduction(entry: Record, rerun: Record) -> Record:
+def reproduction(entry: Object, rerun: Object) -> Object:
     """Compare the 95 % intervals of an entry and of a rerun.
 
     Two intervals overlap if they share a point. Independent 95 % intervals of the same figure fail
@@ -33,7 +33,7 @@ def reproduction(entry: Record, rerun: Record) -> Record:
     }
 
 
-def _both(entry: Record, rerun: Record, score: str, interval: str) -> Record:
+def _both(entry: Object, rerun: Object, score: str, interval: str) -> Object:
     (low, high), (other_low, other_high) = entry[interval], rerun[interval]
     return {
         "entry": entry[score],

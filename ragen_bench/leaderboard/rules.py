@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ragen_bench.episodes.episode import Record
 from ragen_bench.leaderboard.limits import SAMPLES
+from ragen_bench.runs.schema import RunConfig
 from ragen_bench.suites import SUITES, Suite
 
 SEED = 0
@@ -11,38 +11,38 @@ SEED = 0
 SPLITS = ("test", "sealed")
 
 
-def refusal(config: Record) -> str | None:
+def refusal(config: RunConfig) -> str | None:
     """Return why a run cannot be an entry and what to do, in one line, or None.
 
     Args:
         config: a possible content of run.json, see `ragen_bench.runs.config_check`.
     """
-    if "opponent" in config:
+    if config.opponent:
         return (
             "the run is played against a model, on which its scores depend; an entry is of a named "
             f"suite: evaluate with --suite {' or '.join(SUITES)}"
         )
-    suite = SUITES.get(config["suite"])
+    suite = SUITES.get(config.suite)
     if suite is None:
         return (
-            f"the run is of the suite {config['suite']!r}, which is none"
-            if config["suite"]
+            f"the run is of the suite {config.suite!r}, which is none"
+            if config.suite
             else "the run is of chosen environments"
         ) + f"; an entry is of a named suite: evaluate with --suite {' or '.join(SUITES)}"
     return _other_suite(config, suite) or _other_settings(config, suite)
 
 
-def _other_suite(config: Record, suite: Suite) -> str | None:
-    name = config["suite"]
-    if config["suite_version"] != suite.version:
+def _other_suite(config: RunConfig, suite: Suite) -> str | None:
+    name = config.suite
+    if config.suite_version != suite.version:
         return (
-            f"the run is of version {config['suite_version']} of the suite {name}, which has "
+            f"the run is of version {config.suite_version} of the suite {name}, which has "
             f"version {suite.version} here; evaluate with this version of ragen-bench"
         )
-    found = [(env["id"], env["instances"]) for env in config["envs"]]
-    if found == list(suite.instances.items()):
+    played = [(env.id, env.instances) for env in config.envs]
+    if played == list(suite.instances.items()):
         return None
-    for env, count in found:
+    for env, count in played:
         if 0 < count < suite.instances.get(env, 0):
             return (
                 f"the run has {count} of the {suite.instances[env]} instances of {env}; "
@@ -51,11 +51,11 @@ def _other_suite(config: Record, suite: Suite) -> str | None:
     return f"the run's environments are not those of the suite {name}; evaluate with --suite {name}"
 
 
-def _other_settings(config: Record, suite: Suite) -> str | None:
-    split, samples = config["split"], config["samples"]
+def _other_settings(config: RunConfig, suite: Suite) -> str | None:
+    split, samples = config.split, config.samples
     if split not in SPLITS:
         return f"the run is of the {split} split; evaluate with --split {' or '.join(SPLITS)}"
-    if split != "sealed" and "sealed_key_hash" in config:
+    if split != "sealed" and config.sealed_key_hash:
         return f"the run is of the {split} split and names a sealed key; evaluate again"
     if samples < suite.samples:
         return (
@@ -64,17 +64,17 @@ def _other_settings(config: Record, suite: Suite) -> str | None:
         )
     if samples > SAMPLES:
         return f"the run has samples: {samples}; evaluate with --samples {SAMPLES} at most"
-    if config["seed"] != SEED:
+    if config.seed != SEED:
         return (
-            f"the run has the seed {config['seed']}, so that it could be the best of many; "
+            f"the run has the seed {config.seed}, so that it could be the best of many; "
             f"evaluate with --seed {SEED}"
         )
-    if config["max_tokens"] < 1 or config["temperature"] < 0:
+    if config.max_tokens < 1 or config.temperature < 0:
         return "the run's max_tokens or temperature cannot be; evaluate again"
     return None
 
 
-def apart(config: Record) -> list[str]:
+def apart(config: RunConfig) -> list[str]:
     """Return what sets an entry apart from the ranking of its suite; nothing for most entries.
 
     Entries of the same suite and split stand side by side if they have the same list, and on the
@@ -83,14 +83,14 @@ def apart(config: Record) -> list[str]:
     Args:
         config: run.json of an entry that `refusal` has let pass.
     """
-    suite = SUITES[config["suite"]]
-    said = []
-    if config["constrained"]:
-        said.append("constrained to the form")
-    if config["response_format"] != "think":
-        said.append(f"format {config['response_format']}")
-    if config.get("history") is not None:
-        said.append(f"history {config['history']}")
-    if config["max_tokens"] != suite.max_tokens:
-        said.append(f"{config['max_tokens']} tokens an answer")
-    return said
+    suite = SUITES[config.suite]
+    settings = []
+    if config.constrained:
+        settings.append("constrained to the form")
+    if config.response_format != "think":
+        settings.append(f"format {config.response_format}")
+    if config.history is not None:
+        settings.append(f"history {config.history}")
+    if config.max_tokens != suite.max_tokens:
+        settings.append(f"{config.max_tokens} tokens an answer")
+    return settings

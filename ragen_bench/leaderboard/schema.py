@@ -1,111 +1,238 @@
-"""Whether the content of entry.json has the published form."""
+"""The published form of entry.json, on top of the records of a run."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import re
 from datetime import date
-from functools import cache
-from importlib.resources import files
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from ragen_bench.errors import missing_extra
-from ragen_bench.runs.differences import brief
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Strict, ValidationError
+from pydantic.json_schema import GenerateJsonSchema, SkipJsonSchema
+from pydantic_core import PydanticCustomError
 
-try:
-    from jsonschema import Draft202012Validator, ValidationError
-    from jsonschema.validators import extend
-except ImportError as missing:
-    raise missing_extra(missing, "bench") from missing
+from ragen_bench.leaderboard.errors import EntryError
+from ragen_bench.runs.checked import Flaw, first_flaw
+from ragen_bench.runs.schema import (
+    Count,
+    Document,
+    Flag,
+    Number,
+    Object,
+    Positive,
+    RunConfig,
+    RunEnv,
+    Text,
+    as_written,
+)
 
 SCHEMA = 1
-_SAID = {
-    "enum": "is not among the possible values",
-    "const": "is not the value that it must have",
-    "type": "is of the wrong type",
-    "pattern": "has not the form that it must have",
-    "not": "holds characters that are not shown, or not allowed here",
-    "minLength": "is too short",
-    "maxLength": "is too long",
-    "minItems": "is too short",
-    "maxItems": "is too long",
-    "maxProperties": "has too many fields",
-    "minimum": "is too small",
-}
-_FORMS = {
+_HIDDEN = (
+    r"[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
+)
+_NOT_IN_A_LINK = r"[^!#-;=?-Z_a-z~\[\]]"
+_DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_LINK = "^https?://[A-Za-z0-9]"
+_REASONS = {
     r"^\S": "begins with a space",
-    "^[0-9]{4}-[0-9]{2}-[0-9]{2}$": "is not of the form YYYY-MM-DD",
-    "^https?://[A-Za-z0-9]": "is no address that begins with http:// or https://",
+    _DAY: "is not of the form YYYY-MM-DD",
+    _LINK: "is not an address that begins with http:// or https://",
 }
-"""What is wrong with a text that does not have a pattern of the schema."""
-
-_WHOLE = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
-_VALIDATOR = extend(Draft202012Validator, type_checker=_WHOLE)
-"""Stricter than JSON Schema, for which 1.0 is an integer: a count has one way to be written."""
+"""What is wrong with a text that does not match a pattern."""
 
 
-@cache
-def entry_schema() -> Any:
-    """Return the JSON Schema (draft 2020-12) of entry.json, which leaderboard/ publishes."""
-    text = files("ragen_bench.leaderboard").joinpath("entry.schema.json").read_text("utf-8")
-    return json.loads(text)
+def _without(characters: str) -> AfterValidator:
+    def check(text: str) -> str:
+        if re.search(characters, text):
+            raise PydanticCustomError(
+                "characters", "holds characters that are not shown, or not allowed here"
+            )
+        return text
+
+    return AfterValidator(check)
 
 
-def entry_problem(entry: Any) -> str | None:
-    """Return the first field of an entry.json that is not as the schema has it, and why, or None.
+def _day(text: str) -> str:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        raise PydanticCustomError("day", "is not a day") from None
+    return text
+
+
+_not_hidden = _without(_HIDDEN)
+_Seen = {"pattern": r"^\S", "json_schema_extra": {"not": {"pattern": _HIDDEN}}}
+_Name = Annotated[Text, Field(min_length=1, max_length=100, **_Seen), _not_hidden]
+_Contact = Annotated[Text, Field(min_length=1, max_length=200, **_Seen), _not_hidden]
+_Version = Annotated[Text, Field(min_length=1, max_length=50, **_Seen), _not_hidden]
+_Currency = Annotated[Text, Field(min_length=1, max_length=16, **_Seen), _not_hidden]
+_Link = Annotated[
+    Text,
+    Field(
+        max_length=300,
+        pattern=_LINK,
+        json_schema_extra={"not": {"pattern": _NOT_IN_A_LINK}},
+    ),
+    _without(_NOT_IN_A_LINK),
+]
+_Date = Annotated[Text, Field(max_length=10, pattern=_DAY), AfterValidator(_day)]
+_Hash = Annotated[Text, Field(max_length=16, pattern="^[0-9a-f]{16}$")]
+_Sha256 = Annotated[Text, Field(max_length=64, pattern="^[0-9a-f]{64}$")]
+_Short = Annotated[Text, Field(max_length=100)]
+_Long = Annotated[Text, Field(max_length=4096)]
+_Amount = Annotated[Number, Field(ge=0), as_written]
+_Figure = Annotated[Number, as_written]
+
+
+class _Closed(Document):
+    """An object that has no fields but those that are named."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+def _unknown_field(_value: Any) -> None:
+    raise PydanticCustomError("extra_forbidden", "is not allowed here")
+
+
+class EntryRunEnv(RunEnv, _Closed):
+    """An environment of an entry's run."""
+
+    id: _Long
+    instances: Positive
+    spec_hash: _Hash
+
+
+class EntryRun(RunConfig, _Closed):
+    """The content of run.json, as the harness wrote it for a run that may be an entry."""
+
+    model: Annotated[_Long, Field(min_length=1)]
+    model_identity: Annotated[Object, Field(max_length=64)]
+    opponent: SkipJsonSchema[Annotated[None, BeforeValidator(_unknown_field)]] = None
+    suite: Annotated[_Long, Field(min_length=1)]
+    suite_version: Positive
+    suite_hash: _Hash
+    split: Literal["test", "sealed"]
+    sealed_key_hash: _Sha256 = ""
+    temperature: _Amount
+    max_tokens: Positive
+    history: Count | None
+    prompt_hash: _Hash
+    envs: Annotated[list[EntryRunEnv], Field(min_length=1, max_length=64)]  # type: ignore[assignment]
+    versions: Annotated[dict[str, _Short], Field(max_length=64)]
+    command: Annotated[Text, Field(max_length=16384)]
+    machine: Annotated[dict[str, _Short], Field(max_length=64)] = Field(default_factory=dict)
+
+
+class Cost(_Closed):
+    """What a run cost, by the submitter's prices."""
+
+    amount: _Amount
+    currency: _Currency
+
+
+class EnvSummary(Document):
+    """The figures of an environment, which are recomputed, and the seconds, which are not."""
+
+    env: _Long
+    episodes: Any
+    success: Any
+    score: Any
+    random: Any
+    oracle: Any
+    normalised: Any
+    seconds: _Amount
+
+
+class EntrySummary(_Closed):
+    """The content of summary.json. All but the costs and the seconds is recomputed."""
+
+    model: _Long
+    suite: _Long
+    split: _Long
+    episodes: Positive
+    planned: Positive
+    infra_faults: Annotated[int, Strict(), Field(ge=0, le=0)]
+    suite_score: _Figure | None
+    suite_score_interval: Annotated[list[_Figure], Field(min_length=2, max_length=2)] | None
+    cost: Cost | None
+    envs: Annotated[list[EnvSummary], Field(min_length=1, max_length=64)]
+
+
+class Statement(_Closed):
+    """What the submitter says of an entry."""
+
+    name: _Name = Field(description="The model, as the table shows it.")
+    submitter: _Name = Field(description="Who submits.")
+    contact: _Contact | None = Field(description="How to reach them.")
+    link: _Link | None = Field(description="A page on the model.")
+    parameters: Positive | None = Field(description="How many the model has.")
+    open_weights: Flag | None = Field(description="Whether everybody can have them.")
+    date: _Date | None = Field(description="Of the run, as the submitter says it.")
+
+
+class Entry(Statement):
+    """The content of entry.json."""
+
+    version: Annotated[int, Strict(), Field(alias="schema", ge=SCHEMA, le=SCHEMA)]
+    ragen_version: _Version = Field(description="Of the package that packed the entry.")
+    episodes_sha256: _Sha256 = Field(description="Of the unpacked episodes.")
+    episodes_bytes: Positive = Field(description="Length of the unpacked episodes.")
+    run: EntryRun
+    summary: EntrySummary
+
+
+class _WithoutTitles(GenerateJsonSchema):
+    """Leaves out the titles of fields, which only repeat their names."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def entry_schema() -> Object:
+    """Return the JSON Schema (draft 2020-12) of entry.json, as leaderboard/ publishes it."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **Entry.model_json_schema(schema_generator=_WithoutTitles),
+    }
+
+
+def schema_text() -> str:
+    """Return the text of leaderboard/entry.schema.json."""
+    return json.dumps(entry_schema(), indent=2) + "\n"
+
+
+def read_statement(statement: Object) -> Statement:
+    """Return what the submitter says.
+
+    Raises:
+        EntryError: if a part of it cannot stand in an entry, with its name.
+    """
+    try:
+        return Statement.model_validate(statement)
+    except ValidationError as error:
+        raise EntryError(_shown(first_flaw(error, _REASONS))) from None
+
+
+def checked_entry(content: Any) -> Entry:
+    """Return an entry.
 
     Args:
-        entry: any JSON value.
+        content: of an entry.json, any JSON value.
+
+    Raises:
+        EntryError: if it does not have the published form, with the first field that does not.
     """
-    problem = _problem(entry, entry_schema())
-    if problem:
-        return problem
     try:
-        json.dumps(entry, ensure_ascii=False).encode()
+        entry = Entry.model_validate(content)
+    except ValidationError as error:
+        raise EntryError(_shown(first_flaw(error, _REASONS))) from None
+    try:
+        json.dumps(content, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        return "holds half a surrogate pair, which is no text"
-    return _date_problem(entry["date"])
+        raise EntryError("holds half a surrogate pair, which is no text") from None
+    return entry
 
 
-def about_problem(about: dict[str, Any]) -> str | None:
-    """Return the same for what the submitter says alone: name, date and so on."""
-    known = entry_schema()["properties"]
-    fields = {"properties": {name: known[name] for name in about}}
-    return _problem(about, fields) or _date_problem(about["date"])
-
-
-def _problem(value: Any, schema: Any) -> str | None:
-    error = next(_VALIDATOR(schema).iter_errors(value), None)
-    if error is None:
-        return None
-    while error.validator == "anyOf":  # null or something else: that is what was meant
-        error = next(each for each in error.context if each.schema_path[0] == 1)
-    return f"{_path(error.absolute_path)}{_reason(error)}"
-
-
-def _date_problem(given: str | None) -> str | None:
-    try:
-        date.fromisoformat(given or "2000-01-01")
-    except ValueError:
-        return f"date: {brief(given)} is no day"
-    return None
-
-
-def _path(keys: Iterable[str | int]) -> str:
-    shown = [f"[{key}]" if isinstance(key, int) else f".{_key(key)}" for key in keys]
-    path = "".join(shown).removeprefix(".")
-    return f"{path}: " if path else ""
-
-
-def _key(key: str) -> str:
-    return key if key.isascii() and key.isidentifier() and len(key) < 40 else brief(key)
-
-
-def _reason(error: ValidationError) -> str:
-    if error.validator == "required":
-        return f"lacks {next(name for name in error.validator_value if name not in error.instance)}"
-    if error.validator == "additionalProperties":
-        unknown = next(name for name in error.instance if name not in error.schema["properties"])
-        return f"has the unknown field {brief(unknown)}"
-    form = _FORMS.get(error.validator_value) if error.validator == "pattern" else None
-    return f"{brief(error.instance)} {form or _SAID[error.validator]}"
+def _shown(flaw: Flaw) -> str:
+    reason = " ".join(filter(None, (flaw.value, flaw.reason)))
+    return f"{flaw.path}: {reason}" if flaw.path else reason

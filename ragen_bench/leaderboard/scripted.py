@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ragen_bench.episodes.episode import Episode, Record
+from ragen_bench.episodes.episode import Episode
 from ragen_bench.models.base import Fault, Sampling
 from ragen_bench.models.scripted import OracleModel, RandomModel
 from ragen_bench.runs.differences import first_difference
+from ragen_bench.runs.schema import EpisodeRecord, RunConfig
 from ragen_envs.protocol import STOP
 
 _PLAYERS: dict[str, type[RandomModel] | type[OracleModel]] = {
@@ -21,10 +22,10 @@ class ScriptedAnswers:
         config: the content of run.json.
     """
 
-    def __init__(self, config: Record) -> None:
-        self._model = config["model"]
+    def __init__(self, config: RunConfig) -> None:
+        self._model = config.model
         player = _PLAYERS.get(self._model)
-        settings = config["temperature"], config["max_tokens"], STOP, config["seed"]
+        settings = config.temperature, config.max_tokens, STOP, config.seed
         self._engine = player().engine(Sampling(*settings)) if player else None
         self._answers: list[str] = []
 
@@ -41,10 +42,10 @@ class ScriptedAnswers:
         if not isinstance(answer, Fault):
             self._answers.append(answer.text)
 
-    def problem(self, record: Record) -> str | None:
+    def problem(self, record: EpisodeRecord) -> str | None:
         """Return where a replayed episode has another answer, or None."""
         if self._engine is None:
             return None
-        given = [turn["answer"] for turn in record["turns"]]
-        different = first_difference(given, self._answers, "answers")
-        return different and f"{different} by the model {self._model}"
+        answers = [turn.answer for turn in record.turns]
+        difference = first_difference(answers, self._answers, "answers")
+        return difference and f"{difference} by the model {self._model}"

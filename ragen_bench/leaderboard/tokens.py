@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ragen_bench.episodes.episode import Record
 from ragen_bench.leaderboard.limits import BYTES_A_TOKEN, PROMPT_TOKENS
+from ragen_bench.runs.schema import EpisodeRecord
 
 _COUNTS = ("prompt_tokens", "completion_tokens")
 
@@ -22,18 +22,21 @@ class TokenCheck:
         self._counted = dict.fromkeys(_COUNTS, "")
         self._uncounted = dict.fromkeys(_COUNTS, "")
 
-    def problem(self, record: Record, name: str) -> str | None:
+    def problem(self, record: EpisodeRecord, name: str) -> str | None:
         """Return why an episode's counts cannot be, or None.
 
         Args:
             record: an episode that is equal to its replay.
             name: the episode's, for later messages.
         """
-        for number, turn in enumerate(record["turns"]):
-            said = _bytes(turn["answer"]) + _bytes(turn["reasoning"])
+        for number, turn in enumerate(record.turns):
+            answered = _bytes(turn.answer) + _bytes(turn.reasoning)
             # A prompt is never empty. An empty answer may count or not.
-            for count, text in (("prompt_tokens", 1), ("completion_tokens", said)):
-                tokens, path = turn[count], f"turns[{number}].{count}"
+            for count, tokens, text in (
+                ("prompt_tokens", turn.prompt_tokens, 1),
+                ("completion_tokens", turn.completion_tokens, answered),
+            ):
+                path = f"turns[{number}].{count}"
                 if tokens > self._most[count]:
                     return f"{path}: {tokens} is more than the {self._most[count]} there can be"
                 if tokens and text > tokens * BYTES_A_TOKEN:

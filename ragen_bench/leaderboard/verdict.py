@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ragen_bench.episodes.episode import Record
 from ragen_bench.leaderboard.rules import apart
+from ragen_bench.leaderboard.schema import Entry
+from ragen_bench.runs.schema import Object
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Verdict:
     """
 
     directory: str
-    entry: Record | None = None
+    entry: Entry | None = None
     checks: list[Check] = field(default_factory=list)
     episodes: int = 0
     turns: int = 0
@@ -66,14 +67,14 @@ class Verdict:
         """Record why the present check does not hold."""
         self.checks += [Check(self._now, False, reason) for reason in reasons]
 
-    def as_json(self) -> Record:
+    def as_json(self) -> Object:
         """Return the verdict as `verify --json` writes it."""
         entry = self.entry if self.verified else None
         return {
             "entry": self.directory,
             "verified": self.verified,
-            "apart": apart(entry["run"]) if entry else None,
-            "suite_score": entry["summary"]["suite_score"] if entry else None,
+            "apart": apart(entry.run) if entry else None,
+            "suite_score": entry.summary.suite_score if entry else None,
             "episodes": self.episodes,
             "turns": self.turns,
             "checks": [vars(check) for check in self.checks],

@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
-from ragen_bench.episodes.episode import Record
 from ragen_bench.leaderboard.episodes import EpisodeCheck
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.files import ENTRY_JSON, EPISODES, EntryFiles, opened
 from ragen_bench.leaderboard.packed import PackedEpisodes, check_sizes
 from ragen_bench.leaderboard.rules import apart, refusal
-from ragen_bench.leaderboard.schema import entry_problem
+from ragen_bench.leaderboard.schema import Entry, checked_entry
 from ragen_bench.leaderboard.strict_json import BadJsonError, parse
 from ragen_bench.leaderboard.verdict import Verdict
 from ragen_bench.runs.config_check import config_differences, config_problem
 from ragen_bench.runs.differences import first_difference
+from ragen_bench.runs.schema import EpisodeRecord, Object, RunConfig
 from ragen_bench.scores.summary import summary_of
 
 Progress = Callable[[int, int], None]
@@ -49,14 +48,14 @@ def verify(path: Path, progress: Progress = lambda episodes, planned: None) -> V
                 f"{ENTRY_JSON} {files.entry_bytes:,} bytes, {EPISODES} {files.episodes_bytes:,}"
             )
             verdict.entry = entry = _entry(files, verdict)
-            _settings(entry["run"], verdict)
+            _settings(entry.run, verdict)
             _figures(entry, _episodes(files, entry, verdict, progress), verdict)
     except EntryError as error:
         verdict.failed(error.args)
     return verdict
 
 
-def read_entry(path: Path) -> Record:
+def read_entry(path: Path) -> Entry:
     """Return the content of entry.json if it has the form and is of a run that may be an entry.
 
     The episodes are not looked at, and the figures not recomputed.
@@ -68,26 +67,22 @@ def read_entry(path: Path) -> Record:
     verdict = Verdict(path.absolute().name)
     with opened(path) as files:
         entry = _entry(files, verdict)
-    _settings(entry["run"], verdict)
+    _settings(entry.run, verdict)
     return entry
 
 
-def _entry(files: EntryFiles, verdict: Verdict) -> Record:
+def _entry(files: EntryFiles, verdict: Verdict) -> Entry:
     """Return entry.json, read and of the published form."""
     verdict.begin(ENTRY_JSON)
     try:
-        entry: Any = parse(files.entry.read(files.entry_bytes))
+        entry = checked_entry(parse(files.entry.read(files.entry_bytes)))
     except BadJsonError as error:
         raise EntryError(str(error)) from None
-    problem = entry_problem(entry)
-    if problem:
-        raise EntryError(problem)
-    made: Record = entry
     verdict.passed("has the published form")
-    return made
+    return entry
 
 
-def _settings(config: Record, verdict: Verdict) -> None:
+def _settings(config: RunConfig, verdict: Verdict) -> None:
     """See that the run may be an entry, and that this version computes the same hashes."""
     verdict.begin("run")
     problem = config_problem(config)
@@ -96,34 +91,37 @@ def _settings(config: Record, verdict: Verdict) -> None:
     refused = refusal(config)
     if refused:
         raise EntryError(refused)
-    different = list(config_differences(config))
-    if different:
-        raise EntryError(*different)
-    found = apart(config)
+    differences = list(config_differences(config))
+    if differences:
+        raise EntryError(*differences)
+    settings = apart(config)
     verdict.passed(
-        f"suite {config['suite']}, {config['split']} split, samples {config['samples']}; "
-        f"{len(config['envs'])} specifications, prompt and suite have the hashes of this version"
-        + (f"; ranked apart: {', '.join(found)}" if found else "")
+        f"suite {config.suite}, {config.split} split, samples {config.samples}; "
+        f"{len(config.envs)} specifications, prompt and suite have the hashes of this version"
+        + (f"; ranked apart: {', '.join(settings)}" if settings else "")
     )
 
 
 def _episodes(
-    files: EntryFiles, entry: Record, verdict: Verdict, progress: Progress
-) -> Iterator[Record]:
+    files: EntryFiles, entry: Entry, verdict: Verdict, progress: Progress
+) -> Iterator[EpisodeRecord]:
     """Yield the recomputed episodes, and judge them after the last one."""
     verdict.begin("episodes")
-    check_sizes(files.episodes_bytes, entry["episodes_bytes"])
-    packed = PackedEpisodes(files.episodes, entry["episodes_bytes"])
-    check = EpisodeCheck(entry["run"])
+    check_sizes(files.episodes_bytes, entry.episodes_bytes)
+    packed = PackedEpisodes(files.episodes, entry.episodes_bytes)
+    check = EpisodeCheck(entry.run)
     yield from check.sound(packed.lines(), lambda number: progress(number, check.planned))
     verdict.episodes, verdict.turns = check.episodes, check.turns
     if check.refused:
         more = check.refused - len(check.problems)
         raise EntryError(*check.problems, *([f"and {more} more"] if more else []))
-    for name, found in (("episodes_bytes", packed.length), ("episodes_sha256", packed.sha256)):
-        different = first_difference(entry[name], found, name)
-        if different:
-            raise EntryError(different)
+    for name, recorded, computed in (
+        ("episodes_bytes", entry.episodes_bytes, packed.length),
+        ("episodes_sha256", entry.episodes_sha256, packed.sha256),
+    ):
+        difference = first_difference(recorded, computed, name)
+        if difference:
+            raise EntryError(difference)
     verdict.passed(
         f"{check.episodes:,} of {check.planned:,} planned, each once and in order; "
         f"{check.turns:,} answers replayed, all equal"
@@ -131,19 +129,19 @@ def _episodes(
     verdict.begin("figures")
 
 
-def _figures(entry: Record, episodes: Iterator[Record], verdict: Verdict) -> None:
+def _figures(entry: Entry, episodes: Iterator[EpisodeRecord], verdict: Verdict) -> None:
     """Recompute the summary, floor and ceiling included, and compare."""
-    computed = _computable(summary_of(entry["run"], episodes, {}))
-    recorded = _computable(entry["summary"])
-    different = first_difference(recorded, computed, "summary")
-    if different:
-        raise EntryError(different)
+    computed = _computable(summary_of(entry.run, episodes, {}))
+    recorded = _computable(entry.summary.as_json())
+    difference = first_difference(recorded, computed, "summary")
+    if difference:
+        raise EntryError(difference)
     if json.dumps(recorded, sort_keys=True) != json.dumps(computed, sort_keys=True):
         raise EntryError("summary: has unknown fields, or numbers in another form")
     verdict.passed(f"recomputed, all equal; suite score {computed['suite_score']}")
 
 
-def _computable(summary: Record) -> Record:
+def _computable(summary: Object) -> Object:
     """Return a summary without what only the submitter's clock and bill say."""
     envs = [{k: v for k, v in row.items() if k != "seconds"} for row in summary["envs"]]
     return {**{k: v for k, v in summary.items() if k != "cost"}, "envs": envs}

@@ -1,55 +1,68 @@
-"""Whether run.json can be, and whether it says what this version of the suite computes."""
+"""Checks run.json: whether a run can have it, and whether this version computes what it says."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ragen_bench.episodes.prompt import prompt_hash
 from ragen_bench.errors import UserError
-from ragen_bench.runs.differences import first_difference
-from ragen_bench.runs.directory import SCHEMA, Record
-from ragen_bench.runs.fields import run_problem
+from ragen_bench.opponents.two_player import needs_opponent
+from ragen_bench.runs.differences import brief, first_difference
+from ragen_bench.runs.schema import RunConfig
 from ragen_bench.runs.specification import spec_hash, suite_hash
+from ragen_bench.suites import has_split, held_out_size
+from ragen_envs.registration import IDS, OPPONENT_IDS
 from ragen_envs.sealed import open_key
 
 
-def config_problem(config: Any) -> str | None:
-    """Return why no run can have this configuration, or None."""
-    if not isinstance(config, dict) or config.get("schema") != SCHEMA:
-        return f"is not of schema {SCHEMA}"
-    return run_problem(config)
+def config_problem(config: RunConfig) -> str | None:
+    """Return why no run of the known environments can have this configuration, or None."""
+    if config.split == "sealed" and not config.sealed_key_hash:
+        return "is of the sealed split and lacks sealed_key_hash"
+    for env in config.envs:
+        if env.id not in (*IDS, *OPPONENT_IDS):
+            return f"names the unknown environment {brief(env.id)}"
+        if env.instances < 1:
+            return f"names no instance of {env.id}"
+        if not has_split(env.id, config.split):
+            return f"is of the sealed split, which {env.id} does not have"
+        if config.split != "train" and env.instances > held_out_size(env.id):
+            return f"names more than {held_out_size(env.id)} instances of {env.id}"
+        if needs_opponent(env.id) != (config.opponent is not None):
+            return f"names {'an' if config.opponent else 'no'} opponent in {env.id}"
+    if len({env.id for env in config.envs}) < len(config.envs):
+        return "names an environment twice"
+    return None
 
 
-def config_differences(config: Record) -> Iterator[str]:
+def config_differences(config: RunConfig) -> Iterator[str]:
     """Yield what run.json says differently from what this version of the suite computes.
 
     The specification of every environment, the prompt, the whole suite, and for the sealed split
     the key at hand, each by its hash.
 
     Raises:
-        UserError: if the configuration itself cannot be.
+        UserError: if no run can have the configuration.
         SealedKeyError: for a run of the sealed split without a key.
     """
     problem = config_problem(config)
     if problem:
         raise UserError(f"run.json {problem}", exit_code=1)
-    split, response_format = config["split"], config["response_format"]
+    split, response_format = config.split, config.response_format
     envs = {
-        env["id"]: (env["instances"], spec_hash(env["id"], split, response_format))
-        for env in config["envs"]
+        env.id: (env.instances, spec_hash(env.id, split, response_format)) for env in config.envs
     }
-    opponent_format = config["opponent"]["response_format"] if "opponent" in config else None
     computed = {
-        "prompt_hash": prompt_hash(response_format, config.get("history"), opponent_format),
-        "suite_hash": suite_hash(envs, config["max_tokens"]),
+        "prompt_hash": prompt_hash(response_format, config.history, config.opponent_format),
+        "suite_hash": suite_hash(envs, config.max_tokens),
         **({"sealed_key_hash": open_key()} if split == "sealed" else {}),
         "envs": [
-            {"id": env["id"], "instances": env["instances"], "spec_hash": envs[env["id"]][1]}
-            for env in config["envs"]
+            {"id": env.id, "instances": env.instances, "spec_hash": envs[env.id][1]}
+            for env in config.envs
         ],
     }
+    recorded = config.as_json()
     for name, value in computed.items():
-        different = first_difference(config[name], value, name)
-        if different:
-            yield different
+        difference = first_difference(recorded[name], value, name)
+        if difference:
+            yield difference

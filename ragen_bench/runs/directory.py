@@ -9,13 +9,21 @@ to answer in `faults.jsonl`.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.runs.atomic import replacing
-from ragen_bench.runs.fields import episode_problem, fault_problem, run_problem, timing_problem
+from ragen_bench.runs.checked import (
+    BadRecordError,
+    read_config,
+    read_episode,
+    read_fault,
+    read_timing,
+)
+from ragen_bench.runs.config_check import config_problem
 from ragen_bench.runs.json_lines import (
     append,
     bad_line,
@@ -27,15 +35,14 @@ from ragen_bench.runs.json_lines import (
     write_whole,
 )
 from ragen_bench.runs.resume_check import differences
+from ragen_bench.runs.schema import EpisodeRecord, Fault, Key, Object, RunConfig, Timing
 
 try:
     from filelock import FileLock, Timeout
 except ImportError as missing:
     raise missing_extra(missing, "bench") from missing
 
-SCHEMA = 1
-Record = dict[str, Any]
-Key = tuple[str, str, int, int]
+T = TypeVar("T")
 _LEFTOVERS = {".lock", "run.draft"}
 """What a process leaves that was killed before it had written run.json."""
 
@@ -43,7 +50,7 @@ _LEFTOVERS = {".lock", "run.draft"}
 class RunDirectory:
     """A run on disk. Use `open_run` to write one, `read_run` to read one."""
 
-    def __init__(self, path: Path, config: Record) -> None:
+    def __init__(self, path: Path, config: RunConfig) -> None:
         self.path = path
         self.config = config
         self._lock = FileLock(path / ".lock")
@@ -87,24 +94,21 @@ class RunDirectory:
         files = self.episodes_file, self.timings_file, self.faults_file
         return sum(map(cut_torn_line, files)) > 0  # all of them, not only up to the first
 
-    def append(self, record: Record) -> None:
+    def append(self, episode: EpisodeRecord) -> None:
         """Add a finished episode.
 
         It is handed to the system at once, which keeps it if this process is killed; `finish`
         brings it to the disk.
         """
-        append(self.episodes_file, record)
+        append(self.episodes_file, episode.as_json())
 
     def append_timing(self, env: str, seconds: float, elapsed: float) -> None:
         """Add what an episode took: its share of the run's time, and the time to its end."""
-        timing = {"env": env, "seconds": round(seconds, 6), "elapsed": round(elapsed, 6)}
-        append(self.timings_file, timing)
+        append(self.timings_file, asdict(Timing(env, round(seconds, 6), round(elapsed, 6))))
 
     def append_fault(self, key: Key, reason: str) -> None:
         """Add an episode that could not be played to its end."""
-        env, split, index, sample = key
-        names = {"env": env, "split": split, "index": index, "sample": sample}
-        append(self.faults_file, {**names, "reason": reason})
+        append(self.faults_file, asdict(Fault(*key, reason)))
 
     def finish(self, order: Iterable[Key]) -> None:
         """Bring everything to the disk; if every episode is there, in the given order.
@@ -115,15 +119,16 @@ class RunDirectory:
         for file in (self.episodes_file, self.timings_file, self.faults_file):
             sync(file)
         wanted = list(order)
-        places = {key_of(record): place for place, record in self._placed()}
+        places = dict(self._placed())
         if list(places) != wanted and places.keys() == set(wanted):
             self._rewrite([places[key] for key in wanted])
 
-    def _placed(self) -> Iterator[tuple[tuple[int, int], Record]]:
-        """Yield the recorded episodes with the start and the end of their lines in the file."""
+    def _placed(self) -> Iterator[tuple[Key, tuple[int, int]]]:
+        """Yield the keys of the recorded episodes, with where their lines start and end."""
         start = 0
-        for line, record in parsed(self.episodes_file):
-            yield (start, start + len(line)), record
+        for line, episode in parsed(self.episodes_file):
+            key = episode["env"], episode["split"], episode["index"], episode["sample"]
+            yield key, (start, start + len(line))
             start += len(line)
 
     def _rewrite(self, places: Sequence[tuple[int, int]]) -> None:
@@ -135,37 +140,43 @@ class RunDirectory:
             ordered.flush()
             os.fsync(ordered.fileno())
 
-    def faults(self) -> Iterator[tuple[Key, str]]:
-        """Yield the episodes that a server left unfinished, each time that it did, and why.
+    def faults(self) -> Iterator[Fault]:
+        """Yield the episodes that a server left unfinished, each time that it did.
 
         They may have been played since.
 
         Raises:
             UserError: if a line of the file holds none, with its number.
         """
-        for number, fault in numbered(self.faults_file):
-            problem = fault_problem(fault)
-            if problem:
-                raise bad_line(self.faults_file, number, problem)
-            yield key_of(fault), fault["reason"]
+        for number, line in numbered(self.faults_file):
+            yield _read_line(read_fault, line, self.faults_file, number)
 
-    def episodes(self) -> Iterator[Record]:
+    def episodes(self) -> Iterator[EpisodeRecord]:
         """Yield the recorded episodes; a last line without its end is not there yet.
 
         Raises:
             UserError: if a line is no episode of this run, or one for the second time, with its
                 number.
         """
+        return (episode for _, episode in self.recorded())
+
+    def recorded(self) -> Iterator[tuple[Object, EpisodeRecord]]:
+        """Yield the recorded episodes, each as its line has it and as it is read.
+
+        Raises:
+            UserError: as `episodes`.
+        """
         seen: dict[Key, int] = {}
-        envs = {env["id"]: env["instances"] for env in self.config["envs"]}
-        for number, record in numbered(self.episodes_file):
-            problem = episode_problem(record) or self._misplaced(record, envs)
+        envs = {env.id: env.instances for env in self.config.envs}
+        for number, line in numbered(self.episodes_file):
+            episode = _read_line(read_episode, line, self.episodes_file, number)
+            problem = self._misplaced(episode, envs)
+            first = seen.setdefault(episode.key, number)
+            if first != number:
+                problem = f"repeats the episode of line {first}"
             if problem:
                 raise bad_line(self.episodes_file, number, problem)
-            first = seen.setdefault(key_of(record), number)
-            if first != number:
-                raise bad_line(self.episodes_file, number, f"repeats the episode of line {first}")
-            yield record
+            yield line, episode
 
     def seconds(self) -> dict[str, float]:
         """Return the seconds that the episodes of each environment took.
@@ -174,32 +185,32 @@ class RunDirectory:
             UserError: if a line of the file holds no timing, with its number.
         """
         total: dict[str, float] = {}
-        for number, timing in numbered(self.timings_file):
-            problem = timing_problem(timing)
-            if problem:
-                raise bad_line(self.timings_file, number, problem)
-            total[timing["env"]] = total.get(timing["env"], 0.0) + timing["seconds"]
+        for number, line in numbered(self.timings_file):
+            timing = _read_line(read_timing, line, self.timings_file, number)
+            total[timing.env] = total.get(timing.env, 0.0) + timing.seconds
         return total
 
-    def write_summary(self, summary: Record) -> None:
+    def write_summary(self, summary: Object) -> None:
         """Write summary.json."""
         write_whole(self.path / "summary.json", summary)
 
-    def _misplaced(self, record: Record, envs: dict[str, int]) -> str | None:
-        if record["split"] != self.config["split"] or record["env"] not in envs:
-            return f"is of {record['env']} {record['split']}, which run.json does not name"
-        inside = 0 <= record["index"] < envs[record["env"]]
-        if not inside or not 0 <= record["sample"] < self.config["samples"]:
-            return f"is of instance {record['index']}, sample {record['sample']}, beyond run.json's"
+    def _misplaced(self, episode: EpisodeRecord, envs: dict[str, int]) -> str | None:
+        if episode.split != self.config.split or episode.env not in envs:
+            return f"is of {episode.env} {episode.split}, which run.json does not name"
+        inside = 0 <= episode.index < envs[episode.env]
+        if not inside or not 0 <= episode.sample < self.config.samples:
+            return f"is of instance {episode.index}, sample {episode.sample}, beyond run.json's"
         return None
 
 
-def key_of(record: Record) -> Key:
-    """Return what tells an episode from the others of its run."""
-    return record["env"], record["split"], record["index"], record["sample"]
+def _read_line(read: Callable[[Any], T], line: Object, file: Path, number: int) -> T:
+    try:
+        return read(line)
+    except BadRecordError as error:
+        raise bad_line(file, number, str(error)) from None
 
 
-def open_run(path: Path, config: Record) -> RunDirectory:
+def open_run(path: Path, config: RunConfig) -> RunDirectory:
     """Return a locked run directory for a configuration, new or to be resumed.
 
     A run that has no finished episode yet gives way to one of another configuration.
@@ -215,19 +226,20 @@ def open_run(path: Path, config: Record) -> RunDirectory:
     try:
         file = path / "run.json"
         found = _read_config(file) if file.is_file() else None
-        if found and (_has_episodes(path) or not differences(found, config)):
-            run.config = _same_config(path, found, config)
+        if found and (_has_episodes(path) or not _differences(found, config.as_json())):
+            _refuse_differences(path, found, config.as_json())
+            run.config = found
         else:
             for rest in (run.episodes_file, run.timings_file, run.faults_file):
                 rest.unlink(missing_ok=True)
-            write_whole(file, config)
+            write_whole(file, config.as_json())
     except BaseException:
         run.unlock()
         raise
     return run
 
 
-def refuse_other(path: Path, settings: Record) -> None:
+def refuse_other(path: Path, settings: Object) -> None:
     """Refuse a directory that cannot take a run with these settings; it is not touched.
 
     Args:
@@ -242,7 +254,7 @@ def refuse_other(path: Path, settings: Record) -> None:
     if file.is_file():
         found = _read_config(file)
         if _has_episodes(path):
-            _same_config(path, _part(found, settings), settings)
+            _refuse_differences(path, found, settings)
 
 
 def read_run(path: Path) -> RunDirectory:
@@ -277,30 +289,32 @@ def _has_episodes(path: Path) -> bool:
         return lines.readline().endswith(b"\n")
 
 
-def _read_config(file: Path) -> Record:
-    config = read_whole(file)
-    if config.get("schema") != SCHEMA:
-        raise UserError(f"{file} is not a run of schema {SCHEMA}; choose another --out")
-    problem = run_problem(config)
+def _read_config(file: Path) -> RunConfig:
+    content = read_whole(file)
+    try:
+        config = read_config(content)
+    except BadRecordError as error:
+        raise UserError(f"{file} {error}; choose another --out") from None
+    problem = config_problem(config)
     if problem:
         raise UserError(f"{file} {problem}; choose another --out")
     return config
 
 
-def _part(found: Record, settings: Record) -> Record:
-    """Return of a configuration what settings name; of what holds a model, the same fields."""
-    part = {name: found.get(name) for name in settings}
-    opponent = part.get("opponent")
-    if isinstance(opponent, dict):
-        part["opponent"] = {name: opponent.get(name) for name in settings["opponent"]}
-    return part
-
-
-def _same_config(path: Path, found: Record, wanted: Record) -> Record:
-    differing = differences(found, wanted)
+def _refuse_differences(path: Path, found: RunConfig, wanted: Object) -> None:
+    differing = _differences(found, wanted)
     if differing:
         raise UserError(
             f"{path} holds a run of another configuration ({'; '.join(differing)}); "
             "choose another --out"
         )
-    return found
+
+
+def _differences(found: RunConfig, wanted: Object) -> list[str]:
+    """Return what tells a run from one with other settings, of which the model's may be missing."""
+    there = found.as_json()
+    if "model_identity" not in wanted:  # no model has been loaded yet
+        there = {name: there.get(name) for name in wanted}
+        if there.get("opponent") is not None:
+            there["opponent"] = {name: there["opponent"].get(name) for name in wanted["opponent"]}
+    return differences(there, wanted)

@@ -6,25 +6,18 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ragen_bench.episodes.episode import Task
-from ragen_bench.episodes.runner import play
 from ragen_bench.errors import UserError
-from ragen_bench.models import Sampling
-from ragen_bench.models.scripted import RandomModel
-from ragen_bench.opponents.opponent import against_rule
-from ragen_bench.runs.directory import Record, RunDirectory
+from ragen_bench.runs.directory import RunDirectory
+from ragen_bench.runs.schema import Object, RunConfig
 from ragen_bench.runs.specification import spec_hash
-from ragen_bench.scores.summary import BASELINE_SAMPLES
+from ragen_bench.scores.baselines import floor_and_ceiling
 from ragen_bench.statistics import Estimate, Paired, mean_of, normalised, paired
-from ragen_envs.instances import Split
 from ragen_envs.sealed import SealedKeyError, open_key
 
 _MUST_AGREE = ("split", "sealed_key_hash", "response_format", "constrained", "opponent")
 """Settings without which two runs did not play the same game."""
 _SHOULD_AGREE = ("prompt_hash", "history", "max_tokens", "temperature", "samples", "seed")
 """Settings that may be what a user wants to compare; a difference is named."""
-_SAMPLING = Sampling(temperature=1.0, max_tokens=0, stop="", seed=0)
-"""Of the random player, as for a run's summary."""
 
 
 class _Scored(NamedTuple):
@@ -40,7 +33,7 @@ _Chosen = list[list[_Scored]]
 """The episodes of the compared instances, in the same order for both runs."""
 
 
-def incomparable(a: Record, b: Record) -> list[str]:
+def incomparable(a: RunConfig, b: RunConfig) -> list[str]:
     """Return why figures of two runs may not stand side by side; nothing if they may.
 
     Args:
@@ -50,7 +43,7 @@ def incomparable(a: Record, b: Record) -> list[str]:
     differing = _differing(a, b, _MUST_AGREE)
     if differing:  # The specifications' hashes follow from some of these and would say it again.
         return differing
-    specs = [{env["id"]: env["spec_hash"] for env in config["envs"]} for config in (a, b)]
+    specs = [{env.id: env.spec_hash for env in config.envs} for config in (a, b)]
     common = [env for env in specs[0] if env in specs[1]]
     if not common:
         return ["no environment is in both"]
@@ -61,7 +54,7 @@ def incomparable(a: Record, b: Record) -> list[str]:
     ]
 
 
-def compare(a: RunDirectory, b: RunDirectory) -> Record:
+def compare(a: RunDirectory, b: RunDirectory) -> Object:
     """Compare two runs by pairs of episodes on the same instance.
 
     Episodes are paired by environment, split and index; the samples of an instance are averaged.
@@ -95,7 +88,9 @@ def compare(a: RunDirectory, b: RunDirectory) -> Record:
     return {
         "a": _named(a),
         "b": _named(b),
-        **{name: a.config[name] for name in ("split", "response_format", "constrained")},
+        "split": a.config.split,
+        "response_format": a.config.response_format,
+        "constrained": a.config.constrained,
         "notes": notes,
         "envs": rows,
         "suite": {
@@ -105,11 +100,12 @@ def compare(a: RunDirectory, b: RunDirectory) -> Record:
     }
 
 
-def _differing(a: Record, b: Record, names: Sequence[str]) -> list[str]:
+def _differing(a: RunConfig, b: RunConfig, names: Sequence[str]) -> list[str]:
+    of_a, of_b = a.as_json(), b.as_json()
     return [
-        f"{name}: {_shown(a.get(name))} in A, {_shown(b.get(name))} in B"
+        f"{name}: {_shown(of_a.get(name))} in A, {_shown(of_b.get(name))} in B"
         for name in names
-        if a.get(name) != b.get(name)
+        if of_a.get(name) != of_b.get(name)
     ]
 
 
@@ -119,17 +115,17 @@ def _shown(value: Any) -> str:
 
 def _scored(run: RunDirectory) -> dict[str, _Samples]:
     """Return what counts of a run's episodes, by environment in the order of run.json."""
-    found: dict[str, _Samples] = {env["id"]: {} for env in run.config["envs"]}
+    scored: dict[str, _Samples] = {env.id: {} for env in run.config.envs}
     for episode in run.episodes():
-        scored = _Scored(float(episode["success"]), float(episode["score"]))
-        found[episode["env"]].setdefault(episode["index"], []).append(scored)
-    return found
+        sample = _Scored(float(episode.success), episode.score)
+        scored[episode.env].setdefault(episode.index, []).append(sample)
+    return scored
 
 
 def _gap(run: RunDirectory, name: str, scored: dict[str, _Samples]) -> list[str]:
     """Return a line if the run is incomplete."""
     count = sum(len(samples) for env in scored.values() for samples in env.values())
-    planned = sum(env["instances"] for env in run.config["envs"]) * run.config["samples"]
+    planned = run.config.planned
     return [] if count == planned else [f"{name} is incomplete: {count} of {planned} episodes"]
 
 
@@ -145,19 +141,19 @@ def _overlaps(a: dict[str, _Samples], b: dict[str, _Samples]) -> list[str]:
 
 
 def _anchors(
-    config: Record, env: str, common: Sequence[int]
+    config: RunConfig, env: str, common: Sequence[int]
 ) -> tuple[tuple[float, float] | None, str]:
     """Return the floor and the ceiling on the common instances, or why they cannot be known."""
-    split, response_format = config["split"], config["response_format"]
-    if split == "sealed" and _held_key() != config["sealed_key_hash"]:
+    split, response_format = config.split, config.response_format
+    if split == "sealed" and _held_key() != config.sealed_key_hash:
         return None, f"{env}: norm. is left out, the sealed split's key is not at hand"
-    specs = {each["id"]: each["spec_hash"] for each in config["envs"]}
+    specs = {each.id: each.spec_hash for each in config.envs}
     if spec_hash(env, split, response_format) != specs[env]:
         return None, f"{env}: norm. is left out, the runs are of another version of it"
     floor, ceiling = floor_and_ceiling(env, split, common)
     if ceiling <= floor:
-        said = "on these instances the random player does as well as the best one"
-        return None, f"{env}: norm. is left out, {said}"
+        reason = "on these instances the random player does as well as the best one"
+        return None, f"{env}: norm. is left out, {reason}"
     return (floor, ceiling), ""
 
 
@@ -168,30 +164,11 @@ def _held_key() -> str | None:
         return None
 
 
-def floor_and_ceiling(env: str, split: Split, indices: Sequence[int]) -> tuple[float, float]:
-    """Return the random player's mean score and the best player's expected one on instances.
-
-    The random player plays as it does for a run's summary: on all of a run's instances it scores
-    the same.
-
-    Args:
-        env: the environment's id.
-        split: where the instances come from.
-        indices: which ones, at least one.
-    """
-    samples = range(BASELINE_SAMPLES)
-    tasks = [Task(env, split, index, sample) for index in indices for sample in samples]
-    played = play(tasks, against_rule(RandomModel(), env), _SAMPLING, "plain")
-    records = [one.record for one in played if one.record is not None]
-    floor = sum(record["score"] for record in records) / len(records)
-    return floor, sum(record["ceiling"] for record in records) / len(records)
-
-
 def _chosen(scored: _Samples, indices: Sequence[int]) -> _Chosen:
     return [scored[index] for index in indices]
 
 
-def _row(env: str, a: _Chosen, b: _Chosen, anchors: tuple[float, float] | None) -> Record:
+def _row(env: str, a: _Chosen, b: _Chosen, anchors: tuple[float, float] | None) -> Object:
     """Return an environment's figures, given the episodes of the common instances."""
     success = paired(_successes(a), _successes(b))
     score = paired(_scores(a), _scores(b))
@@ -213,16 +190,16 @@ def _scores(instances: _Chosen) -> list[list[float]]:
     return [[each.score for each in samples] for samples in instances]
 
 
-def _normalised(score: Paired, floor: float, ceiling: float) -> Record | None:
+def _normalised(score: Paired, floor: float, ceiling: float) -> Object | None:
     # Floor and ceiling are the same for both: of a difference, only the scale remains.
     a, b = normalised(score.a, floor, ceiling), normalised(score.b, floor, ceiling)
     if a is None or b is None:
         return None
-    found = _figures(a, b, score.difference.scaled(1 / (ceiling - floor)))
-    return {**found, "floor": round(floor, 6), "ceiling": round(ceiling, 6)}
+    figures = _figures(a, b, score.difference.scaled(1 / (ceiling - floor)))
+    return {**figures, "floor": round(floor, 6), "ceiling": round(ceiling, 6)}
 
 
-def _figures(a: float, b: float, difference: Estimate) -> Record:
+def _figures(a: float, b: float, difference: Estimate) -> Object:
     return {
         "a": round(a, 6),
         "b": round(b, 6),
@@ -231,7 +208,7 @@ def _figures(a: float, b: float, difference: Estimate) -> Record:
     }
 
 
-def _suite(rows: Sequence[Record]) -> Record | None:
+def _suite(rows: Sequence[Object]) -> Object | None:
     """Return the mean over environments, which are independent of each other."""
     if not rows:
         return None
@@ -240,5 +217,5 @@ def _suite(rows: Sequence[Record]) -> Record | None:
     return _figures(a, b, mean_of(differences))
 
 
-def _named(run: RunDirectory) -> Record:
-    return {"run": str(run.path), "model": run.config["model"], "suite": run.config["suite"]}
+def _named(run: RunDirectory) -> Object:
+    return {"run": str(run.path), "model": run.config.model, "suite": run.config.suite}

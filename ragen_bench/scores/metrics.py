@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
-from ragen_bench.episodes.episode import Record
+from ragen_bench.runs.schema import EpisodeRecord, Object, Reply, ReplyCounts
 from ragen_bench.statistics import (
     Estimate,
     Interval,
@@ -19,23 +20,22 @@ from ragen_bench.statistics import (
 )
 from ragen_envs.two_player import ReplyCount
 
-_TEXTS = ("observation", "answer", "reasoning")
+_NO_TEXTS: dict[str, Any] = dict.fromkeys(("observation", "answer", "reasoning"), "")
 
 
-def light(episode: Record) -> Record:
+def light(episode: EpisodeRecord) -> EpisodeRecord:
     """Return an episode without its texts, of which no figure here depends: they fill memories."""
-    turns = [_without_texts(turn) for turn in episode["turns"]]
-    return {**episode, "turns": turns, "final_observation": ""}
+    turns = [
+        replace(turn, **_NO_TEXTS, opponent=_light_reply(turn.opponent)) for turn in episode.turns
+    ]
+    return replace(episode, turns=turns, final_observation="")
 
 
-def _without_texts(turn: Record) -> Record:
-    kept = {name: value for name, value in turn.items() if name not in _TEXTS}
-    if "opponent" in turn:
-        kept["opponent"] = _without_texts(turn["opponent"])
-    return kept
+def _light_reply(reply: Reply | None) -> Reply | None:
+    return reply and reply.model_copy(update=_NO_TEXTS)
 
 
-def opponent_figures(episodes: Sequence[Record], counts: Sequence[ReplyCount]) -> Record:
+def opponent_figures(episodes: Sequence[EpisodeRecord], counts: Sequence[ReplyCount]) -> Object:
     """Return the figures of the opponent's replies, rounded to six digits.
 
     They are the sums of the game's counts, and the shares that it names, with their intervals over
@@ -45,37 +45,35 @@ def opponent_figures(episodes: Sequence[Record], counts: Sequence[ReplyCount]) -
         episodes: as `episodes.jsonl` holds them, or `light`; of an environment with an opponent.
         counts: what the game counts.
     """
-    replies = [
-        turn["opponent"] for each in episodes for turn in each["turns"] if "opponent" in turn
-    ]
-    figures: Record = {"replies": len(replies)}
+    replies = [turn.opponent for episode in episodes for turn in episode.turns if turn.opponent]
+    counted = [(episode.index, episode.opponent) for episode in episodes if episode.opponent]
+    figures: Object = {"replies": len(replies)}
     for count in counts:
-        figures[count.name] = sum(episode["opponent"][count.name] for episode in episodes)
+        figures[count.name] = sum(replies_of[count.name] for _, replies_of in counted)
     for count in counts:
         if count.share is not None and count.part_of is not None:
-            share = _share(episodes, count.name, count.part_of)
+            share = _share(counted, count.name, count.part_of)
             figures[count.share] = share and rounded(share.value)
             figures[f"{count.share}_interval"] = share and rounded_interval(share.interval)
     return {
         **figures,
-        "cut": _mean(reply["finish"] == "length" for reply in replies),
-        "prompt_tokens": sum(reply["prompt_tokens"] for reply in replies),
-        "completion_tokens": sum(reply["completion_tokens"] for reply in replies),
+        "cut": _mean(reply.finish == "length" for reply in replies),
+        "prompt_tokens": sum(reply.prompt_tokens for reply in replies),
+        "completion_tokens": sum(reply.completion_tokens for reply in replies),
     }
 
 
-def _share(episodes: Iterable[Record], part: str, whole: str) -> Estimate | None:
+def _share(counted: Iterable[tuple[int, ReplyCounts]], part: str, whole: str) -> Estimate | None:
     """Return the share of one count of an opponent's replies in another, over instances."""
     clusters: dict[int, list[float]] = {}
-    for episode in episodes:
-        inside, total = episode["opponent"][part], episode["opponent"][whole]
-        values = [1.0] * inside + [0.0] * (total - inside)
-        clusters.setdefault(episode["index"], []).extend(values)
-    counted = [values for values in clusters.values() if values]
-    return mean_estimate(counted) if counted else None
+    for index, counts in counted:
+        values = [1.0] * counts[part] + [0.0] * (counts[whole] - counts[part])
+        clusters.setdefault(index, []).extend(values)
+    known = [values for values in clusters.values() if values]
+    return mean_estimate(known) if known else None
 
 
-def figures(episodes: Sequence[Record]) -> Record:
+def figures(episodes: Sequence[EpisodeRecord]) -> Object:
     """Return the figures of one environment's episodes, rounded to six digits.
 
     Shares lie in [0, 1]. Intervals are of 95 %, see `ragen_bench.statistics`. Shares of turns are
@@ -84,7 +82,7 @@ def figures(episodes: Sequence[Record]) -> Record:
     Args:
         episodes: as `episodes.jsonl` holds them, or `light`; at least one.
     """
-    turns = [turn for episode in episodes for turn in episode["turns"]]
+    turns = [turn for episode in episodes for turn in episode.turns]
     success = mean_estimate(_clusters(episodes, "success"))
     score = mean_estimate(_clusters(episodes, "score"))
     return {
@@ -93,22 +91,22 @@ def figures(episodes: Sequence[Record]) -> Record:
         "success_interval": rounded_interval(success.interval),
         "score": rounded(score.value),
         "score_interval": rounded_interval(score.interval),
-        "return": _mean(episode["return"] for episode in episodes),
+        "return": _mean(episode.episode_return for episode in episodes),
         **_repeats(episodes),
-        "outcomes": _counts(episode["outcome"] for episode in episodes),
+        "outcomes": _counts(episode.outcome for episode in episodes),
         "by_difficulty": _by_difficulty(episodes),
         "by_turn": [rounded(within.success.value) for within in by_turns(episodes)],
         "turns": len(turns),
-        "format_valid": _mean(turn["format_is_valid"] for turn in turns),
-        "action_valid": _mean(turn["action_is_valid"] for turn in turns),
-        "answer_is_example": _mean(turn["answer_is_example"] for turn in turns),
-        "cut": _mean(turn["finish"] == "length" for turn in turns),
-        "prompt_tokens": sum(turn["prompt_tokens"] for turn in turns),
-        "completion_tokens": sum(turn["completion_tokens"] for turn in turns),
+        "format_valid": _mean(turn.format_is_valid for turn in turns),
+        "action_valid": _mean(turn.action_is_valid for turn in turns),
+        "answer_is_example": _mean(turn.answer_is_example for turn in turns),
+        "cut": _mean(turn.finish == "length" for turn in turns),
+        "prompt_tokens": sum(turn.prompt_tokens for turn in turns),
+        "completion_tokens": sum(turn.completion_tokens for turn in turns),
     }
 
 
-def estimate_of(figures: Record, name: str) -> Estimate:
+def estimate_of(figures: Object, name: str) -> Estimate:
     """Return a figure and its interval as an estimate."""
     low, high = figures[f"{name}_interval"]
     return Estimate(figures[name], (low, high))
@@ -124,29 +122,29 @@ def rounded_interval(interval: Interval) -> list[float]:
     return [rounded(bound) for bound in interval]
 
 
-def _clusters(episodes: Iterable[Record], name: str) -> list[list[float]]:
+def _clusters(episodes: Iterable[EpisodeRecord], name: str) -> list[list[float]]:
     """Return a figure of the episodes, by instance."""
     clusters: dict[int, list[float]] = {}
     for episode in episodes:
-        clusters.setdefault(episode["index"], []).append(float(episode[name]))
+        clusters.setdefault(episode.index, []).append(float(getattr(episode, name)))
     return list(clusters.values())
 
 
-def _repeats(episodes: Sequence[Record]) -> Record:
+def _repeats(episodes: Sequence[EpisodeRecord]) -> Object:
     """Return mean@k, for k episodes of every instance, and pass@k and pass^k for 1, 2, 4 ... k."""
     counts = [(len(cluster), int(sum(cluster))) for cluster in _clusters(episodes, "success")]
     fewest = min(scored for scored, _ in counts)
     ks = [1 << power for power in range(fewest.bit_length())]
     means = [mean_at_k(cluster, fewest) for cluster in _clusters(episodes, "success")]
     mean = over_instances(means)
-    found: Record = {"mean_at_k": {str(fewest): mean and rounded(mean.value)}}
+    repeats: Object = {"mean_at_k": {str(fewest): mean and rounded(mean.value)}}
     for name, share in (("pass_at_k", pass_at_k), ("pass_hat_k", pass_hat_k)):
         estimates = {k: _over(counts, share, k) for k in ks}
-        found[name] = {str(k): rounded(each.value) for k, each in estimates.items()}
-        found[f"{name}_interval"] = {
+        repeats[name] = {str(k): rounded(each.value) for k, each in estimates.items()}
+        repeats[f"{name}_interval"] = {
             str(k): rounded_interval(each.interval) for k, each in estimates.items()
         }
-    return found
+    return repeats
 
 
 def _over(
@@ -158,10 +156,10 @@ def _over(
     return estimate
 
 
-def _by_difficulty(episodes: Sequence[Record]) -> list[Record]:
+def _by_difficulty(episodes: Sequence[EpisodeRecord]) -> list[Object]:
     """Return success by optimal length, or by ceiling where that is what differs."""
-    lengths = all(episode.get("optimal_length") is not None for episode in episodes)
-    ceilings = {episode["ceiling"] for episode in episodes}
+    lengths = all(episode.optimal_length is not None for episode in episodes)
+    ceilings = {episode.ceiling for episode in episodes}
     if not lengths and len(ceilings) == 1:
         return []
     measure: Literal["ceiling", "optimal_length"]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import ceil
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ragen_bench.statistics.estimates import Estimate, mean_estimate
 
-Episode = Mapping[str, Any]
+if TYPE_CHECKING:
+    from ragen_bench.runs.schema import EpisodeRecord
+
 _MOST_BUCKETS = 6
 _FIFTHS = 5
 
@@ -42,7 +44,7 @@ class WithinTurns(NamedTuple):
 
 
 def by_difficulty(
-    episodes: Iterable[Episode], measure: Literal["optimal_length", "ceiling"]
+    episodes: Iterable[EpisodeRecord], measure: Literal["optimal_length", "ceiling"]
 ) -> list[Bucket]:
     """Return success by the difficulty of instances, in at most six buckets.
 
@@ -59,22 +61,23 @@ def by_difficulty(
         The buckets that hold instances, in the order of the measure; empty where the environment
         does not know it. An episode without it is left out.
     """
-    known = [episode for episode in episodes if episode.get(measure) is not None]
-    difficulties = {episode["index"]: episode[measure] for episode in known}
+    known = [(getattr(episode, measure), episode) for episode in episodes]
+    known = [(difficulty, episode) for difficulty, episode in known if difficulty is not None]
+    difficulties = {episode.index: difficulty for difficulty, episode in known}
     number_of = _fifth if measure == "ceiling" else _neighbours(list(difficulties.values()))
-    members: dict[int, list[Episode]] = {}
-    for episode in known:
-        members.setdefault(number_of(episode[measure]), []).append(episode)
+    members: dict[int, list[tuple[Any, EpisodeRecord]]] = {}
+    for difficulty, episode in known:
+        members.setdefault(number_of(difficulty), []).append((difficulty, episode))
     buckets = []
     for number, inside in sorted(members.items()):
-        clusters = _successes(inside)
-        held = [episode[measure] for episode in inside]
+        clusters = _successes(episode for _, episode in inside)
+        held = [difficulty for difficulty, _ in inside]
         label = _fifth_label(number) if measure == "ceiling" else _span_label(held)
         buckets.append(Bucket(label, len(clusters), len(inside), mean_estimate(clusters)))
     return buckets
 
 
-def by_turns(episodes: Sequence[Episode]) -> list[WithinTurns]:
+def by_turns(episodes: Sequence[EpisodeRecord]) -> list[WithinTurns]:
     """Return success within the first 1, 2, ... turns, up to the longest episode's.
 
     It is what the same answers would have scored under a harder limit; a player that was told of
@@ -83,19 +86,19 @@ def by_turns(episodes: Sequence[Episode]) -> list[WithinTurns]:
     Args:
         episodes: of one environment, as episodes.jsonl holds them.
     """
-    longest = max((len(episode["turns"]) for episode in episodes), default=0)
+    longest = max((len(episode.turns) for episode in episodes), default=0)
     return [
         WithinTurns(turns, mean_estimate(_successes(episodes, turns)))
         for turns in range(1, longest + 1)
     ]
 
 
-def _successes(episodes: Iterable[Episode], turns: float = float("inf")) -> list[list[float]]:
+def _successes(episodes: Iterable[EpisodeRecord], turns: float = float("inf")) -> list[list[float]]:
     """Return 1 or 0 for each episode, by instance: was it solved within so many turns?"""
     clusters: dict[int, list[float]] = {}
     for episode in episodes:
-        solved = episode["success"] and len(episode["turns"]) <= turns
-        clusters.setdefault(episode["index"], []).append(float(solved))
+        solved = episode.success and len(episode.turns) <= turns
+        clusters.setdefault(episode.index, []).append(float(solved))
     return list(clusters.values())
 
 

@@ -21,19 +21,19 @@ def test_the_oracle_in_the_models_words(small, env, response_format):
     loaded = load(str(small))
     demonstrator = Demonstrator(loaded, response_format, 200)
     shown = [demonstrator.episode(env, "train", index) for index in range(8)]
-    assert all(turn["format_is_valid"] for one in shown for turn in one.record["turns"])
+    assert all(turn.format_is_valid for one in shown for turn in one.record.turns)
     if env == "ragen/Sokoban-v0":
-        assert all(one.record["success"] for one in shown)
-        assert all(one.record["optimal_length"] == moves(one) for one in shown)
+        assert all(one.record.success for one in shown)
+        assert all(one.record.optimal_length == moves(one) for one in shown)
     ends = {turn.sampled.ids[-1] in loaded.ends for one in shown for turn in one.turns}
     # In the form "think" the harness stops at the answer's tag, before a token could end the turn.
     assert ends == {response_format == "answer"}
     text = loaded.tokenizer.decode(shown[0].turns[0].sampled.ids, skip_special_tokens=True)
-    assert text == shown[0].record["turns"][0]["answer"]
+    assert text == shown[0].record.turns[0].answer
 
 
 def moves(trajectory):
-    return sum(len(turn["actions"]) for turn in trajectory.record["turns"])
+    return sum(len(turn.actions) for turn in trajectory.record.turns)
 
 
 def test_answers_find_their_form(small, tmp_path):
@@ -51,9 +51,9 @@ def test_answers_find_their_form(small, tmp_path):
     turns = [
         turn
         for played in play(tasks, model, Sampling(0.0, 24, "", 0), "answer")
-        for turn in played.record["turns"]
+        for turn in played.record.turns
     ]
-    assert sum(turn["format_is_valid"] for turn in turns) / len(turns) > 0.9
+    assert sum(turn.format_is_valid for turn in turns) / len(turns) > 0.9
 
 
 def test_the_model_of_the_highest_held_out_success_is_kept(small, tmp_path):

@@ -52,7 +52,7 @@ class Demonstrator:
         made = self._pool.take(env, split)
         episode = Episode(Task(env, split, index, 0), 0, made, self._format)
         on_tokens = TokenEpisode(
-            episode, index, self._chat, self._ending, _ROOM, lambda turn: float(turn["reward"])
+            episode, index, self._chat, self._ending, _ROOM, lambda turn: turn.reward
         )
         while not on_tokens.over:
             ids = self._loaded.tokenizer(oracle_answer(made), add_special_tokens=False)["input_ids"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ragen_bench.errors import UserError
-from ragen_bench.runs.directory import Key
+from ragen_bench.runs.schema import Key
 
 QUESTIONS = {
     "understandable": "Can you follow the reasoning?",

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from ragen_bench.errors import UserError
 from ragen_bench.pages.annotation.ratings import Rating, append_rating, ratings_of
-from ragen_bench.runs.directory import Key, Record, key_of, read_run
+from ragen_bench.runs.directory import read_run
+from ragen_bench.runs.schema import Key, TurnRecord
 from ragen_envs.instances import Stream
 
 
@@ -62,9 +63,9 @@ class Session:
 
     def trace(self, run: Path, key: Key) -> Trace:
         """Return what is shown of an episode."""
-        record = next(record for record in read_run(run).episodes() if key_of(record) == key)
-        turns = tuple((turn["observation"], _answer(turn)) for turn in record["turns"])
-        return Trace(turns, record["final_observation"])
+        record = next(record for record in read_run(run).episodes() if record.key == key)
+        turns = tuple((turn.observation, _answer(turn)) for turn in record.turns)
+        return Trace(turns, record.final_observation)
 
     def rate(self, run: Path, key: Key, ratings: dict[str, int], comment: str = "") -> None:
         """Keep the rater's answers on an episode."""
@@ -86,9 +87,8 @@ def distinct(runs: Iterable[Path]) -> list[Path]:
     return paths
 
 
-def _answer(turn: Record) -> str:
-    reasoning = turn["reasoning"]
-    return f"{reasoning}\n\n{turn['answer']}" if reasoning else str(turn["answer"])
+def _answer(turn: TurnRecord) -> str:
+    return f"{turn.reasoning}\n\n{turn.answer}" if turn.reasoning else turn.answer
 
 
 def _choice(runs: Sequence[Path], count: int, seed: int) -> list[tuple[Path, Key]]:
@@ -110,7 +110,7 @@ def _groups(runs: Sequence[Path]) -> Iterator[list[tuple[Path, Key]]]:
     for run in runs:
         by_env: dict[str, list[tuple[Path, Key]]] = {}
         for record in read_run(run).episodes():
-            by_env.setdefault(record["env"], []).append((run, key_of(record)))
+            by_env.setdefault(record.env, []).append((run, record.key))
         # Sorted, as a run that is completed puts its episodes into another order.
         yield from (sorted(by_env[env]) for env in sorted(by_env))
 

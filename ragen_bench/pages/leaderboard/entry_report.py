@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ragen_bench.analysis import analyse
-from ragen_bench.episodes.episode import Record
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.files import opened
 from ragen_bench.leaderboard.packed import PackedEpisodes
+from ragen_bench.leaderboard.schema import Entry
 from ragen_bench.leaderboard.strict_json import parse
 from ragen_bench.pages.report import write_report
+from ragen_bench.runs.checked import read_episode
 from ragen_bench.runs.directory import RunDirectory
+from ragen_bench.runs.schema import EpisodeRecord, Object
 
 
 class EntryRun(RunDirectory):
@@ -24,26 +26,26 @@ class EntryRun(RunDirectory):
         path: where the report goes.
     """
 
-    def __init__(self, directory: Path, entry: Record, path: Path) -> None:
-        super().__init__(path, entry["run"])
+    def __init__(self, directory: Path, entry: Entry, path: Path) -> None:
+        super().__init__(path, entry.run)
         self._directory, self._entry = directory, entry
 
-    def episodes(self) -> Iterator[Record]:
+    def recorded(self) -> Iterator[tuple[Object, EpisodeRecord]]:
         """Yield the episodes that were verified, one line at a time.
 
         Raises:
             EntryError: if they have changed since.
         """
         with opened(self._directory) as files:
-            packed = PackedEpisodes(files.episodes, self._entry["episodes_bytes"])
+            packed = PackedEpisodes(files.episodes, self._entry.episodes_bytes)
             for line in packed.lines():
-                record: Record = parse(line)
-                yield record
-        if packed.sha256 != self._entry["episodes_sha256"]:
+                content = parse(line)
+                yield content, read_episode(content)
+        if packed.sha256 != self._entry.episodes_sha256:
             raise EntryError("has changed while the site was built")
 
 
-def write_entry_report(directory: Path, entry: Record, out: Path) -> None:
+def write_entry_report(directory: Path, entry: Entry, out: Path) -> None:
     """Write report.html of a verified entry, with the analysis of its failures.
 
     Args:
@@ -52,4 +54,4 @@ def write_entry_report(directory: Path, entry: Record, out: Path) -> None:
         out: the directory of its page.
     """
     run = EntryRun(directory, entry, out)
-    write_report(run, entry["summary"], analyse(run), home="index.html")
+    write_report(run, entry.summary.as_json(), analyse(run), home="index.html")

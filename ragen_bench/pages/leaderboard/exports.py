@@ -8,11 +8,12 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from ragen_bench.episodes.episode import Record
+from ragen_bench.leaderboard.schema import Entry
 from ragen_bench.pages.escaping import csv_cell
 from ragen_bench.pages.leaderboard.ranking import Ranking
 from ragen_bench.pages.leaderboard.reference import Source
 from ragen_bench.pages.leaderboard.site_entries import SiteEntry
+from ragen_bench.runs.schema import Object, RunConfig
 
 SCHEMA = 1
 _STATED = ("name", "submitter", "contact", "link", "parameters", "open_weights", "date")
@@ -54,7 +55,7 @@ def as_csv(rankings: Sequence[Ranking]) -> str:
     return out.getvalue()
 
 
-def _ranking(ranking: Ranking) -> Record:
+def _ranking(ranking: Ranking) -> Object:
     return {
         **{name: getattr(ranking, name) for name in _RANKING},
         "apart": list(ranking.apart),
@@ -62,16 +63,16 @@ def _ranking(ranking: Ranking) -> Record:
     }
 
 
-def _entry(rank: int | None, entry: SiteEntry) -> Record:
+def _entry(rank: int | None, entry: SiteEntry) -> Object:
     return {
         "rank": rank,
         "entry": entry.directory,
-        **{name: entry.entry[name] for name in _STATED},
-        **{name: entry.run[name] for name in _RUN},
+        **{name: getattr(entry.entry, name) for name in _STATED},
+        **{name: getattr(entry.run, name) for name in _RUN},
         "verified": entry.verified,
         "reproduced": entry.reproduced,
         "scripted": entry.scripted,
-        "episodes_sha256": entry.entry["episodes_sha256"],
+        "episodes_sha256": entry.entry.episodes_sha256,
         **asdict(entry.figures),
         "reproduction": entry.reproduction,
     }
@@ -115,8 +116,9 @@ def _rows(ranking: Ranking) -> Iterator[list[Cell]]:
             ]
 
 
-def _texts(place: Record, names: Sequence[str]) -> list[Cell]:
-    return [_yes(place[name]) if isinstance(place[name], bool) else place[name] for name in names]
+def _texts(place: Entry | RunConfig, names: Sequence[str]) -> list[Cell]:
+    values = [getattr(place, name) for name in names]
+    return [_yes(value) if isinstance(value, bool) else value for value in values]
 
 
 def _yes(value: bool | None) -> str | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ragen_bench.episodes.episode import Record
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.runs.differences import brief
+from ragen_bench.runs.schema import Object
 
 Interval = tuple[float, float]
 _NUMBER = (int, float)
@@ -65,7 +65,7 @@ class Figures:
     rows: tuple[Row, ...]
 
 
-def figures_of(summary: Record) -> Figures:
+def figures_of(summary: Object) -> Figures:
     """Return the figures of a summary, which may be a stranger's.
 
     Args:
@@ -81,7 +81,7 @@ def figures_of(summary: Record) -> Figures:
     )
 
 
-def _row(row: Record, path: str) -> Row:
+def _row(row: Object, path: str) -> Row:
     return Row(
         row["env"],
         int(_number(row, "episodes", path)),
@@ -95,25 +95,25 @@ def _row(row: Record, path: str) -> Row:
     )
 
 
-def _player(row: Record, name: str, path: str) -> Player:
+def _player(row: Object, name: str, path: str) -> Player:
     player, path = row[name], f"{path}.{name}"
     if not isinstance(player, dict):
         raise EntryError(f"{path}: {brief(player)} is no object")
     return Player(_number(player, "success", path), _interval(player, "success_interval", path))
 
 
-def _number(place: Record, name: str, path: str) -> float:
+def _number(place: Object, name: str, path: str) -> float:
     value: Any = place.get(name)
     if isinstance(value, bool) or not isinstance(value, _NUMBER):
         raise EntryError(f"{path}.{name}: {brief(value)} is no number")
     return value
 
 
-def _number_or_none(place: Record, name: str, path: str) -> float | None:
+def _number_or_none(place: Object, name: str, path: str) -> float | None:
     return None if place.get(name) is None else _number(place, name, path)
 
 
-def _interval(place: Record, name: str, path: str) -> Interval:
+def _interval(place: Object, name: str, path: str) -> Interval:
     bounds: Any = place.get(name)
     if not isinstance(bounds, list) or len(bounds) != 2:
         raise EntryError(f"{path}.{name}: {brief(bounds)} is no interval")
@@ -123,5 +123,5 @@ def _interval(place: Record, name: str, path: str) -> Interval:
     return low, high
 
 
-def _interval_or_none(place: Record, value: str, name: str, path: str) -> Interval | None:
+def _interval_or_none(place: Object, value: str, name: str, path: str) -> Interval | None:
     return None if place.get(value) is None else _interval(place, name, path)

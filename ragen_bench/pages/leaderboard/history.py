@@ -40,10 +40,10 @@ def history(ranking: Ranking) -> list[Point]:
     """Return the models' entries that have a date and a score, by date; the better first."""
     dated = sorted(
         (
-            (entry.entry["date"], -score, entry.directory, entry, interval)
+            (entry.entry.date, -score, entry.directory, entry, interval)
             for _, entry in ranking.places
             if entry.scripted is None
-            and entry.entry["date"] is not None
+            and entry.entry.date is not None
             and (score := entry.figures.suite_score) is not None
             and (interval := entry.figures.suite_interval) is not None
         ),
@@ -59,7 +59,7 @@ def history(ranking: Ranking) -> list[Point]:
 
 def undated(ranking: Ranking) -> int:
     """Return how many ranked entries give no date."""
-    return sum(rank is not None and entry.entry["date"] is None for rank, entry in ranking.places)
+    return sum(rank is not None and entry.entry.date is None for rank, entry in ranking.places)
 
 
 def _share(day: str, first: str, last: str) -> float:

@@ -77,11 +77,11 @@ def ranks(scores: Sequence[tuple[float, Interval]]) -> list[int]:
 def _key(entry: SiteEntry) -> tuple[str, int, str, str, str, tuple[str, ...]]:
     run = entry.run
     return (
-        run["suite"],
-        run["suite_version"],
-        run["suite_hash"],
-        run["split"],
-        run.get("sealed_key_hash", ""),
+        run.suite,
+        run.suite_version,
+        run.suite_hash,
+        run.split,
+        run.sealed_key_hash,
         tuple(entry.apart),
     )
 

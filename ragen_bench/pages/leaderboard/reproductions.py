@@ -5,16 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ragen_bench.episodes.episode import Record
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.reproduce import reproduction
+from ragen_bench.leaderboard.schema import Entry
 from ragen_bench.leaderboard.strict_json import BadJsonError, parse
 from ragen_bench.runs.differences import brief, first_difference
+from ragen_bench.runs.schema import Object
 
 _MOST_BYTES = 1 << 20
 
 
-def reproduction_of(name: str, entry: Record, directory: Path) -> Record | None:
+def reproduction_of(name: str, entry: Entry, directory: Path) -> Object | None:
     """Return the rerun of an entry as `reproduce` wrote it, None if there is no file.
 
     The intervals in it are compared with the entry's and with each other anew; the rerun itself
@@ -35,7 +36,8 @@ def reproduction_of(name: str, entry: Record, directory: Path) -> Record | None:
         with file.open("rb") as data:
             content: Any = parse(data.read(_MOST_BYTES))
         _check_entry(content, name, entry)
-        rerun = reproduction(entry["summary"], _rerun(content, entry["summary"]))
+        summary = entry.summary.as_json()
+        rerun = reproduction(summary, _rerun(content, summary))
     except (BadJsonError, EntryError) as error:
         raise EntryError(f"reproductions/{file.name} {error}") from None
     different = first_difference(content, rerun)
@@ -44,21 +46,21 @@ def reproduction_of(name: str, entry: Record, directory: Path) -> Record | None:
     return {**rerun, **{key: content[key] for key in ("model", "seed")}}
 
 
-def _check_entry(content: Any, name: str, entry: Record) -> None:
+def _check_entry(content: Any, name: str, entry: Entry) -> None:
     if not isinstance(content, dict):
         raise EntryError("is no object")
-    for key, known in (("entry", name), ("episodes_sha256", entry["episodes_sha256"])):
+    for key, known in (("entry", name), ("episodes_sha256", entry.episodes_sha256)):
         if content.get(key) != known:
             raise EntryError(f"{key}: is of {brief(content.get(key))}, the entry is {brief(known)}")
     if not isinstance(content.get("model"), str) or type(content.get("seed")) is not int:
         raise EntryError("does not say of which model and seed")
-    if content["seed"] == entry["run"]["seed"]:
+    if content["seed"] == entry.run.seed:
         raise EntryError("seed: is the entry's own")
-    if entry["summary"]["suite_score_interval"] is None:
+    if entry.summary.suite_score_interval is None:
         raise EntryError("is of an entry without a suite score")
 
 
-def _rerun(content: Record, summary: Record) -> Record:
+def _rerun(content: Object, summary: Object) -> Object:
     """Return the scores of the rerun, shaped as a summary."""
     envs, known = content.get("envs"), [row["env"] for row in summary["envs"]]
     if not isinstance(envs, list) or not all(isinstance(env, dict) for env in envs):

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ragen_bench.episodes.episode import Record
 from ragen_bench.errors import UserError
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.rules import apart
+from ragen_bench.leaderboard.schema import Entry
 from ragen_bench.leaderboard.verdict import Check
 from ragen_bench.leaderboard.verify import Progress, read_entry, verify
 from ragen_bench.pages.leaderboard.figures import Figures, figures_of
 from ragen_bench.pages.leaderboard.reproductions import reproduction_of
+from ragen_bench.runs.schema import Object, RunConfig
 from ragen_envs.sealed import SealedKeyError
 
 _PLAYERS: dict[str, Literal["floor", "ceiling"]] = {"random": "floor", "oracle": "ceiling"}
@@ -33,21 +34,20 @@ class SiteEntry:
     """
 
     directory: str
-    entry: Record
+    entry: Entry
     figures: Figures
     checks: tuple[Check, ...] = ()
-    reproduction: Record | None = None
+    reproduction: Object | None = None
 
     @property
-    def run(self) -> Record:
+    def run(self) -> RunConfig:
         """The content of run.json."""
-        run: Record = self.entry["run"]
-        return run
+        return self.entry.run
 
     @property
     def name(self) -> str:
         """The model, as the submitter calls it."""
-        return str(self.entry["name"])
+        return self.entry.name
 
     @property
     def verified(self) -> bool:
@@ -62,7 +62,7 @@ class SiteEntry:
     @property
     def scripted(self) -> Literal["floor", "ceiling"] | None:
         """The end of the scale that this is, None for a model."""
-        return _PLAYERS.get(self.run["model"])
+        return _PLAYERS.get(self.run.model)
 
     @property
     def apart(self) -> list[str]:
@@ -75,7 +75,7 @@ class SiteEntry:
 
         Not what nobody verified, and not sealed instances: they would be given away.
         """
-        return self.verified and self.run["split"] != "sealed"
+        return self.verified and self.run.split != "sealed"
 
 
 def entry_directories(leaderboard: Path) -> list[Path]:
@@ -118,8 +118,8 @@ def read_site_entry(
             entry = read_entry(path)
     except SealedKeyError as error:
         raise EntryError(f"is of the sealed split: {error}") from None
-    figures = figures_of(entry["summary"])
-    if [row.env for row in figures.rows] != [env["id"] for env in entry["run"]["envs"]]:
+    figures = figures_of(entry.summary.as_json())
+    if [row.env for row in figures.rows] != [env.id for env in entry.run.envs]:
         raise EntryError("summary.envs: are not the environments of the run")
     return SiteEntry(
         path.name, entry, figures, checks, reproduction_of(path.name, entry, reproductions)

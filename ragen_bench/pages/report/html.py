@@ -8,11 +8,12 @@ from ragen_bench.opponents.wording import replies_in_words
 from ragen_bench.pages.rendering import page_environment
 from ragen_bench.pages.report.packing import Pack
 from ragen_bench.runs.atomic import replacing
-from ragen_bench.runs.directory import Record, RunDirectory
+from ragen_bench.runs.directory import RunDirectory
+from ragen_bench.runs.schema import Object
 
 
 def write_report(
-    run: RunDirectory, summary: Record, analysis: Record | None = None, home: str | None = None
+    run: RunDirectory, summary: Object, analysis: Object | None = None, home: str | None = None
 ) -> Path:
     """Write report.html into the run directory.
 
@@ -30,7 +31,7 @@ def write_report(
     Raises:
         UserError: if a line of the run's files is broken.
     """
-    envs = [env["id"] for env in run.config["envs"]]
+    envs = [env.id for env in run.config.envs]
     analysis = analysis or {}
     pack = Pack(run.episodes(), envs, analysis.get("labels", {}))
     template = page_environment("ragen_bench.pages.report").get_template("page.html")

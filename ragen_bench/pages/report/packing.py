@@ -15,7 +15,7 @@ from typing import Any
 
 from ragen_bench.opponents.two_player import class_of
 from ragen_bench.opponents.wording import replies_in_words
-from ragen_bench.runs.directory import Record
+from ragen_bench.runs.schema import EpisodeRecord, Object
 
 CHUNK_CHARACTERS = 1 << 18
 """JSON characters in a chunk; an episode that is longer has a chunk of its own. The more, the less
@@ -44,7 +44,7 @@ class Pack:
     """
 
     def __init__(
-        self, episodes: Iterable[Record], envs: Sequence[str], labels: Mapping[str, str]
+        self, episodes: Iterable[EpisodeRecord], envs: Sequence[str], labels: Mapping[str, str]
     ) -> None:
         self._episodes = episodes
         self._envs = list(envs)
@@ -86,26 +86,27 @@ class Pack:
             )
         )
 
-    def _row(self, episode: Record) -> list[Any]:
-        env, index, sample = episode["env"], episode["index"], episode["sample"]
-        outcome = self._outcomes.setdefault(episode["outcome"], len(self._outcomes))
+    def _row(self, episode: EpisodeRecord) -> list[Any]:
+        env, index, sample = episode.env, episode.index, episode.sample
+        outcome = self._outcomes.setdefault(episode.outcome, len(self._outcomes))
         label = self._labels.get(f"{env}/{index}/{sample}")
         named = (
             _NO_LABEL
             if label is None
             else self._label_names.setdefault(label, len(self._label_names))
         )
-        turns, gained = len(episode["turns"]), episode["return"]
+        turns, gained = len(episode.turns), episode.episode_return
         return [self._envs.index(env), index, sample, outcome, named, turns, gained]
 
 
-def _kept(episode: Record) -> Record:
+def _kept(episode: EpisodeRecord) -> Object:
     """Return what the page shows of an episode; of an opponent only where there is one."""
-    kept = {name: episode.get(name) for name in _KEPT}
-    return kept | _opponent_of(episode) if "opponent" in episode else kept
+    fields = episode.as_json()
+    kept = {name: fields[name] for name in _KEPT}
+    return kept | _opponent_of(fields) if "opponent" in fields else kept
 
 
-def _opponent_of(episode: Record) -> Record:
+def _opponent_of(episode: Object) -> Object:
     """Return an episode's turns with the opponent's replies in words, and their counts."""
     game = class_of(episode["env"])
     turns = [

@@ -5,6 +5,7 @@ from ragen_bench.analysis.games import reading_of
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.episodes.replay import Replayer
 from ragen_bench.models import Completion
+from ragen_bench.runs.checked import read_config
 from ragen_bench.runs.config_check import config_problem
 from ragen_bench.suites import make_env
 from ragen_envs.policies import oracle_answer
@@ -16,30 +17,32 @@ LETTERS = {"U": "Up", "D": "Down", "L": "Left", "R": "Right", "?": "Jump"}
 
 def config(form="plain", samples=32):
     """A run of everything that there is to play; its hashes are empty, as nobody asks for them."""
-    made = {
-        "schema": 1,
-        "model": "scripted",
-        "model_identity": {},
-        "slots": 1,
-        "group_size": 1,
-        "suite": "",
-        "suite_version": 0,
-        "suite_hash": "",
-        "split": "test",
-        "samples": samples,
-        "seed": 0,
-        "temperature": 0.0,
-        "max_tokens": 9,
-        "response_format": form,
-        "history": None,
-        "constrained": False,
-        "prompt_hash": "",
-        "envs": [{"id": env, "instances": held_out_size(env), "spec_hash": ""} for env in IDS],
-        "versions": {},
-        "command": "",
-    }
-    assert config_problem(made) is None
-    return made
+    run = read_config(
+        {
+            "schema": 1,
+            "model": "scripted",
+            "model_identity": {},
+            "slots": 1,
+            "group_size": 1,
+            "suite": "",
+            "suite_version": 0,
+            "suite_hash": "",
+            "split": "test",
+            "samples": samples,
+            "seed": 0,
+            "temperature": 0.0,
+            "max_tokens": 9,
+            "response_format": form,
+            "history": None,
+            "constrained": False,
+            "prompt_hash": "",
+            "envs": [{"id": env, "instances": held_out_size(env), "spec_hash": ""} for env in IDS],
+            "versions": {},
+            "command": "",
+        }
+    )
+    assert config_problem(run) is None
+    return run
 
 
 def moves(letters):
@@ -62,4 +65,4 @@ def record(env, index, answers, sample=0, form="plain"):
 def played(env, index, answers, sample=0, form="plain"):
     """Return the episode, replayed."""
     found = record(env, index, answers, sample, form)
-    return replay_episode(Replayer(config(form)), found, reading_of(found["env"]).state)
+    return replay_episode(Replayer(config(form)), found.as_json(), reading_of(found.env).state)

@@ -24,15 +24,15 @@ def test_states_follow_each_other_and_are_those_of_the_game():
     for one, other in pairwise(episode.steps):
         assert one.after == other.before
     squares = [step.after for step in episode.steps]
-    shown = [turn["observation"] for turn in episode.record["turns"][1:]]
-    for square, text in zip(squares, [*shown, episode.record["final_observation"]], strict=True):
+    shown = [turn.observation for turn in episode.record.turns[1:]]
+    for square, text in zip(squares, [*shown, episode.record.final_observation], strict=True):
         grid = "\n".join(text.split("\n")[1:])
         assert grid[square] in "PX√"
 
 
 def test_without_room_for_an_answer_there_is_no_step():
     assert played("Bandit", 0, ["Typist"]).steps[0].turns_left == 1
-    found = record("Sokoban", 0, [""] * 5)
+    found = record("Sokoban", 0, [""] * 5).as_json()
     found["turns"].pop()
     with pytest.raises(UnplayableError, match="goes on after turn 4"):
         replay_episode(Replayer(config()), found, reading_of("ragen/Sokoban-v0").state)

@@ -1,6 +1,7 @@
 """The analysis of a run directory: its shape, its counts, and what it leaves out."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -119,4 +120,4 @@ def test_what_differs_from_its_replay_is_left_out(run):
     ],
 )
 def test_the_thought_of_a_turn(answer, reasoning, expected):
-    assert thought_of_turn({"answer": answer, "reasoning": reasoning}) == expected
+    assert thought_of_turn(SimpleNamespace(answer=answer, reasoning=reasoning)) == expected

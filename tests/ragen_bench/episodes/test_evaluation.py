@@ -12,7 +12,7 @@ def test_progress_counts_recorded_episodes_and_every_answer(small, random_model,
     told = []
     run = evaluate(small, random_model, tmp_path / "run", lambda *now: told.append(now))
     run.unlock()
-    answers = sum(len(episode["turns"]) for episode in run.episodes())
+    answers = sum(len(episode.turns) for episode in run.episodes())
     assert told[0] == (0, 0, "")
     assert told[-1] == (160, answers, "ragen/FrozenLake-v0")
     assert [episodes for episodes, _, _ in told] == sorted(episodes for episodes, _, _ in told)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.episodes.groups import key_of_task, missing, played_again
+from ragen_bench.episodes.groups import missing, played_again
 from ragen_bench.episodes.runner import tasks_of
 
 TASKS = tasks_of({"ragen/Sokoban-v0": 7, "ragen/Bandit-v0": 4}, "val", 2)
@@ -11,7 +11,7 @@ TASKS = tasks_of({"ragen/Sokoban-v0": 7, "ragen/Bandit-v0": 4}, "val", 2)
 
 @given(st.integers(1, 30), st.sets(st.integers(0, len(TASKS) - 1)))
 def test_whole_groups_are_played_until_all_is_there(size, there):
-    recorded = {key_of_task(TASKS[i]) for i in there}
+    recorded = {TASKS[i].key for i in there}
     played = [task for group in missing(TASKS, size, recorded) for task in group]
     absent = set(range(len(TASKS))) - there
     wanted = (

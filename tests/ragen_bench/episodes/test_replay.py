@@ -13,6 +13,7 @@ from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.episodes.replay import Replayer, replay
 from ragen_bench.errors import UserError
 from ragen_bench.models import Completion, resolve
+from ragen_bench.runs.checked import BadRecordError, read_config
 from ragen_bench.runs.config_check import config_differences, config_problem
 from ragen_bench.suites import make_env
 from ragen_envs.instances import Stream
@@ -55,7 +56,7 @@ def play(env, index, sample, answer, form="think", seed=5):
     episode = Episode(Task(env, "test", index, sample), seed, made, form)
     while not episode.over:
         episode.take(answer(made))
-    return episode.record()
+    return episode.record().as_json()
 
 
 def mixed(stream):
@@ -80,6 +81,10 @@ def records():
         for env in IDS
         for index in range(4)
     ]
+
+
+def with_changes(config, **changes):
+    return read_config({**config.as_json(), **changes})
 
 
 def problem_of(config, record):
@@ -299,7 +304,7 @@ def test_an_overflow_must_not_have_ended_by_itself(configs, turns):
     for _ in range(turns):
         episode.take(Completion("nothing"))
     episode.take(Completion("", finish="context"))
-    record = episode.record()
+    record = episode.record().as_json()
     assert problem_of(configs["think"], record) is None
     record["outcome"] = "truncated"
     problem = problem_of(configs["think"], record)
@@ -327,7 +332,7 @@ def test_the_seed_decides_the_noise(configs):
         play("ragen/FrozenLake-v0", i, 0, lambda env: Completion(oracle_answer(env)))
         for i in range(4)
     ]
-    other = {**configs["think"], "seed": 6}
+    other = with_changes(configs["think"], seed=6)
     assert all(problem for _, problem in replay(other, records))
 
 
@@ -342,33 +347,40 @@ def test_walk_shows_the_environment_between_the_turns(configs):
 def test_the_configuration_is_recomputed(configs):
     config = configs["think"]
     assert list(config_differences(config)) == []
-    edited = copy.deepcopy(config)
+    edited = copy.deepcopy(config.as_json())
     edited["envs"][3]["spec_hash"] = "0" * 16
     edited["prompt_hash"] = "0" * 16
-    found = list(config_differences(edited))
+    found = list(config_differences(read_config(edited)))
     assert [one.partition(":")[0] for one in found] == ["prompt_hash", "envs[3].spec_hash"]
-    fewer = {**config, "envs": config["envs"][1:]}
+    fewer = with_changes(config, envs=config.as_json()["envs"][1:])
     assert [one.partition(":")[0] for one in config_differences(fewer)] == ["suite_hash"]
-    assert next(config_differences({**config, "history": 1})).startswith("prompt_hash")
+    assert next(config_differences(with_changes(config, history=1))).startswith("prompt_hash")
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"schema": 2}, "is not of schema 1"),
-        ({"response_format": "xml"}, 'names the unknown format "xml"'),
-        ({"history": "all"}, "has 'history' \"all\", which is no number of turns"),
-        ({"history": True}, "has 'history' true, which is no number of turns"),
-        ({"seed": -1}, "has 'seed' below 0"),
-        ({"samples": 0}, "has 'samples' below 1"),
-        ({"split": []}, "has 'split' that is not a text"),
-        ({"envs": [{"id": IDS[0], "instances": 1, "spec_hash": ""}] * 2}, "an environment twice"),
+        ({"schema": 2}, "has schema 2, which is above 1"),
+        ({"response_format": "xml"}, "has response_format \"xml\", which is not 'think', 'answer'"),
+        ({"history": "all"}, 'has history "all", which is not a whole number'),
+        ({"history": True}, "has history true, which is not a whole number"),
+        ({"history": -1}, "has history -1, which is below 0"),
+        ({"seed": -1}, "has seed -1, which is below 0"),
+        ({"samples": 0}, "has samples 0, which is below 1"),
+        ({"split": []}, "has split a list of 0, which is not 'train', 'val', 'test' or 'sealed'"),
     ],
 )
-def test_a_configuration_that_cannot_be_is_refused(configs, change, says):
-    config = {**configs["think"], **change}
-    assert says in config_problem(config)
-    with pytest.raises(UserError, match=r"^run\.json "):
+def test_a_configuration_of_another_form_is_refused(configs, change, says):
+    with pytest.raises(BadRecordError) as caught:
+        with_changes(configs["think"], **change)
+    assert str(caught.value).startswith(says)
+
+
+def test_a_configuration_that_no_run_can_have_is_refused(configs):
+    twice = [{"id": IDS[0], "instances": 1, "spec_hash": ""}] * 2
+    config = with_changes(configs["think"], envs=twice)
+    assert config_problem(config) == "names an environment twice"
+    with pytest.raises(UserError, match=r"^run\.json names an environment twice"):
         list(replay(config, []))
-    with pytest.raises(UserError, match=r"^run\.json "):
+    with pytest.raises(UserError, match=r"^run\.json names an environment twice"):
         list(config_differences(config))

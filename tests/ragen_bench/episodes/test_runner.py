@@ -35,19 +35,19 @@ def test_tasks_enumerate_environment_instance_and_sample():
 def test_a_record_replays_through_gymnasium(env):
     [record] = records_of([Task(env, "val", 5, 3)], resolve("random"), SAMPLING)
     replayed = gymnasium.make(env, split="val")
-    observation, info = replayed.reset(seed=5, options={"rollout": record["rollout"]})
-    for turn in record["turns"]:
-        assert turn["observation"] == observation
-        observation, reward, terminated, truncated, info = replayed.step(turn["answer"])
-        assert (turn["reward"], turn["terminated"], turn["truncated"]) == (
+    observation, info = replayed.reset(seed=5, options={"rollout": record.rollout})
+    for turn in record.turns:
+        assert turn.observation == observation
+        observation, reward, terminated, truncated, info = replayed.step(turn.answer)
+        assert (turn.reward, turn.terminated, turn.truncated) == (
             reward,
             terminated,
             truncated,
         )
     assert terminated or truncated
-    assert record["final_observation"] == observation
-    assert record["success"] == info["success"]
-    assert record["instance"] == info["instance"]
+    assert record.final_observation == observation
+    assert record.success == info["success"]
+    assert record.instance == info["instance"]
 
 
 @pytest.mark.parametrize(
@@ -61,21 +61,21 @@ def test_outcomes_of_answers_that_do_not_solve(answers, outcome, actions):
     [record] = records_of(
         [Task("ragen/Sokoban-v0", "test", 0, 0)], Scripted(*answers), SAMPLING, "think"
     )
-    assert record["outcome"] == outcome
-    assert record["turns"][0]["actions"] == actions
-    assert record["turns"][0]["prompt_tokens"] == 7
-    assert len(record["turns"]) == 5
+    assert record.outcome == outcome
+    assert record.turns[0].actions == actions
+    assert record.turns[0].prompt_tokens == 7
+    assert len(record.turns) == 5
 
 
 def test_the_oracle_succeeds_and_a_wrong_arm_fails():
     tasks = tasks_of({"ragen/Bandit-v0": 8, "ragen/Sokoban-v0": 8}, "test", 1)
     solved = records_of(tasks, resolve("oracle"), SAMPLING)
-    assert [record["outcome"] for record in solved] == ["success"] * 16
+    assert [record.outcome for record in solved] == ["success"] * 16
     arms = gymnasium.make("ragen/Bandit-v0", split="test").reset(seed=0)[1]["legal_actions"]
     outcomes = {
         records_of(
             tasks[:1], Scripted(f"<think></think><answer>{arm}</answer>"), SAMPLING, "think"
-        )[0]["outcome"]
+        )[0].outcome
         for arm in arms
     }
     assert outcomes == {"success", "failure"}
@@ -92,15 +92,15 @@ def test_samples_of_an_instance_share_the_start_but_not_the_noise():
     tasks = tasks_of({"ragen/FrozenLake-v0": 1}, "test", 24)
     model = Scripted(*["<think></think><answer>Up || Up</answer>"] * 5)
     records = records_of(tasks, model, SAMPLING)
-    assert len({record["turns"][0]["observation"] for record in records}) == 1
-    assert len({str([t["observation"] for t in record["turns"]]) for record in records}) > 1
+    assert len({record.turns[0].observation for record in records}) == 1
+    assert len({str([t.observation for t in record.turns]) for record in records}) > 1
 
 
 def test_another_seed_gives_other_noise():
     def rollouts(seed):
         sampling = Sampling(1.0, 8, "", seed)
         tasks = tasks_of({"ragen/FrozenLake-v0": 1}, "test", 3)
-        return {record["rollout"] for record in records_of(tasks, resolve("random"), sampling)}
+        return {record.rollout for record in records_of(tasks, resolve("random"), sampling)}
 
     assert not rollouts(0) & rollouts(1)
 
@@ -167,9 +167,9 @@ class Forgetful(Player):
 
 def test_a_conversation_that_outgrows_the_context_ends_the_episode():
     [record] = records_of([Task("ragen/Sokoban-v0", "test", 0, 0)], Forgetful(), SAMPLING)
-    assert (record["outcome"], record["success"], record["score"]) == ("context_overflow", False, 0)
-    assert len(record["turns"]) == 2
-    assert not record["turns"][-1]["truncated"]
+    assert (record.outcome, record.success, record.score) == ("context_overflow", False, 0)
+    assert len(record.turns) == 2
+    assert not record.turns[-1].truncated
 
 
 def test_an_answer_that_was_cut_is_flagged():
@@ -178,7 +178,7 @@ def test_an_answer_that_was_cut_is_flagged():
             return [Completion("and " * 8, 7, 8, "length") for _ in requests]
 
     [record] = records_of([Task("ragen/Bandit-v0", "test", 0, 0)], Endless(), SAMPLING)
-    assert [turn["finish"] for turn in record["turns"]] == ["length"]
+    assert [turn.finish for turn in record.turns] == ["length"]
 
 
 class Thinker(Player):
@@ -199,9 +199,9 @@ def test_the_models_own_thoughts_are_recorded_and_never_shown_again():
     ):
         task = Task("ragen/Sokoban-v0", "test", 0, 0)
         [record] = records_of([task], model, SAMPLING, "answer")
-        assert {turn["answer"] for turn in record["turns"]} == {"<answer>Up</answer>"}
-        assert {turn["reasoning"] for turn in record["turns"]} == {"hidden"}
-        assert all(turn["format_is_valid"] for turn in record["turns"])
+        assert {turn.answer for turn in record.turns} == {"<answer>Up</answer>"}
+        assert {turn.reasoning for turn in record.turns} == {"hidden"}
+        assert all(turn.format_is_valid for turn in record.turns)
         assert len(model.seen) > 1
         assert not any("hidden" in messages or "think>" in messages for messages in model.seen)
 

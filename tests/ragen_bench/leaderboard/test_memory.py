@@ -40,7 +40,7 @@ def talkative(index, sample, thought):
     episode = Episode(Task("ragen/Sokoban-v0", "test", index, sample), 0, env, "think")
     episode.take(Completion(thought, 100, 40_000))
     episode.take(Completion("", finish="context"))
-    return episode.record()
+    return episode.record().as_json()
 
 
 @pytest.fixture(scope="module")

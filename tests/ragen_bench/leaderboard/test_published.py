@@ -20,5 +20,5 @@ def test_every_answer_replays(name):
     verdict = verify(ENTRIES / name)
     assert verdict.problems == []
     assert verdict.verified
-    instances = {"quick": 64, "core": 1536}[verdict.entry["run"]["suite"]]
+    instances = {"quick": 64, "core": 1536}[verdict.entry.run.suite]
     assert verdict.episodes == instances

@@ -193,7 +193,7 @@ def test_finished_episodes_are_kept_when_a_later_one_fails(agent, tmp_path):
     )
     with pytest.raises(UserError, match="no more paper"):
         evaluate(run_of(), agent(source), tmp_path / "run")
-    assert [episode["index"] for episode in read_run(tmp_path / "run").episodes()] == [0, 1]
+    assert [episode.index for episode in read_run(tmp_path / "run").episodes()] == [0, 1]
 
 
 def test_a_function_cannot_be_held_to_a_grammar(agent):

@@ -16,4 +16,5 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def episodes(run):
-    return list(run.episodes())
+    """The lines of its episodes."""
+    return [line for line, _ in run.recorded()]

@@ -6,9 +6,9 @@ from ragen_bench.models import resolve
 from ragen_bench.opponents.opponent import Opponent
 from ragen_bench.opponents.pair import Pair
 from ragen_bench.pages.report import write_report
-from ragen_bench.scores.compare import floor_and_ceiling
+from ragen_bench.scores.baselines import baseline, floor_and_ceiling
 from ragen_bench.scores.cost import Price, Prices
-from ragen_bench.scores.summary import baseline, summarise
+from ragen_bench.scores.summary import summarise
 from ragen_bench.statistics import mean_interval
 
 from .support import GAME, RULE, Said, asks, finish
@@ -71,7 +71,7 @@ def test_the_cost_is_that_of_both_or_unknown(tmp_path):
         model="openai/a",
         opponent=Opponent("openai/b", "plain"),
     )
-    turns = sum(len(episode["turns"]) for episode in found.episodes())
+    turns = sum(len(episode.turns) for episode in found.episodes())
     both = Prices("EUR", (Price(("openai/a",), 1e6, 0.0), Price(("openai/b",), 2e6, 3e6)))
     amount = summarise(found, both)["cost"]["amount"]
     assert amount == turns * 7 + 2 * (100 * 2 + 10 * 3)
@@ -99,7 +99,7 @@ def test_the_oracle_asks_on_whatever_is_replied(tmp_path):
     """An opponent that lies leaves no word; the oracle goes on to its last turn."""
     liar = Said(lambda request: "No" if request.env.question.rule == "Yes" else "Yes")
     found = finish(tmp_path / "run", Pair(resolve("oracle"), liar, "plain"), samples=1)
-    outcomes = {episode["outcome"] for episode in found.episodes()}
+    outcomes = {episode.outcome for episode in found.episodes()}
     assert outcomes == {"truncated"}
     [row] = summarise(found)["envs"]
     assert row["opponent"]["agreement"] == 0.0
@@ -110,10 +110,10 @@ def test_replies_at_random_are_a_function_of_seed_and_key(run, tmp_path):
         pair = Pair(resolve("oracle"), resolve("random"), "plain")
         found = finish(tmp_path / f"run{seed}", pair, instances={GAME: 2}, seed=seed)
         return [
-            turn["opponent"]["answer"]
+            turn.opponent.answer
             for episode in found.episodes()
-            for turn in episode["turns"]
-            if "opponent" in turn
+            for turn in episode.turns
+            if turn.opponent
         ]
 
     assert replies(0)[:10] != replies(1)[:10]

@@ -153,8 +153,11 @@ def test_one_seat_is_asked_until_nothing_of_it_is_left():
     model = Noted(slots=5)
     found = records(Pair(model, model, "think"))
     asked = Counter(seat for seat, _ in seats)
-    turns = [turn for record in found.values() for turn in record["turns"]]
-    assert asked == {"player": len(turns), "opponent": sum("opponent" in turn for turn in turns)}
+    turns = [turn for record in found.values() for turn in record.turns]
+    assert asked == {
+        "player": len(turns),
+        "opponent": sum(turn.opponent is not None for turn in turns),
+    }
     assert len(turns) > asked["opponent"] > 40  # guesses and broken answers ask nobody
     phases = [[key for _, key in phase] for _, phase in groupby(seats, lambda one: one[0])]
     # The opponent's requests are held back and handed over together, in the order of their keys.

@@ -32,9 +32,9 @@ def test_against_the_rule_the_asker_plays_the_game_with_the_rule(tmp_path):
         ("asker", asks("Is it an animal?", "Could it be bigger than a car?", "Florble it?")),
     ):
         pair = Pair(player, resolve("oracle"), "answer")
-        against = list(finish(tmp_path / f"{name}-model", pair).episodes())
-        alone = finish(tmp_path / name, player, instances={RULE: 8}, opponent=None).episodes()
-        for one, other in zip(against, alone, strict=True):
+        against = finish(tmp_path / f"{name}-model", pair).recorded()
+        alone = finish(tmp_path / name, player, instances={RULE: 8}, opponent=None).recorded()
+        for (one, _), (other, _) in zip(against, alone, strict=True):
             replies = [turn.pop("opponent", None) for turn in one["turns"]]
             counts = one.pop("opponent")
             assert {**one, "env": RULE} == other
@@ -71,17 +71,18 @@ def test_what_is_recorded_of_a_reply(run, episodes):
 
 
 def test_the_run_names_its_opponent_and_others_have_none(run, tmp_path):
-    assert run.config["opponent"] == {
+    assert run.config.opponent.as_json() == {
         "model": "random",
         "response_format": "plain",
         "model_identity": {},
     }
-    assert (run.config["slots"], run.config["group_size"]) == (4, 8)
+    assert (run.config.slots, run.config.group_size) == (4, 8)
     alone = dataclasses.replace(BASE, instances={RULE: 8}, opponent=None)
     config = alone.config(resolve("random"))
-    assert "opponent" not in config
-    assert config["prompt_hash"] != run.config["prompt_hash"]
-    assert not any("prompt_hash" in said for said in differences(config, run.config))
+    assert "opponent" not in config.as_json()
+    assert config.prompt_hash != run.config.prompt_hash
+    found = differences(config.as_json(), run.config.as_json())
+    assert not any("prompt_hash" in difference for difference in found)
     assert config_problem(run.config) is None
     assert list(config_differences(run.config)) == []
     assert spec_hash(GAME, "test", "answer") != spec_hash(RULE, "test", "answer")
@@ -135,7 +136,7 @@ def test_an_opponent_without_room_ends_the_episode_and_is_named(tmp_path):
 
     pair = Pair(asks(*["Is it an animal?"] * 9), Short(None), "plain")
     found = finish(tmp_path / "run", pair, instances={GAME: 1}, samples=1)
-    [record] = found.episodes()
+    [(record, _)] = found.recorded()
     assert (record["outcome"], record["success"], record["score"]) == ("context_overflow", False, 0)
     assert len(record["turns"]) == 2
     assert record["opponent"]["overflowed"] is True
@@ -152,7 +153,7 @@ def test_a_player_without_room_is_not_the_opponents_doing(tmp_path):
 
     pair = Pair(Short(None), resolve("oracle"), "plain")
     found = finish(tmp_path / "run", pair, instances={GAME: 1}, samples=1)
-    [record] = found.episodes()
+    [(record, _)] = found.recorded()
     assert record["turns"] == []
     assert record["opponent"]["overflowed"] is False
     assert problem_of(found, record) is None

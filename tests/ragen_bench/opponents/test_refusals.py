@@ -9,8 +9,8 @@ from ragen_bench.leaderboard.rules import refusal
 from ragen_bench.models import resolve
 from ragen_bench.opponents.opponent import Opponent
 from ragen_bench.opponents.pair import Pair
+from ragen_bench.runs.checked import BadRecordError, read_config, read_episode
 from ragen_bench.runs.config_check import config_problem
-from ragen_bench.runs.fields import episode_problem
 from ragen_bench.scores.compare import compare
 
 from .support import GAME, RULE, finish
@@ -34,7 +34,8 @@ def test_runs_against_other_opponents_are_not_compared(run, tmp_path):
 
 def test_no_run_of_two_models_becomes_an_entry(run):
     assert "the run is played against a model, on which its scores depend" in refusal(run.config)
-    assert refusal({**run.config, "suite": "quick"}) == refusal(run.config)
+    named = read_config({**run.config.as_json(), "suite": "quick"})
+    assert refusal(named) == refusal(run.config)
 
 
 def without(config, *names):
@@ -44,20 +45,31 @@ def without(config, *names):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda c: without(c, "opponent"), f"names no opponent in {GAME}"),
-        (lambda c: {**c, "opponent": 3}, "has 'opponent', which is not an object"),
+        (lambda c: {**c, "opponent": 3}, "has opponent 3, which is not an object"),
         (
             lambda c: {**c, "opponent": without(c["opponent"], "model")},
-            "has 'opponent', which lacks model",
+            "has opponent, which lacks model",
         ),
         (
             lambda c: {**c, "opponent": {**c["opponent"], "model_identity": ""}},
-            "has 'opponent', which has 'model_identity' that is not an object",
+            'has opponent.model_identity "", which is not an object',
         ),
         (
             lambda c: {**c, "opponent": {**c["opponent"], "response_format": "xml"}},
-            'names the unknown format "xml"',
+            "has opponent.response_format \"xml\", which is not 'think', 'answer' or 'plain'",
         ),
+    ],
+)
+def test_a_configuration_of_another_form(run, change, says):
+    with pytest.raises(BadRecordError) as caught:
+        read_config(change(run.config.as_json()))
+    assert str(caught.value) == says
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda c: without(c, "opponent"), f"names no opponent in {GAME}"),
         (
             lambda c: {**c, "envs": [{**c["envs"][0], "id": RULE}]},
             f"names an opponent in {RULE}",
@@ -69,25 +81,36 @@ def without(config, *names):
     ],
 )
 def test_a_configuration_that_cannot_be(run, change, says):
-    assert config_problem(change(copy.deepcopy(run.config))) == says
+    assert config_problem(read_config(change(run.config.as_json()))) == says
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda e: e.pop("opponent"), "has 'opponent', which is not an object"),
-        (lambda e: e["opponent"].pop("wrong"), "has 'opponent', which lacks wrong"),
-        (lambda e: e["opponent"].update(agreed=99), "has 'opponent', whose counts cannot be"),
-        (lambda e: e["opponent"].update(unreadable=-1), "has 'opponent', whose counts cannot be"),
-        (lambda e: e["turns"][0].update(opponent=[]), "has turn 1, which has 'opponent', which is"),
+        (lambda e: e.pop("opponent"), "lacks opponent"),
+        (
+            lambda e: e["opponent"].pop("wrong"),
+            "has opponent.wrong null, which is not a number of replies",
+        ),
+        (lambda e: e["opponent"].update(agreed=99), "has opponent.judged "),
+        (
+            lambda e: e["opponent"].update(unreadable=-1),
+            "has opponent.unreadable -1, which is not a number of replies",
+        ),
+        (
+            lambda e: e["turns"][0].update(opponent=[]),
+            "has turns[0].opponent a list of 0, which is not an object",
+        ),
         (
             lambda e: e["turns"][0].update(opponent={}),
-            "has turn 1, which has 'opponent', which lacks observation, answer",
+            "has turns[0].opponent, which lacks observation, answer",
         ),
     ],
 )
 def test_an_episode_that_cannot_be(episodes, change, says):
-    record = copy.deepcopy(episodes[0])
-    assert episode_problem(record) is None
-    change(record)
-    assert episode_problem(record).startswith(says)
+    line = copy.deepcopy(episodes[0])
+    read_episode(line)
+    change(line)
+    with pytest.raises(BadRecordError) as caught:
+        read_episode(line)
+    assert str(caught.value).startswith(says)

@@ -148,20 +148,20 @@ def test_an_episode_that_is_there_twice_is_refused(whole, tmp_path):
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("index", "0", "has 'index' that is not a whole number"),
-        ("index", True, "has 'index' that is not a whole number"),
-        ("sample", None, "has 'sample' that is not a whole number"),
-        ("env", [], "has 'env' that is not a text"),
-        ("success", 1, "has 'success' that is not true or false"),
-        ("score", float("nan"), "has 'score' that is not a number"),
-        ("score", 10**400, "has 'score' that is not a number"),
-        ("score", 1.5, "has 'score' that is not between 0 and 1"),
-        ("ceiling", -0.1, "has 'ceiling' that is not between 0 and 1"),
-        ("outcome", "victory", 'has the unknown outcome "victory"'),
-        ("turns", {}, "has 'turns' that is not a list"),
+        ("index", "0", 'has index "0", which is not a whole number'),
+        ("index", True, "has index true, which is not a whole number"),
+        ("sample", None, "has sample null, which is not a whole number"),
+        ("env", [], "has env a list of 0, which is not a text"),
+        ("success", 1, "has success 1, which is not true or false"),
+        ("score", float("nan"), "has score NaN, which is not a number"),
+        ("score", 10**400, "has score a huge number, which is not a number"),
+        ("score", 1.5, "has score 1.5, which is above 1"),
+        ("ceiling", -0.1, "has ceiling -0.1, which is below 0"),
+        ("outcome", "victory", 'has outcome "victory", which is not '),
+        ("turns", {}, "has turns an object, which is not a list"),
         ("turns", [], "has no turn"),
-        ("turns", [7], "has turn 1, which is not an object"),
-        ("turns", [{}], "has turn 1, which lacks observation"),
+        ("turns", [7], "has turns[0] 7, which is not an object"),
+        ("turns", [{}], "has turns[0], which lacks observation, answer"),
     ],
 )
 def test_a_field_of_another_type_is_refused(whole, tmp_path, field, value, message):
@@ -187,8 +187,8 @@ def test_bytes_that_are_no_json_are_refused(whole, tmp_path, line):
     ("line", "message"),
     [
         (b"{}\n", "lacks env, seconds"),
-        (b'{"env": 3, "seconds": 3, "elapsed": 3}\n', "has 'env' that is not a text"),
-        (b'{"env": "", "seconds": "3", "elapsed": 3}\n', "has 'seconds' that is not a number"),
+        (b'{"env": 3, "seconds": 3, "elapsed": 3}\n', "has env 3, which is not a text"),
+        (b'{"env": "", "seconds": "3", "elapsed": 3}\n', 'has seconds "3", which is not a number'),
     ],
 )
 def test_a_timing_of_another_form_is_refused(whole, tmp_path, line, message):
@@ -201,10 +201,10 @@ def test_a_timing_of_another_form_is_refused(whole, tmp_path, line, message):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"envs": None}, "has 'envs' that is not a list"),
-        ({"envs": []}, "has no environment"),
-        ({"envs": ["ragen/Bandit-v0"]}, "has environment 1, which is not an object"),
-        ({"envs": [{"id": "ragen/Bandit-v0"}]}, "has environment 1, which lacks instances"),
+        ({"envs": None}, "has envs null, which is not a list"),
+        ({"envs": []}, "has envs a list of 0, which is too short"),
+        ({"envs": ["ragen/Bandit-v0"]}, 'has envs[0] "ragen/Bandit-v0", which is not an object'),
+        ({"envs": [{"id": "ragen/Bandit-v0"}]}, "has envs[0], which lacks instances, spec_hash"),
         (
             {"envs": [{"id": "ragen/Chess-v0", "instances": 1, "spec_hash": ""}]},
             'names the unknown environment "ragen/Chess-v0"',
@@ -221,18 +221,18 @@ def test_a_timing_of_another_form_is_refused(whole, tmp_path, line, message):
             {
                 "envs": [{"id": "ragen/TwentyQuestions-v0", "instances": 9, "spec_hash": ""}],
                 "split": "sealed",
-                "sealed_key_hash": "",
+                "sealed_key_hash": "0",
             },
-            "is of the sealed split, which ragen/TwentyQuestions-v0 has not",
+            "is of the sealed split, which ragen/TwentyQuestions-v0 does not have",
         ),
-        ({"response_format": "xml"}, 'names the unknown format "xml"'),
+        ({"response_format": "xml"}, 'has response_format "xml", which is not '),
         (
             {"envs": [{"id": "ragen/Bandit-v0", "instances": 0, "spec_hash": ""}]},
             "names no instance of ragen/Bandit-v0",
         ),
-        ({"split": "tset"}, 'names the unknown split "tset"'),
-        ({"machine": ["fast"]}, "has 'machine' that is not an object"),
-        ({"samples": "3"}, "has 'samples' that is not a whole number"),
+        ({"split": "tset"}, 'has split "tset", which is not '),
+        ({"machine": ["fast"]}, "has machine a list of 1, which is not an object"),
+        ({"samples": "3"}, 'has samples "3", which is not a whole number'),
     ],
 )
 def test_a_run_json_with_wrong_fields_is_refused(whole, tmp_path, changes, message):
@@ -362,7 +362,7 @@ def test_another_machine_goes_on_and_is_named(whole, tmp_path):
     file.write_text(json.dumps(config))
     lines = []
     evaluate(evaluation, model, tmp_path / "run", say=lines.append).unlock()
-    here = evaluation.config(model)
+    here = evaluation.config(model).as_json()
     assert lines[1] == (
         "Note: other bytes may follow than on what began: "
         f'python: "2.7" there, "{here["versions"]["python"]}" here; '
@@ -387,7 +387,7 @@ def test_a_run_without_an_episode_gives_way_to_another_configuration(
     other = dataclasses.replace(small, seed=1)
     refuse_early(other, tmp_path / "run")
     run = finish(other, random_model, tmp_path / "run")
-    assert read_run(tmp_path / "run").config["seed"] == 1
+    assert read_run(tmp_path / "run").config.seed == 1
     assert len(list(run.episodes())) == 160
     assert len(run.timings_file.read_text().splitlines()) == 160
     assert not run.faults_file.exists()
@@ -435,6 +435,6 @@ def test_answers_that_utf8_cannot_hold_are_kept(small, tmp_path):
             return [Completion("\ud800 \x00 \r\n \u2028 √") for _ in requests]
 
     run = finish(small, Strange(), tmp_path / "run")
-    assert {turn["answer"] for e in run.episodes() for turn in e["turns"]} == {
+    assert {turn.answer for episode in run.episodes() for turn in episode.turns} == {
         "\ud800 \x00 \r\n \u2028 √"
     }

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragen_bench.episodes.evaluation import Evaluation, evaluate
-from ragen_bench.runs.directory import key_of, read_run
+from ragen_bench.runs.directory import read_run
 from ragen_bench.scores.summary import summarise
 
 from ..players import Unordered
@@ -58,7 +58,7 @@ def test_a_run_whose_server_fails_now_and_then_is_completed_by_the_same_command(
 ):
     folder = tmp_path_factory.mktemp("runs")
     whole = finish(folder / "whole", Unordered(0))
-    episodes = {key_of(episode) for episode in whole.episodes()}
+    episodes = {episode.key for episode in whole.episodes()}
     asleep = data.draw(st.sets(st.sampled_from(sorted(episodes)), min_size=1, max_size=7))
 
     def fails(key):
@@ -66,8 +66,8 @@ def test_a_run_whose_server_fails_now_and_then_is_completed_by_the_same_command(
         return (env, split, int(index), int(sample)) in asleep
 
     run = finish(folder / "run", Unordered(data.draw(st.integers(0, 99)), fails))
-    assert {key_of(episode) for episode in run.episodes()} == episodes - asleep
-    assert {key for key, _ in run.faults()} == asleep
+    assert {episode.key for episode in run.episodes()} == episodes - asleep
+    assert {fault.key for fault in run.faults()} == asleep
     finish(folder / "run", Unordered(1))
     assert bytes_of(folder / "run") == bytes_of(folder / "whole")
 
@@ -80,9 +80,9 @@ def test_faults_are_counted_apart_and_in_no_denominator(tmp_path):
     assert 4 < asleep < 24
     assert (summary["episodes"], summary["infra_faults"]) == (24 - asleep, asleep)
     assert sum(row["episodes"] for row in summary["envs"]) == 24 - asleep
-    played = [episode for episode in run.episodes() if episode["env"] == "ragen/FrozenLake-v0"]
+    played = [episode for episode in run.episodes() if episode.env == "ragen/FrozenLake-v0"]
     [row] = [row for row in summary["envs"] if row["env"] == "ragen/FrozenLake-v0"]
-    assert row["success"] == round(sum(e["success"] for e in played) / len(played), 6)
+    assert row["success"] == round(sum(e.success for e in played) / len(played), 6)
     completed = summarise(finish(tmp_path / "run", Unordered(1)))
     assert completed["infra_faults"] == 0
     for row in (*whole["envs"], *completed["envs"]):
@@ -110,7 +110,7 @@ def test_a_killed_run_ends_with_the_bytes_of_a_whole_one(tmp_path_factory, momen
     for moment in moments:
         killed(folder / "run", order, lambda: time.sleep(moment))  # noqa: B023
         if (folder / "run" / "run.json").is_file():
-            kept = {key_of(episode) for episode in read_run(folder / "run").episodes()}
+            kept = {episode.key for episode in read_run(folder / "run").episodes()}
             assert seen <= kept  # what was there stays
             seen = kept
     finish(folder / "run", Unordered(order + 1))
@@ -154,7 +154,7 @@ def test_other_slots_go_on_with_a_run_but_not_with_one_of_groups(tmp_path):
     def config(slots, group_size):
         model = Unordered(0)
         model.slots, model.group_size = slots, group_size
-        return {k: v for k, v in EVALUATION.config(model).items() if k != "versions"}
+        return EVALUATION.config(model).as_json() | {"versions": {}}
 
     assert config(4, 1) == config(8, 1)
     assert config(4, 8) != config(8, 8)

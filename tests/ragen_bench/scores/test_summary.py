@@ -5,37 +5,47 @@ from time import process_time
 import pytest
 
 from ragen_bench.episodes.evaluation import evaluate
+from ragen_bench.runs.schema import EpisodeRecord, TurnRecord
+from ragen_bench.scores.baselines import baseline
 from ragen_bench.scores.cost import Price, Prices
 from ragen_bench.scores.metrics import figures
-from ragen_bench.scores.summary import baseline, summarise, summary_of
+from ragen_bench.scores.summary import summarise, summary_of
 from ragen_bench.statistics import wilson
 from ragen_envs.frozen_lake.env import FrozenLakeEnv
 from ragen_envs.sealed import new_key
 
 
 def turn(form, action, read, generated):
-    return {
-        "format_is_valid": form,
-        "action_is_valid": action,
-        "answer_is_example": not action,
-        "finish": "stop" if form else "length",
-        "prompt_tokens": read,
-        "completion_tokens": generated,
-    }
+    return TurnRecord(
+        observation="",
+        answer="",
+        reasoning="",
+        actions=[],
+        reward=0.0,
+        format_is_valid=form,
+        action_is_valid=action,
+        answer_is_example=not action,
+        finish="stop" if form else "length",
+        prompt_tokens=read,
+        completion_tokens=generated,
+    )
 
 
 def episode(index, success, turns, outcome="failure", sample=0):
-    return {
-        "index": index,
-        "sample": sample,
-        "success": success,
-        "score": float(success),
-        "ceiling": 1.0,
-        "optimal_length": index % 3 + 1,
-        "return": 1.0 if success else -0.5,
-        "outcome": outcome,
-        "turns": turns,
-    }
+    return EpisodeRecord(
+        env="ragen/Sokoban-v0",
+        split="test",
+        index=index,
+        sample=sample,
+        success=success,
+        score=float(success),
+        ceiling=1.0,
+        optimal_length=index % 3 + 1,
+        episode_return=1.0 if success else -0.5,
+        outcome=outcome,
+        turns=turns,
+        final_observation="",
+    )
 
 
 def test_figures_by_hand():
@@ -114,9 +124,9 @@ def test_the_random_player_scores_near_0_and_the_oracle_1(small, random_model, t
 def test_without_one_of_its_environments_a_suite_has_no_score(small, random_model, tmp_path):
     run = evaluate(small, random_model, tmp_path / "run")
     episodes = list(run.episodes())
-    last = run.config["envs"][-1]["id"]
+    last = run.config.envs[-1].id
     assert summary_of(run.config, episodes, {})["suite_score"] is not None
-    part = summary_of(run.config, [each for each in episodes if each["env"] != last], {})
+    part = summary_of(run.config, [each for each in episodes if each.env != last], {})
     assert len(part["envs"]) == 2
     assert part["suite_score"] is part["suite_score_interval"] is None
 

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 from statistics import fmean
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -11,13 +12,13 @@ from ragen_bench.statistics import by_difficulty, by_turns, mean_estimate, wilso
 
 
 def episode(index, success, turns=1, length=None, ceiling=1.0):
-    return {
-        "index": index,
-        "success": success,
-        "turns": [{}] * turns,
-        "optimal_length": length,
-        "ceiling": ceiling,
-    }
+    return SimpleNamespace(
+        index=index,
+        success=success,
+        turns=[None] * turns,
+        optimal_length=length,
+        ceiling=ceiling,
+    )
 
 
 @st.composite
@@ -44,12 +45,12 @@ def test_every_episode_is_in_the_one_bucket_that_its_label_names(measure, episod
         ends = [(low + 1e-12 if low else -1, high) for low, high in ends]
     assert all(one[1] < other[0] for one, other in pairwise(ends))
     for bucket, (low, high) in zip(buckets, ends, strict=True):
-        inside = [each for each in episodes if low <= each[measure] <= high]
+        inside = [each for each in episodes if low <= getattr(each, measure) <= high]
         clusters = {}
         for each in inside:
-            clusters.setdefault(each["index"], []).append(each["success"])
+            clusters.setdefault(each.index, []).append(each.success)
         assert (bucket.instances, bucket.episodes) == (len(clusters), len(inside))
-        assert bucket.success.value == pytest.approx(fmean(each["success"] for each in inside))
+        assert bucket.success.value == pytest.approx(fmean(each.success for each in inside))
         assert bucket.success == mean_estimate(list(clusters.values()))
     assert sum(bucket.episodes for bucket in buckets) == len(episodes)
 
@@ -92,9 +93,9 @@ def test_no_difficulty_no_bucket():
 @given(runs())
 def test_success_within_turns_by_counting(episodes):
     rows = by_turns(episodes)
-    assert [row.turns for row in rows] == list(range(1, max(len(e["turns"]) for e in episodes) + 1))
+    assert [row.turns for row in rows] == list(range(1, max(len(e.turns) for e in episodes) + 1))
     for row in rows:
-        solved = sum(e["success"] and len(e["turns"]) <= row.turns for e in episodes)
+        solved = sum(e.success and len(e.turns) <= row.turns for e in episodes)
         assert row.success.value == pytest.approx(solved / len(episodes))
         low, high = row.success.interval
         assert low <= row.success.value <= high
@@ -102,7 +103,7 @@ def test_success_within_turns_by_counting(episodes):
     assert values == sorted(values)
     clusters = {}
     for each in episodes:
-        clusters.setdefault(each["index"], []).append(each["success"])
+        clusters.setdefault(each.index, []).append(each.success)
     assert rows[-1].success == mean_estimate(list(clusters.values()))
 
 

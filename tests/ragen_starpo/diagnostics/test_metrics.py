@@ -1,5 +1,7 @@
 """Figures of made trajectories."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from ragen_starpo.diagnostics.metrics import rollout_metrics
@@ -7,11 +9,14 @@ from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn
 
 
 def made(group, rewards, shaping):
-    answered = {"format_is_valid": True, "answer": "", "reasoning": ""}
     sampled = Sampled((1, 2), (0.0, 0.0), stopped=True)
     turns = tuple(Turn((5,), sampled, reward + shaping) for reward in rewards)
-    recorded = [{**answered, "reward": reward} for reward in rewards]
-    return TokenTrajectory(group, turns, {"success": rewards[-1] > 0, "turns": recorded})
+    recorded = [
+        SimpleNamespace(format_is_valid=True, answer="", reasoning="", reward=reward)
+        for reward in rewards
+    ]
+    record = SimpleNamespace(success=rewards[-1] > 0, turns=recorded)
+    return TokenTrajectory(group, turns, record)
 
 
 def test_shaping_is_what_the_environment_did_not_give():

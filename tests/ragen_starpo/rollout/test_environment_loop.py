@@ -23,7 +23,7 @@ def test_an_episode_of_the_oracle(family, env, ends_itself):
     env_made = make_env(env, "train", "think")
     episode = Episode(Task(env, "train", 3, 0), 0, env_made, "think")
     on_tokens = TokenEpisode(
-        episode, 0, ChatTokens(chat), ending, 1 << 20, lambda turn: turn["reward"]
+        episode, 0, ChatTokens(chat), ending, 1 << 20, lambda turn: turn.reward
     )
     observations, answers = [episode.observation], []
     while not on_tokens.over:
@@ -33,8 +33,8 @@ def test_an_episode_of_the_oracle(family, env, ends_itself):
         on_tokens.take(Sampled(sampled, (0.0,) * len(sampled), stopped=True))
         observations.append(episode.observation)
     found = on_tokens.trajectory()
-    assert found.record["turns"][-1]["reward"] == found.turns[-1].reward
-    assert all(turn["format_is_valid"] for turn in found.record["turns"])
+    assert found.record.turns[-1].reward == found.turns[-1].reward
+    assert all(turn.format_is_valid for turn in found.record.turns)
     whole = chat.prompt(conversation(observations[:-1], answers[:-1], "think"))
     before_last = [*found.ids[: -len(found.turns[-1].sampled.ids)]]
     assert before_last == chat.tokenizer(whole, add_special_tokens=False)["input_ids"]

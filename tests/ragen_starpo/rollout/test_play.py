@@ -25,7 +25,7 @@ def begun(chat, ending, count=6, context=4096):
         env = make_env(task.env, "train", "think")
         episode = Episode(task, 0, env, "think")
         episodes.append(
-            TokenEpisode(episode, number, chat, ending, context, lambda turn: turn["reward"])
+            TokenEpisode(episode, number, chat, ending, context, lambda turn: turn.reward)
         )
     return episodes
 
@@ -109,20 +109,20 @@ def test_others_in_flight_change_nothing(played, decoder, chat, ending):
 
 def test_records_are_the_harness_own(played, chat, ending):
     for one in played[0]:
-        assert len(one.record["turns"]) == len(one.turns)
-        for turn, recorded in zip(one.turns, one.record["turns"], strict=True):
-            assert recorded["completion_tokens"] == len(turn.sampled.ids) <= 12
-            assert recorded["finish"] == ("stop" if turn.sampled.stopped else "length")
-            assert turn.reward == recorded["reward"]
+        assert len(one.record.turns) == len(one.turns)
+        for turn, recorded in zip(one.turns, one.record.turns, strict=True):
+            assert recorded.completion_tokens == len(turn.sampled.ids) <= 12
+            assert recorded.finish == ("stop" if turn.sampled.stopped else "length")
+            assert turn.reward == recorded.reward
             text = chat.chat.tokenizer.decode(turn.sampled.ids, skip_special_tokens=True)
-            assert recorded["answer"] == text.partition("</answer>")[0]
+            assert recorded.answer == text.partition("</answer>")[0]
 
 
 def test_no_room_ends_an_episode(decoder, chat, ending):
     room = len(begun(chat, ending)[1].ids) + 20
     episode = begun(chat, ending, 2, room)[1]
     (found,) = play([episode], decoder(), 3)
-    assert found.record["outcome"] == "context_overflow"
+    assert found.record.outcome == "context_overflow"
     assert len(found.turns) == 1
     assert len(found.ids) <= room
     (nothing,) = play(begun(chat, ending, 1, 10), decoder(), 3)

@@ -133,7 +133,7 @@ def test_claims_are_about_the_board_that_the_player_saw():
         thought = f"I am at {places}."
         answers = [format_answer([move], "think", thought) for move in ("Left", "Right", "Left")]
         _, turns = shaped(ShapingSettings(true_claims=1), "SokobanCoord", answers)
-        found.append([round(reward - turn["reward"], 6) for turn, reward in turns])
+        found.append([round(reward - turn.reward, 6) for turn, reward in turns])
     assert found == [[1, -1, 1], [-1, 1, -1]]
 
 
@@ -149,12 +149,12 @@ def test_the_weights_add_up(form, cost, plan, claims, game, data):
     alone = {name: shaped(ShapingSettings(**{name: 1}), game, answers)[1] for name in weights}
     plain = shaped(ShapingSettings(), game, answers)[1]
     for number, (turn, reward) in enumerate(turns):
-        assert plain[number][1] == turn["reward"]
-        parts = {name: alone[name][number][1] - turn["reward"] for name in weights}
+        assert plain[number][1] == turn.reward
+        parts = {name: alone[name][number][1] - turn.reward for name in weights}
         assert parts["turn_cost"] == pytest.approx(-1)
-        assert parts["format_penalty"] == pytest.approx(turn["format_is_valid"] - 1)
+        assert parts["format_penalty"] == pytest.approx(turn.format_is_valid - 1)
         assert max(abs(parts["plan_agreement"]), abs(parts["true_claims"])) <= 1 + 1e-9
-        wanted = turn["reward"] + sum(weights[name] * part for name, part in parts.items())
+        wanted = turn.reward + sum(weights[name] * part for name, part in parts.items())
         assert reward == pytest.approx(wanted)
 
 
@@ -168,11 +168,11 @@ def test_what_is_rewarded_is_what_the_analysis_counts(game, data):
     episode, turns = shaped(ShapingSettings(plan_agreement=1), game, answers)
     while not episode.over:
         episode.take(Completion("?"))
-    signs = [round(reward - turn["reward"]) for turn, reward in turns]
+    signs = [round(reward - turn.reward) for turn, reward in turns]
     record = episode.record()
-    reading = reading_of(record["env"])
+    reading = reading_of(record.env)
     measured = Reasoning(reading)
-    measured.add(replay_episode(Replayer(config("think")), record, reading.state))
+    measured.add(replay_episode(Replayer(config("think")), record.as_json(), reading.state))
     plans = measured.measures()["plans"]
     assert (signs.count(1), signs.count(-1)) == (plans["agree"], plans["differ"])
 

@@ -31,8 +31,8 @@ def chosen(settings: FilterSettings, trajectories: Sequence[TokenTrajectory]) ->
             "model takes more, lower rollouts.max_tokens, or choose a model of a longer context"
         )
     kept = [False] * len(trajectories)
-    for env in dict.fromkeys(one.record["env"] for one in trajectories):
-        places = [place for place, one in enumerate(trajectories) if one.record["env"] == env]
+    for env in dict.fromkeys(one.record.env for one in trajectories):
+        places = [place for place, one in enumerate(trajectories) if one.record.env == env]
         of_env = [trajectories[place] for place in places]
         groups = torch.tensor([one.group for one in of_env])
         found = kept_rollouts(settings, scores_of(of_env), groups).tolist()

@@ -115,7 +115,7 @@ def _successes(run: Path) -> Outcomes:
     """Return the outcomes of a run's episodes by instance."""
     found: Outcomes = {}
     for episode in read_run(run).episodes():
-        found.setdefault(episode["index"], []).append(float(episode["success"]))
+        found.setdefault(episode.index, []).append(float(episode.success))
     return found
 
 

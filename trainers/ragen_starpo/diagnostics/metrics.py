@@ -25,17 +25,17 @@ def rollout_metrics(trajectories: Sequence[TokenTrajectory]) -> dict[str, float]
         counts.
     """
     turns = [turn for one in trajectories for turn in one.turns]
-    recorded = [turn for one in trajectories for turn in one.record["turns"]]
+    recorded = [turn for one in trajectories for turn in one.record.turns]
     generated = sum(len(turn.sampled.ids) for turn in turns)
     return {
-        "success": _mean(float(one.record["success"]) for one in trajectories),
+        "success": _mean(float(one.record.success) for one in trajectories),
         "reward": _mean(one.score for one in trajectories),
         "shaping": _mean(one.score - _given(one) for one in trajectories),
         "reward_deviation": deviation_in_groups(trajectories),
         "turns": len(turns) / len(trajectories),
         "answer_tokens": generated / max(1, len(turns)),
         "think_characters": _mean(float(len(thought_of_turn(turn))) for turn in recorded),
-        "format_valid": _mean(float(turn["format_is_valid"]) for turn in recorded),
+        "format_valid": _mean(float(turn.format_is_valid) for turn in recorded),
         "cut": _mean(float(not turn.sampled.stopped) for turn in turns),
         "generated_tokens": generated,
         "environment_turns": len(turns),
@@ -57,7 +57,7 @@ def deviation_in_groups(trajectories: Sequence[TokenTrajectory]) -> float:
 
 def _given(trajectory: TokenTrajectory) -> float:
     """Return what the environment gave."""
-    return sum(float(turn["reward"]) for turn in trajectory.record["turns"])
+    return sum(turn.reward for turn in trajectory.record.turns)
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ragen_bench.episodes.episode import Record
 from ragen_bench.episodes.runner import play, tasks_of
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf import HFModel
 from ragen_bench.models.reasoning import stop_text
+from ragen_bench.runs.schema import EpisodeRecord
 from ragen_bench.scores.metrics import figures
 from ragen_bench.suites import env_id, select
 from ragen_envs.protocol import ResponseFormat
@@ -52,7 +52,7 @@ def validate(
     return held_out(records, envs)
 
 
-def held_out(records: Sequence[Record], envs: Sequence[str]) -> dict[str, float]:
+def held_out(records: Sequence[EpisodeRecord], envs: Sequence[str]) -> dict[str, float]:
     """Return the figures of held-out episodes, see `validate`.
 
     Args:
@@ -62,7 +62,7 @@ def held_out(records: Sequence[Record], envs: Sequence[str]) -> dict[str, float]
     of_envs: dict[str, float] = {}
     shares = []
     for env in map(env_id, envs):
-        of_env = figures([record for record in records if record["env"] == env])
+        of_env = figures([record for record in records if record.env == env])
         shares.append(of_env["success"])
         name = env.partition("/")[2]
         low, high = of_env["success_interval"]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ragen_bench.episodes.episode import Episode, Record
+from ragen_bench.episodes.episode import Episode
 from ragen_bench.models.base import Completion
 from ragen_bench.models.hf_sampling import Ending
+from ragen_bench.runs.schema import TurnRecord
 from ragen_starpo.rollout.chat_tokens import ChatTokens
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn
 
@@ -37,7 +38,7 @@ class TokenEpisode:
         chat: ChatTokens,
         ending: Ending,
         context: int,
-        shaped: Callable[[Record], float],
+        shaped: Callable[[TurnRecord], float],
     ) -> None:
         self._episode, self._group = episode, group
         self._chat, self._ending = chat, ending

@@ -15,11 +15,12 @@ from ragen_bench.analysis.plans import agree, plan_of
 from ragen_bench.analysis.reasoning import thought_of_turn
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode
 from ragen_bench.analysis.scene import Scene
-from ragen_bench.episodes.episode import Episode, Record
+from ragen_bench.episodes.episode import Episode
+from ragen_bench.runs.schema import TurnRecord
 from ragen_starpo.recipes.sections import ShapingSettings
 
 
-def reward_of(weights: ShapingSettings, episode: Episode) -> Callable[[Record], float]:
+def reward_of(weights: ShapingSettings, episode: Episode) -> Callable[[TurnRecord], float]:
     """Return the function from a recorded turn to the reward that is learned.
 
     Args:
@@ -30,8 +31,8 @@ def reward_of(weights: ShapingSettings, episode: Episode) -> Callable[[Record], 
     """
     thoughts = _Thoughts(weights, episode) if weights.reads_thoughts else None
 
-    def reward(turn: Record) -> float:
-        found = float(turn["reward"])
+    def reward(turn: TurnRecord) -> float:
+        found = turn.reward
         for weight, term in (
             (weights.format_penalty, broken_format),
             (weights.turn_cost, each_turn),
@@ -43,17 +44,17 @@ def reward_of(weights: ShapingSettings, episode: Episode) -> Callable[[Record], 
     return reward
 
 
-def broken_format(turn: Record) -> float:
+def broken_format(turn: TurnRecord) -> float:
     """Return 1 for an answer that was not in form, which environments punish a little already."""
-    return 0.0 if turn["format_is_valid"] else 1.0
+    return 0.0 if turn.format_is_valid else 1.0
 
 
-def each_turn(turn: Record) -> float:
+def each_turn(turn: TurnRecord) -> float:
     """Return 1: a turn is a turn."""
     return 1.0
 
 
-def plan_agreement(turn: Record, actions: Sequence[str], most: int) -> float:
+def plan_agreement(turn: TurnRecord, actions: Sequence[str], most: int) -> float:
     """Return 1 where the thought's plan and the answer agree, and -1 where they differ.
 
     They agree if they are equal as far as the shorter one goes. Without a plan, or without an
@@ -64,15 +65,15 @@ def plan_agreement(turn: Record, actions: Sequence[str], most: int) -> float:
         actions: the names of the game's actions.
         most: actions that an answer may hold.
     """
-    if not turn["actions"]:
+    if not turn.actions:
         return 0.0
     plan = plan_of(thought_of_turn(turn), actions, most)
     if not plan:
         return 0.0
-    return 1.0 if agree(plan, turn["actions"]) else -1.0
+    return 1.0 if agree(plan, turn.actions) else -1.0
 
 
-def true_claims(turn: Record, scene: Scene | None) -> float:
+def true_claims(turn: TurnRecord, scene: Scene | None) -> float:
     """Return how far the thought is right about where things are, from -1 to 1; 0 if it is silent.
 
     It is the mean over the pairs of things that are claimed to stand somewhere to each other: 1 if
@@ -84,7 +85,7 @@ def true_claims(turn: Record, scene: Scene | None) -> float:
         turn: as recorded.
         scene: where things stood before the turn; None in a game without a board.
     """
-    if scene is None or not turn["format_is_valid"]:
+    if scene is None or not turn.format_is_valid:
         return 0.0
     pairs: dict[frozenset[str], bool] = {}
     for claim in claims_of(thought_of_turn(turn), scene).read:
@@ -102,10 +103,10 @@ class _Thoughts:
         self._weights, self._episode = weights, episode
         self._game = reading_of(episode.task.env)
         instance = episode.env.instance_of(episode.task.index)
-        self._whole = ReplayedEpisode({}, episode.env, instance, ())
+        self._whole = ReplayedEpisode(episode.record(), episode.env, instance, ())
         self._before = self._game.state(episode.env)
 
-    def reward(self, turn: Record) -> float:
+    def reward(self, turn: TurnRecord) -> float:
         before, self._before = self._before, self._game.state(self._episode.env)
         found = 0.0
         if self._weights.plan_agreement:

@@ -9,8 +9,8 @@ from itertools import chain
 import torch
 from torch import Tensor
 
-from ragen_bench.episodes.episode import Record
 from ragen_bench.models.hf_sampling import Answer, Ending
+from ragen_bench.runs.schema import EpisodeRecord
 
 _DECIMALS = 6
 """Of a return: far fewer than rounding takes, far more than rewards have."""
@@ -63,12 +63,12 @@ class TokenTrajectory:
     Attributes:
         group: equal for rollouts of the same instance in one iteration.
         turns: at least one, unless the prompt did not fit the context.
-        record: the episode as the harness records it, see `ragen_bench.episodes.episode`.
+        record: the episode as the harness records it, see `ragen_bench.runs.schema`.
     """
 
     group: int
     turns: tuple[Turn, ...]
-    record: Record
+    record: EpisodeRecord
 
     @property
     def ids(self) -> list[int]:

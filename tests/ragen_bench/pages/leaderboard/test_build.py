@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 from ragen_bench.cli import main
 from ragen_bench.errors import UserError
 from ragen_bench.leaderboard import EntryError, reproduction
+from ragen_bench.leaderboard.schema import checked_entry
 from ragen_bench.pages.leaderboard import build_site
 from ragen_bench.pages.leaderboard.entry_report import EntryRun
 from ragen_bench.pages.leaderboard.reference import read_reference
@@ -105,8 +106,9 @@ def test_a_site_of_verified_entries(site, originals):
 def test_episodes_that_change_after_their_verification(originals, tmp_path):
     path = originals / "entries/mixed"
     entry = entry_json(path)
-    assert len(list(EntryRun(path, entry, tmp_path).episodes())) == 8
-    changed = EntryRun(path, {**entry, "episodes_sha256": "0" * 64}, tmp_path)
+    assert len(list(EntryRun(path, checked_entry(entry), tmp_path).episodes())) == 8
+    other = checked_entry({**entry, "episodes_sha256": "0" * 64})
+    changed = EntryRun(path, other, tmp_path)
     with pytest.raises(EntryError, match="has changed"):
         list(changed.episodes())
 
@@ -311,7 +313,7 @@ def test_a_broken_reference_table(leaderboard, tmp_path, capsys, text, said):
 def test_the_published_leaderboard(tmp_path):
     built = build_site(PUBLISHED, tmp_path / "site", verified=False)
     assert built.refused == {}
-    core = [entry for entry in built.entries if entry.run["suite"] == "core"]
+    core = [entry for entry in built.entries if entry.run.suite == "core"]
     scripted = {entry.scripted: entry for entry in core if entry.scripted}
     assert {player: entry.directory for player, entry in scripted.items()} == {
         "floor": "random_core_test",

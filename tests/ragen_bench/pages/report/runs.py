@@ -2,6 +2,7 @@
 
 import json
 
+from ragen_bench.runs.checked import read_config
 from ragen_bench.runs.directory import open_run
 
 CONFIG = {
@@ -123,7 +124,7 @@ def make_run(path, episodes, **config):
     envs = dict.fromkeys(one["env"] for one in episodes) or {SOKOBAN: None}
     listed = [{"id": env, "instances": 256, "spec_hash": f"5pec-{env[6:]}"} for env in envs]
     samples = max((one["sample"] + 1 for one in episodes), default=1)
-    run = open_run(path, {**CONFIG, "samples": samples, "envs": listed, **config})
+    run = open_run(path, read_config({**CONFIG, "samples": samples, "envs": listed, **config}))
     lines = "".join(json.dumps(one) + "\n" for one in episodes)
     run.episodes_file.write_text(lines, encoding="ascii")
     run.unlock()

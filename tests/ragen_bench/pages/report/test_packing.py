@@ -3,19 +3,23 @@
 import base64
 import gzip
 import json
+from typing import get_args
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_bench.pages.report import packing
 from ragen_bench.pages.report.packing import Pack
+from ragen_bench.runs.checked import read_episode
+from ragen_bench.runs.schema import Outcome
 
-from .runs import FROZEN_LAKE, SOKOBAN, episode
+from .runs import FROZEN_LAKE, SOKOBAN, episode, turn
 
 ENVS = [SOKOBAN, FROZEN_LAKE]
 KEYS = st.lists(
     st.tuples(st.sampled_from(ENVS), st.integers(0, 30), st.integers(0, 3)), unique=True
 )
+OUTCOMES = st.sampled_from(get_args(Outcome))
 ANSWERS = st.lists(st.text(st.characters()), min_size=0, max_size=3)
 
 
@@ -26,11 +30,13 @@ def unpacked(text):
 @given(data=st.data(), keys=KEYS, size=st.sampled_from((1, 3000, 1 << 18)))
 def test_every_episode_comes_out_by_its_row(data, keys, size):
     episodes = [
-        episode(index, sample, env, data.draw(ANSWERS), outcome=data.draw(st.text()))
+        episode(
+            index, sample, env, data.draw(ANSWERS), outcome=data.draw(st.sampled_from(OUTCOMES))
+        )
         for env, index, sample in keys
     ]
     labels = {f"{env}/{index}/{sample}": f"l{index % 3}" for env, index, sample in keys if sample}
-    pack = Pack(iter(episodes), ENVS, labels)
+    pack = Pack(map(read_episode, episodes), ENVS, labels)
     before, packing.CHUNK_CHARACTERS = packing.CHUNK_CHARACTERS, size
     try:
         chunks = [unpacked(chunk) for chunk in pack.chunks()]
@@ -61,7 +67,7 @@ def test_chunks_leave_while_episodes_come():
         nonlocal read
         for index in range(100):
             read += 1
-            yield episode(index, answers=["x" * 50_000])
+            yield read_episode(episode(index, answers=["x" * 50_000]))
 
     chunks = Pack(source(), ENVS, {}).chunks()
     sizes = []
@@ -74,15 +80,16 @@ def test_chunks_leave_while_episodes_come():
 
 
 def test_numbers_that_json_lacks_are_named():
-    strange = episode(0, instance=[float("nan"), {"x": float("-inf")}, 1.5])
-    pack = Pack([strange], ENVS, {})
+    reply = {**turn("Yes"), "rule": [float("nan"), {"x": float("-inf")}, 1.5]}
+    strange = episode(0, turns=[turn("Is it?", opponent=reply)])
+    pack = Pack([read_episode(strange)], ENVS, {})
     ((record,),) = [unpacked(chunk) for chunk in pack.chunks()]
-    assert record["instance"] == ["nan", {"x": "-inf"}, 1.5]
+    assert record["turns"][0]["opponent"]["rule"] == ["nan", {"x": "-inf"}, 1.5]
 
 
 def test_the_same_run_gives_the_same_bytes():
     def packed():
-        pack = Pack([episode(index) for index in range(5)], ENVS, {})
+        pack = Pack([read_episode(episode(index)) for index in range(5)], ENVS, {})
         return [*pack.chunks(), pack.index()]
 
     assert packed() == packed()

@@ -1,0 +1,234 @@
+"""The records of a run: run.json, and the lines of episodes.jsonl, timings.jsonl and faults.jsonl.
+
+What is read from a file goes through pydantic, see `ragen_bench.runs.checked`; what the harness
+plays is made directly. Other fields than these are free in all files: those of run.json are kept,
+those of lines are passed over.
+
+Episodes are dataclasses with slots, as pydantic checks them faster than models, and they take a
+fifth of the memory: the figures of a run are computed over all of its turns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, Literal
+
+from ragen_bench.errors import missing_extra
+from ragen_envs.instances import Split
+from ragen_envs.protocol import ResponseFormat
+
+try:
+    from pydantic import BaseModel, ConfigDict, Field, Strict, WrapValidator
+except ImportError as missing:
+    raise missing_extra(missing, "bench") from missing
+
+SCHEMA = 1
+"""The version of these records."""
+Object = dict[str, Any]
+"""A JSON object."""
+Key = tuple[str, str, int, int]
+"""Environment, split, index and sample: what tells an episode from the others of its run."""
+Outcome = Literal["success", "failure", "truncated", "invalid_format", "context_overflow"]
+"""How an episode ended: solved, by the rules, by the budget, by the budget without one answer in
+form, or because the conversation outgrew the model's context. All five count in every figure."""
+
+LARGEST = 10**15
+"""Far beyond every figure of a run, and small enough for sums to stay finite."""
+Text = Annotated[str, Strict()]
+Flag = Annotated[bool, Strict()]
+Whole = Annotated[int, Strict(), Field(gt=-LARGEST, lt=LARGEST)]
+Count = Annotated[int, Strict(), Field(ge=0, lt=LARGEST)]
+Positive = Annotated[int, Strict(), Field(ge=1, lt=LARGEST)]
+Number = Annotated[float, Strict(), Field(gt=-LARGEST, lt=LARGEST, allow_inf_nan=False)]
+Share = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
+as_written = WrapValidator(lambda value, check: (check(value), value)[1])
+"""Keeps a whole number whole where a `Number` is asked for, so that it is written as it was."""
+
+
+class Document(BaseModel):
+    """An object of a file that is written again with the fields that it was read with."""
+
+    model_config = ConfigDict(
+        extra="allow", frozen=True, strict=True, validate_by_name=True, protected_namespaces=()
+    )
+
+    def as_json(self) -> Object:
+        """Return the object as its file has it."""
+        return self.model_dump(by_alias=True, exclude_unset=True)
+
+
+class RunEnv(Document):
+    """An environment of a run: its id, how many instances are played, and its specification."""
+
+    id: Text
+    instances: Whole
+    spec_hash: Text
+
+
+class Opponent(Document):
+    """Who plays against the model."""
+
+    model: Text
+    model_identity: Object
+    response_format: ResponseFormat
+
+
+class RunConfig(Document):
+    """The content of run.json: what is evaluated, how, and on what machine."""
+
+    version: Annotated[int, Strict(), Field(alias="schema", ge=SCHEMA, le=SCHEMA)]
+    model: Text
+    model_identity: Object
+    slots: Positive
+    group_size: Positive
+    opponent: Opponent | None = None
+    suite: Text
+    suite_version: Whole
+    suite_hash: Text
+    split: Split
+    sealed_key_hash: Text = ""
+    samples: Positive
+    seed: Count
+    temperature: Annotated[Number, as_written]
+    max_tokens: Whole
+    response_format: ResponseFormat
+    history: Count | None = None
+    constrained: Flag
+    prompt_hash: Text
+    envs: Annotated[list[RunEnv], Field(min_length=1, fail_fast=True)]
+    versions: Object
+    command: Text
+    machine: Object = Field(default_factory=dict)
+
+    @property
+    def planned(self) -> int:
+        """How many episodes the run has when it is complete."""
+        return sum(env.instances for env in self.envs) * self.samples
+
+    @property
+    def opponent_format(self) -> ResponseFormat | None:
+        """The form of the opponent's answers, None where there is none."""
+        return self.opponent.response_format if self.opponent else None
+
+
+class Reply(Document):
+    """An opponent's part of a turn: what it read and said, and what its game records of that."""
+
+    observation: Text
+    answer: Text
+    reasoning: Text
+    finish: Text
+    prompt_tokens: Whole
+    completion_tokens: Whole
+
+
+class ReplyCounts(Document):
+    """What a game counts of an opponent's replies, and whether the opponent's context was full."""
+
+    overflowed: Flag
+
+    def __getitem__(self, count: str) -> int:
+        """Return a count of the game."""
+        number: int = (self.model_extra or {})[count]
+        return number
+
+    def as_json(self) -> Object:
+        """Return the counts as a line of episodes.jsonl has them."""
+        return {**(self.model_extra or {}), "overflowed": self.overflowed}
+
+
+@dataclass(slots=True, kw_only=True)
+class TurnRecord:
+    """One turn: what the player read and answered, and what came of it."""
+
+    observation: Text
+    answer: Text
+    reasoning: Text
+    actions: list[str]
+    reward: Number
+    terminated: Flag = False
+    truncated: Flag = False
+    format_is_valid: Flag
+    action_is_valid: Flag
+    action_is_effective: Flag = False
+    answer_is_example: Flag
+    finish: Text
+    prompt_tokens: Whole
+    completion_tokens: Whole
+    opponent: Reply | None = None
+
+    def as_json(self) -> Object:
+        """Return the turn as a line of episodes.jsonl has it."""
+        turn = {name: getattr(self, name) for name in _TURN}
+        if self.opponent:
+            turn["opponent"] = self.opponent.as_json()
+        return turn
+
+
+@dataclass(slots=True, kw_only=True)
+class EpisodeRecord:
+    """One finished episode."""
+
+    env: Text
+    split: Text
+    index: Whole
+    sample: Whole
+    rollout: Whole | None = None
+    instance: Text | None = None
+    ceiling: Share
+    optimal_length: Whole | None = None
+    outcome: Outcome
+    success: Flag
+    score: Share
+    episode_return: Annotated[Number, Field(alias="return")]
+    opponent: ReplyCounts | None = None
+    turns: Annotated[list[TurnRecord], Field(fail_fast=True)]
+    final_observation: Text
+
+    @property
+    def key(self) -> Key:
+        """What tells the episode from the others of its run."""
+        return self.env, self.split, self.index, self.sample
+
+    def as_json(self) -> Object:
+        """Return the episode as a line of episodes.jsonl has it."""
+        episode: Object = {}
+        for name in _EPISODE:
+            value = getattr(self, name)
+            if name == "turns":
+                value = [turn.as_json() for turn in self.turns]
+            elif name == "opponent":
+                if value is None:
+                    continue
+                value = value.as_json()
+            episode["return" if name == "episode_return" else name] = value
+        return episode
+
+
+@dataclass(slots=True)
+class Timing:
+    """The seconds of one played episode: its share of the run's time, and the time to its end."""
+
+    env: Text
+    seconds: Number
+    elapsed: Number
+
+
+@dataclass(slots=True)
+class Fault:
+    """An episode that a server left unfinished."""
+
+    env: Text
+    split: Text
+    index: Whole
+    sample: Whole
+    reason: Text
+
+    @property
+    def key(self) -> Key:
+        """What tells the episode from the others of its run."""
+        return self.env, self.split, self.index, self.sample
+
+
+_EPISODE = [field.name for field in fields(EpisodeRecord)]
+_TURN = [field.name for field in fields(TurnRecord) if field.name != "opponent"]

@@ -1,0 +1,73 @@
+"""Baselines: what the random player and the oracle score on instances.
+
+The random player's score is the floor, the best player's expected score the ceiling, between
+which a model's score is normalised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from functools import lru_cache
+from typing import Literal
+
+from ragen_bench.episodes.episode import Task
+from ragen_bench.episodes.runner import play
+from ragen_bench.models import Sampling
+from ragen_bench.models.scripted import OracleModel, RandomModel
+from ragen_bench.opponents.opponent import against_rule
+from ragen_bench.runs.schema import EpisodeRecord, Object
+from ragen_bench.scores.metrics import figures, light, rounded
+from ragen_envs.instances import Split
+from ragen_envs.sealed import open_key
+
+Player = Literal["random", "oracle"]
+_FIGURES = ("episodes", "success", "success_interval", "score")
+_SAMPLES = 16
+"""Episodes on each instance."""
+_SAMPLING = Sampling(temperature=1.0, max_tokens=0, stop="", seed=0)
+
+
+def baseline(player: Player, env: str, split: Split, instances: int) -> Object:
+    """Return the figures of a player on the first instances of a split.
+
+    Its `ceiling` is the best player's expected score, which the environments know exactly; what
+    the oracle scored here is one sample of it. They are played once a process.
+    """
+    # A sealed split has other instances with another key.
+    key_hash = open_key() if split == "sealed" else ""
+    return deepcopy(_baseline(player, env, split, instances, key_hash))
+
+
+def floor_and_ceiling(env: str, split: Split, indices: Sequence[int]) -> tuple[float, float]:
+    """Return the random player's mean score and the best player's expected one on instances.
+
+    Args:
+        env: the environment's id.
+        split: where the instances come from.
+        indices: which ones, at least one.
+    """
+    episodes = _played("random", env, split, indices)
+    return sum(episode.score for episode in episodes) / len(episodes), _ceiling(episodes)
+
+
+@lru_cache(maxsize=256)
+def _baseline(player: Player, env: str, split: Split, instances: int, _key_hash: str) -> Object:
+    episodes = _played(player, env, split, range(instances))
+    of_player = figures(episodes)
+    return {
+        **{name: of_player[name] for name in _FIGURES},
+        "ceiling": rounded(_ceiling(episodes)),
+    }
+
+
+def _played(player: Player, env: str, split: Split, indices: Sequence[int]) -> list[EpisodeRecord]:
+    """Return the episodes of a player: always the same ones on an instance."""
+    model = RandomModel() if player == "random" else OracleModel()
+    tasks = [Task(env, split, index, sample) for index in indices for sample in range(_SAMPLES)]
+    played = play(tasks, against_rule(model, env), _SAMPLING, "plain")
+    return [light(ended.record) for ended in played if ended.record is not None]
+
+
+def _ceiling(episodes: Sequence[EpisodeRecord]) -> float:
+    return sum(episode.ceiling for episode in episodes) / len(episodes)
