@@ -102,11 +102,11 @@ def test_runs_of_another_version(run):
         (About("x", "a\nb"), 'submitter: "a\\nb" holds characters that are not shown'),
         (
             About("x", "x", link="ftp://x"),
-            'link: "ftp://x" is no address that begins with http:// or https://',
+            'link: "ftp://x" is not an address that begins with http:// or https://',
         ),
         (About("x", "x", date="yesterday"), 'date: "yesterday" is not of the form YYYY-MM-DD'),
-        (About("x", "x", date="2026-02-29"), 'date: "2026-02-29" is no day'),
-        (About("x", "x", parameters=0), "parameters: 0 is too small"),
+        (About("x", "x", date="2026-02-29"), 'date: "2026-02-29" is not a day'),
+        (About("x", "x", parameters=0), "parameters: 0 is below 1"),
     ],
 )
 def test_what_the_submitter_says_may_be_wrong(run, about, says):
