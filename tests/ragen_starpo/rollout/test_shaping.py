@@ -1,5 +1,7 @@
 """What is added to an environment's reward, and what cannot be earned by words."""
 
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,13 +42,13 @@ WEIGHTS = st.floats(0, 2)
 
 def turn(thought, *actions, valid=True):
     answer = format_answer(actions, "think", thought)
-    return {
-        "answer": answer,
-        "reasoning": "",
-        "actions": list(actions) if valid else [],
-        "format_is_valid": valid,
-        "reward": 0.0,
-    }
+    return SimpleNamespace(
+        answer=answer,
+        reasoning="",
+        actions=list(actions) if valid else [],
+        format_is_valid=valid,
+        reward=0.0,
+    )
 
 
 def playing(game, answers, index=3):

@@ -30,9 +30,7 @@ def unpacked(text):
 @given(data=st.data(), keys=KEYS, size=st.sampled_from((1, 3000, 1 << 18)))
 def test_every_episode_comes_out_by_its_row(data, keys, size):
     episodes = [
-        episode(
-            index, sample, env, data.draw(ANSWERS), outcome=data.draw(st.sampled_from(OUTCOMES))
-        )
+        episode(index, sample, env, data.draw(ANSWERS), outcome=data.draw(OUTCOMES))
         for env, index, sample in keys
     ]
     labels = {f"{env}/{index}/{sample}": f"l{index % 3}" for env, index, sample in keys if sample}
