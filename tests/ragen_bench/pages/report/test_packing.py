@@ -20,7 +20,7 @@ KEYS = st.lists(
     st.tuples(st.sampled_from(ENVS), st.integers(0, 30), st.integers(0, 3)), unique=True
 )
 OUTCOMES = st.sampled_from(get_args(Outcome))
-ANSWERS = st.lists(st.text(st.characters()), min_size=0, max_size=3)
+ANSWERS = st.lists(st.text(st.characters()), min_size=1, max_size=3)
 
 
 def unpacked(text):
