@@ -24,7 +24,10 @@ ENCODINGS = {
     )
     for family, ranks in RANKS.items()
 }
-texts = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=30)
+TAGS = ("<think>", "</think>", "<thinking>", "</thinking>", "<answer>", "</answer>")
+letters = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=30)
+texts = letters | st.lists(letters | st.sampled_from(TAGS), max_size=5).map("".join)
+"""Also such as speak of the tags that an answer's form has."""
 
 
 @pytest.mark.parametrize("family", TEMPLATES)

@@ -200,3 +200,19 @@ def test_weights_that_cannot_be(term, weight):
     settings = {"model": "m", "envs": ["Bandit-v0"], "shaping": {term: weight}}
     with pytest.raises(UserError, match=f"{term}: is at least 0 and finite, got"):
         recipe_of(settings, "r.toml")
+
+
+@pytest.mark.parametrize("tag", ["<think>", "<thinking>", "</thinking>", "<answer>"])
+@pytest.mark.parametrize("place", ["{tag} {thought}", "{thought} {tag}", "I {tag} so. {thought}"])
+def test_a_thought_that_names_a_tag_is_read_to_its_end(tag, place):
+    claim = turn(place.format(tag=tag, thought=TRUE[0]), "Up")
+    assert true_claims(claim, ROOM) == 1
+    assert true_claims(turn(place.format(tag=tag, thought=FALSE[0]), "Up"), ROOM) == -1
+    plan = "Plan: Up || Left."
+    assert plan_agreement(turn(place.format(tag=tag, thought=plan), "Up", "Left"), ACTIONS, 5) == 1
+    assert plan_agreement(turn(place.format(tag=tag, thought=plan), "Down"), ACTIONS, 5) == -1
+
+
+def test_a_thought_ends_where_it_is_closed_first():
+    claim = turn(f"{TRUE[0]}</think>{FALSE[1]}", "Up")
+    assert true_claims(claim, ROOM) == 1
