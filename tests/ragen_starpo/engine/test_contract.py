@@ -1,20 +1,24 @@
+"""The engine's contract with verl: what is used of it is there, and other versions are refused."""
+
+import importlib.metadata
+
 import pytest
 import verl.plugin.platform as verl_platform
 from verl.workers.engine_workers import TrainingWorker
 
 from ragen_bench.errors import UserError
-from ragen_starpo.engine import contract
 from ragen_starpo.engine.cpu import CpuPlatform
+from ragen_starpo.engine.platform import check_version
+from tests.ragen_starpo.contract import CLUSTER_SYMBOLS, ENGINE_SYMBOLS, Symbol, changes
 
 
 def test_the_installed_verl_has_all_that_is_used():
-    assert list(contract.changes()) == []
-    contract.check()
-    contract.check_platform(CpuPlatform)
+    assert changes(ENGINE_SYMBOLS) == []
+    assert not CpuPlatform.__abstractmethods__
 
 
 def test_places_are_named_once():
-    places = [symbol.place for symbol in contract.SYMBOLS]
+    places = [symbol.place for symbol in (*ENGINE_SYMBOLS, *CLUSTER_SYMBOLS)]
     assert len(set(places)) == len(places)
 
 
@@ -29,29 +33,25 @@ def demanding(self, data, shard):
 @pytest.mark.parametrize(
     ("method", "change"), [(renamed, "no longer takes data"), (demanding, "now needs shard")]
 )
-def test_a_changed_signature_is_told_with_its_place(monkeypatch, method, change):
+def test_a_changed_signature_is_seen(monkeypatch, method, change):
     monkeypatch.setattr(TrainingWorker, "train_batch", method)
     place = "verl.workers.engine_workers:TrainingWorker.train_batch"
-    assert list(contract.changes()) == [f"{place} {change}"]
-    with pytest.raises(UserError, match=rf"0\.9\.1 does: {place} {change}; pip install"):
-        contract.check()
+    assert changes(ENGINE_SYMBOLS) == [f"{place} {change}"]
 
 
-def test_what_is_gone_is_told_with_its_place(monkeypatch):
+def test_what_is_gone_is_seen(monkeypatch):
     monkeypatch.delattr(verl_platform, "set_platform")
     monkeypatch.delattr(TrainingWorker, "infer_batch")
-    assert list(contract.changes()) == [
+    assert changes(ENGINE_SYMBOLS) == [
         "verl.plugin.platform:set_platform is gone",
         "verl.workers.engine_workers:TrainingWorker.infer_batch is gone",
     ]
+    assert changes([Symbol("verl.no_such:thing")]) == ["verl.no_such:thing is gone"]
 
 
-def test_a_module_that_is_gone_is_told_with_its_place(monkeypatch):
-    monkeypatch.setattr(contract, "SYMBOLS", (contract.Symbol("verl.no_such:thing"),))
-    assert list(contract.changes()) == ["verl.no_such:thing is gone"]
-
-
-def test_a_platform_that_lacks_an_answer_is_told(monkeypatch):
-    monkeypatch.setattr(CpuPlatform, "__abstractmethods__", frozenset({"fuse"}))
-    with pytest.raises(UserError, match="PlatformBase asks for fuse"):
-        contract.check_platform(CpuPlatform)
+def test_another_version_is_refused_in_a_line(monkeypatch):
+    check_version()
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.9.2")
+    line = r"^verl 0\.9\.2 is installed, and 0\.9\.1 is supported: pip install verl==0\.9\.1$"
+    with pytest.raises(UserError, match=line):
+        check_version()

@@ -21,10 +21,6 @@ class Task:
         from omegaconf import OmegaConf
         from verl.trainer.ppo.v1 import AgentLoopManagerTQ
 
-        from ragen_starpo.cluster.contract import SYMBOLS
-        from ragen_starpo.engine.contract import check
-
-        check(SYMBOLS)
         from ragen_starpo.cluster.verl_trainer import VerlTrainer
 
         config.transfer_queue.enable = True

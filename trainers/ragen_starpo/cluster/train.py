@@ -17,6 +17,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from ragen_bench.errors import UserError, missing_extra
 from ragen_starpo.cluster.ray_session import check_address, ray_session
 from ragen_starpo.cluster.verl_config import Device, verl_config
+from ragen_starpo.engine.platform import check_version
 from ragen_starpo.engine.quiet import import_quietly
 from ragen_starpo.hardware import check_devices
 from ragen_starpo.local.run import TrainingRun, check_run, finished
@@ -100,6 +101,7 @@ def _run(config: DictConfig) -> None:
         UserError: that was raised in the process that leads the run.
     """
     try:
+        check_version()
         import_quietly("verl.trainer.main_ppo")
     except ImportError as missing:
         raise missing_extra(missing, "train") from missing

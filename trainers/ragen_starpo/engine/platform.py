@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
+import importlib.metadata
 import os
 from collections.abc import Iterator
 
@@ -17,9 +18,9 @@ import torch.distributed
 from torch._C._distributed_c10d import HashStore
 
 from ragen_bench.errors import UserError, missing_extra
-from ragen_starpo.engine.contract import check, check_platform
 from ragen_starpo.engine.quiet import import_quietly
 
+SUPPORTED_VERL = "0.9.1"
 # verl reads the place of a rendezvous and writes it back; no one connects, see `prepare`.
 _ONE_PROCESS = {
     "WORLD_SIZE": "1",
@@ -48,6 +49,20 @@ def release() -> None:
         torch.distributed.destroy_process_group()
 
 
+def check_version() -> None:
+    """Check that the installed verl is the one that this trainer is written for.
+
+    Raises:
+        UserError: if it is another.
+    """
+    installed = importlib.metadata.version("verl")
+    if installed != SUPPORTED_VERL:
+        raise UserError(
+            f"verl {installed} is installed, and {SUPPORTED_VERL} is supported: pip install "
+            f"verl=={SUPPORTED_VERL}"
+        )
+
+
 @contextlib.contextmanager
 def environment() -> Iterator[None]:
     """Set the variables that verl's workers read while they are made, and take them back."""
@@ -64,13 +79,13 @@ def environment() -> Iterator[None]:
 @functools.cache
 def _import() -> None:
     try:
+        check_version()
         import_quietly("verl.plugin.platform")
         _use_platform()
         import_quietly("verl.workers.engine")
         import_quietly("verl.workers.engine_workers")
     except ImportError as error:
         raise missing_extra(error, "train") from error
-    check()
 
 
 def _use_platform() -> None:
@@ -80,7 +95,6 @@ def _use_platform() -> None:
 
     # To ask verl for its platform is to let it choose one, so it is told first.
     if not torch.cuda.is_available():
-        check_platform(CpuPlatform)
         set_platform(CpuPlatform())
 
 
