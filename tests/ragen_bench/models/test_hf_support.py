@@ -63,6 +63,10 @@ def test_models_with_full_attention_run_continuously(kind, changes):
     assert model.config._attn_implementation == "ragen_rows"
 
 
+def test_a_short_conversation_is_enough_for_the_trial():
+    assert enable_rows(made("Llama"), IDS[:5]) == ""
+
+
 @pytest.mark.parametrize(
     ("kind", "changes", "reason"),
     [
