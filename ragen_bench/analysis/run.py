@@ -38,7 +38,7 @@ def analyse(run: RunDirectory, progress: Callable[[], None] = lambda: None) -> O
         label of each failed episode by "ENV/INDEX/SAMPLE".
 
     Raises:
-        UserError: if a line of the run is no episode of it.
+        UserError: if a line of the run is not an episode of it.
         SealedKeyError: for a run of the sealed split without a key.
     """
     replayer = Replayer(run.config)

@@ -84,7 +84,7 @@ class FrozenLakeReading(Reading):
 
 
 def _is_best(episode: ReplayedEpisode, step: ReplayedTurn) -> bool:
-    """Tell whether a turn's plan had the best chance of success; to do nothing is no plan.
+    """Tell whether a turn's plan had the best chance of success; doing nothing is not a plan.
 
     Of a turn that ended the game only what was run is judged: what else the plan held, or lacked,
     did no harm.

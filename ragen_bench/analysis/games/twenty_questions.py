@@ -39,7 +39,7 @@ class TwentyQuestionsReading(Reading):
         return None
 
     def excused(self, episode: ReplayedEpisode) -> Collection[int]:
-        """Return the turns that were not answered: to try another wording is no loop."""
+        """Return the turns that were not answered: another wording is not a loop."""
         return _unparsed(episode.steps)
 
     def rest(self, episode: ReplayedEpisode) -> Failure:

@@ -72,7 +72,7 @@ def figures_of(summary: Object) -> Figures:
         summary: of an entry.json that has the published form.
 
     Raises:
-        EntryError: if a figure is not there or no number, with its place.
+        EntryError: if a figure is not there or is not a number, with its place.
     """
     return Figures(
         _number_or_none(summary, "suite_score", "summary"),
@@ -98,14 +98,14 @@ def _row(row: Object, path: str) -> Row:
 def _player(row: Object, name: str, path: str) -> Player:
     player, path = row[name], f"{path}.{name}"
     if not isinstance(player, dict):
-        raise EntryError(f"{path}: {brief(player)} is no object")
+        raise EntryError(f"{path}: {brief(player)} is not an object")
     return Player(_number(player, "success", path), _interval(player, "success_interval", path))
 
 
 def _number(place: Object, name: str, path: str) -> float:
     value: Any = place.get(name)
     if isinstance(value, bool) or not isinstance(value, _NUMBER):
-        raise EntryError(f"{path}.{name}: {brief(value)} is no number")
+        raise EntryError(f"{path}.{name}: {brief(value)} is not a number")
     return value
 
 
@@ -116,7 +116,7 @@ def _number_or_none(place: Object, name: str, path: str) -> float | None:
 def _interval(place: Object, name: str, path: str) -> Interval:
     bounds: Any = place.get(name)
     if not isinstance(bounds, list) or len(bounds) != 2:
-        raise EntryError(f"{path}.{name}: {brief(bounds)} is no interval")
+        raise EntryError(f"{path}.{name}: {brief(bounds)} is not an interval")
     low, high = (_number({name: bound}, name, path) for bound in bounds)
     if low > high:
         raise EntryError(f"{path}.{name}: begins behind its end")

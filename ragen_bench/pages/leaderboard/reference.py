@@ -94,7 +94,7 @@ def _reported(row: Any, path: str) -> Reported:
 
 def _get(place: Any, name: str, kind: type, path: str) -> Any:
     if not isinstance(place, dict):
-        raise ValueError(f"{path}: {brief(place)} is no object")
+        raise ValueError(f"{path}: {brief(place)} is not an object")
     if not isinstance(place.get(name), kind):
-        raise ValueError(f"{path}.{name}: {brief(place.get(name))} is no {kind.__name__}")
+        raise ValueError(f"{path}.{name}: {brief(place.get(name))} is not a {kind.__name__}")
     return place[name]

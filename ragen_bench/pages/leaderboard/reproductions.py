@@ -48,7 +48,7 @@ def reproduction_of(name: str, entry: Entry, directory: Path) -> Object | None:
 
 def _check_entry(content: Any, name: str, entry: Entry) -> None:
     if not isinstance(content, dict):
-        raise EntryError("is no object")
+        raise EntryError("is not an object")
     for key, known in (("entry", name), ("episodes_sha256", entry.episodes_sha256)):
         if content.get(key) != known:
             raise EntryError(f"{key}: is of {brief(content.get(key))}, the entry is {brief(known)}")
@@ -64,12 +64,12 @@ def _rerun(content: Object, summary: Object) -> Object:
     """Return the scores of the rerun, shaped as a summary."""
     envs, known = content.get("envs"), [row["env"] for row in summary["envs"]]
     if not isinstance(envs, list) or not all(isinstance(env, dict) for env in envs):
-        raise EntryError("envs: is no list of objects")
+        raise EntryError("envs: is not a list of objects")
     if [env.get("env") for env in envs] != known:
         raise EntryError("envs: are not those of the entry")
     suite = content.get("suite")
     if not isinstance(suite, dict):
-        raise EntryError("suite: is no object")
+        raise EntryError("suite: is not an object")
     return {
         "suite_score": _number(suite.get("rerun")),
         "suite_score_interval": _interval(suite.get("rerun_interval")),
@@ -86,11 +86,11 @@ def _rerun(content: Object, summary: Object) -> Object:
 
 def _interval(value: Any) -> list[float]:
     if not isinstance(value, list) or len(value) != 2:
-        raise EntryError(f"rerun_interval: {brief(value)} is no interval")
+        raise EntryError(f"rerun_interval: {brief(value)} is not an interval")
     return [_number(bound) for bound in value]
 
 
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise EntryError(f"rerun: {brief(value)} is no number")
+        raise EntryError(f"rerun: {brief(value)} is not a number")
     return value
