@@ -1,4 +1,4 @@
-"""Which episodes of a run are still to be played, and which are played again for equal bytes.
+"""Groups of episodes: which are still to be played, and which are played again for equal bytes.
 
 Where an answer depends on what else is in flight, episodes are scheduled in groups, and a group of
 which an episode is missing is played as a whole.

@@ -1,4 +1,4 @@
-"""Whether an entry holds exactly the planned episodes, each once and in order."""
+"""The check that an entry holds exactly the planned episodes, each once and in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a second run at another seed says the same as an entry."""
+"""The comparison of an entry with a second run at another seed."""
 
 from __future__ import annotations
 

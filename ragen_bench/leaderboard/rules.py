@@ -1,4 +1,4 @@
-"""Which runs may be an entry, and which of them stand side by side."""
+"""Rules of the leaderboard: which runs may be entries, and which entries are ranked together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the random and the oracle player answer: entries of theirs are recomputed, not trusted."""
+"""Answers of the random player and the oracle, whose entries are recomputed and not trusted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether token counts can be; that they are the model's, only the model could say."""
+"""Bounds of token counts; whether they are the model's, only the model could say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where two JSON values first differ, told in one short line."""
+"""The first difference of two JSON values, in one short line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What computed a run: packages, and the machine itself."""
+"""Provenance of a run: versions of packages, and the machine."""
 
 from __future__ import annotations
 

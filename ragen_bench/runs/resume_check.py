@@ -1,4 +1,4 @@
-"""Whether a run may be resumed: what its configuration says otherwise than the command."""
+"""The check before a run is resumed: differences between its configuration and the command's."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def differences(found: Object, wanted: Object) -> list[str]:
         wanted: of the command.
     """
     names = [name for name in {**wanted, **found} if name not in _NOT_COMPARED]
-    said = {name: list(_differing(name, found.get(name), wanted.get(name))) for name in names}
-    if said.get("slots"):  # as --concurrency sets them
-        said["group_size"] = []
-    formed = bool(said.get("response_format"))
-    if formed or said.get("history") or said.get("opponent"):
-        said["prompt_hash"] = []
-    reworded = formed or bool(said.get("split") or said.get("sealed_key_hash"))
+    by_name = {name: list(_differing(name, found.get(name), wanted.get(name))) for name in names}
+    if by_name.get("slots"):  # as --concurrency sets them
+        by_name["group_size"] = []
+    formed = bool(by_name.get("response_format"))
+    if formed or by_name.get("history") or by_name.get("opponent"):
+        by_name["prompt_hash"] = []
+    reworded = formed or bool(by_name.get("split") or by_name.get("sealed_key_hash"))
     envs = _differing_envs(found.get("envs") or [], wanted.get("envs") or [], reworded)
-    return [one for several in said.values() for one in several] + envs
+    return [text for texts in by_name.values() for text in texts] + envs
 
 
 def _differing(name: str, there: Any, here: Any) -> Iterator[str]:
@@ -60,12 +60,12 @@ def _differing_envs(found: list[Object], wanted: list[Object], reworded: bool) -
     """
     there = {env["id"]: env for env in found}
     here = {env["id"]: env for env in wanted}
-    said = []
+    texts = []
     for name in {**here, **there}:
         counts = [envs[name]["instances"] if name in envs else 0 for envs in (there, here)]
         if counts[0] != counts[1]:
-            said.append(f"{name}: {counts[0]} instances there, {counts[1]} here")
+            texts.append(f"{name}: {counts[0]} instances there, {counts[1]} here")
         elif not reworded and there[name]["spec_hash"] != here[name]["spec_hash"]:
-            said.append(f"{name}: another specification there")
+            texts.append(f"{name}: another specification there")
     # A changed order changes that of the record.
-    return said if said or list(there) == list(here) else ["the environments' order"]
+    return texts if texts or list(there) == list(here) else ["the environments' order"]

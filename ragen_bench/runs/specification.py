@@ -1,4 +1,4 @@
-"""The hash that says whether two scores of an environment may stand side by side."""
+"""Specification hashes: two scores are comparable if the hashes of their environments are equal."""
 
 from __future__ import annotations
 
