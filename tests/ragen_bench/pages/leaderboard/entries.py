@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import json
 
+from ragen_bench.leaderboard.schema import Entry
 from ragen_bench.leaderboard.verdict import Check
 from ragen_bench.pages.leaderboard.figures import figures_of
 from ragen_bench.pages.leaderboard.site_entries import SiteEntry
@@ -66,7 +67,9 @@ def summary(score, low, high, success=0.5):
         }
         for place, env in enumerate(ENVS)
     ]
-    return {"suite_score": score, "suite_score_interval": [low, high], "envs": rows}
+    about = {"model": "hf/some-model", "suite": "core", "split": "test"}
+    about |= {"episodes": 768, "planned": 768, "infra_faults": 0, "cost": None}
+    return {**about, "suite_score": score, "suite_score_interval": [low, high], "envs": rows}
 
 
 def made(
@@ -79,7 +82,9 @@ def made(
     assert more.keys() <= {*RUN, *ABOUT, "sealed_key_hash"}
     found = {**about, "run": run, "summary": summary(score, low, high, success)}
     entry = json.loads(json.dumps(found))
-    return SiteEntry(directory, entry, figures_of(entry["summary"]), checks, rerun)
+    return SiteEntry(
+        directory, Entry.model_validate(entry), figures_of(entry["summary"]), checks, rerun
+    )
 
 
 def unscored(entry):
