@@ -1,4 +1,4 @@
-"""Where a run computes, and whether it can: asked before anything is loaded."""
+"""Checks that the machine has what a recipe computes on, before anything is loaded."""
 
 from __future__ import annotations
 

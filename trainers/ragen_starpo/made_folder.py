@@ -1,4 +1,4 @@
-"""The folder that a command makes: refused where it would replace what the command did not make."""
+"""Folders that a command makes, which never replace what another command or a person made."""
 
 from __future__ import annotations
 

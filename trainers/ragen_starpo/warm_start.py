@@ -116,7 +116,7 @@ def warm_start(
     settings: WarmStart,
     folder: Path,
     out: Path,
-    on_epoch: Callable[[Epoch], None] = lambda epoch: None,
+    on_epoch: Callable[[Epoch], None] = lambda _: None,
 ) -> None:
     """Train a model on demonstrations, and write it as a folder that transformers reads.
 

@@ -78,7 +78,7 @@ def test_bi_level_gae_is_two_levels_of_episodes(batch, gamma_turn, gamma, lam):
             for token, value in zip(of_turn, found, strict=True):
                 wanted[row, token] = value
     advantages, returns = bi_level_gae(
-        rewards, values, mask, turn_ends(turns, mask), gamma_turn, gamma, lam
+        rewards, values, mask, turn_ends(turns, mask), gamma_turn=gamma_turn, gamma=gamma, lam=lam
     )
     close(returns * mask, (wanted + values) * mask)
     close(advantages, masked_whiten(wanted, mask))
@@ -89,7 +89,7 @@ def test_bi_level_gae_of_a_last_turn_without_reward():
     mask = torch.tensor([[1, 1, 0, 1, 1]])
     ends = torch.tensor([[0, 1, 0, 0, 1]])
     rewards = torch.tensor([[0.0, 1.0, 0.0, 0.0, 0.0]])
-    _, returns = bi_level_gae(rewards, torch.zeros(1, 5), mask, ends, 0.5)
+    _, returns = bi_level_gae(rewards, torch.zeros(1, 5), mask, ends, gamma_turn=0.5)
     assert returns.tolist() == [[1.0, 1.0, 0.0, 0.0, 0.0]]
 
 
@@ -97,7 +97,7 @@ def test_bi_level_gae_discounts_by_turns_and_not_by_tokens():
     mask = torch.tensor([[1, 1, 1, 0, 1, 1, 1, 1]])
     ends = torch.tensor([[0, 0, 1, 0, 0, 0, 0, 1]])
     rewards = torch.tensor([[0.0, 0, 0.25, 0, 0, 0, 0, 1.0]])
-    _, returns = bi_level_gae(rewards, torch.zeros(1, 8), mask, ends, 0.5)
+    _, returns = bi_level_gae(rewards, torch.zeros(1, 8), mask, ends, gamma_turn=0.5)
     assert returns.tolist() == [[0.75, 0.75, 0.75, 0.0, 1.0, 1.0, 1.0, 1.0]]
 
 
@@ -106,7 +106,7 @@ def test_one_turn_without_turn_discount_is_token_gae():
     ends = torch.tensor([[0, 0, 0, 1, 0]])
     rewards = torch.tensor([[0.0, 0, 0, 2.0, 0]], dtype=torch.float64)
     values = torch.tensor([[9.0, 0.5, -1, 0.25, 7]], dtype=torch.float64)
-    found = bi_level_gae(rewards, values, mask, ends, 0.3, 0.9, 0.8)
+    found = bi_level_gae(rewards, values, mask, ends, gamma_turn=0.3, gamma=0.9, lam=0.8)
     close(found[0], token_gae(rewards, values, mask, 0.9, 0.8)[0])
 
 

@@ -44,6 +44,7 @@ def bi_level_gae(
     values: Tensor,
     mask: Tensor,
     ends: Tensor,
+    *,
     gamma_turn: float = 0.95,
     gamma: float = 1.0,
     lam: float = 1.0,

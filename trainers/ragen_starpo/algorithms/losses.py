@@ -1,4 +1,4 @@
-"""The policy's, the critic's and the regularising losses, and how losses of tokens become one.
+"""The policy's, the critic's and the regularising losses of tokens.
 
 Shapes: (trajectories, tokens) unless said otherwise; `mask` is 1 on sampled tokens.
 """

@@ -1,4 +1,4 @@
-"""Which trajectories each step of the optimiser learns from: the same for every driver."""
+"""Mini-batches: the trajectories of each step of the optimiser, the same for every driver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a batch and a recipe to advantages and losses: the same for every driver."""
+"""The objective: advantages and losses as the recipe sets them, the same for every driver."""
 
 from __future__ import annotations
 
@@ -104,5 +104,11 @@ def _estimated(
         return estimators.token_gae(rewards, values, mask, settings.gamma, settings.lam)
     ends = turn_ends(batch.turns, mask)
     return estimators.bi_level_gae(
-        rewards, values, mask, ends, settings.gamma_turn, settings.gamma, settings.lam
+        rewards,
+        values,
+        mask,
+        ends,
+        gamma_turn=settings.gamma_turn,
+        gamma=settings.gamma,
+        lam=settings.lam,
     )

@@ -1,4 +1,4 @@
-"""Where on the tokens of a trajectory its rewards are put."""
+"""Credit: rewards of turns or of a whole trajectory, placed on its tokens."""
 
 from __future__ import annotations
 

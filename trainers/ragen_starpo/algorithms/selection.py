@@ -1,4 +1,4 @@
-"""Which rollouts of an iteration are learned from: the same for every driver."""
+"""Selection of the rollouts that an iteration trains on, the same for every driver."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class EpisodeLoop(AgentLoopBase):
 
     async def run(  # type: ignore[override] # the row's columns are told by their names
         self,
-        sampling_params: dict[str, Any],
+        sampling_params: dict[str, Any],  # noqa: ARG002 - verl's name
         *,
         specs: list[RolloutSpec],
         temperature: float,

@@ -1,4 +1,4 @@
-"""Between token batches and verl's rows, which hold the prompt apart and have no padding."""
+"""Conversion of columns between token batches and verl's rows of responses without padding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rollouts verl learns from: whole groups, chosen by the recipe's filter."""
+"""The replay buffer that hands verl whole groups of rollouts, chosen by the recipe's filter."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class HFAdapter(BaseRollout):
     async def update_weights(
         self,
         weights: Iterable[tuple[str, Tensor]],
-        wire_format: str = "named_tensors",
+        wire_format: str = "named_tensors",  # noqa: ARG002 - verl's name
         global_steps: int | None = None,
         **_: Any,
     ) -> None:

@@ -43,7 +43,7 @@ class HFReplica(RolloutReplica):
         self._server_address = server_name(self.replica_rank)
 
 
-def _whereabouts(worker: object) -> tuple[str, str]:
+def _whereabouts(_worker: object) -> tuple[str, str]:
     """Return the node of a process that trains, and its GPU, if it has one."""
     import torch
 

@@ -59,7 +59,7 @@ class HFServer:
 
     async def generate(
         self,
-        request_id: str,
+        request_id: str,  # noqa: ARG002 - verl's name
         prompt_ids: Sequence[int],
         sampling_params: Mapping[str, Any],
         stream: Sequence[str | int] = (),

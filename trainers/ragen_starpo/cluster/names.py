@@ -1,4 +1,4 @@
-"""What verl and this driver know parts by, in any process and before anything heavy is loaded."""
+"""Names that verl and this driver share, in any process and before anything heavy is loaded."""
 
 from __future__ import annotations
 

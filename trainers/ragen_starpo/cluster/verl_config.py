@@ -1,4 +1,4 @@
-"""What verl is told: a recipe as its configuration, and the user's own settings on top."""
+"""A recipe as verl's configuration, with the user's own settings on top."""
 
 from __future__ import annotations
 

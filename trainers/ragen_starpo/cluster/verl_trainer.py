@@ -88,7 +88,7 @@ class VerlTrainer(PPOTrainerSync):
         """Play and learn by these settings from now on."""
         self.learner.settings = settings
 
-    def validate(self, folder: Path) -> dict[str, float]:
+    def validate(self, folder: Path) -> dict[str, float]:  # noqa: ARG002 - of the protocol
         """Return held-out figures, of episodes that are played as rollouts are.
 
         Args:

@@ -1,4 +1,4 @@
-"""What runs in the processes that train: verl's workers, ready for a CPU and for our engines.
+"""verl's workers for the processes that train, ready for a CPU and for our engines.
 
 Importing this module registers the engines and the adapter of the `hf` rollouts.
 """

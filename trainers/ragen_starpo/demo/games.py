@@ -1,4 +1,4 @@
-"""What the demo trains, and for how long."""
+"""The games of the demo, and how long each is trained."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the trained agents reach on held-out instances, beside what they began with."""
+"""Success rates of the demo's agents on held-out instances, before and after training."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is watched while a model is trained."""
+"""Diagnostics of training: figures, their cost, and the echo trap's monitor."""

@@ -1,4 +1,4 @@
-"""What a run cost, and what each point of held-out success cost."""
+"""The cost of a run, and of each point of held-out success."""
 
 from __future__ import annotations
 

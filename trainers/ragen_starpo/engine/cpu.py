@@ -77,7 +77,10 @@ class CpuPlatform(PlatformBase):
     def empty_cache(self) -> None:
         """Do nothing: there is no cache."""
 
-    def get_device_capability(self, device_index: int = 0) -> tuple[int | None, int | None]:
+    def get_device_capability(
+        self,
+        device_index: int = 0,  # noqa: ARG002 - verl's name
+    ) -> tuple[int | None, int | None]:
         """Return (None, None)."""
         return None, None
 
@@ -90,7 +93,7 @@ class CpuPlatform(PlatformBase):
         return "CUDA_VISIBLE_DEVICES"
 
     @contextlib.contextmanager
-    def nvtx_range(self, msg: str) -> Iterator[None]:
+    def nvtx_range(self, msg: str) -> Iterator[None]:  # noqa: ARG002 - verl's name
         """Mark nothing."""
         yield
 

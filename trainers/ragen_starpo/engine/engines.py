@@ -1,4 +1,4 @@
-"""verl's FSDP engines on a CPU or a GPU, with what is amiss in them put right.
+"""verl's FSDP engines on a CPU or a GPU, with their defects put right.
 
 Import `ragen_starpo.engine.platform` and call `prepare` first: verl reads the device on import.
 """

@@ -1,4 +1,4 @@
-"""A training run as a directory: what it was told, what came of it, and where it goes on."""
+"""A training run as a directory: its settings, its figures and its checkpoints."""
 
 from __future__ import annotations
 

@@ -53,8 +53,8 @@ def train(
     recipe: Recipe,
     folder: Path,
     out: Path,
-    on_iteration: OnIteration = lambda iteration: None,
-    on_warning: OnWarning = lambda warning: None,
+    on_iteration: OnIteration = lambda _: None,
+    on_warning: OnWarning = lambda _: None,
 ) -> TrainingRun:
     """Train in one process to the recipe's last iteration.
 

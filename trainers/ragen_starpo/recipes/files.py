@@ -1,4 +1,4 @@
-"""From the name of a recipe to its settings: a TOML file, which may build on another, or a row."""
+"""Settings of a recipe by its name: a TOML file, which may build on another, or rows at a scale."""
 
 from __future__ import annotations
 

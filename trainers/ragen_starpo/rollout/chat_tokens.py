@@ -1,4 +1,4 @@
-"""How a conversation becomes tokens of which none is ever decoded and encoded again."""
+"""Conversations as tokens, of which none is ever decoded and encoded again."""
 
 from __future__ import annotations
 

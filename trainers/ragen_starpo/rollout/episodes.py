@@ -1,4 +1,4 @@
-"""Which episodes a run plays, and each one on tokens: the same for every driver."""
+"""The episodes that a run plays, and a factory of them on tokens, the same for every driver."""
 
 from __future__ import annotations
 

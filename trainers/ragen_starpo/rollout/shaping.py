@@ -1,4 +1,4 @@
-"""What is added to an environment's reward, each term a small function of a turn as recorded.
+"""Reward shaping: terms added to an environment's reward, each a small function of a turn.
 
 Rewards of results alone hardly keep a model reasoning (RAGEN, arXiv 2504.20073, which asks for ones
 that look at the thoughts). The terms of thoughts here see what `ragen-bench analyse` sees:
