@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from verl.plugin.platform import get_platform
@@ -23,7 +25,8 @@ class HFReplica(RolloutReplica):
         """
         if self.world_size != 1:
             raise UserError("the engine hf samples in one process; set cluster.tensor_parallel=1")
-        node, devices = await self.workers[0].__ray_call__.remote(_whereabouts)
+        workers: Any = self.workers  # verl has no type for it before they are made
+        node, devices = await workers[0].__ray_call__.remote(_whereabouts)
         platform = get_platform()
         seen = {platform.visible_devices_envvar(): devices} if devices else {}
         apart = dict.fromkeys(platform.ray_noset_envvars(), "1")
