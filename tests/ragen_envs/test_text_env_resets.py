@@ -223,8 +223,10 @@ def test_a_copy_continues_alike_and_apart(copied):
 
 def test_closing_twice_is_fine():
     env = count()
+    first = env.reset(seed=1)
     env.close()
     env.close()
+    assert env.reset(seed=1) == first
 
 
 @pytest.mark.parametrize(

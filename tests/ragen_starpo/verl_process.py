@@ -1,18 +1,20 @@
 """What verl keeps one of in a process: its platform, and torch's process group."""
 
-from contextlib import contextmanager
+import os
 
 import pytest
 
 from ragen_starpo.engine.platform import prepare, release
 
 
-@contextmanager
-def process_group():
+@pytest.fixture(scope="package", autouse=True)
+def in_process_group():
     """Hold the process group, and leave it; the platform stays that of the CPU."""
     prepare()
+    before = dict(os.environ)
     yield
     release()
+    assert dict(os.environ) == {**before, "PYTEST_CURRENT_TEST": os.environ["PYTEST_CURRENT_TEST"]}
 
 
 def on_one_worker(items, folder):

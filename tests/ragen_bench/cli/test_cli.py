@@ -5,13 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from importlib.metadata import version
 
 import pexpect
 import pytest
 
 from tests.ragen_bench.cli.command import COMMAND, run
+from tests.waiting import wait_for_lines
 
 
 @pytest.mark.parametrize(
@@ -215,10 +215,15 @@ def test_a_damaged_run_is_reported_in_one_line(tmp_path):
 
 
 SLOW = """
+import itertools
 import time
+from pathlib import Path
+
+asked = itertools.count()
 
 def answer(messages):
-    time.sleep(0.05)
+    while next(asked) > 40 and Path("hold").exists():
+        time.sleep(0.01)
     return "<think>" + str(len(messages)) + "</think><answer>Up || Left</answer>"
 
 def broken(messages):
@@ -237,14 +242,11 @@ def episodes(folder):
 
 
 def start_and_wait_for_episodes(folder):
+    (folder / "hold").touch()
     process = subprocess.Popen(
         [*COMMAND, *SLOW_RUN], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    deadline = time.monotonic() + 120
-    while not (episodes(folder).is_file() and episodes(folder).stat().st_size):
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_for_lines(episodes(folder), 1, process)
     return process
 
 
@@ -254,6 +256,7 @@ def test_a_stopped_run_resumes_to_the_same_episodes(tmp_path, how):
     process = start_and_wait_for_episodes(tmp_path)
     process.send_signal(how)
     _, errors = process.communicate(timeout=60)
+    (tmp_path / "hold").unlink()
     kept = episodes(tmp_path).read_bytes()
     assert 0 < kept.count(b"\n") < 64
     if how == signal.SIGINT:

@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-import time
 
 import pytest
 
@@ -12,6 +11,7 @@ from ragen_bench.cli.evaluation import evaluation_of
 from ragen_bench.cli.main import parser
 from ragen_bench.cli.naming import default_path
 from tests.ragen_bench.cli.command import COMMAND, run
+from tests.waiting import wait_for_lines
 
 GAME = ["--env", "TwentyQuestionsModel-v0"]
 ASKED = ["evaluate", "random", *GAME]
@@ -206,11 +206,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path):
     episodes = tmp_path / "part" / "episodes.jsonl"
     command = [*COMMAND, "evaluate", *options, "--out", "part"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL) as process:
-        deadline = time.monotonic() + 120
-        while not episodes.is_file() or episodes.read_bytes().count(b"\n") < 8:
-            assert process.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.002)
+        wait_for_lines(episodes, 8, process)
         process.send_signal(signal.SIGKILL)
     kept = episodes.read_bytes().count(b"\n")
     assert 8 <= kept < 80

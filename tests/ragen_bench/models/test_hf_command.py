@@ -3,10 +3,11 @@
 import signal
 import subprocess
 import sys
-import time
 from subprocess import PIPE
 
 import pytest
+
+from tests.waiting import wait_for_lines
 
 from .hf_models import save_tiny
 
@@ -29,9 +30,7 @@ def test_a_killed_run_ends_with_the_same_bytes(tmp_path, monkeypatch):
 
     episodes = tmp_path / "part" / "episodes.jsonl"
     with subprocess.Popen(command(folder, tmp_path / "part"), stdout=subprocess.DEVNULL) as run:
-        while not episodes.is_file() or episodes.read_bytes().count(b"\n") < 20:
-            assert run.poll() is None
-            time.sleep(0.005)
+        wait_for_lines(episodes, 20, run)
         run.send_signal(signal.SIGKILL)
     assert 20 <= episodes.read_bytes().count(b"\n") < 64
     # Killed while it wrote.

@@ -4,12 +4,12 @@ import json
 import signal
 import subprocess
 import threading
-import time
 
 import pytest
 
 from ragen_bench.cli import main
 from tests.ragen_bench.cli.command import COMMAND, run
+from tests.waiting import wait_for_lines, wait_until
 
 from .server import llama, proxy
 from .server.client import KEY
@@ -96,11 +96,7 @@ def test_killed_amid_faults_and_resumed_amid_others(between, whole, tmp_path):
         stderr=subprocess.DEVNULL,
     )
     episodes = tmp_path / "run" / "episodes.jsonl"
-    deadline = time.monotonic() + 120
-    while not (episodes.is_file() and episodes.read_bytes().count(b"\n") == 3):
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_for_lines(episodes, 3, process)
     process.kill()
     process.wait()
     release.set()
@@ -160,11 +156,8 @@ def test_an_interrupt_does_not_wait_for_the_server(between, tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     )
-    deadline = time.monotonic() + 120
-    while len(between.bodies) < 2:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: len(between.bodies) >= 2 or process.poll() is not None)
+    assert process.poll() is None, process.communicate()
     process.send_signal(signal.SIGINT)
     try:
         _, errors = process.communicate(timeout=30)  # an answer would take 60 s

@@ -2,7 +2,6 @@
 
 import gc
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from ragen_bench.errors import UserError
 from ragen_bench.models.server.model import OpenAIModel
 from ragen_bench.models.server.options import is_here
+from tests.waiting import wait_until
 
 from .server import llama, proxy
 from .server.client import KEY, REQUESTS, model_at, refusal, texts
@@ -53,18 +53,14 @@ def test_a_proxy_of_the_environment_is_not_asked_for_this_machines_addresses(
 
 def test_models_that_are_let_go_leave_no_thread_and_no_file(server):
     def held():
+        gc.collect()
         return threading.active_count(), len(list(Path("/dev/fd").iterdir()))
 
     model_at(server).probe()
-    gc.collect()
     before = held()
     for _ in range(5):
         model_at(server).probe()
-    deadline = time.monotonic() + 20
-    while held() > before and time.monotonic() < deadline:
-        gc.collect()
-        time.sleep(0.05)
-    assert held() <= before
+    wait_until(lambda: held() <= before)
 
 
 def test_the_identity_is_the_models_and_not_the_places(server, between):

@@ -1,13 +1,12 @@
 """What a model thought, and what it said: no tag and no thought reaches the next turn."""
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragen_bench.models import Completion
 from ragen_bench.models.reasoning import stop_text, without_reasoning
+from tests.work import CountedText
 
 UP = "<answer>Up</answer>"
 PIECES = st.sampled_from(["<think>", "</think>", UP, "</answer>", " ", "hm", "Left"])
@@ -78,8 +77,11 @@ def test_no_tag_stays_and_twice_is_once(text, reasoning):
         assert once.text == text[: (text + "</answer>").index("</answer>") + len("</answer>")]
 
 
-def test_it_takes_linear_time():
-    for piece in ("<think>", "</think>", "<think></think>", "</answer>", f"<think>{UP}"):
-        begin = time.process_time()
-        parted(piece * 200_000)
-        assert time.process_time() - begin < 5, piece
+@pytest.mark.parametrize(
+    "piece", ["<think>", "</think>", "<think></think>", "</answer>", f"<think>{UP}"]
+)
+def test_each_character_is_looked_at_a_few_times(piece):
+    few, many = CountedText(piece * 100), CountedText(piece * 800)
+    parted(few), parted(many)
+    assert many.work <= 8 * few.work + 50
+    assert many.work <= 3 * len(many)

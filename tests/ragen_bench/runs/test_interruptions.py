@@ -5,7 +5,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -14,6 +13,8 @@ from hypothesis import strategies as st
 from ragen_bench.episodes.evaluation import Evaluation, evaluate
 from ragen_bench.runs.directory import read_run
 from ragen_bench.scores.summary import summarise
+
+from tests.waiting import wait_for_lines
 
 from ..players import Unordered
 
@@ -90,25 +91,25 @@ def test_faults_are_counted_apart_and_in_no_denominator(tmp_path):
     assert completed == whole
 
 
-def killed(path, order, wait):
-    """Start a run in another process, wait, and kill it."""
+def killed(path, order, lines):
+    """Start a run in another process, and kill it once it has written so many episodes."""
     command = [sys.executable, "-m", "tests.ragen_bench.runs.slow_run", str(path), str(order)]
     root = Path(__file__).parents[3]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=root) as child:
         assert child.stdout.readline() == b"ready\n"
-        wait()
+        wait_for_lines(path / "episodes.jsonl", lines, child)
         child.send_signal(signal.SIGKILL)
     return child.returncode
 
 
-@given(st.lists(st.floats(0, 0.35), min_size=1, max_size=3), st.integers(0, 99))
+@given(st.lists(st.integers(0, 23), min_size=1, max_size=3), st.integers(0, 99))
 @settings(max_examples=8, deadline=None)
-def test_a_killed_run_ends_with_the_bytes_of_a_whole_one(tmp_path_factory, moments, order):
+def test_a_killed_run_ends_with_the_bytes_of_a_whole_one(tmp_path_factory, counts, order):
     folder = tmp_path_factory.mktemp("killed")
     whole = finish(folder / "whole", Unordered(0))
     seen = set()
-    for moment in moments:
-        killed(folder / "run", order, lambda: time.sleep(moment))  # noqa: B023
+    for lines in counts:
+        killed(folder / "run", order, lines)
         if (folder / "run" / "run.json").is_file():
             kept = {episode.key for episode in read_run(folder / "run").episodes()}
             assert seen <= kept  # what was there stays
@@ -120,12 +121,7 @@ def test_a_killed_run_ends_with_the_bytes_of_a_whole_one(tmp_path_factory, momen
 
 def test_the_child_can_be_killed_in_the_midst(tmp_path):
     file = tmp_path / "run" / "episodes.jsonl"
-
-    def until_two_episodes_are_there():
-        while not (file.is_file() and file.read_bytes().count(b"\n") >= 2):
-            time.sleep(0.001)
-
-    assert killed(tmp_path / "run", 0, until_two_episodes_are_there) == -signal.SIGKILL
+    assert killed(tmp_path / "run", 0, 2) == -signal.SIGKILL
     assert 2 <= file.read_bytes().count(b"\n") < 24
 
 

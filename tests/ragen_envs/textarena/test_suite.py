@@ -104,9 +104,12 @@ def test_seeds_and_generators():
 def test_any_text_is_an_answer(id_, actions):
     env = started(id_)
     for action in actions:
-        if env.step(action)[0]:
+        over, _ = env.step(action)
+        if over:
             break
-        env.get_observation()
+        player, observation = env.get_observation()
+        assert player == 0
+        assert observation
 
 
 def test_misuse_is_refused():

@@ -55,13 +55,8 @@ def test_refused_before_anything_is_loaded(tmp_path, monkeypatch, capsys, argume
     assert not (tmp_path / "run").exists()
 
 
-@pytest.fixture
-def process_group():
-    yield
-    release()
-
-
-def test_a_small_row_runs(small, tmp_path, monkeypatch, capsys, process_group):
+def test_a_small_row_runs(small, tmp_path, monkeypatch, capsys, request):
+    request.addfinalizer(release)  # the process group that the run joins
     monkeypatch.chdir(tmp_path)
     smaller = ["iterations=2", "mini_batch=4", "rollouts.max_tokens=4", "rollouts.samples=2"]
     smaller += ["rollouts.instances=4", "validation.every=0", "checkpoint_every=0"]

@@ -4,14 +4,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import uuid
 from pathlib import Path
 
 import pytest
 
 from ragen_starpo.warm_start import WarmStart, warm_start
-from tests.ragen_starpo.verl_process import on_one_worker, process_group
+from tests.ragen_starpo.verl_process import in_process_group, on_one_worker  # noqa: F401
+from tests.waiting import wait_until
 
 COMMAND = Path(sys.executable).with_name("ragen-train")
 _MARK = "RAGEN_TEST_RUN"
@@ -21,12 +21,6 @@ _GRACE = 20
 
 def pytest_collection_modifyitems(items):
     on_one_worker(items, "ragen_starpo/cluster")
-
-
-@pytest.fixture(scope="package", autouse=True)
-def in_process_group():
-    with process_group():
-        yield
 
 
 @pytest.fixture(scope="package")
@@ -53,10 +47,7 @@ def typed():
             timeout=280,
             check=False,
         )
-        until = time.monotonic() + _GRACE
-        while left_by(mark) and time.monotonic() < until:
-            time.sleep(0.2)
-        assert left_by(mark) == []
+        wait_until(lambda: not left_by(mark), _GRACE)
         return done.returncode, done.stdout, done.stderr
 
     yield run

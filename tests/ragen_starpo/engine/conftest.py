@@ -5,26 +5,16 @@ package's tests; the platform stays that of the CPU, which changes nothing for w
 of verl. Under xdist with `--dist loadgroup` these tests share one worker, so verl is imported once.
 """
 
-import os
-
 import pytest
 import torch
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
 from tests.ragen_starpo.engine.batches import VOCABULARY
-from tests.ragen_starpo.verl_process import on_one_worker, process_group
+from tests.ragen_starpo.verl_process import in_process_group, on_one_worker  # noqa: F401
 
 
 def pytest_collection_modifyitems(items):
     on_one_worker(items, "ragen_starpo/engine")
-
-
-@pytest.fixture(scope="package", autouse=True)
-def in_process_group():
-    with process_group():
-        before = dict(os.environ)
-        yield
-    assert dict(os.environ) == {**before, "PYTEST_CURRENT_TEST": os.environ["PYTEST_CURRENT_TEST"]}
 
 
 @pytest.fixture(autouse=True)

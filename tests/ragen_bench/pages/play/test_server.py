@@ -1,11 +1,11 @@
 """Playing by HTTP, as the page does it, and as it never would."""
 
 from concurrent.futures import ThreadPoolExecutor
-from time import sleep
 
 import pytest
 
 from ragen_envs import IDS
+from tests.waiting import wait_until
 
 from .conftest import Client
 from .support import made, oracle_episode
@@ -89,14 +89,19 @@ def test_of_answers_at_once_one_counts(served):
     server = served("SokobanLarge-v0")
     client = Client(server)
     first, play = client.state(), server.episode.play
+    sent = []
 
-    def slowly(answer):
-        sleep(0.1)
+    def once_all_are_sent(answer):
+        wait_until(lambda: len(sent) == 8)
         play(answer)
 
-    server.episode.play = slowly
+    def answer(tab):
+        sent.append(tab)
+        return client.answer(first, "Up")[0]
+
+    server.episode.play = once_all_are_sent
     with ThreadPoolExecutor(8) as tabs:
-        found = list(tabs.map(lambda _: client.answer(first, "Up")[0], range(8)))
+        found = list(tabs.map(answer, range(8)))
     assert sorted(found) == [200] + [409] * 7
     assert len(client.state()["turns"]) == 1
 
