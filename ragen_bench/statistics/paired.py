@@ -48,10 +48,11 @@ def paired(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> Paired
     """
     if not a or not all(a) or not all(b):
         raise ValueError("every instance needs at least one value in each run")
-    means = [(_mean(x), _mean(y)) for x, y in zip(a, b, strict=True)]
+    pairs = list(zip(a, b, strict=True))
+    means = [(_mean(x), _mean(y)) for x, y in pairs]
     differences = [x - y for x, y in means]
     interval = resampled_interval([[difference] for difference in differences], -1.0, 1.0)
-    fair = all(len(x) == len(y) for x, y in zip(a, b, strict=True))
+    fair = all(len(x) == len(y) for x, y in pairs)
     return Paired(
         a=_mean([x for x, _ in means]),
         b=_mean([y for _, y in means]),

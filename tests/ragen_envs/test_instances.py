@@ -5,7 +5,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragen_envs.instances import (
@@ -28,6 +28,7 @@ def shake(*texts):
 
 
 @given(labels, st.integers(1, 100))
+@example(["four blocks"], 21 + 84 + 336 + 1)
 def test_words_are_those_of_shake_128_over_the_labels(given_labels, count):
     stream = Stream(*given_labels)
     raw = shake(*map(str, given_labels)).digest(8 * count)
@@ -74,6 +75,10 @@ def test_below_stays_below_and_scales_the_word(bound, seed):
 def test_below_refuses_other_bounds(bound):
     with pytest.raises(ValueError, match=f"between 1 and 2\\*\\*32, got {bound}"):
         Stream(0).below(bound)
+
+
+def test_the_largest_bound_is_taken():
+    assert Stream(0).below(1 << 32) == Stream(0).word() >> 32
 
 
 def test_below_is_uniform():
@@ -179,6 +184,15 @@ def test_held_out_skips_what_is_taken_and_notes_what_it_takes():
     assert [toy.digest for toy in again] == chosen
     other = held_out(numbered(1000), "Other-v0", "val", set())
     assert [toy.digest for toy in other] != chosen
+
+
+def test_a_secret_decides_the_instances_further():
+    without, first, again, second = (
+        [toy.digest for toy in held_out(numbered(1000), "Toy-v0", "val", set(), secret, 8)]
+        for secret in ("", "a", "a", "b")
+    )
+    assert first == again
+    assert len({*map(tuple, (without, first, second))}) == 3
 
 
 def test_held_out_takes_as_many_as_there_are():

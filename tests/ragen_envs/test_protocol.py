@@ -165,8 +165,21 @@ def test_written_answers():
 def test_the_cache_changes_nothing(texts, form):
     reader = ActionReader(ACTIONS, EXAMPLE)
     once = [reader.read(text, form) for text in texts]
+    assert once == [reference_read(text, form) for text in texts]
     assert [reader.read(text, form) for text in texts] == once
     assert [ActionReader(ACTIONS, EXAMPLE).read(text, form) for text in texts] == once
+
+
+def test_what_was_read_once_is_kept_without_its_thought():
+    reader = ActionReader(ACTIONS, EXAMPLE)
+    assert reader.read("Up", "plain") is reader.read("Up", "plain")
+    first = reader.read("<think>a</think><answer>Left</answer>", "think")
+    assert reader.read("<think>another</think><answer>Left</answer>", "think") is first
+    assert first.actions == (2,)
+    # Thoughts themselves are not: they would be all that is kept.
+    for i in range(5000):
+        reader.read(f"<think>{i}</think><answer>Right</answer>", "think")
+    assert reader.read("Down", "plain") is reader.read("Down", "plain")
 
 
 def test_the_cache_is_bounded():

@@ -62,6 +62,13 @@ def test_few_lengths_have_a_bucket_each():
     assert [bucket.success for bucket in buckets] == [(1.0, wilson(10, 10)), (0, wilson(0, 10))] * 3
 
 
+def test_six_lengths_have_a_bucket_each_however_many_instances():
+    lengths = [1] * 30 + [2, 3, 4, 5, 6]
+    episodes = [episode(i, True, length=length) for i, length in enumerate(lengths)]
+    buckets = by_difficulty(episodes, "optimal_length")
+    assert [bucket.label for bucket in buckets] == ["1", "2", "3", "4", "5", "6"]
+
+
 def test_many_lengths_share_buckets_of_about_equally_many_instances():
     episodes = [episode(i, True, length=1 + i % 12) for i in range(120)]
     buckets = by_difficulty(episodes, "optimal_length")

@@ -125,6 +125,22 @@ def test_ties_go_to_the_first():
     assert kept_groups(FilterSettings("top-k", 0.5), scores, groups) == set(range(2048))
 
 
+def test_a_share_that_is_just_reached_is_enough():
+    # The least share of one more makes it two.
+    for amount, kept in ((0.25, {0}), (0.2501, {0, 1}), (0.5, {0, 1})):
+        assert kept_groups(FilterSettings("top-p", amount), *five(1.0, 1.0, 1.0, 1.0)) == kept
+
+
+def test_a_deviation_of_eps_is_dropped():
+    scores, groups = torch.tensor([0.0, 2.0, 0.0, 4.0]), torch.tensor([0, 0, 1, 1])
+    eps = float(scores[:2].double().std())
+    for strategy in STRATEGIES[1:]:
+        assert kept_groups(FilterSettings(strategy, 1.0, eps), scores, groups) == {1}
+    # Its variance is no part of the sum: 4 of 4, where it were 1 of 5.
+    three = torch.tensor([0.0, 2.0, 0.0, 3.0, 0.0, 2.0]), torch.tensor([0, 0, 1, 1, 2, 2])
+    assert kept_groups(FilterSettings("top-p", 0.9, eps), *three) == {1}
+
+
 @pytest.mark.parametrize("bad", [{"strategy": "top"}, {"amount": 0}, {"amount": 1.1}, {"eps": -1}])
 def test_bad_filters(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):

@@ -81,6 +81,14 @@ def test_where_the_gradient_ends(ratio, advantage, loss, gradient):
     assert log_probs.grad.item() == pytest.approx(gradient)
 
 
+@pytest.mark.parametrize(("log_ratio", "advantage"), [(500.0, -1.0), (-500.0, 1.0), (500.0, 1.0)])
+def test_ratios_are_bounded_before_their_exponential(log_ratio, advantage):
+    one, new = torch.ones(1, 1), torch.tensor([[log_ratio]])
+    found = policy_loss(new, torch.zeros(1, 1), torch.tensor([[advantage]]), one, LossSettings(dual_clip=None))
+    assert torch.isfinite(found.losses).all()
+    assert found.kl.item() == pytest.approx(-math.copysign(20, log_ratio))
+
+
 def test_no_dual_clip():
     one = torch.ones(1, 1)
     old, new = torch.zeros(1, 1), torch.full((1, 1), math.log(5.0))
@@ -159,10 +167,17 @@ def test_kl_and_its_gradient_are_those_of_verls_straight_through_forms(estimator
 
 
 def test_k3_stays_finite():
+    far = kl_penalty(torch.tensor([500.0]), torch.tensor([0.0]), "k3")
+    assert far.item() == pytest.approx(19 + math.exp(-20))
     found = kl_penalty(torch.tensor([-500.0]), torch.tensor([0.0]), "k3")
     assert torch.isfinite(found).all()
     with pytest.raises(ValueError, match="unknown estimator 'k4'; choose one of: k1, k2, k3"):
         kl_penalty(found, found, "k4")
+
+
+def test_a_clip_may_leave_no_room():
+    settings = LossSettings(clip_low=0, clip_high=0)
+    assert settings.clip_low == settings.clip_high == 0
 
 
 @pytest.mark.parametrize(

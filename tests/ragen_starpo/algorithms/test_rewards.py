@@ -50,3 +50,12 @@ def test_nothing_sampled():
     nothing = torch.zeros(2, 3, dtype=torch.int64)
     assert not on_last_token(torch.ones(2), nothing).any()
     assert not turn_ends(nothing, nothing).any()
+
+
+def test_turns_beyond_the_rewards_are_those_of_no_sampled_token():
+    """The tokens after a trajectory's end may belong to a turn that has not been played."""
+    rewards = torch.tensor([[1.0, 2.0]])
+    turns, mask = torch.tensor([[0, 0, 1, 2]]), torch.tensor([[0, 1, 1, 0]])
+    assert on_turn_ends(rewards, turns, mask).tolist() == [[0.0, 1.0, 2.0, 0.0]]
+    before = torch.tensor([[-1, 0, 1, 1]])
+    assert on_turn_ends(rewards, before, mask).tolist() == [[0.0, 1.0, 2.0, 0.0]]

@@ -83,6 +83,12 @@ def test_a_plan_agrees_as_far_as_the_shorter_one_goes(planned, answered):
         assert found == (1 if same else -1)
 
 
+def test_where_an_answer_is_one_action_the_last_one_that_is_named_is_the_plan():
+    answered = turn("Plan: Up || Left", "Left")
+    assert plan_agreement(answered, ACTIONS, 1) == 1
+    assert plan_agreement(answered, ACTIONS, 2) == -1
+
+
 @pytest.mark.parametrize(
     "silent",
     [turn("I am not sure.", "Up"), turn("", "Up"), turn("So up."), turn("So up.", valid=False)],
