@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from ragen_bench.episodes.evaluation import Evaluation, evaluate
 from ragen_bench.runs.directory import read_run
 from ragen_bench.scores.summary import summarise
-
 from tests.waiting import wait_for_lines
 
 from ..players import Unordered
