@@ -1,18 +1,11 @@
-"""`TextVectorEnv` against Gymnasium's `SyncVectorEnv` and against environments stepped alone."""
+"""`TextVectorEnv` plays as Gymnasium's `SyncVectorEnv` does, and as environments stepped alone."""
 
-import contextlib
 import copy
-import io
 import pickle
-import re
-from pathlib import Path
 
-import gymnasium
 import numpy as np
 import pytest
-from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from gymnasium.wrappers import RecordEpisodeStatistics, TimeLimit
 from gymnasium.wrappers.vector import DictInfoToList
 from gymnasium.wrappers.vector import RecordEpisodeStatistics as RecordVectorStatistics
 from hypothesis import HealthCheck, given, settings
@@ -21,45 +14,7 @@ from hypothesis import strategies as st
 from ragen_envs.protocol import RESPONSE_FORMATS, format_answer
 from ragen_envs.vector import TextVectorEnv
 from tests.ragen_envs.support import IDS, make
-
-DOCS = Path(__file__).parents[2] / "docs" / "vector.md"
-EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
-MODES = list(AutoresetMode)
-SOKOBAN = "ragen/Sokoban-v0"
-
-
-def vector(id_=SOKOBAN, num_envs=3, mode=AutoresetMode.NEXT_STEP, **kwargs):
-    return gymnasium.make_vec(id_, num_envs=num_envs, autoreset_mode=mode, **kwargs)
-
-
-def sync(id_=SOKOBAN, num_envs=3, mode=AutoresetMode.NEXT_STEP, **kwargs):
-    return gymnasium.make_vec(
-        id_,
-        num_envs=num_envs,
-        vectorization_mode="sync",
-        vector_kwargs={"autoreset_mode": mode},
-        **kwargs,
-    )
-
-
-def assert_same(got, expected):
-    """Compare what `reset` or `step` returned, dtypes included."""
-    if isinstance(expected, dict):
-        assert got.keys() == expected.keys()
-        for key in expected:
-            assert_same(got[key], expected[key])
-    elif isinstance(expected, np.ndarray):
-        assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
-        assert got.tolist() == expected.tolist()
-    elif isinstance(expected, tuple):
-        assert type(got) is tuple
-        assert len(got) == len(expected)
-        for one, other in zip(got, expected, strict=True):
-            assert_same(one, other)
-    else:
-        assert type(got) is type(expected)
-        assert got == expected
-
+from tests.ragen_envs.vectors import MODES, assert_same, sync, vector
 
 words = st.sampled_from(["Up", "down", "LEFT", "Right", "Blue", "ACTION", "fly", ""])
 bodies = st.lists(words, max_size=4).map(" || ".join)
@@ -174,88 +129,6 @@ def test_each_text_is_that_of_its_own_environment(id_):
     raise AssertionError("no episode ended within the turns of the budget")
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("num_envs", [1, 3])
-def test_what_make_vec_gives(mode, num_envs):
-    env = vector("ragen_envs:" + SOKOBAN, num_envs, mode, split="test", response_format="plain")
-    assert type(env) is TextVectorEnv
-    assert env.num_envs == num_envs
-    assert env.metadata == {"render_modes": ["ansi"], "render_fps": 1, "autoreset_mode": mode}
-    assert env.spec.id == SOKOBAN
-    reference = sync(num_envs=num_envs)
-    assert env.single_observation_space == reference.single_observation_space
-    assert env.observation_space == reference.observation_space
-    assert env.action_space == reference.action_space
-    observations, _ = env.reset(seed=3)
-    assert observations in env.observation_space
-    again = gymnasium.make_vec(env.spec)
-    assert again.num_envs == num_envs
-    assert again.metadata == env.metadata
-    assert_same(again.reset(seed=3)[0], observations)
-    assert repr(env) == f"TextVectorEnv({SOKOBAN}, num_envs={num_envs})"
-
-
-def test_a_mode_may_be_given_by_its_value():
-    assert vector(mode="SameStep").metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
-    with pytest.raises(ValueError, match="'Sometimes' is not a valid AutoresetMode"):
-        vector(mode="Sometimes")
-
-
-def test_games_of_several_ids_may_share_a_batch():
-    env_fns = [
-        lambda: make("Bandit-v0", response_format="plain"),
-        lambda: make("SokobanNewVocab-v0", response_format="plain"),
-    ]
-    ours, reference = TextVectorEnv(env_fns), SyncVectorEnv(env_fns)
-    moves = [["Up", "Up"], ["no", "Down"], ["Up", "Left"]]
-    told, _ = replay(ours, AutoresetMode.NEXT_STEP, (5, None), moves)
-    expected, _ = replay(reference, AutoresetMode.NEXT_STEP, (5, None), moves)
-    assert_same(tuple(told), tuple(expected))
-    assert told[-1][-1]["_optimal_length"].tolist() == [False, True]
-
-
-@pytest.mark.parametrize(
-    ("env_fns", "error", "message"),
-    [
-        ([], ValueError, "num_envs >= 1"),
-        (
-            [lambda: TimeLimit(make("Sokoban-v0"), 3)],
-            TypeError,
-            r"is not a TextEnv: put wrapped .*Sync",
-        ),
-        ([lambda: make("Sokoban-v0"), lambda: make("Bandit-v0")], ValueError, "spaces differ"),
-    ],
-)
-def test_environments_that_do_not_fit_are_refused(env_fns, error, message):
-    with pytest.raises(error, match=message):
-        TextVectorEnv(env_fns)
-
-
-@pytest.mark.parametrize("num_envs", [0, -1])
-def test_at_least_one_environment(num_envs):
-    with pytest.raises(ValueError, match="at least one environment: num_envs >= 1"):
-        vector(num_envs=num_envs)
-
-
-@pytest.mark.parametrize(
-    ("actions", "error", "message"),
-    [
-        (["Up"], ValueError, "3 environments need as many answers, got 1"),
-        (["Up"] * 4, ValueError, "3 environments need as many answers, got 4"),
-        ("Up!", TypeError, "one str for each environment, got a single str"),
-        (["Up", b"Up", None], TypeError, "got bytes for environment 1"),
-        (["Up", "Up", None], TypeError, "got NoneType for environment 2"),
-        (np.array([0, 1, 2]), TypeError, "got int64 for environment 0"),
-    ],
-)
-def test_bad_answers_are_refused_and_step_nothing(actions, error, message):
-    env = vector(response_format="plain")
-    env.reset(seed=0)
-    with pytest.raises(error, match=message):
-        env.step(actions)
-    assert env.step(["Up"] * 3)[4]["turn"].tolist() == [1, 1, 1]
-
-
 @pytest.mark.parametrize("as_", [tuple, iter, np.array, lambda texts: np.array(texts, object)])
 def test_answers_come_in_any_container(as_):
     env = vector(response_format="plain")
@@ -265,123 +138,11 @@ def test_answers_come_in_any_container(as_):
     assert_same(env.step(as_(["Up", "Down", "Left"])), expected)
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_step_needs_a_reset_of_all(mode):
-    env = vector(mode=mode)
-    with pytest.raises(ResetNeeded, match=r"call reset\(\) before step\(\)"):
-        env.step(["Up"] * 3)
-    with pytest.raises(ResetNeeded, match=r"first reset\(\) is of all environments"):
-        env.reset(options={"reset_mask": np.array([True, False, True])})
-    env.reset(options={"reset_mask": np.array([True, True, True])})
-    env.step(["Up"] * 3)
-
-
-def test_a_disabled_autoreset_says_which_are_over():
-    env = vector("ragen/Bandit-v0", 3, AutoresetMode.DISABLED, response_format="plain")
-    env.reset(seed=0)
-    env.step(["x", "y", "z"])
-    only = np.array([False, True, False])
-    env.reset(seed=[None, 5, None], options={"reset_mask": only})
-    with pytest.raises(ResetNeeded, match=r"environments \[0, 2\] are over: call reset\(options="):
-        env.step(["x", "y", "z"])
-    options = {"reset_mask": ~only}
-    env.reset(options=options)
-    assert list(options) == ["reset_mask"]  # Gymnasium's would take it out
-    env.step(["x", "y", "z"])
-
-
 def test_the_answer_of_an_environment_that_is_reset_may_be_anything():
     env = vector("ragen/Bandit-v0", 2, response_format="plain")
     env.reset(seed=0)
     env.step(["x", "y"])
     assert env.step([None, 3])[4]["turn"].tolist() == [0, 0]
-
-
-@pytest.mark.parametrize(
-    ("kwargs", "error", "message"),
-    [
-        ({"seed": [1, 2]}, ValueError, "3 environments need as many seeds, got 2"),
-        ({"seed": True}, ValueError, "a seed is an int of at least 0, got True"),
-        ({"seed": [1, 2, True]}, ValueError, "a seed is an int of at least 0, got True"),
-        ({"seed": 1 << 63}, ValueError, r"seeds are below 2\*\*63"),
-        ({"seed": -9}, gymnasium.error.Error, "a seed is an int of at least 0, got -9"),
-        ({"seed": [5, 6, -1]}, gymnasium.error.Error, "a seed is an int of at least 0, got -1"),
-        ({"seed": "abc"}, gymnasium.error.Error, "a seed is an int of at least 0, got 'abc'"),
-        ({"seed": np.array(5.0)}, gymnasium.error.Error, "a seed is an int of at least 0"),
-        ({"options": "abc"}, TypeError, "the options of reset are a dictionary, got 'abc'"),
-        ({"options": []}, TypeError, r"the options of reset are a dictionary, got \[\]"),
-        ({"options": {"level": 1}}, ValueError, r"unknown reset options \['level'\]; there are"),
-        ({"options": {"rollout": -1}}, ValueError, "'rollout' is an int of at least 0, got -1"),
-        ({"seed": 5, "options": {"rollout": [1, 2, "3"]}}, ValueError, "at least 0, got '3'"),
-        ({"options": {"rollout": [1, 2]}}, ValueError, "need as many rollouts, got 2"),
-        ({"options": {"rollout": []}}, ValueError, "need as many rollouts, got 0"),
-        ({"options": {"reset_mask": [True] * 3}}, TypeError, "'reset_mask' is an array of bool"),
-        ({"options": {"reset_mask": np.ones(3)}}, TypeError, "'reset_mask' is an array of bool"),
-        ({"options": {"reset_mask": np.ones(2, bool)}}, ValueError, r"has shape \(3,\)"),
-        ({"options": {"reset_mask": np.zeros(3, bool)}}, ValueError, "at least one True"),
-    ],
-)
-def test_bad_resets_say_what_is_possible_and_reset_nothing(kwargs, error, message):
-    env, twin = (vector(response_format="plain") for _ in range(2))
-    env.reset(seed=0)
-    twin.reset(seed=0)
-    with pytest.raises(error, match=message):
-        env.reset(**kwargs)
-    assert_same(env.step(["Up", "Down", "Left"]), twin.step(["Up", "Down", "Left"]))
-    assert_same(env.reset(), twin.reset())
-
-
-def test_after_a_reset_that_failed_midway_nothing_is_played(monkeypatch):
-    env = vector(response_format="plain")
-    env.reset(seed=0)
-    monkeypatch.setattr(env.envs[1], "instance_of", lambda seed: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        env.reset(seed=7)
-    monkeypatch.undo()
-    with pytest.raises(ResetNeeded, match=r"call reset\(\) before step\(\)"):
-        env.step(["Up"] * 3)
-    assert_same(env.reset(seed=7), vector(response_format="plain").reset(seed=7))
-
-
-@pytest.mark.parametrize(
-    "seed",
-    [
-        np.int64(4),
-        (4, 5, 6),
-        np.array([4, 5, 6]),
-        range(4, 7),
-        [np.uint8(4), 5, np.int64(6)],
-    ],
-)
-def test_seeds_of_numpy_and_of_sequences(seed):
-    env = vector()
-    assert_same(env.reset(seed=seed), env.reset(seed=4))
-
-
-def test_seeds_and_rollouts_of_one_environment_each():
-    env = vector("ragen/FrozenLake-v0", 4, split="val", response_format="plain")
-    rollouts = [np.int64(0), 1, 0, np.uint8(0)]
-    expected = env.reset(seed=[3, 3, 9, 3], options={"rollout": rollouts})
-    _, infos = env.reset(seed=[3, 3, 9, 3], options={"rollout": np.array([0, 1, 0, 0])})
-    assert_same(infos, expected[1])
-    assert infos["index"].tolist() == [3, 3, 9, 3]
-    assert len(set(infos["instance"].tolist())) == 2
-    assert infos["_index"].all()
-    told = env.step(["Up || Up || Up || Up"] * 4)[0]
-    assert told[0] == told[3]
-
-
-def test_a_masked_reset_leaves_the_others():
-    env = vector(
-        "ragen/Sokoban-v0", 3, AutoresetMode.DISABLED, split="val", response_format="plain"
-    )
-    before, _ = env.reset(seed=0)
-    stepped = env.step(["Up", "Down", "Left"])[0]
-    after, infos = env.reset(seed=0, options={"reset_mask": np.array([False, True, False])})
-    assert after == (stepped[0], before[1], stepped[2])
-    assert infos["instance"].tolist()[::2] == [None, None]
-    assert infos["_turn"].tolist() == [False, True, False]
-    assert env.step(["Up"] * 3)[4]["turn"].tolist() == [2, 1, 2]
 
 
 def test_changed_results_change_nothing_else():
@@ -394,36 +155,6 @@ def test_changed_results_change_nothing_else():
         for array in (*told[1:4], *told[4].values()):
             array[:] = 0
         told[4].clear()
-
-
-def test_closing_twice_and_what_is_refused_afterwards():
-    env = vector()
-    env.reset(seed=0)
-    env.close()
-    env.close()
-    for act in (env.reset, lambda: env.step(["Up"] * 3)):
-        with pytest.raises(ClosedEnvironmentError, match="is closed: make a new one"):
-            act()
-
-
-def test_call_and_attributes():
-    env = vector(response_format="plain", split="test")
-    env.reset(seed=0)
-    assert [len(names) for names in env.call("best_actions")] == [
-        min(5, int(length)) for length in env.reset(seed=0)[1]["optimal_length"]
-    ]
-    assert env.get_attr("turns_left") == (5, 5, 5)
-    env.set_attr("response_format", ["plain", "answer", "think"])
-    assert env.get_attr("response_format") == ("plain", "answer", "think")
-    assert env.step(["Up"] * 3)[4]["format_is_valid"].tolist() == [True, False, False]
-    env.set_attr("response_format", "plain")
-    assert env.get_attr("response_format") == ("plain",) * 3
-    with pytest.raises(ValueError, match="3 environments need as many values, got 2"):
-        env.set_attr("response_format", ["plain"] * 2)
-    with pytest.raises(ValueError, match=r"call reset\(\) of the vector environment"):
-        env.call("reset")
-    with pytest.raises(AttributeError):
-        env.get_attr("nothing")
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -459,24 +190,14 @@ def test_vector_wrappers_see_what_they_see_of_the_sync_vector_env(mode):
     assert listed == DictInfoToList(sync(**kwargs)).reset(seed=0)[1]
 
 
-def test_wrappers_of_single_environments_go_with_mode_sync():
-    env = sync(
-        response_format="plain",
-        wrappers=[RecordEpisodeStatistics, lambda env: TimeLimit(env, max_episode_steps=2)],
-    )
-    env.reset(seed=0)
-    env.step(["x"] * 3)
-    _, _, _, truncations, infos = env.step(["x"] * 3)
-    assert truncations.all()
-    assert infos["turn"].tolist() == [2, 2, 2]
-
-
-@pytest.mark.parametrize(("code", "printed"), EXAMPLES)
-def test_the_examples_of_the_docs(code, printed):
-    with contextlib.redirect_stdout(io.StringIO()) as out:
-        exec(code, {})
-    assert out.getvalue() == printed
-
-
-def test_there_are_two_examples():
-    assert len(EXAMPLES) == 2
+def test_games_of_several_ids_may_share_a_batch():
+    env_fns = [
+        lambda: make("Bandit-v0", response_format="plain"),
+        lambda: make("SokobanNewVocab-v0", response_format="plain"),
+    ]
+    ours, reference = TextVectorEnv(env_fns), SyncVectorEnv(env_fns)
+    moves = [["Up", "Up"], ["no", "Down"], ["Up", "Left"]]
+    told, _ = replay(ours, AutoresetMode.NEXT_STEP, (5, None), moves)
+    expected, _ = replay(reference, AutoresetMode.NEXT_STEP, (5, None), moves)
+    assert_same(tuple(told), tuple(expected))
+    assert told[-1][-1]["_optimal_length"].tolist() == [False, True]
