@@ -41,8 +41,7 @@ class TextArenaSokoban:
 
     def valid_actions(self) -> list[str]:
         """Return the moves that no wall or box blocks."""
-        env = unwrapped(self.env)
-        return [f"[{name}]" for name in env.action_space if not env._would_collide_with_wall(name)]
+        return [f"[{name}]" for name in _not_blocked(unwrapped(self.env))]
 
     def step(self, action: str) -> tuple[str, bool]:
         """Move once."""
@@ -102,8 +101,7 @@ class GemSokoban:
 
     def valid_actions(self) -> list[str]:
         """Return the moves that no wall or box blocks."""
-        env, form = self.env, "\\boxed{{{}}}".format
-        return [form(name) for name in env.action_space if not env._would_collide_with_wall(name)]
+        return [f"\\boxed{{{name}}}" for name in _not_blocked(self.env)]
 
     def step(self, action: str) -> tuple[str, bool]:
         """Move once."""
@@ -165,3 +163,9 @@ def check_peers() -> None:
                 f"{module} cannot be imported ({error}); "
                 "install the peers with: pip install -r benchmarks/requirements.txt"
             )
+
+
+def _not_blocked(sokoban: Any) -> list[str]:
+    """Return the moves of a peer's Sokoban that no wall or box blocks, which it keeps private."""
+    blocked = sokoban._would_collide_with_wall  # noqa: SLF001
+    return [name for name in sokoban.action_space if not blocked(name)]

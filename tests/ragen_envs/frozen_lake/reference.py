@@ -75,6 +75,13 @@ def ceiling_forward(rows, intended, aside, max_turns, per_turn, max_actions):
                 after[there] = after.get(there, 0) + odds * p
         return after
 
+    def rate(place, sequence, turns, actions):
+        belief = {place: Fraction(1)}
+        for action in sequence:
+            belief = spread(belief, action)
+        left = actions - len(sequence)
+        return sum(p * best(there, turns - 1, left) for there, p in belief.items())
+
     def best(place, turns, actions):
         symbol = rows[place[0]][place[1]]
         if symbol in "HG":
@@ -82,16 +89,11 @@ def ceiling_forward(rows, intended, aside, max_turns, per_turn, max_actions):
         if turns == 0 or actions == 0:
             return Fraction(0)
         if (place, turns, actions) not in known:
-            rates = []
-            for k in range(1, min(per_turn, actions) + 1):
-                for sequence in product(DIRECTIONS, repeat=k):
-                    belief = {place: Fraction(1)}
-                    for action in sequence:
-                        belief = spread(belief, action)
-                    rates.append(
-                        sum(p * best(there, turns - 1, actions - k) for there, p in belief.items())
-                    )
-            known[place, turns, actions] = max(rates)
+            known[place, turns, actions] = max(
+                rate(place, sequence, turns, actions)
+                for k in range(1, min(per_turn, actions) + 1)
+                for sequence in product(DIRECTIONS, repeat=k)
+            )
         return known[place, turns, actions]
 
     return best(find(rows, "S"), max_turns, max_actions)

@@ -1,5 +1,6 @@
 """The slips in reading an answer that the hostile texts must bring to light."""
 
+import math
 import re
 
 import pytest
@@ -62,7 +63,7 @@ def if_float_is_finite(text):
         number = float(text)
     except ValueError:
         return None
-    return int(number) if number == number else None
+    return None if math.isnan(number) else int(number)
 
 
 def first_word(text):
