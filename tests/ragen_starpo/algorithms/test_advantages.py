@@ -208,3 +208,8 @@ def test_whitening_equal_returns_leaves_next_to_nothing():
     rewards = torch.zeros(64, 200)
     rewards[:, -1] = 10.8
     assert float(reinforce_plus_plus(rewards, mask)[0].abs().max()) < 1e-6
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+def test_whitening_keeps_the_kind_of_number(kind):
+    assert masked_whiten(torch.tensor([[1.0, 2.0]], dtype=kind), torch.ones(1, 2)).dtype is kind

@@ -84,7 +84,9 @@ def test_where_the_gradient_ends(ratio, advantage, loss, gradient):
 @pytest.mark.parametrize(("log_ratio", "advantage"), [(500.0, -1.0), (-500.0, 1.0), (500.0, 1.0)])
 def test_ratios_are_bounded_before_their_exponential(log_ratio, advantage):
     one, new = torch.ones(1, 1), torch.tensor([[log_ratio]])
-    found = policy_loss(new, torch.zeros(1, 1), torch.tensor([[advantage]]), one, LossSettings(dual_clip=None))
+    found = policy_loss(
+        new, torch.zeros(1, 1), torch.tensor([[advantage]]), one, LossSettings(dual_clip=None)
+    )
     assert torch.isfinite(found.losses).all()
     assert found.kl.item() == pytest.approx(-math.copysign(20, log_ratio))
 
