@@ -176,6 +176,7 @@ def test_what_was_read_once_is_kept_without_its_thought():
     first = reader.read("<think>a</think><answer>Left</answer>", "think")
     assert reader.read("<think>another</think><answer>Left</answer>", "think") is first
     assert first.actions == (2,)
+    assert reader.read(EXAMPLE, "plain").is_example
     # Thoughts themselves are not: they would be all that is kept.
     for i in range(5000):
         reader.read(f"<think>{i}</think><answer>Right</answer>", "think")

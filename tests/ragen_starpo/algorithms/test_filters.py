@@ -136,9 +136,11 @@ def test_a_deviation_of_eps_is_dropped():
     eps = float(scores[:2].double().std())
     for strategy in STRATEGIES[1:]:
         assert kept_groups(FilterSettings(strategy, 1.0, eps), scores, groups) == {1}
-    # Its variance is no part of the sum: 4 of 4, where it were 1 of 5.
-    three = torch.tensor([0.0, 2.0, 0.0, 3.0, 0.0, 2.0]), torch.tensor([0, 0, 1, 1, 2, 2])
-    assert kept_groups(FilterSettings("top-p", 0.9, eps), *three) == {1}
+    # Its variance is left out of the sum: 18 of 26 are enough, and of 46 they would not be.
+    tops = [6.0, 4.0, *[2.0] * 10]
+    scores = torch.tensor([score for top in tops for score in (0.0, top)])
+    groups = torch.arange(len(tops)).repeat_interleave(2)
+    assert kept_groups(FilterSettings("top-p", 0.6, eps), scores, groups) == {0}
 
 
 @pytest.mark.parametrize("bad", [{"strategy": "top"}, {"amount": 0}, {"amount": 1.1}, {"eps": -1}])
