@@ -30,7 +30,7 @@ class HFReplica(RolloutReplica):
         platform = get_platform()
         seen = {platform.visible_devices_envvar(): devices} if devices else {}
         apart = dict.fromkeys(platform.ray_noset_envvars(), "1")
-        server = (
+        server: Any = (
             ray.remote(HFServer)
             .options(
                 name=server_name(self.replica_rank),
