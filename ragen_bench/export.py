@@ -10,10 +10,10 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ragen_bench.episodes.prompt import conversation
 from ragen_bench.episodes.runner import play, tasks_of
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.models.base import Sampling
+from ragen_bench.models.prompt import conversation
 from ragen_bench.models.scripted import OracleModel
 from ragen_bench.runs.atomic import replacing
 from ragen_bench.runs.directory import RunDirectory

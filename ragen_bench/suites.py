@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from ragen_bench.errors import UserError, nearest, unknown
-from ragen_bench.opponents.two_player import class_of, needs_opponent
+from ragen_bench.two_player import class_of, needs_opponent
 from ragen_envs.instances import HELD_OUT_SIZE, SPLITS, Split
 from ragen_envs.protocol import RESPONSE_FORMATS, ResponseFormat
 from ragen_envs.registration import IDS, NAMESPACE, OPPONENT_IDS

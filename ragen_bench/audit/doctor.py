@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
+from ragen_bench.audit.first_questions import Question, first_replies, first_turns
 from ragen_bench.audit.oracle import ceiling_problem, play_oracle
 from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.errors import UserError
 from ragen_bench.models import Completion, Model, Request, Sampling, ask_all
 from ragen_bench.models.reasoning import without_reasoning
-from ragen_bench.opponents.first_questions import Question, first_replies, first_turns
 from ragen_bench.opponents.opponent import load
 from ragen_bench.opponents.pair import Pair
 from ragen_bench.suites import make_env

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragen_bench.opponents.two_player import step_by_rule
 from ragen_bench.suites import make_env
+from ragen_bench.two_player import step_by_rule
 from ragen_envs.instances import Split
 from ragen_envs.policies import oracle_answer
 from ragen_envs.testing.checks.oracle import FALSE_ALARM, tail

@@ -10,8 +10,8 @@ from ragen_bench.cli.naming import DEFAULT_MAX_TOKENS
 from ragen_bench.cli.server_options import opponent_of, server_of
 from ragen_bench.episodes.episode import SAMPLES_A_SEED
 from ragen_bench.episodes.evaluation import Evaluation
-from ragen_bench.episodes.prompt import History
 from ragen_bench.errors import UserError
+from ragen_bench.models.prompt import History
 from ragen_bench.suites import SUITES, response_format_of, select, split_name
 from ragen_envs.registration import IDS
 

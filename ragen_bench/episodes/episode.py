@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-from ragen_bench.episodes.prompt import History, conversation, opponent_conversation
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import OPPONENTS, Completion, Request, Seat
+from ragen_bench.models.prompt import History, conversation, opponent_conversation
 from ragen_bench.models.reasoning import without_reasoning
-from ragen_bench.opponents.two_player import as_two_player
 from ragen_bench.runs.schema import EpisodeRecord, Key, Outcome, Reply, ReplyCounts, TurnRecord
+from ragen_bench.two_player import as_two_player
 from ragen_envs.instances import Split
 from ragen_envs.protocol import ResponseFormat
 from ragen_envs.text_env import TextEnv

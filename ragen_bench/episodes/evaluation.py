@@ -8,9 +8,9 @@ from pathlib import Path
 
 from ragen_bench.episodes.episode import Task
 from ragen_bench.episodes.groups import missing, played_again, said_of
-from ragen_bench.episodes.prompt import History, prompt_hash
 from ragen_bench.episodes.runner import Played, play, tasks_of
 from ragen_bench.models import Model, Sampling, ServerOptions
+from ragen_bench.models.prompt import History, prompt_hash
 from ragen_bench.models.reasoning import stop_text
 from ragen_bench.opponents.opponent import Opponent
 from ragen_bench.opponents.pair import Pair

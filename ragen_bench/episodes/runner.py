@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from ragen_bench.episodes.episode import Episode, Task
-from ragen_bench.episodes.prompt import History
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Engine, Fault, Model, Sampling
+from ragen_bench.models.prompt import History
 from ragen_bench.runs.schema import EpisodeRecord
 from ragen_bench.suites import EnvPool, make_env
 from ragen_envs.instances import Split

@@ -8,9 +8,9 @@ from typing import Any
 
 from jinja2.exceptions import TemplateError
 
-from ragen_bench.episodes.prompt import opening
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Message
+from ragen_bench.models.prompt import opening
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""Two-player environments: the opponent model, its pairing with the player, and its prompts."""
+"""The opponent of a two-player game: any model of the harness, and its pairing with the player."""

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 
-from ragen_bench.episodes.prompt import opponent_conversation
 from ragen_bench.errors import UserError
 from ragen_bench.models import Model, Request, Sampling, ServerOptions, ask_all, resolve
+from ragen_bench.models.prompt import opponent_conversation
 from ragen_bench.models.reasoning import stop_text, without_reasoning
 from ragen_bench.models.registry import refuse_unknown
 from ragen_bench.models.scripted import OracleModel
 from ragen_bench.opponents.pair import Pair
-from ragen_bench.opponents.two_player import needs_opponent
+from ragen_bench.two_player import needs_opponent
 from ragen_envs.protocol import FreeText, ResponseFormat
 
 _SCRIPTED = ("random", "oracle")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ragen_bench.opponents.two_player import reply_counts
+from ragen_bench.two_player import reply_counts
 from ragen_envs.two_player import ReplyCount
 
 

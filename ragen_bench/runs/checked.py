@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from ragen_bench.opponents.two_player import reply_counts
 from ragen_bench.runs.differences import brief
 from ragen_bench.runs.schema import (
     LARGEST,
@@ -18,6 +17,7 @@ from ragen_bench.runs.schema import (
     RunConfig,
     Timing,
 )
+from ragen_bench.two_player import reply_counts
 from ragen_envs.two_player import ReplyCount
 
 T = TypeVar("T")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ragen_bench.episodes.prompt import prompt_hash
 from ragen_bench.errors import UserError
-from ragen_bench.opponents.two_player import needs_opponent
+from ragen_bench.models.prompt import prompt_hash
 from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.runs.schema import RunConfig
 from ragen_bench.runs.specification import spec_hash, suite_hash
 from ragen_bench.suites import has_split, held_out_size
+from ragen_bench.two_player import needs_opponent
 from ragen_envs.registration import IDS, OPPONENT_IDS
 from ragen_envs.sealed import open_key
 

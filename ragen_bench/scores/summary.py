@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Set
 
 from ragen_bench.errors import UserError
-from ragen_bench.opponents.two_player import reply_counts
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import EpisodeRecord, Key, Object, RunConfig
 from ragen_bench.scores.baselines import baseline
@@ -19,6 +18,7 @@ from ragen_bench.scores.metrics import (
     rounded_interval,
 )
 from ragen_bench.statistics import mean_of
+from ragen_bench.two_player import reply_counts
 from ragen_envs.instances import Split
 from ragen_envs.sealed import KEY_FILE_VARIABLE, open_key
 

@@ -4,10 +4,10 @@ import datasets
 import pytest
 
 from ragen_bench.episodes.evaluation import Evaluation, evaluate
-from ragen_bench.episodes.prompt import conversation
 from ragen_bench.errors import UserError
 from ragen_bench.export import SCHEMA, export_demonstrations, export_run
 from ragen_bench.models import Completion, resolve
+from ragen_bench.models.prompt import conversation
 from ragen_bench.runs.directory import read_run
 from tests.ragen_bench.cli.command import run as command
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiktoken.load import load_tiktoken_bpe
 
-from ragen_bench.episodes.prompt import conversation
 from ragen_bench.errors import UserError
 from ragen_bench.models.chat import Chat
+from ragen_bench.models.prompt import conversation
 from ragen_starpo.rollout.chat_tokens import ChatTokens
 from tests.ragen_starpo.chats import RANKS, TEMPLATES, WORDS, file_of, made, tokenizer_of
 

@@ -1,7 +1,7 @@
 """What vLLM is asked in its environment, and transformers in the other one."""
 
-from ragen_bench.episodes.prompt import conversation
 from ragen_bench.models import Request, Sampling
+from ragen_bench.models.prompt import conversation
 from ragen_bench.suites import make_env
 
 STOP = "</answer>"

@@ -9,11 +9,11 @@ from itertools import cycle, islice
 from typing import Any
 
 from ragen_bench.episodes.evaluation import Evaluation
-from ragen_bench.episodes.prompt import conversation, opponent_conversation
 from ragen_bench.models import Request
 from ragen_bench.models.base import OPPONENTS
-from ragen_bench.opponents.two_player import as_two_player
+from ragen_bench.models.prompt import conversation, opponent_conversation
 from ragen_bench.suites import make_env
+from ragen_bench.two_player import as_two_player
 from ragen_envs.policies import oracle_answer
 from ragen_envs.text_env import TextEnv
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragen_bench.episodes import prompt
+from ragen_bench.models import prompt
 from ragen_bench.suites import make_env
 from ragen_envs.protocol import RESPONSE_FORMATS, body_of
 from ragen_envs.registration import IDS
