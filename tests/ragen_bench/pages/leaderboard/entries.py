@@ -73,18 +73,29 @@ def summary(score, low, high, success=0.5):
 
 
 def made(
-    directory, score=0.5, low=0.4, high=0.6, *, checks=CHECKS, rerun=None, success=0.5, **more
+    directory,
+    score=0.5,
+    low=0.4,
+    high=0.6,
+    *,
+    checks=CHECKS,
+    rerun=None,
+    success=0.5,
+    unchecked=None,
+    **more,
 ):
-    """An entry; further arguments are fields of entry.json or of run.json."""
+    """An entry; further arguments are fields of entry.json or of run.json.
+
+    Those in `unchecked` are set after the entry was validated, so they may be what it refuses.
+    """
     run = {**copy.deepcopy(RUN), **{name: more[name] for name in more if name in RUN}}
     run |= {name: more[name] for name in more if name == "sealed_key_hash"}
     about = {**ABOUT, **{name: more[name] for name in more if name in ABOUT}}
     assert more.keys() <= {*RUN, *ABOUT, "sealed_key_hash"}
-    found = {**about, "run": run, "summary": summary(score, low, high, success)}
-    entry = json.loads(json.dumps(found))
-    return SiteEntry(
-        directory, Entry.model_validate(entry), figures_of(entry["summary"]), checks, rerun
-    )
+    written = {**about, "run": run, "summary": summary(score, low, high, success)}
+    content = json.loads(json.dumps(written))
+    entry = Entry.model_validate(content).model_copy(update=unchecked)
+    return SiteEntry(directory, entry, figures_of(content["summary"]), checks, rerun)
 
 
 def unscored(entry):

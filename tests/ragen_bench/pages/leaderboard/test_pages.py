@@ -191,7 +191,7 @@ def test_hostile_texts_are_texts(visit, tmp_path):
         name=HOSTILE,
         submitter='" onmouseover="alert(3)',
         contact="javascript:alert(4)",
-        link="javascript:alert(5)",
+        unchecked={"link": "javascript:alert(5)"},
         model=TURNED,
         command=HOSTILE,
         model_identity={HOSTILE: {"a": [HOSTILE]}},
