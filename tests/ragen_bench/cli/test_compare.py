@@ -4,9 +4,7 @@ import json
 import shutil
 
 import pytest
-from rich.console import Console
 
-from ragen_bench.console.comparison import comparison_table
 from tests.ragen_bench.cli.command import run
 
 
@@ -82,52 +80,3 @@ def test_notes_stand_under_the_table(runs, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "Note: A is incomplete: 8 of 12 episodes\n" in done.stdout
     assert "Note: ragen/Bandit-v0: 2 instances in A, 6 in B, compared are the 2" in done.stdout
-
-
-def figures(a, b, low, high):
-    return {"a": a, "b": b, "difference": a - b, "interval": [low, high]}
-
-
-def shown(rows):
-    found = {
-        "split": "sealed",
-        "envs": rows,
-        "suite": {"success": rows[0]["success"], "normalised": rows[0]["normalised"]},
-    }
-    console = Console(width=80)
-    with console.capture() as captured:
-        console.print(comparison_table(found))
-    return captured.get()
-
-
-def test_the_widest_figures_fit_80_columns():
-    row = {
-        "env": "ragen/FrozenLakeNewVocabulary-v10",
-        "instances": 256,
-        "success": figures(0.0, 1.0, -1.0, -1.0),
-        "a_ahead": 256,
-        "b_ahead": 256,
-        "normalised": figures(-10.25, 10.25, -20.75, -20.25),
-    }
-    text = shown([row, row])
-    assert max(map(len, text.splitlines())) <= 80
-    assert text.count("-100.0 to -100.0") == 3
-    assert text.count("-20.75 to -20.25") == 3
-    assert "…" not in text
-
-
-def test_no_difference_has_no_minus_and_no_norm_is_a_dash():
-    row = {
-        "env": "ragen/Bandit-v0",
-        "instances": 3,
-        "success": figures(0.5, 0.5, -0.0001, 0.0001),
-        "a_ahead": None,
-        "b_ahead": None,
-        "normalised": None,
-    }
-    text = shown([row])
-    assert text.splitlines()[4].split()[-2:] == ["-", "-"]
-    assert "+0.0 to +0.0" in text
-    assert "-0.0" not in text
-    assert text.splitlines()[5].split() == ["norm.", "-", "-", "-", "-"]
-    assert "mean" not in text

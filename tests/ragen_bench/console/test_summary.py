@@ -1,0 +1,29 @@
+"""The table of a run's figures, and the line on answers that were cut."""
+
+import json
+
+from rich.console import Console
+
+from ragen_bench.console.summary import cut_answers, summary_table
+from tests.ragen_bench.cli.command import run
+
+
+def test_a_score_of_almost_nothing_has_no_minus(tmp_path):
+    played = run("evaluate", "random", "--env", "Sokoban-v0", "--limit", "2", cwd=tmp_path)
+    assert played.returncode == 0
+    [file] = (tmp_path / "runs").glob("*/summary.json")
+    summary = json.loads(file.read_text())
+    summary |= {"suite_score": -0.0004, "suite_score_interval": [-0.0001, 0.5]}
+    summary["envs"][0]["normalised"] = -0.004
+    console = Console(width=80)
+    with console.capture() as captured:
+        console.print(summary_table(summary))
+    text = " ".join(captured.get().split())
+    assert "Mean of norm. 0.000 [0.000, 0.500]. Success" in text
+    assert "-0.00" not in text
+
+
+def test_the_share_of_answers_that_were_cut():
+    rows = [{"turns": 30, "cut": 0.1}, {"turns": 10, "cut": 0.5}, {"turns": 0, "cut": None}]
+    assert cut_answers({"envs": rows}, 64) == "20.0 % of answers were cut at 64 tokens"
+    assert cut_answers({"envs": [{"turns": 9, "cut": 0.0}]}, 64) == ""
