@@ -55,7 +55,7 @@ def own_reward(reward_fn: RewardFn, transition: Transition) -> float:
         TypeError: if that is not a number.
         ValueError: if it is NaN or infinite.
     """
-    reward = reward_fn(transition)
+    reward: object = reward_fn(transition)
     if not isinstance(reward, Real):
         raise TypeError(
             f"reward_fn returned {reward!r}, a {type(reward).__name__}: a reward is a finite number"

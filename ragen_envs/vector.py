@@ -4,8 +4,6 @@ It does what `gymnasium.vector.SyncVectorEnv` does with the same environments, i
 batch of infos is made in arrays from the start, without one dictionary an environment.
 """
 
-# ruff: noqa: SLF001 (the other half of `TextEnv`: public accessors would cost a call each)
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence

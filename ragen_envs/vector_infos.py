@@ -4,8 +4,6 @@ Every key has an array with one entry an environment, and under `_key` the mask 
 environments that gave one; the entries of the others are 0, False or None.
 """
 
-# ruff: noqa: SLF001 (the other half of `TextEnv`: public accessors would cost a call each)
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -34,16 +32,16 @@ class VectorInfos:
         self._detailed = [i for i, env in enumerate(envs) if env._detailed]
         # What is constant in an episode is written when it begins, and copied out ever after.
         self._figures: dict[str, Array] = {}
-        self._given: dict[str, Mask] = {}
+        self._present: dict[str, Mask] = {}
 
     def begin(self, i: int) -> None:
         """Note the constants of the episode that environment i has begun."""
         figures = {**self._envs[i]._figures, **self._envs[i]._details()}
         for key in figures.keys() - self._figures.keys():
             self._figures[key] = _blank(len(self._envs), np.array([figures[key]]).dtype)
-            self._given[key] = _blank(len(self._envs), np.dtype(np.bool_))
+            self._present[key] = _blank(len(self._envs), np.dtype(np.bool_))
         for key, array in self._figures.items():
-            present = self._given[key][i] = key in figures
+            present = self._present[key][i] = key in figures
             array[i] = figures[key] if present else _blank(1, array.dtype)[0]
 
     def all(self) -> dict[str, Any]:
@@ -53,7 +51,7 @@ class VectorInfos:
         masks = np.ones((len(infos), len(self._envs)), dtype=np.bool_)
         infos.update({f"_{key}": mask for key, mask in zip(infos, masks, strict=True)})
         for key, array in self._figures.items():
-            infos[key], infos[f"_{key}"] = array.copy(), self._given[key].copy()
+            infos[key], infos[f"_{key}"] = array.copy(), self._present[key].copy()
         return infos
 
     def of(self, which: list[int]) -> dict[str, Any]:
@@ -66,7 +64,7 @@ class VectorInfos:
             infos[key] = _blank(len(self._envs), column.dtype)
             infos[key][which] = column
             infos[f"_{key}"] = _blank(len(self._envs), np.dtype(np.bool_))
-            infos[f"_{key}"][which] = self._given[key][which] if key in self._given else True
+            infos[f"_{key}"][which] = self._present[key][which] if key in self._present else True
         return infos
 
     def _note_details(self) -> None:

@@ -106,7 +106,7 @@ class And:
 class Either:
     """Is at least one of the forms so ("Is it a fruit or a vegetable?")?
 
-    An "or" is inclusive, and an either-or question is no choice: the answer to "Is it big or
+    An "or" is inclusive, and an either-or question is not a choice: the answer to "Is it big or
     small?" is Yes if one of them holds.
     """
 
@@ -116,7 +116,7 @@ class Either:
 Form: TypeAlias = IsKind | Has | Compare | Letter | Length | Guess | Not | And | Either
 
 
-def say(form: Form, knowledge: Knowledge) -> str:  # noqa: C901, PLR0911, PLR0912 (a case of each form)
+def say(form: Form, knowledge: Knowledge) -> str:
     """Return the canonical question that means the form.
 
     Args:

@@ -26,9 +26,7 @@ _Range: TypeAlias = tuple[float, float]
 _OF_GRADE: dict[Grade, Answer] = {"no": "No", "sometimes": "Sometimes", "yes": "Yes"}
 
 
-def answer(  # noqa: PLR0911 (a case of each form)
-    form: Form, concept: Concept, knowledge: Knowledge
-) -> Answer:
+def answer(form: Form, concept: Concept, knowledge: Knowledge) -> Answer:
     """Return the true answer to a question about a concept.
 
     The three answers are those of a logic of three values (Kleene's strong one): "not" swaps Yes
@@ -78,17 +76,19 @@ def _levels(scale: str, to: str | float, knowledge: Knowledge) -> _Range:
     return (reference, reference) if reference else knowledge.concepts[to].levels[scale]
 
 
-def _compared(one: _Range, relation: Relation, other: _Range, same: Answer = "Sometimes") -> Answer:
+def _compared(
+    first: _Range, relation: Relation, second: _Range, same: Answer = "Sometimes"
+) -> Answer:
     """Return how two ranges compare; on the same level either may be the bigger, hence "same"."""
     if relation == "less":
-        return _compared(other, "more", one, same)
+        return _compared(second, "more", first, same)
     if relation == "equal":
-        if one[1] < other[0] or other[1] < one[0]:
+        if first[1] < second[0] or second[1] < first[0]:
             return "No"
-        return "Yes" if one == other and one[0] == one[1] else "Sometimes"
-    if one[0] > other[1]:
+        return "Yes" if first == second and first[0] == first[1] else "Sometimes"
+    if first[0] > second[1]:
         return "Yes"
-    return "No" if one[1] < other[0] else same
+    return "No" if first[1] < second[0] else same
 
 
 def _spelled(name: str, place: str, letters: str) -> bool:
