@@ -8,7 +8,7 @@ from typing import Any
 
 from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
 
-from ragen_envs.pettingzoo.seats import Observation, Seats, without_test_option
+from ragen_envs.pettingzoo.seats import Observation, ParallelStep, Seats, without_test_option
 from ragen_envs.text_env import TextEnv
 
 _WAIT = "Your game is over, and others still play. Your answers do nothing until they end."
@@ -87,15 +87,7 @@ class DuelEnv(Seats, ParallelEnv[str, Observation, str]):  # type: ignore[misc]
         }
         return first, {agent: info.copy() for agent in self.agents}
 
-    def step(
-        self, actions: dict[str, str]
-    ) -> tuple[
-        dict[str, Observation],
-        dict[str, float],
-        dict[str, bool],
-        dict[str, bool],
-        dict[str, dict[str, Any]],
-    ]:
+    def step(self, actions: dict[str, str]) -> ParallelStep:
         """Take one answer of every agent whose copy has not ended.
 
         Returns:
@@ -104,7 +96,7 @@ class DuelEnv(Seats, ParallelEnv[str, Observation, str]):  # type: ignore[misc]
         Raises:
             ResetNeeded: before the first `reset` and after the end of an episode.
             ValueError: if an agent's answer is missing, or an agent is unknown.
-            TypeError: if the answers are no dict, or an answer is not a str.
+            TypeError: if the answers are not a dict, or an answer is not a str.
         """
         playing = [agent for agent in self.agents if agent not in self._ends]
         answers = self._answers(actions, playing)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, TypedDict, cast
+from typing import Any, ClassVar, TypeAlias, TypedDict, cast
 
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Dict, Text
@@ -22,6 +22,16 @@ class Observation(TypedDict):
     """What an agent reads: plain str observations are not accepted by PettingZoo's tests."""
 
     text: str
+
+
+ParallelStep: TypeAlias = tuple[
+    dict[str, Observation],
+    dict[str, float],
+    dict[str, bool],
+    dict[str, bool],
+    dict[str, dict[str, Any]],
+]
+"""Of every agent: observation, reward, terminated, truncated, `info`."""
 
 
 def names_of(agents: int | Sequence[str]) -> list[str]:

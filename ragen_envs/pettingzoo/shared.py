@@ -8,7 +8,7 @@ from typing import Any
 from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
 
 from ragen_envs.pettingzoo.room import Room
-from ragen_envs.pettingzoo.seats import Observation, Seats
+from ragen_envs.pettingzoo.seats import Observation, ParallelStep, Seats
 from ragen_envs.pettingzoo.turns import TurnsEnv
 from ragen_envs.text_env import TextEnv
 
@@ -104,15 +104,7 @@ class SharedParallelEnv(_Shared, ParallelEnv[str, Observation, str]):  # type: i
         self.agents = self.possible_agents.copy()
         return {agent: self._room.tell(agent) for agent in self.agents}, self._room.infos
 
-    def step(
-        self, actions: dict[str, str]
-    ) -> tuple[
-        dict[str, Observation],
-        dict[str, float],
-        dict[str, bool],
-        dict[str, bool],
-        dict[str, dict[str, Any]],
-    ]:
+    def step(self, actions: dict[str, str]) -> ParallelStep:
         """Take one answer of every agent.
 
         Returns:
@@ -121,7 +113,7 @@ class SharedParallelEnv(_Shared, ParallelEnv[str, Observation, str]):  # type: i
         Raises:
             ResetNeeded: before the first `reset` and after the end of an episode.
             ValueError: if an agent's answer is missing, or an agent is unknown.
-            TypeError: if the answers are no dict, or an answer is not a str.
+            TypeError: if the answers are not a dict, or an answer is not a str.
         """
         agents, room = self.agents, self._room
         answers = self._answers(actions, agents)
