@@ -36,7 +36,7 @@ class Solver:
         self.table = self._table()
         self._word = {name: place for place, name in enumerate(self.pool)}
         # How often each answer is given is then one product; sums of so few ones are exact.
-        self._given = np.stack([self.table == each for each in range(3)]).astype(np.float32)
+        self._one_hot = np.stack([self.table == i for i in range(len(ANSWERS))]).astype(np.float32)
 
     def next(self, asked: Sequence[tuple[Form, Answer | None]]) -> Form:
         """Return what to ask now.
@@ -54,7 +54,7 @@ class Solver:
             return Guess(self.pool[left[0]])
         among = np.zeros(len(self.pool), dtype=np.float32)
         among[left] = 1
-        gain = information(among @ self._given)
+        gain = information(among @ self._one_hot)
         for form, _ in asked:
             if form in self._places:
                 gain[self._places[form]] = -1.0
@@ -71,11 +71,11 @@ class Solver:
             ValueError: if every word has been guessed.
         """
         wrong = np.zeros(len(self.pool), dtype=np.int64)
-        for form, given in asked:
-            if given is not None:
+        for form, reply in asked:
+            if reply is not None:
                 # A wrong guess rules out more than any number of disagreements.
                 weight = len(asked) + 1 if isinstance(form, Guess) else 1
-                wrong += weight * (self._answers(form) != ANSWERS.index(given))
+                wrong += weight * (self._answers(form) != ANSWERS.index(reply))
         if wrong.min() > len(asked):
             raise ValueError("every word of the pool has been guessed")
         return np.flatnonzero(wrong == wrong.min())
@@ -105,8 +105,8 @@ class Solver:
 
     def _column(self, form: Form) -> NDArray[np.int8]:
         concepts = (self.knowledge.concepts[name] for name in self.pool)
-        given = [ANSWERS.index(answer(form, concept, self.knowledge)) for concept in concepts]
-        return np.array(given, dtype=np.int8)
+        answers = [ANSWERS.index(answer(form, concept, self.knowledge)) for concept in concepts]
+        return np.array(answers, dtype=np.int8)
 
 
 def information(counts: NDArray[np.float32]) -> NDArray[np.float64]:

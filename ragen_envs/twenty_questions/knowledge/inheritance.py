@@ -31,22 +31,22 @@ def memberships(
 
 
 def _closure(keys: Iterable[str], kinds: Mapping[str, Kind]) -> list[str]:
-    found: dict[str, None] = {}
+    reached: dict[str, None] = {}
     waiting = list(keys)
     while waiting:
         key = waiting.pop()
-        if key not in found:
-            found[key] = None
+        if key not in reached:
+            reached[key] = None
             waiting.extend(kinds[key].parents)
-    return list(found)
+    return list(reached)
 
 
 def inherited(keys: tuple[str, ...], kinds: Mapping[str, Kind]) -> dict[str, Grade]:
     """Return what kinds give: of two that differ the stronger, a kind before its parents."""
     merged: dict[str, Grade] = {}
     for key in keys:
-        given = {**inherited(kinds[key].parents, kinds), **kinds[key].grades}
-        for feature, grade in given.items():
+        grades = {**inherited(kinds[key].parents, kinds), **kinds[key].grades}
+        for feature, grade in grades.items():
             merged[feature] = stronger(grade, merged.get(feature, "no"))
     return merged
 
@@ -65,13 +65,13 @@ def implied(grades: Mapping[str, Grade], features: Mapping[str, Feature]) -> dic
     return {key: raised[key] for key in features if raised.get(key, "no") != "no"}
 
 
-def stronger(one: Grade, other: Grade) -> Grade:
+def stronger(first: Grade, second: Grade) -> Grade:
     """Return the stronger of two grades."""
-    return max(one, other, key=GRADES.index)
+    return max(first, second, key=GRADES.index)
 
 
 def without(concept: Concept, feature: str, knowledge: Knowledge) -> Grade:
     """Return the grade of a concept's feature if its entry did not name it."""
     own = {key: grade for key, grade in concept.own.items() if key != feature}
-    given = {**inherited(concept.kinds, knowledge.kinds), **own}
-    return implied(given, knowledge.features).get(feature, "no")
+    grades = {**inherited(concept.kinds, knowledge.kinds), **own}
+    return implied(grades, knowledge.features).get(feature, "no")

@@ -45,7 +45,7 @@ def read(folder: Traversable) -> Knowledge:
     kinds = _kinds(_toml(folder / "kinds.toml"), features)
     scales = {k: _scale(e) for k, e in _toml(folder / "scales.toml").items()}
     concepts: dict[str, Concept] = {}
-    for path in sorted((folder / "concepts").iterdir(), key=lambda each: each.name):
+    for path in sorted((folder / "concepts").iterdir(), key=lambda path: path.name):
         category = path.name.removesuffix(".toml")
         for name, entry in _toml(path).items():
             if name in concepts:

@@ -42,7 +42,7 @@ def questions_read_well(knowledge: Knowledge) -> Iterator[str]:
 
 
 def names_are_unique(knowledge: Knowledge) -> Iterator[str]:
-    """No two concepts share a name, and none is called like a kind: a guess is no question."""
+    """No two concepts share a name, and none is called like a kind: a guess is not a question."""
     owners: dict[str, str] = {
         word.lower(): f"the kind {key}"
         for key, kind in knowledge.kinds.items()
@@ -127,8 +127,8 @@ def entries_say_something(knowledge: Knowledge) -> Iterator[str]:
 
 def pairs_are_apart(knowledge: Knowledge) -> Iterator[str]:
     """Any two concepts differ in the answers to some standard questions."""
-    for one, other, questions in closest_pairs(knowledge, APART - 1):
-        yield f"{one} and {other} differ only in: {' '.join(questions) or 'nothing'}"
+    for first, second, questions in closest_pairs(knowledge, APART - 1):
+        yield f"{first} and {second} differ only in: {' '.join(questions) or 'nothing'}"
 
 
 def closest_pairs(knowledge: Knowledge, most: int) -> list[tuple[str, str, list[str]]]:
@@ -139,14 +139,14 @@ def closest_pairs(knowledge: Knowledge, most: int) -> list[tuple[str, str, list[
         most: the largest number of questions.
     """
     solver = Solver(knowledge)
-    found = []
-    for one, row in enumerate(solver.table):
-        differ = solver.table[one + 1 :] != row
-        for other in np.flatnonzero(differ.sum(axis=1) <= most):
-            places = np.flatnonzero(differ[other])
+    pairs = []
+    for first, row in enumerate(solver.table):
+        differ = solver.table[first + 1 :] != row
+        for offset in np.flatnonzero(differ.sum(axis=1) <= most):
+            places = np.flatnonzero(differ[offset])
             asks = [say(solver.questions[place], knowledge) for place in places]
-            found.append((solver.pool[one], solver.pool[one + 1 + other], asks))
-    return sorted(found, key=lambda pair: len(pair[2]))
+            pairs.append((solver.pool[first], solver.pool[first + 1 + offset], asks))
+    return sorted(pairs, key=lambda pair: len(pair[2]))
 
 
 def _full(concept: Concept) -> list[str]:

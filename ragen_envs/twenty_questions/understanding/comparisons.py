@@ -152,13 +152,14 @@ def read_comparison(question: Tokens, lexicon: Lexicon) -> Form | None:
 
 @cache
 def _table() -> Mapping[Tokens, tuple[_Frame, ...]]:
-    found: dict[Tokens, list[_Frame]] = {}
+    by_opening: dict[Tokens, list[_Frame]] = {}
     for (scale, relation), frames in _FRAMES.items():
         for written in frames:
             for tokens in expand(written):
                 at = tokens.index(SLOT)
-                found.setdefault(tokens[:at], []).append(_Frame(tokens[at + 1 :], scale, relation))
-    return {opening: tuple(each) for opening, each in found.items()}
+                frame = _Frame(tokens[at + 1 :], scale, relation)
+                by_opening.setdefault(tokens[:at], []).append(frame)
+    return {opening: tuple(frames) for opening, frames in by_opening.items()}
 
 
 def _form(frame: _Frame, to: str | float) -> Form:
@@ -174,7 +175,7 @@ def _compared(scale: str, words: Tokens, lexicon: Lexicon) -> str | float | None
     """Return the reference, the concept or the level that a phrase names."""
     spoken = key(words)
     plainly = key(word for word in words if word not in _PLAIN)
-    for each in (spoken, plainly):
-        if found := lexicon.references[scale].get(each) or lexicon.concepts.get(each):
-            return found
+    for name in (spoken, plainly):
+        if named := lexicon.references[scale].get(name) or lexicon.concepts.get(name):
+            return named
     return level(spoken, scale, lexicon.bounds[scale])

@@ -7,10 +7,11 @@ from typing import TypeAlias
 
 from ragen_envs.twenty_questions.forms import And, Either, Form, Not
 from ragen_envs.twenty_questions.understanding.discourse import contrasted
-from ragen_envs.twenty_questions.understanding.normalise import Tokens, word_set
+from ragen_envs.twenty_questions.understanding.normalise import Tokens, without_commas, word_set
 from ragen_envs.twenty_questions.understanding.order import is_asked, is_stated
 
-Clause: TypeAlias = Callable[[Tokens], Form | None]
+ReadClause: TypeAlias = Callable[[Tokens], Form | None]
+"""From a single clause to what it means."""
 
 _JOINS: dict[str, type[And] | type[Either]] = {
     "and": And,
@@ -24,7 +25,7 @@ _SHOWN_BEFORE = word_set("both either")
 MOST_PARTS = 5
 
 
-def read_joined(tokens: Tokens, clause: Clause) -> Form | None:
+def read_joined(tokens: Tokens, clause: ReadClause) -> Form | None:
     """Return what a question means that may be joined of several.
 
     Whole questions are joined ("Is it alive, and can it fly?"), or parts of one ("Is it a bird or
@@ -35,25 +36,21 @@ def read_joined(tokens: Tokens, clause: Clause) -> Form | None:
         tokens: with commas.
         clause: what a single question means.
     """
-    form = clause(_plain(tokens))
+    form = clause(without_commas(tokens))
     if form:
         return form
     tokens = contrasted(tokens)
     neither = "neither" in tokens
-    tokens = tuple(each for each in tokens if each not in _SHOWN_BEFORE and each != "neither")
+    tokens = tuple(t for t in tokens if t not in _SHOWN_BEFORE and t != "neither")
     form = _joined(_questions(tokens), lambda part: _parts(part, clause)) or _parts(tokens, clause)
     if not neither:
         return form
     return Not(form) if isinstance(form, Either) else None
 
 
-def _plain(tokens: Tokens) -> Tokens:
-    return tuple(token for token in tokens if token != ",")
-
-
-def _parts(tokens: Tokens, clause: Clause) -> Form | None:
+def _parts(tokens: Tokens, clause: ReadClause) -> Form | None:
     """Return what a question means whose parts may be joined."""
-    form = clause(_plain(tokens))
+    form = clause(without_commas(tokens))
     if form:
         return form
     join, parts = _split(tokens)
@@ -69,9 +66,7 @@ def _parts(tokens: Tokens, clause: Clause) -> Form | None:
     return _made(join, forms)
 
 
-def _joined(
-    split: tuple[str | None, list[Tokens]], read: Callable[[Tokens], Form | None]
-) -> Form | None:
+def _joined(split: tuple[str | None, list[Tokens]], read: ReadClause) -> Form | None:
     join, parts = split
     if join is None or not 1 < len(parts) <= MOST_PARTS:
         return None
@@ -91,7 +86,7 @@ def _questions(tokens: Tokens) -> tuple[str | None, list[Tokens]]:
     for at, token in enumerate(tokens):
         rest = tokens[at + 1 :]
         if token in _JOINS and start < at and (is_asked(rest) or is_stated(rest)):
-            parts.append(_plain(tokens[start:at]))
+            parts.append(without_commas(tokens[start:at]))
             joins.add(token)
             start = at + 1
     parts.append(tokens[start:])
@@ -115,7 +110,7 @@ def _one(joins: set[str]) -> str | None:
     return sorted(joins)[0] if len(kinds) == 1 else None
 
 
-def _begun(first: Tokens, part: Tokens, last: Tokens, clause: Clause) -> Form | None:
+def _begun(first: Tokens, part: Tokens, last: Tokens, clause: ReadClause) -> Form | None:
     """Return what a later part means, with as much of the first before it as fits."""
     if part[:1] == ("not",):
         form = _begun(first, part[1:], last, clause)
@@ -131,9 +126,9 @@ def _begun(first: Tokens, part: Tokens, last: Tokens, clause: Clause) -> Form | 
     return None
 
 
-def begun(first: Tokens, part: Tokens, clause: Clause) -> Form | None:
+def begun(first: Tokens, part: Tokens, clause: ReadClause) -> Form | None:
     """Return what a part means that begins as another question does."""
-    return _begun(_plain(first), _plain(part), _plain(part), clause)
+    return _begun(without_commas(first), without_commas(part), without_commas(part), clause)
 
 
 def _noun_begins(tokens: Tokens, at: int) -> bool:
@@ -141,7 +136,7 @@ def _noun_begins(tokens: Tokens, at: int) -> bool:
     return tokens[at] in _ARTICLES or tokens[at - 1] in _BEFORE_A_NOUN
 
 
-def _ended(part: Tokens, last: Tokens, clause: Clause) -> Form | None:
+def _ended(part: Tokens, last: Tokens, clause: ReadClause) -> Form | None:
     """Return what a part means that needs the end of the last ("bigger or heavier than a car")."""
     for start in range(1, len(last)):
         form = clause((*part, *last[start:]))

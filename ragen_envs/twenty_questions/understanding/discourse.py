@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from importlib.resources import files
 
-from ragen_envs.twenty_questions.understanding.normalise import Tokens, word_set
-from ragen_envs.twenty_questions.understanding.patterns import Phrases, expand
+from ragen_envs.twenty_questions.understanding.normalise import Tokens, without_commas, word_set
+from ragen_envs.twenty_questions.understanding.patterns import Phrases, data_file, expand
 
 SUBJECTS = ("it", "word", "name", "people")
 
@@ -15,8 +13,7 @@ SUBJECTS = ("it", "word", "name", "people")
 @cache
 def entries(table: str) -> tuple[str, ...]:
     """Return the patterns of a table of discourse.toml."""
-    text = files("ragen_envs.twenty_questions.understanding").joinpath("discourse.toml")
-    return tuple(tomllib.loads(text.read_text("utf-8"))[table])
+    return tuple(data_file("discourse.toml")[table])
 
 
 @cache
@@ -31,13 +28,17 @@ def _subjects() -> Phrases[str]:
 
 def opened(tokens: Tokens) -> Tokens:
     """Return a sentence without what is said before its question ("OK, my next question: ...")."""
-    return _opened(tokens, _phrases("openers"))
+    openers = _phrases("openers")
+    tokens = _bare(tokens)
+    while tokens and (opener := openers.at(tokens, 0)) and not _is_someone(tokens):
+        tokens = _bare(tokens[opener[0] :])
+    return tokens
 
 
 def guessed(tokens: Tokens) -> Tokens | None:
     """Return what follows the announcement of a guess ("My guess is ..."), None without one."""
-    found = _phrases("guesses").at(tokens, 0)
-    return _bare(tokens[found[0] :]) if found else None
+    announcement = _phrases("guesses").at(tokens, 0)
+    return _bare(tokens[announcement[0] :]) if announcement else None
 
 
 def asked_whether(tokens: Tokens) -> Tokens:
@@ -55,35 +56,35 @@ def without_asides(tokens: Tokens) -> Tokens:
     parts = segments(tokens)
     while len(parts) > 1 and parts[-1] in _asides():
         parts.pop()
-    found = list(parts[0])
+    kept = list(parts[0])
     dropped = False
     for at, part in enumerate(parts[1:], start=1):
         if part in _asides() and at < len(parts) - 1:
             dropped = True
         else:
-            found.extend(part if dropped else (",", *part))
+            kept.extend(part if dropped else (",", *part))
             dropped = False
-    return tuple(found)
+    return tuple(kept)
 
 
 def answered(tokens: Tokens) -> Tokens | None:
-    """Return what is guessed ("Could it be ...", "... it is"), None if it is no such guess."""
-    found = _phrases("answers").before(tokens)
-    if not found or not found[0]:
+    """Return what is guessed ("Could it be ...", "... it is"), None if nothing is guessed so."""
+    ending = _phrases("answers").before(tokens)
+    if not ending or not ending[0]:
         return None
     begins = 1 if tokens[0] in AUXILIARIES else 0
-    return tokens[begins : found[0]] or None
+    return tokens[begins : ending[0]] or None
 
 
 def segments(tokens: Tokens) -> list[Tokens]:
     """Return what stands between the commas of a sentence."""
-    found: list[list[str]] = [[]]
+    parts: list[list[str]] = [[]]
     for token in tokens:
         if token == ",":
-            found.append([])
+            parts.append([])
         else:
-            found[-1].append(token)
-    return [tuple(each) for each in found]
+            parts[-1].append(token)
+    return [tuple(part) for part in parts]
 
 
 @cache
@@ -94,8 +95,8 @@ def _asides() -> frozenset[Tokens]:
 
 def closed(tokens: Tokens) -> Tokens:
     """Return a sentence without what is said after its question ("..., by any chance")."""
-    while found := _phrases("closers").before(_bare(tokens)):
-        rest = _bare(tokens)[: found[0]]
+    while closer := _phrases("closers").before(_bare(tokens)):
+        rest = _bare(tokens)[: closer[0]]
         if len(rest) < 2:
             break
         tokens = rest
@@ -104,13 +105,13 @@ def closed(tokens: Tokens) -> Tokens:
 
 def untagged(tokens: Tokens) -> tuple[Tokens, bool]:
     """Return a statement without the tag that makes it a question, and whether it had one."""
-    found = _phrases("tags").before(tokens)
-    return (_bare(tokens[: found[0]]), True) if found and found[0] > 2 else (tokens, False)
+    tag = _phrases("tags").before(tokens)
+    return (_bare(tokens[: tag[0]]), True) if tag and tag[0] > 2 else (tokens, False)
 
 
 def is_chatter(tokens: Tokens) -> bool:
     """Whether a sentence asks nothing ("Let me think.", "Am I right?")."""
-    bare = tuple(token for token in opened(tokens) if token != ",")
+    bare = without_commas(opened(tokens))
     return not bare or bare in _chatter()
 
 
@@ -121,54 +122,54 @@ def _chatter() -> frozenset[Tokens]:
 
 def plain(tokens: Tokens) -> Tokens:
     """Return a sentence with one word for each subject, and without adverbs that change nothing."""
-    found: list[str] = []
+    words: list[str] = []
     at = 0
     while at < len(tokens):
         if dropped := _phrases("fillers").at(tokens, at):
             at = dropped[0]
-        elif subject := _subject(tokens, at, found):
+        elif subject := _subject(tokens, at, words):
             at = subject[0]
-            found.append(subject[1])
+            words.append(subject[1])
         else:
-            found.append(tokens[at])
+            words.append(tokens[at])
             at += 1
-    return tuple(found[2:] if found[:3] == ["it", ",", "it"] else found)
+    return tuple(words[2:] if words[:3] == ["it", ",", "it"] else words)
 
 
 def contrasted(tokens: Tokens) -> Tokens:
     """Return a sentence with "and not" for "rather than" and for ", not"."""
-    found: list[str] = []
+    words: list[str] = []
     at = 0
     while at < len(tokens):
         apart = _phrases("but_not").at(tokens, at)
         alone = apart is not None and tokens[at : apart[0]] == ("not",)
         if apart and at and (not alone or tokens[at - 1] == ","):
-            found.extend(("and", "not"))
+            words.extend(("and", "not"))
             at = apart[0]
         else:
-            found.append(tokens[at])
+            words.append(tokens[at])
             at += 1
-    return tuple(found)
+    return tuple(words)
 
 
 def before_example(tokens: Tokens) -> Tokens | None:
     """Return a question without the example after it (", like a bird"), None without one."""
-    found = _after_comma(tokens, "examples")
-    return tokens[: found[0]] if found else None
+    example = _after_comma(tokens, "examples")
+    return tokens[: example[0]] if example else None
 
 
 def restated(tokens: Tokens) -> tuple[Tokens, Tokens] | None:
     """Return a question and what follows it in other words (", i.e. ..."), None without them."""
-    found = _after_comma(tokens, "restated")
-    return (tokens[: found[0]], _bare(tokens[found[1] :])) if found else None
+    again = _after_comma(tokens, "restated")
+    return (tokens[: again[0]], _bare(tokens[again[1] :])) if again else None
 
 
 def _after_comma(tokens: Tokens, table: str) -> tuple[int, int] | None:
     """Return where a phrase of a table and its comma begin, and where they end."""
     for at, token in enumerate(tokens[:-1]):
-        found = _phrases(table).at(tokens, at + 1) if at and token == "," else None
-        if found:
-            return at, found[0]
+        entry = _phrases(table).at(tokens, at + 1) if at and token == "," else None
+        if entry:
+            return at, entry[0]
     return None
 
 
@@ -178,20 +179,20 @@ def _subject(tokens: Tokens, at: int, before: list[str]) -> tuple[int, str] | No
     "People" and the like are a subject only where a clause begins, and "this" and "that" only
     there or after its verb; elsewhere they are an object or mean nothing of the kind.
     """
-    found = _subjects().at(tokens, at)
+    subject = _subjects().at(tokens, at)
     at_verb = not before or (before[-1] in AUXILIARIES and _begins(before))
-    if not found and at_verb and (guise := _phrases("guise").at(tokens, at)):
+    if not subject and at_verb and (guise := _phrases("guise").at(tokens, at)):
         stated = not before and tokens[guise[0] : guise[0] + 1] not in _AS_WORDS
-        found = None if stated else (guise[0], "it")
+        subject = None if stated else (guise[0], "it")
     alone = bool(before) and (at + 1 == len(tokens) or tokens[at + 1] in _AFTER_OBJECT)
-    if not found and tokens[at] in ("this", "that") and (at_verb or alone):
-        found = at + 1, "it"
-    if not found and tokens[at : at + 1] in _CHILDREN and at_verb:
-        found = at + 1, "children"
-    if not found or (found[1] == "people" and not _begins(before)):
+    if not subject and tokens[at] in ("this", "that") and (at_verb or alone):
+        subject = at + 1, "it"
+    if not subject and tokens[at : at + 1] in _CHILDREN and at_verb:
+        subject = at + 1, "children"
+    if not subject or (subject[1] == "people" and not _begins(before)):
         return None
-    thought = _phrases("thought").at(tokens, found[0])
-    return (thought[0] if thought else found[0]), found[1]
+    thought = _phrases("thought").at(tokens, subject[0])
+    return (thought[0] if thought else subject[0]), subject[1]
 
 
 _LONGEST_ASKING = 14
@@ -216,22 +217,15 @@ _AS_WORDS = frozenset((word,) for word in AUXILIARIES)
 def _begins(before: list[str]) -> bool:
     """Whether a clause or its subject may begin after these words."""
     verb = bool(before) and before[-1] in AUXILIARIES
-    return not before or before[-1] in _BEGIN or (verb and _begins_clause(before[:-1]))
+    return _begins_clause(before) or (verb and _begins_clause(before[:-1]))
 
 
 def _begins_clause(before: list[str]) -> bool:
     return not before or before[-1] in _BEGIN
 
 
-def _opened(tokens: Tokens, openers: Phrases[str]) -> Tokens:
-    tokens = _bare(tokens)
-    while tokens and (found := openers.at(tokens, 0)) and not _is_someone(tokens):
-        tokens = _bare(tokens[found[0] :])
-    return tokens
-
-
 def _is_someone(tokens: Tokens) -> bool:
-    """Whether "one" is a person ("one can hold it") and no number before a question."""
+    """Whether "one" is a person ("one can hold it") and not a number before a question."""
     modal = len(tokens) > 2 and tokens[1] in ("can", "could", "would", "may", "might")
     return tokens[0] == "1" and modal and tokens[2] not in ("it", "you", "they", "this", "that")
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 from ragen_envs.twenty_questions.understanding.normalise import Tokens
-from ragen_envs.twenty_questions.understanding.patterns import SLOT, expand
+from ragen_envs.twenty_questions.understanding.patterns import SLOT, data_file, expand
 
 _DENIES = "!"
 
@@ -32,8 +30,7 @@ class Match:
 @cache
 def patterns() -> dict[str, tuple[str, ...]]:
     """Return the frames of each slot, as frames.toml has them."""
-    text = files("ragen_envs.twenty_questions.understanding").joinpath("frames.toml")
-    return {slot: tuple(each) for slot, each in tomllib.loads(text.read_text("utf-8")).items()}
+    return {slot: tuple(frames) for slot, frames in data_file("frames.toml").items()}
 
 
 def matches(question: Tokens) -> Iterator[Match]:
@@ -46,14 +43,14 @@ def matches(question: Tokens) -> Iterator[Match]:
         question: such as ("is", "it", "made", "of", "wood").
     """
     table = _table()
-    found = [
+    fitting = [
         (start - end, slot, question[start:end], denied)
         for start in range(len(question))
         if (tails := table.get(question[:start]))
         for end in range(start + 1, len(question) + 1)
         for slot, denied in tails.get(question[end:], ())
     ]
-    for _, slot, phrase, denied in sorted(found, key=lambda each: each[0]):
+    for _, slot, phrase, denied in sorted(fitting, key=lambda frame: frame[0]):
         yield Match(slot, phrase, denied)
 
 

@@ -126,7 +126,7 @@ _SETS = {
 
 
 def read_letters(question: Tokens) -> Form | None:
-    """Return what a question asks of letters or words of the name, None if it asks no such thing.
+    """Return what a question asks of letters or words of the name, None if it asks something else.
 
     A vowel is one of a, e, i, o and u.
 
@@ -157,12 +157,12 @@ def _slots(question: Tokens, table: Place | Literal["counts"]) -> list[Tokens]:
 
 @cache
 def _openings(table: Place | Literal["counts"]) -> dict[Tokens, list[Tokens]]:
-    found: dict[Tokens, list[Tokens]] = {}
+    tails: dict[Tokens, list[Tokens]] = {}
     for frame in _COUNTS if table == "counts" else _FRAMES[table]:
         for tokens in expand(frame):
             at = tokens.index(SLOT)
-            found.setdefault(tokens[:at], []).append(tokens[at + 1 :])
-    return found
+            tails.setdefault(tokens[:at], []).append(tokens[at + 1 :])
+    return tails
 
 
 def _letters(place: Place, slot: Tokens, named: bool) -> Form | None:
@@ -193,7 +193,7 @@ def _range(place: Place, asked: re.Match[str]) -> Form:
     if asked["limit"]:
         before = asked["side"] == "before"
         low, high = ("a", asked["limit"]) if before else (asked["limit"], "z")
-    letters = [each for each in _ALPHABET if low <= each <= high and each != asked["limit"]]
+    letters = [c for c in _ALPHABET if low <= c <= high and c != asked["limit"]]
     return Either(tuple(Letter(place, letter) for letter in letters))
 
 
@@ -202,12 +202,12 @@ def _count(spoken: str) -> Form | None:
     if between := _BETWEEN.fullmatch(spoken):
         low, high, unit = int(between[1]), int(between[2]), _unit(between[3])
         return And((Length(unit, "more", low - 1), Length(unit, "less", high + 1)))
-    found = _NUMBER.fullmatch(spoken)
-    if not found or found["before"] not in _RELATIONS:
+    count = _NUMBER.fullmatch(spoken)
+    if not count or count["before"] not in _RELATIONS:
         return None
-    after = (found["after"] or found["noun"] or "").strip()
-    relation, off = _AFTER.get(after) or _RELATIONS[found["before"]]
-    return Length(_unit(found["unit"]), _relation(relation), int(found["number"]) + off)
+    after = (count["after"] or count["noun"] or "").strip()
+    relation, off = _AFTER.get(after) or _RELATIONS[count["before"]]
+    return Length(_unit(count["unit"]), _relation(relation), int(count["number"]) + off)
 
 
 def _unit(word: str) -> Literal["letters", "words"]:

@@ -41,7 +41,7 @@ def _corrected(token: str, lexicon: Lexicon) -> str:
     named = token in lexicon.names or token in known or token in _MEANT
     if named or not _SHORTEST <= len(token) <= _LONGEST or not token.isalpha():
         return token
-    candidates = {each for each in _changed(token) if each in known and len(each) >= _SHORTEST}
+    candidates = {word for word in _changed(token) if word in known and len(word) >= _SHORTEST}
     return candidates.pop() if len(candidates) == 1 else token
 
 

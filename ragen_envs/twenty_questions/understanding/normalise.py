@@ -104,18 +104,18 @@ def sentences(text: str) -> tuple[Sentence, ...]:
     """
     if len(text) > LONGEST_TEXT:
         return ()
-    found: list[Sentence] = []
+    ended: list[Sentence] = []
     words: list[str] = []
     for token in [*_TOKEN.findall(_plain(text)), "."]:
         if token in ".!?;\n":
             if any(word != "," for word in words):
-                found.append(Sentence(tuple(words), token == "?"))
+                ended.append(Sentence(tuple(words), token == "?"))
             words = []
         elif token in ",:":
             words.append(",")
         else:
             words.extend(_spelled(token))
-    return tuple(found)
+    return tuple(ended)
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -123,10 +123,14 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+def without_commas(tokens: Tokens) -> Tokens:
+    """Return the words among tokens."""
+    return tuple(token for token in tokens if token != ",")
+
+
 def phrase(text: str) -> str:
     """Return a phrase of the data files as questions have it, without commas."""
-    tokens = [token for each in sentences(text) for token in each.tokens]
-    return " ".join(token for token in tokens if token != ",")
+    return " ".join(t for sentence in sentences(text) for t in without_commas(sentence.tokens))
 
 
 def _plain(text: str) -> str:

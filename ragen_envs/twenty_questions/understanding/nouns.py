@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
-from typing import TypeAlias
 
 from ragen_envs.twenty_questions.forms import And, Form, Guess, Not
+from ragen_envs.twenty_questions.understanding.conjunctions import ReadClause
 from ragen_envs.twenty_questions.understanding.inflect import participle
 from ragen_envs.twenty_questions.understanding.normalise import Tokens, word_set
 from ragen_envs.twenty_questions.understanding.order import base_verb
 from ragen_envs.twenty_questions.understanding.patterns import Phrases
 from ragen_envs.twenty_questions.understanding.phrases import Lexicon, key, table
-
-Clause: TypeAlias = Callable[[Tokens], Form | None]
 
 _ARTICLES = word_set("a an the some any 1 your my")
 _ANYTHING = word_set(
@@ -40,7 +37,7 @@ _WITH = {"with": False, "without": True, "having": False}
 
 
 def read_guess(words: Tokens, lexicon: Lexicon) -> Guess | None:
-    """Return the guess that a noun is, None if it is the name of no concept.
+    """Return the guess that a noun is, None if it names no concept.
 
     A word that is both a concept and a property ("orange") is a guess with an article only.
     """
@@ -53,7 +50,7 @@ def read_guess(words: Tokens, lexicon: Lexicon) -> Guess | None:
     return Guess(name)
 
 
-def read_noun(words: Tokens, lexicon: Lexicon, clause: Clause) -> Form | None:
+def read_noun(words: Tokens, lexicon: Lexicon, clause: ReadClause) -> Form | None:
     """Return what "Is it ..." asks where a kind follows, with what is said more of it.
 
     Args:
@@ -66,8 +63,8 @@ def read_noun(words: Tokens, lexicon: Lexicon, clause: Clause) -> Form | None:
         return None
     if form := lexicon.kinds.get(key(bare)):
         return form
-    if found := _KIND_OF.at(bare, 0):
-        return read_noun(bare[found[0] :], lexicon, clause)
+    if kind_of := _KIND_OF.at(bare, 0):
+        return read_noun(bare[kind_of[0] :], lexicon, clause)
     return _described(bare, lexicon, clause) or _modified(bare, lexicon)
 
 
@@ -112,7 +109,7 @@ def _modifier(words: Tokens, lexicon: Lexicon) -> Form | None:
     return next((form for form in meanings if form), None)
 
 
-def _described(words: Tokens, lexicon: Lexicon, clause: Clause) -> Form | None:
+def _described(words: Tokens, lexicon: Lexicon, clause: ReadClause) -> Form | None:
     """Return what a noun and a clause after it mean: "animal that can fly", "thing you wear"."""
     for at in range(1, len(words) - 1):
         asked = _asked(words[at:])
@@ -130,7 +127,7 @@ def _described(words: Tokens, lexicon: Lexicon, clause: Clause) -> Form | None:
     return None
 
 
-def _asked(tail: Tokens) -> tuple[Tokens, bool] | None:  # noqa: PLR0911 (a case of each opening)
+def _asked(tail: Tokens) -> tuple[Tokens, bool] | None:
     """Return the question that what stands after a noun asks, and whether it is denied."""
     first = tail[0]
     if first in _WITH:

@@ -11,6 +11,7 @@ _BE = word_set("is are was were am be")
 _HAVE = word_set("has have had")
 _DO = word_set("do does did can could will would may might")
 _SUBJECTS = word_set("it people children there word name its the every most")
+_STATED = word_set("it people children word name they there")
 _SAID_OF_IT = word_set("has can does could")
 _NOT = ("not", "never")
 
@@ -37,22 +38,14 @@ def is_asked(tokens: Tokens) -> bool:
 
 def is_stated(tokens: Tokens) -> bool:
     """Whether a sentence begins as a statement does, with a subject and its verb."""
-    begins = len(tokens) > 1 and tokens[0] in (
-        "it",
-        "people",
-        "children",
-        "word",
-        "name",
-        "they",
-        "there",
-    )
+    begins = len(tokens) > 1 and tokens[0] in _STATED
     return begins and tokens[1] not in ("and", "or", "but", ",")
 
 
 def ordered(tokens: Tokens, verbs: Mapping[str, str]) -> Clause | None:
-    """Return a clause in the plain order, None if it begins with no subject and verb.
+    """Return a clause in the plain order, None if it does not begin with subject and verb.
 
-    "Isn't it an animal?" asks whether it is one, "Is it not an animal?" whether it is none, and
+    "Isn't it an animal?" asks whether it is one, "Is it not an animal?" whether it is not, and
     so does "It is not an animal".
 
     Args:

@@ -7,9 +7,11 @@ A pattern is written in plain words: "a|b" is one word or the other, "(a b)" may
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Mapping
+from importlib.resources import files
 from itertools import product
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ragen_envs.twenty_questions.understanding.normalise import Tokens, phrase
 
@@ -17,6 +19,12 @@ SLOT = "_"
 _PART = re.compile(r"[()]|[^\s()]+")
 
 Meaning = TypeVar("Meaning")
+
+
+def data_file(name: str) -> dict[str, Any]:
+    """Return the tables of one of this package's TOML files."""
+    path = files("ragen_envs.twenty_questions.understanding").joinpath(name)
+    return tomllib.loads(path.read_text("utf-8"))
 
 
 def expand(pattern: str) -> tuple[Tokens, ...]:
@@ -30,8 +38,8 @@ def expand(pattern: str) -> tuple[Tokens, ...]:
             groups[-1] = _followed(groups[-1], [*inner, ()])
         else:
             groups[-1] = _followed(groups[-1], _words(part))
-    (found,) = groups
-    return tuple(found)
+    (sequences,) = groups
+    return tuple(sequences)
 
 
 def _followed(before: list[Tokens], after: list[Tokens]) -> list[Tokens]:

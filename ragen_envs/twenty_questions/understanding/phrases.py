@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any, TypeAlias
 
 from ragen_envs.twenty_questions.forms import And, Compare, Either, Form, Has, IsKind, Not
@@ -20,6 +18,7 @@ from ragen_envs.twenty_questions.understanding.inflect import (
 )
 from ragen_envs.twenty_questions.understanding.measures import bounds
 from ragen_envs.twenty_questions.understanding.normalise import Tokens, phrase, word_set
+from ragen_envs.twenty_questions.understanding.patterns import data_file
 
 Table: TypeAlias = dict[str, dict[str, list[str]]]
 
@@ -33,20 +32,8 @@ _MEASURES = word_set("very extremely really so super truly incredibly too")
 _PREPOSITIONS = word_set("in on with into from inside")
 _NEUTRAL = word_set("visible real proper actual noticeable internal own clear distinct obvious")
 _COLOURS = frozenset(
-    Has(f"is_{each}")
-    for each in [
-        "red",
-        "orange",
-        "yellow",
-        "green",
-        "blue",
-        "purple",
-        "pink",
-        "brown",
-        "black",
-        "white",
-        "grey",
-    ]
+    Has(f"is_{colour}")
+    for colour in word_set("red orange yellow green blue purple pink brown black white grey")
 )
 _LEVEL = re.compile(r"(size|weight) (<|>) (\d+)")
 
@@ -57,9 +44,9 @@ class Lexicon:
 
     Attributes:
         slots: by slot of frames.toml, the meaning of each phrase.
-        kinds: the meaning of nouns that are no concepts.
+        kinds: the meaning of nouns that are not concepts.
         concepts: the name of each concept by its names, also plural ones.
-        others: nouns that are no words of the game, also plural ones.
+        others: nouns that are not words of the game, also plural ones.
         references: by scale, the reference or the level that a noun stands for.
         bounds: by scale, the upper bounds of its levels but the last.
         thirds: the verbs of third persons ("lays eggs": "lay eggs").
@@ -80,12 +67,12 @@ class Lexicon:
     def meaning(self, slot: str, words: Tokens) -> Form | None:
         """Return what a phrase in a slot means; articles and "very" before it do not matter."""
         meanings = self.slots[slot]
-        found = meanings.get(key(words))
+        form = meanings.get(key(words))
         passed = _MEASURES | _QUANTIFIERS | (_NEUTRAL if slot == "have" else frozenset())
-        while found is None and words and words[0] in passed:
+        while form is None and words and words[0] in passed:
             words = words[1:]
-            found = meanings.get(key(words))
-        return found
+            form = meanings.get(key(words))
+        return form
 
 
 def key(words: Iterable[str]) -> str:
@@ -97,9 +84,7 @@ def key(words: Iterable[str]) -> str:
 @cache
 def table() -> Table:
     """Return the synonym table, as synonyms.toml has it."""
-    text = files("ragen_envs.twenty_questions.understanding").joinpath("synonyms.toml")
-    loaded: Table = tomllib.loads(text.read_text("utf-8"))
-    return loaded
+    return data_file("synonyms.toml")
 
 
 def lexicon(knowledge: Knowledge) -> Lexicon:
@@ -188,14 +173,14 @@ def _slot(
 
 def _fronted(meant: Callable[[str], Form]) -> dict[str, Form]:
     """Return what people do in or with it, with its object first ("things stored in it")."""
-    found: dict[str, Form] = {}
+    fronted: dict[str, Form] = {}
     for meaning, phrases in table()["people"].items():
         for verb, *rest in (phrase(each).split() for each in phrases):
             once = rest[-1:] == ["it"] and rest.count("it") == 1
             if once and len(rest) > 2 and rest[-2] in _PREPOSITIONS:
                 words = (*rest[:-2], participle(verb), *rest[-2:])
-                found.setdefault(key(words), meant(meaning))
-    return found
+                fronted.setdefault(key(words), meant(meaning))
+    return fronted
 
 
 def _colours(properties: Mapping[str, Form]) -> dict[str, Form]:
@@ -236,8 +221,7 @@ def _concepts(knowledge: Knowledge) -> dict[str, str]:
 
 
 def _others() -> dict[str, str]:
-    text = files("ragen_envs.twenty_questions.understanding").joinpath("others.toml")
-    nouns = [noun for group in tomllib.loads(text.read_text("utf-8")).values() for noun in group]
+    nouns = [noun for group in data_file("others.toml").values() for noun in group]
     return {
         key(phrase(inflect(noun)).split()): noun for inflect in (_same, plural) for noun in nouns
     }

@@ -16,6 +16,7 @@ from ragen_envs.twenty_questions.understanding.normalise import (
     Sentence,
     Tokens,
     sentences,
+    without_commas,
     word_set,
 )
 from ragen_envs.twenty_questions.understanding.nouns import read_guess, read_noun
@@ -25,6 +26,7 @@ from ragen_envs.twenty_questions.understanding.phrases import Lexicon, key, lexi
 _JOINED = word_set("and or nor but")
 _OPEN = word_set("what which who whose how where when why")
 _OF_WORDS = word_set("long short big small longer shorter common")
+_THEREFORE = (("so",), ("then",), ("therefore",), ("hence",), ("thus",))
 _PRONOUNS = word_set("i you he she we they it me us him her them this that")
 MOST_SENTENCES = 12
 MOST_WORDS = 60
@@ -48,19 +50,19 @@ class Reader:
         object.__setattr__(self, "_canonical", {})
         for form in questions(self.knowledge):
             (sentence,) = sentences(say(form, self.knowledge))
-            clause = ordered(discourse.plain(_without_commas(sentence.tokens)), {})
+            clause = ordered(discourse.plain(without_commas(sentence.tokens)), {})
             if clause:
                 self._canonical[key(clause.tokens)] = form
 
     def read(self, text: str) -> Form | None:
         """Return what a text asks, None if it is not understood or asks two things at once."""
-        spoken = [each for each in sentences(text) if not discourse.is_chatter(each.tokens)]
+        spoken = [s for s in sentences(text) if not discourse.is_chatter(s.tokens)]
         if len(spoken) > MOST_SENTENCES:
             return None
-        asked = [each for each in spoken if _asks(each)]
+        asked = [sentence for sentence in spoken if _asks(sentence)]
         if len(asked) > 1:
             return None
-        stated = [self._sentence(each.tokens) for each in spoken if each not in asked]
+        stated = [self._sentence(s.tokens) for s in spoken if s not in asked]
         if not asked:
             understood = [form for form in stated if form]
             return understood[0] if len(understood) == 1 else None
@@ -68,7 +70,7 @@ class Reader:
             None if any(isinstance(f, Guess) for f in stated) else self._sentence(asked[0].tokens)
         )
 
-    def _sentence(self, tokens: Tokens) -> Form | None:  # noqa: PLR0911 (the first that fits)
+    def _sentence(self, tokens: Tokens) -> Form | None:
         if len(tokens) > MOST_WORDS:
             return None
         if name := self._lexicon.concepts.get(key(tokens)):
@@ -104,8 +106,8 @@ class Reader:
     def _question(self, tokens: Tokens) -> Form | None:
         tokens, tagged = _untagged(tokens)
         form = read_joined(discourse.plain(tokens), self._clause)
-        if form is None and (said := discourse.restated(tokens)):
-            return self._restated(*said)
+        if form is None and (parts := discourse.restated(tokens)):
+            return self._restated(*parts)
         if form is None:
             shorter = discourse.before_example(tokens) or _compared_first(tokens)
             return self._question(shorter) if shorter else self._last(tokens)
@@ -191,10 +193,6 @@ def _asks(sentence: Sentence) -> bool:
     return sentence.asked or is_asked(discourse.opened(sentence.tokens))
 
 
-def _without_commas(tokens: Tokens) -> Tokens:
-    return tuple(token for token in tokens if token != ",")
-
-
 def _untagged(tokens: Tokens) -> tuple[Tokens, bool]:
     asked = tokens[:1] and tokens[0] in discourse.AUXILIARIES
     return (tokens, False) if asked else discourse.untagged(tokens)
@@ -212,9 +210,9 @@ def _after_reason(tokens: Tokens) -> Tokens | None:
     return None
 
 
-def _follows(said: Tokens, rest: Tokens) -> bool:
+def _follows(statement: Tokens, rest: Tokens) -> bool:
     """Whether what a statement leads to comes now ("It gives light, so it is a lamp")."""
-    return said[:1] in (("so",), ("then",), ("therefore",), ("hence",), ("thus",)) and said != rest
+    return statement[:1] in _THEREFORE and statement != rest
 
 
 def _compared_first(tokens: Tokens) -> Tokens | None:
