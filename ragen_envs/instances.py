@@ -128,7 +128,7 @@ class Instance(Protocol):
         """The part of the game's instances that it belongs to.
 
         Usually `partition_of` a hash of what does not change during play, so that instances of
-        different parts have no state in common, and not only no first state.
+        different parts share no state at all, the later ones included.
         """
         ...
 

@@ -67,8 +67,8 @@ class TextArenaAEC(AECEnv[str, dict[str, str], str]):  # type: ignore[misc]
             options: ignored; PettingZoo's tests hand some over.
 
         Raises:
-            gymnasium.error.Error: for a seed that is no int of at least 0, or if the game cannot
-                be played by so many.
+            gymnasium.error.Error: for a seed that is not an int of at least 0, or if the game
+                cannot be played by so many.
         """
         if seed is not None:
             self._draw, _ = np_random(seed)

@@ -71,7 +71,7 @@ class TextArenaEnv(gymnasium.Env[str, str]):
 
         Raises:
             ValueError: for an option.
-            gymnasium.error.Error: for a seed that is no int of at least 0.
+            gymnasium.error.Error: for a seed that is not an int of at least 0.
         """
         if options:
             raise ValueError(f"unknown reset options {sorted(options, key=repr)}; there are none")

@@ -38,10 +38,9 @@ class SuiteGame(textarena.Env):  # type: ignore[misc]
     def __init__(
         self, game: str, split: str = "train", response_format: ResponseFormat = "think"
     ) -> None:
-        made = gymnasium.make(
+        self.text_env: TextEnv[Any, Any] = gymnasium.make(  # type: ignore[assignment]
             game, split=split, response_format=response_format, render_mode="ansi"
         ).unwrapped
-        self.text_env: TextEnv[Any, Any] = made  # type: ignore[assignment]
         self._state: Any = None
 
     @property
@@ -64,7 +63,7 @@ class SuiteGame(textarena.Env):  # type: ignore[misc]
 
         Raises:
             ValueError: for another number of players, or a seed that is a bool.
-            gymnasium.error.Error: for another seed that is no int of at least 0.
+            gymnasium.error.Error: for another seed that is not an int of at least 0.
         """
         if num_players != 1:
             raise ValueError(f"this suite's games have 1 player, got {num_players}")

@@ -62,13 +62,13 @@ def procedural(seed: int = 0, size: int = DEFAULT_SIZE) -> Catalogue:
     """
     if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= 1_000_000:
         raise ValueError(f"a catalogue has 1 to 1000000 products, got {size!r}")
-    made: list[Product] = []
+    drafts: list[Product] = []
     cluster = 0
-    while len(made) < size:
-        made += _cluster(Stream("webshop cluster", seed, cluster))
+    while len(drafts) < size:
+        drafts += _cluster(Stream("webshop cluster", seed, cluster))
         cluster += 1
     order = Stream("webshop order", seed, size).sample(range(size), size)
-    products = tuple(replace(made[i], asin=_asin(at)) for at, i in enumerate(order))
+    products = tuple(replace(drafts[i], asin=_asin(at)) for at, i in enumerate(order))
     return Catalogue(products, f"procedural-{seed}-{size}")
 
 

@@ -20,7 +20,7 @@ def records(path: Path) -> Iterator[tuple[str, object]]:
     A record of an object is named by its key, one of an array by its number, from 1.
 
     Raises:
-        ValueError: in one line that names file and record, if the file cannot be read, is no
+        ValueError: in one line that names file and record, if the file cannot be read, is not
             JSON, ends too early, or holds a record of more than 16 million characters.
     """
     try:

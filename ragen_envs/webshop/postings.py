@@ -35,16 +35,16 @@ class Postings:
     parts: NDArray[np.float32]
     size: int
 
-    def scores(self, said: Iterable[tuple[int, int]]) -> NDArray[np.float32]:
+    def scores(self, terms: Iterable[tuple[int, int]]) -> NDArray[np.float32]:
         """Return the score of each document.
 
         Four bytes round as the sum goes, so the order of the terms decides the last bits.
 
         Args:
-            said: pairs of a term's number and how often it counts, in the order of summation.
+            terms: pairs of a term's number and how often it counts, in the order of summation.
         """
         scores = np.zeros(self.size, dtype=np.float32)
-        for term, times in said:
+        for term, times in terms:
             here = slice(int(self.starts[term]), int(self.starts[term + 1]))
             parts = self.parts[here]
             np.add.at(scores, self.documents[here], parts if times == 1 else parts * times)

@@ -76,8 +76,8 @@ def check_two_in_turns(subject: Subject) -> None:
         "set all state on self, in __init__ and reset.",
     )
     pairs = zip(subject.seeds, [*subject.seeds[1:], subject.seeds[0]], strict=True)
-    for one, other in pairs:
-        alone = record(subject, one), record(subject, other)
+    for seed, other_seed in pairs:
+        alone = record(subject, seed), record(subject, other_seed)
         with blaming("not so alone", *why):
             both = _in_turns(subject, alone)
         for episode, together in zip(alone, both, strict=True):
