@@ -155,8 +155,8 @@ def evaluate(
     evaluation: Evaluation,
     model: Model,
     path: Path,
-    progress: Callable[[int, int, str], None] = lambda episodes, answers, env: None,
-    say: Callable[[str], None] = lambda line: None,
+    progress: Callable[[int, int, str], None] = lambda *_: None,
+    say: Callable[[str], None] = lambda _: None,
 ) -> RunDirectory:
     """Play what is missing of a run and record it.
 

@@ -43,7 +43,7 @@ class EpisodeCheck:
         self.planned = len(tasks)
 
     def sound(
-        self, lines: Iterable[bytes], progress: Callable[[int], None] = lambda episodes: None
+        self, lines: Iterable[bytes], progress: Callable[[int], None] = lambda _: None
     ) -> Iterator[EpisodeRecord]:
         """Yield the recomputed episodes of the lines that hold what they must.
 

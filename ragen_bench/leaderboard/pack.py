@@ -61,7 +61,7 @@ def pack(
     out: Path,
     about: About,
     prices: Prices | None = None,
-    progress: Callable[[int, int], None] = lambda episodes, planned: None,
+    progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Object:
     """Write a run as an entry, after the checks that `verify` will make.
 

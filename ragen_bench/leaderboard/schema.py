@@ -184,7 +184,7 @@ class Entry(Statement):
 class _WithoutTitles(GenerateJsonSchema):
     """Leaves out the titles of fields, which only repeat their names."""
 
-    def field_title_should_be_set(self, schema: Any) -> bool:
+    def field_title_should_be_set(self, _schema: Any) -> bool:
         return False
 
 

@@ -23,7 +23,7 @@ Progress = Callable[[int, int], None]
 """Called with the number of episodes that were looked at, and of all that are planned."""
 
 
-def verify(path: Path, progress: Progress = lambda episodes, planned: None) -> Verdict:
+def verify(path: Path, progress: Progress = lambda *_: None) -> Verdict:
     """Verify an entry.
 
     The episodes are read as a stream: memory is bounded by the largest entry that the rules admit,

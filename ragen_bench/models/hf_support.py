@@ -43,7 +43,7 @@ def enable_rows(model: Any, ids: list[int]) -> str:
     reason = _obstacle(model)
     if reason:
         return reason
-    before = model.config._attn_implementation
+    before = model.config._attn_implementation  # noqa: SLF001 (transformers has only the setter)
     ids = (ids * _ENDS[-1])[: _ENDS[-1]]
     try:
         plain = _plain(model, ids)

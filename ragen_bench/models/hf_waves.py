@@ -60,7 +60,7 @@ class Waves:
         )
         outputs = self._model(**inputs, return_dict=True)
         # What `generate` does between two passes; custom decoding methods call it too.
-        update = self._model._update_model_kwargs_for_generation
+        update = self._model._update_model_kwargs_for_generation  # noqa: SLF001
         self._state = update(outputs, self._state)
         going = [row for row, answer in enumerate(self._wave) if answer not in self._ended]
         return [self._wave[row] for row in going], outputs.logits[going, -1]

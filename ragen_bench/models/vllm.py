@@ -180,6 +180,6 @@ def _load(name: str, slots: int, dtype: str) -> Any:
         reason = textwrap.shorten(str(error) or type(error).__name__, _REASON_CHARACTERS)
         raise UserError(f"no model can be loaded from {name!r}: {reason}") from error
     # Grammars would be compiled in threads, and the clock would decide when a request starts.
-    core = llm.llm_engine.engine_core.engine_core
-    core.structured_output_manager._use_async_grammar_compilation = False
+    manager = llm.llm_engine.engine_core.engine_core.structured_output_manager
+    manager._use_async_grammar_compilation = False  # noqa: SLF001 (vLLM has no setting for it)
     return llm
