@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from ragen_bench.cli.options import Argument, Option
 
@@ -30,6 +30,11 @@ class ConnectionOptions:
     ] = None
     timeout: Annotated[float | None, Option("S", "seconds for an answer (default: 600)")] = None
     retries: Annotated[int | None, Option("N", "of a request that failed (default: 7)")] = None
+
+    @property
+    def connection(self) -> dict[str, Any]:
+        """These options alone, by their names."""
+        return {field.name: getattr(self, field.name) for field in fields(ConnectionOptions)}
 
 
 @dataclass(frozen=True, kw_only=True)

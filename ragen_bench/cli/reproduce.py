@@ -80,10 +80,7 @@ class Reproduce(ConnectionOptions, PriceOptions, Command):
             format=config.response_format,
             history="full" if history is None else "none" if history == 0 else str(history),
             constrain=config.constrained,
-            base_url=self.base_url,
-            concurrency=self.concurrency,
-            timeout=self.timeout,
-            retries=self.retries,
+            **self.connection,
             prices=self.prices,
             out=out,
         )

@@ -74,13 +74,7 @@ def opponent_of(options: EvaluationOptions, response_format: ResponseFormat) -> 
 
 def _settings(options: EvaluationOptions) -> dict[str, Any]:
     """Return what the command line says of servers."""
-    settings = {
-        "base_url": options.base_url,
-        "concurrency": options.concurrency,
-        "timeout": options.timeout,
-        "retries": options.retries,
-    }
-    return {name: value for name, value in settings.items() if value is not None}
+    return {name: value for name, value in options.connection.items() if value is not None}
 
 
 def _server_options(model: str, settings: Mapping[str, Any]) -> ServerOptions | None:

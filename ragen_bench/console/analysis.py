@@ -9,6 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from ragen_bench.console.tables import figures_table
 from ragen_bench.runs.schema import Object
 
 
@@ -55,16 +56,8 @@ def failure_table(analysis: Object) -> Table:
 
 def reasoning_table(analysis: Object) -> Table:
     """Return the measures of reasoning of each environment; it fits 80 columns."""
-    table = Table(
-        title="How the model reasoned",
-        caption=_CAPTION,
-        caption_justify="left",
-        box=SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-    )
-    table.add_column("environment", overflow="fold")
-    for name in ("turns", "words", "cut", "plan ok", "true", "unread", "zip", "dist-2", "same"):
-        table.add_column(name, justify="right", no_wrap=True)
+    columns = ("turns", "words", "cut", "plan ok", "true", "unread", "zip", "dist-2", "same")
+    table = figures_table("How the model reasoned", _CAPTION, columns)
     for row in analysis["envs"]:
         table.add_row(_short(row["env"]), *_reasoning_cells(row["reasoning"]))
     return table

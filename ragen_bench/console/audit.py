@@ -9,17 +9,28 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import gymnasium
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from ragen_bench.audit import Audit, audit_environment, steps_of, third_party_subject
 from ragen_bench.console.plain import plain_console
+from ragen_bench.console.tables import figures_table
 from ragen_bench.suites import env_id
 from ragen_envs.registration import IDS, OPPONENT_IDS, TABLE
 from ragen_envs.sealed import open_key
 from ragen_envs.testing import CHECKS, Outcome, Subject, run_checks
+
+_COLUMNS = (
+    *("train", "unsolved", "leaked", "twice", "shipped", "length"),
+    *("ceiling", "oracle", "kit"),
+)
+_EXPLAINED = (
+    "train: instances generated. unsolved, leaked (in train and held out), twice (in a held-out "
+    "split): must be 0. shipped: held-out instances equal to those generated anew. length: of "
+    "optimal solutions. ceiling: expected score of the best player; oracle: what it scored. kit: "
+    "checks of ragen_envs.testing that passed."
+)
 
 
 def audit(names: Sequence[str], levels: int, sealed: bool, out: Path | None) -> bool:
@@ -110,21 +121,7 @@ def _progress(console: Console) -> Progress:
 
 
 def _table(audits: Sequence[Audit]) -> Table:
-    table = Table(
-        title="The suite's guarantees",
-        caption="train: instances generated. unsolved, leaked (in train and held out), twice (in a "
-        "held-out split): must be 0. shipped: held-out instances equal to those generated anew. "
-        "length: of optimal solutions. ceiling: expected score of the best player; oracle: what it "
-        "scored. kit: checks of ragen_envs.testing that passed.",
-        caption_justify="left",
-        box=SIMPLE_HEAD,
-        padding=0,
-    )
-    table.add_column("environment", overflow="fold")
-    for name in ("train", "unsolved", "leaked", "twice", "shipped", "length"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name in ("ceiling", "oracle", "kit"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = figures_table("The suite's guarantees", _EXPLAINED, _COLUMNS, padding=(0,))
     for counts in audits:
         table.add_row(*_cells(counts))
     return table

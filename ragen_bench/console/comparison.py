@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ragen_bench.console.tables import figures_table
 from ragen_bench.console.visible import visible
 from ragen_bench.runs.schema import Object
 
@@ -31,16 +31,8 @@ def comparison_table(differences: Object) -> Table:
 
     It fits a terminal of 80 columns.
     """
-    table = Table(
-        title=Text(f"A - B on the {differences['split']} split", style="table.title"),
-        caption=_EXPLAINED,
-        caption_justify="left",
-        box=SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-    )
-    table.add_column("environment", overflow="fold")  # a long name gives way, no figure does
-    for column in ("n", "A", "B", "A - B", "95 %", "A>B", "B>A"):
-        table.add_column(column, justify="right", no_wrap=True)
+    title = Text(f"A - B on the {differences['split']} split", style="table.title")
+    table = figures_table(title, _EXPLAINED, ("n", "A", "B", "A - B", "95 %", "A>B", "B>A"))
     for row in differences["envs"]:
         ahead = ["-" if row[name] is None else str(row[name]) for name in ("a_ahead", "b_ahead")]
         env = Text(row["env"].partition("/")[2])

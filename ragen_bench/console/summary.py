@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
 from ragen_bench.console.formats import fixed, interval, percent
+from ragen_bench.console.tables import figures_table
 from ragen_bench.console.visible import visible
 from ragen_bench.opponents.wording import replies_in_words
 from ragen_bench.runs.schema import Object
@@ -21,16 +21,8 @@ def summary_table(summary: Object, constrained: bool = False) -> Table:
         summary: of the run.
         constrained: whether its answers were constrained to the form, which the title says.
     """
-    table = Table(
-        title=_title(summary, constrained),
-        caption=_caption(summary),
-        caption_justify="left",
-        box=SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-    )
-    table.add_column("environment", overflow="fold")  # a long name gives way, no figure does
-    for name in ("n", "success", "95 %", "norm.", "form", "action", "tokens", "s"):
-        table.add_column(name, justify="right", no_wrap=True)
+    columns = ("n", "success", "95 %", "norm.", "form", "action", "tokens", "s")
+    table = figures_table(_title(summary, constrained), _caption(summary), columns)
     for row in summary["envs"]:
         table.add_row(Text(row["env"].partition("/")[2]), *_model_cells(row), style="bold")
         for player in ("random", "oracle"):

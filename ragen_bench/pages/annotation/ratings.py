@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from pydantic import ConfigDict, Field, Strict, TypeAdapter
 
 from ragen_bench.errors import UserError
-from ragen_bench.runs.schema import Key
+from ragen_bench.runs.schema import Key, Text
 
 QUESTIONS = {
     "understandable": "Can you follow the reasoning?",
@@ -20,6 +22,8 @@ QUESTIONS = {
 SCALE = ("no", "partly", "yes")
 """The answers; a rating is the place in this list."""
 FILE = "ratings.jsonl"
+_Number = Annotated[int, Strict()]
+_Level = Annotated[_Number, Field(ge=0, lt=len(SCALE))]
 
 
 @dataclass(frozen=True)
@@ -33,15 +37,17 @@ class Rating:
         comment: free text.
     """
 
-    rater: str
-    env: str
-    split: str
-    index: int
-    sample: int
-    understandable: int
-    faithful: int
-    safe: int
-    comment: str = ""
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    rater: Text
+    env: Text
+    split: Text
+    index: _Number
+    sample: _Number
+    understandable: _Level
+    faithful: _Level
+    safe: _Level
+    comment: Text
 
     @property
     def key(self) -> Key:
@@ -77,17 +83,9 @@ def ratings_of(run: Path) -> Iterator[Rating]:
 
 def _rating(line: bytes) -> Rating | None:
     try:
-        content = json.loads(line.decode())
+        return _RATING.validate_python(json.loads(line.decode()))
     except (ValueError, RecursionError):
         return None
-    return Rating(**content) if isinstance(content, dict) and _fits(content) else None
 
 
-def _fits(line: dict[str, Any]) -> bool:
-    texts, numbers = ("rater", "env", "split", "comment"), ("index", "sample")
-    return (
-        line.keys() == {field.name for field in fields(Rating)}
-        and all(isinstance(line[name], str) for name in texts)
-        and all(type(line[name]) is int for name in numbers)
-        and all(type(line[name]) is int and 0 <= line[name] < len(SCALE) for name in QUESTIONS)
-    )
+_RATING = TypeAdapter(Rating)
