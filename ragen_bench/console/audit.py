@@ -121,7 +121,7 @@ def _progress(console: Console) -> Progress:
 
 
 def _table(audits: Sequence[Audit]) -> Table:
-    table = figures_table("The suite's guarantees", _EXPLAINED, _COLUMNS, padding=(0,))
+    table = figures_table("The suite's guarantees", _EXPLAINED, _COLUMNS, padding=0)
     for counts in audits:
         table.add_row(*_cells(counts))
     return table

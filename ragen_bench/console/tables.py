@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rich.box import SIMPLE_HEAD
+from rich.padding import PaddingDimensions
 from rich.table import Table
 from rich.text import Text
 
 
 def figures_table(
-    title: str | Text, caption: str, columns: Iterable[str], padding: tuple[int, ...] = (0, 1, 0, 0)
+    title: str | Text,
+    caption: str,
+    columns: Iterable[str],
+    padding: PaddingDimensions = (0, 1, 0, 0),
 ) -> Table:
     """Return a table, without rows yet, of the figures of environments.
 

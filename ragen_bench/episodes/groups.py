@@ -45,10 +45,10 @@ def said_of(recorded: int, again: int) -> str:
         recorded: how many are there.
         again: how many of them are played again.
     """
-    said = f"{recorded} episodes are there already"
+    there = f"{recorded} episodes are there already"
     if not again:
-        return said
-    return f"{said}; the {again} of the unfinished group are played again, {_WHY}"
+        return there
+    return f"{there}; the {again} of the unfinished group are played again, {_WHY}"
 
 
 def said_of_interrupted(recorded: int, planned: int, path: Path, again: int) -> str:
@@ -60,7 +60,7 @@ def said_of_interrupted(recorded: int, planned: int, path: Path, again: int) -> 
         path: where they are.
         again: how many of them will be played again.
     """
-    said = f"{recorded} of {planned} episodes are kept in {path}, and the same command goes on"
+    kept = f"{recorded} of {planned} episodes are kept in {path}, and the same command goes on"
     if not again:
-        return f"{said} from there"
-    return f"{said}; it plays the {again} of the unfinished group again, {_WHY}"
+        return f"{kept} from there"
+    return f"{kept}; it plays the {again} of the unfinished group again, {_WHY}"

@@ -62,7 +62,7 @@ class Replayer:
         the rest of the record agrees is what `problem` says.
 
         Raises:
-            UnplayableError: if the answers are no whole episode of the run.
+            UnplayableError: if the answers are not a whole episode of the run.
         """
         task = self._task(record)
         turns = _turns(record)
@@ -116,8 +116,8 @@ def replay(config: RunConfig, records: Iterable[Any]) -> Iterator[tuple[Key | No
 
     Args:
         config: the content of run.json.
-        records: what should be episodes of it, of any type and in any order. That none is missing
-            and none there twice is for the caller to see.
+        records: what should be episodes of it, of any type and in any order. The caller
+            checks that none is missing or there twice.
 
     Yields:
         For each the key, None if it has none that the run could hold, and the first problem, None
@@ -192,4 +192,4 @@ def _check_text(record: Object, name: str, path: str) -> None:
 def _check_count(record: Object, name: str, path: str) -> None:
     value = record.get(name)
     if type(value) is not int or value < 0:
-        raise UnplayableError(f"{path}: recorded {brief(value)}, which is no count")
+        raise UnplayableError(f"{path}: recorded {brief(value)}, which is not a count")

@@ -41,7 +41,7 @@ def opened(path: Path) -> Iterator[EntryFiles]:
 
     Raises:
         UserError: if there is nothing at the path.
-        EntryError: if what is there is no such directory.
+        EntryError: if what is there is not such a directory.
     """
     name = path.absolute().name
     if not os.path.lexists(path):
@@ -99,7 +99,7 @@ def _plain_file(name: str, directory: int, stack: ExitStack) -> tuple[BinaryIO, 
 
 def _check(name: str, status: os.stat_result) -> int:
     if not stat.S_ISREG(status.st_mode):
-        kind = "a link" if stat.S_ISLNK(status.st_mode) else "no plain file"
+        kind = "a link" if stat.S_ISLNK(status.st_mode) else "not a plain file"
         raise EntryError(f"{name} is {kind}")
     if status.st_size > MOST_BYTES[name]:
         raise EntryError(

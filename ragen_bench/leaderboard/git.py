@@ -14,11 +14,11 @@ _CHANGES = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--ignore-su
 
 
 class _GitError(UserError):
-    """What git said when it failed, in `said`."""
+    """A failure of git, with the first line of its message in `message`."""
 
-    def __init__(self, command: str, said: str) -> None:
-        super().__init__(f"git {command} failed: {said}")
-        self.said = said
+    def __init__(self, command: str, message: str) -> None:
+        super().__init__(f"git {command} failed: {message}")
+        self.message = message
 
 
 class Branch:
@@ -70,8 +70,8 @@ class Branch:
             return self._git(*wanted).decode().strip()
         except _GitError as error:
             raise UserError(
-                f"git finds no commit {name!r} here ({error.said}); give a branch or a hash that "
-                "has been fetched"
+                f"git finds no commit {name!r} here ({error.message}); give a branch or a hash "
+                "that has been fetched"
             ) from None
 
     def _forked(self) -> str:
@@ -80,21 +80,21 @@ class Branch:
         With more than one such commit, changes from one of them to the branch do not show what
         merging takes back of the others.
         """
-        found = self._git("merge-base", "--all", self.base, self.head, may_be=(0, 1)).split()
-        if not found:
+        forks = self._git("merge-base", "--all", self.base, self.head, may_be=(0, 1)).split()
+        if not forks:
             raise UserError(
                 "the two commits have no history in common here; if the clone is shallow, fetch "
                 "with --unshallow"
             )
-        if len(found) > 1:
+        if len(forks) > 1:
             raise EntryError(
-                f"the branch left its base at {len(found)} commits at once, so that it cannot be "
+                f"the branch left its base at {len(forks)} commits at once, so that it cannot be "
                 "seen what merging it changes; send the entry as one commit on top of the base"
             )
-        return found[0].decode()
+        return forks[0].decode()
 
     def _listing(self, *arguments: str) -> list[str]:
-        # A name that is no UTF-8 must not end the check; it is in no entry.
+        # A name that is not UTF-8 must not end the check; it is in no entry.
         listing = self._git(*arguments).split(b"\0")
         return [name.decode(errors="backslashreplace") for name in listing if name]
 
@@ -102,10 +102,10 @@ class Branch:
         # Replaced objects would be verified, and the replaced ones merged.
         command = ["git", "--no-replace-objects", "-C", str(self._repository), *arguments]
         try:
-            done = subprocess.run(command, capture_output=True, check=False)
+            process = subprocess.run(command, capture_output=True, check=False)
         except FileNotFoundError:
             raise UserError("git is not installed, and a branch is read with it") from None
-        if done.returncode not in may_be:
-            said = done.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
-            raise _GitError(arguments[0], said[0])
-        return done.stdout
+        if process.returncode not in may_be:
+            errors = process.stderr.decode(errors="replace").strip().splitlines()
+            raise _GitError(arguments[0], errors[0] if errors else "it said nothing")
+        return process.stdout

@@ -105,7 +105,7 @@ class PackedEpisodes:
         """Yield the lines without their ends.
 
         Raises:
-            EntryError: if the file is no single gzip member of whole lines, has a line of more
+            EntryError: if the file is not a single gzip member of whole lines, has a line of more
                 than 4 MiB, or unpacks to more than it may.
         """
         rest, number = bytearray(), 1

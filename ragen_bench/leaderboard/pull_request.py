@@ -95,7 +95,7 @@ def _files(branch: Branch, directory: str) -> dict[str, tuple[int, str]]:
         if file not in MOST_BYTES:
             raise EntryError(f"holds {file!r}; an entry is {ENTRY_JSON} and {EPISODES} alone")
         if (mode, kind) != (_PLAIN_FILE, "blob"):
-            raise EntryError(f"{file} is no plain file: git's mode is {mode}")
+            raise EntryError(f"{file} is not a plain file: git's mode is {mode}")
         if file in found:
             raise EntryError(f"{file} is there twice")
         found[file] = int(size), object_id

@@ -27,7 +27,7 @@ def reproduction(entry: Object, rerun: Object) -> Object:
     ]
     suite = _both(entry, rerun, "suite_score", "suite_score_interval")
     return {
-        "reproduced": all(each["overlap"] for each in (suite, *envs)),
+        "reproduced": all(row["overlap"] for row in (suite, *envs)),
         "suite": suite,
         "envs": envs,
     }

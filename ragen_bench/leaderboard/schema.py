@@ -229,7 +229,7 @@ def checked_entry(content: Any) -> Entry:
     try:
         json.dumps(content, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise EntryError("holds half a surrogate pair, which is no text") from None
+        raise EntryError("holds half a surrogate pair, which is not a text") from None
     return entry
 
 

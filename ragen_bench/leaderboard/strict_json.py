@@ -18,10 +18,10 @@ def parse(data: bytes) -> Any:
     """Return the value of a JSON text.
 
     Args:
-        data: UTF-8. How long it may be is the caller's business.
+        data: UTF-8. The caller limits its length.
 
     Raises:
-        BadJsonError: if it is no JSON; for NaN and infinite numbers, a key that an object has
+        BadJsonError: if it is not JSON; for NaN and infinite numbers, a key that an object has
             twice, whole numbers of more than 18 digits, and more than 16 levels.
     """
     try:
@@ -39,7 +39,7 @@ def parse(data: bytes) -> Any:
 def _check_depth(value: Any) -> None:
     level = [value]
     for _ in range(DEPTH):
-        level = [inside for each in level for inside in _nested(each)]
+        level = [inside for item in level for inside in _nested(item)]
         if not level:
             return
     raise BadJsonError("has objects and lists too deep inside each other")
@@ -50,15 +50,15 @@ def _nested(value: Any) -> list[Any]:
     inside = value.values() if isinstance(value, dict) else value
     if not isinstance(value, dict | list):
         return []
-    return [each for each in inside if isinstance(each, dict | list)]
+    return [item for item in inside if isinstance(item, dict | list)]
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    content = dict(pairs)
+    if len(content) < len(pairs):
         twice = _first_twice([name for name, _ in pairs])
         raise BadJsonError(f"has an object with the key {brief(twice)} twice")
-    return made
+    return content
 
 
 def _first_twice(names: list[str]) -> str:
@@ -72,7 +72,7 @@ def _first_twice(names: list[str]) -> str:
 
 
 def _constant(name: str) -> NoReturn:
-    raise BadJsonError(f"holds {name}, which is no number in JSON")
+    raise BadJsonError(f"holds {name}, which is not a number in JSON")
 
 
 def _whole(digits: str) -> int:

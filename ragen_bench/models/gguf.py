@@ -48,7 +48,7 @@ class GGUFModel:
         threads: how many compute; llama.cpp's choice if None.
 
     Raises:
-        UserError: if it is no file that llama.cpp loads, or has no chat template.
+        UserError: if it is not a file that llama.cpp loads, or has no chat template.
     """
 
     slots = 1

@@ -1,4 +1,4 @@
-"""Reads untrusted JSON as records: what is wrong with it is said in one line."""
+"""Readers of untrusted JSON as records, with errors of one line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ragen_envs.two_player import ReplyCount
 T = TypeVar("T")
 _REASONS = {
     "string_type": "is not a text",
-    "string_unicode": "holds half a surrogate pair, which is no text",
+    "string_unicode": "holds half a surrogate pair, which is not a text",
     "int_type": "is not a whole number",
     "float_type": "is not a number",
     "finite_number": "is not a number",
@@ -41,7 +41,7 @@ _REASONS = {
 
 
 class BadRecordError(ValueError):
-    """An object that is no record; the message says why, in one line."""
+    """An object that is not a record; the message says why, in one line."""
 
 
 class Flaw(NamedTuple):
@@ -71,7 +71,7 @@ def read_episode(line: Any) -> EpisodeRecord:
     """Return the episode that a line of episodes.jsonl holds.
 
     Raises:
-        BadRecordError: if it holds none.
+        BadRecordError: if it does not hold one.
     """
     episode = _read(_EPISODE.validate_python, line)
     # The first prompt may leave no room for an answer already.
@@ -108,10 +108,10 @@ def first_flaw(error: ValidationError, reasons: dict[str, str] | None = None) ->
         reasons: what to say of values that do not match a pattern, by the pattern.
     """
     errors = error.errors(include_url=False)
-    first = min(errors, key=lambda each: (_depth(each), each["type"] != "missing"))
+    first = min(errors, key=lambda flaw: (_depth(flaw), flaw["type"] != "missing"))
     kind, inside = first["type"], first["loc"]
     if kind == "missing":
-        names = [str(each["loc"][-1]) for each in errors if _is_missing_beside(each, first)]
+        names = [str(flaw["loc"][-1]) for flaw in errors if _is_missing_beside(flaw, first)]
         return Flaw(_path(inside[:-1]), "", f"lacks {', '.join(names)}")
     if kind == "extra_forbidden":
         return Flaw(_path(inside[:-1]), "", f"has the unknown field {brief(inside[-1])}")
@@ -127,11 +127,11 @@ def _read(read: Callable[[Any], T], value: Any) -> T:
     raise BadRecordError(f"has {inside}, which {reason}" if path else reason)
 
 
-def _counts_problem(found: ReplyCounts | None, counts: Sequence[ReplyCount]) -> str | None:
+def _counts_problem(recorded: ReplyCounts | None, counts: Sequence[ReplyCount]) -> str | None:
     """Return what is wrong with the counts of an opponent's replies, where a game has them."""
     if not counts:
         return None
-    numbers = found.model_extra if found else None
+    numbers = recorded.model_extra if recorded else None
     if numbers is None:
         return "lacks opponent"
     for count in counts:

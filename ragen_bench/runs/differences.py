@@ -69,8 +69,8 @@ def _in_objects(recorded: dict[str, Any], computed: dict[str, Any], path: str) -
 
 
 def _in_lists(recorded: list[Any], computed: list[Any], path: str) -> str | None:
-    for number, (one, other) in enumerate(zip(recorded, computed, strict=False)):
-        different = first_difference(one, other, f"{path}[{number}]")
+    for number, pair in enumerate(zip(recorded, computed, strict=False)):
+        different = first_difference(*pair, f"{path}[{number}]")
         if different:
             return different
     if len(recorded) != len(computed):

@@ -146,7 +146,7 @@ class RunDirectory:
         They may have been played since.
 
         Raises:
-            UserError: if a line of the file holds none, with its number.
+            UserError: if a line of the file does not hold one, with its number.
         """
         for number, line in numbered(self.faults_file):
             yield _read_line(read_fault, line, self.faults_file, number)
@@ -155,8 +155,7 @@ class RunDirectory:
         """Yield the recorded episodes; a last line without its end is not there yet.
 
         Raises:
-            UserError: if a line is no episode of this run, or one for the second time, with its
-                number.
+            UserError: if a line is not an episode of this run, or repeats one, with its number.
         """
         return (episode for _, episode in self.recorded())
 
@@ -225,10 +224,10 @@ def open_run(path: Path, config: RunConfig) -> RunDirectory:
     run.lock()
     try:
         file = path / "run.json"
-        found = _read_config(file) if file.is_file() else None
-        if found and (_has_episodes(path) or not _differences(found, config.as_json())):
-            _refuse_differences(path, found, config.as_json())
-            run.config = found
+        recorded = _read_config(file) if file.is_file() else None
+        if recorded and (_has_episodes(path) or not _differences(recorded, config.as_json())):
+            _refuse_differences(path, recorded, config.as_json())
+            run.config = recorded
         else:
             for rest in (run.episodes_file, run.timings_file, run.faults_file):
                 rest.unlink(missing_ok=True)
@@ -252,9 +251,9 @@ def refuse_other(path: Path, settings: Object) -> None:
     _refuse_foreign(path)
     file = path / "run.json"
     if file.is_file():
-        found = _read_config(file)
+        recorded = _read_config(file)
         if _has_episodes(path):
-            _refuse_differences(path, found, settings)
+            _refuse_differences(path, recorded, settings)
 
 
 def read_run(path: Path) -> RunDirectory:
@@ -270,7 +269,7 @@ def read_run(path: Path) -> RunDirectory:
 
 
 def _refuse_foreign(path: Path) -> None:
-    """Refuse what is no run before a lock file is put there."""
+    """Refuse what is not a run before a lock file is put there."""
     if not path.exists():
         return
     if not path.is_dir():
@@ -301,8 +300,8 @@ def _read_config(file: Path) -> RunConfig:
     return config
 
 
-def _refuse_differences(path: Path, found: RunConfig, wanted: Object) -> None:
-    differing = _differences(found, wanted)
+def _refuse_differences(path: Path, recorded: RunConfig, wanted: Object) -> None:
+    differing = _differences(recorded, wanted)
     if differing:
         raise UserError(
             f"{path} holds a run of another configuration ({'; '.join(differing)}); "
@@ -310,9 +309,9 @@ def _refuse_differences(path: Path, found: RunConfig, wanted: Object) -> None:
         )
 
 
-def _differences(found: RunConfig, wanted: Object) -> list[str]:
+def _differences(recorded: RunConfig, wanted: Object) -> list[str]:
     """Return what tells a run from one with other settings, of which the model's may be missing."""
-    there = found.as_json()
+    there = recorded.as_json()
     if "model_identity" not in wanted:  # no model has been loaded yet
         there = {name: there.get(name) for name in wanted}
         if there.get("opponent") is not None:

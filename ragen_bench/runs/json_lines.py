@@ -103,7 +103,7 @@ def write_whole(file: Path, content: Object) -> None:
 
 
 def _object(text: bytes) -> Object | None:
-    """Return the object that a JSON text is, None if it is none."""
+    """Return the object that a JSON text holds, None if it holds something else."""
     try:
         content = json.loads(text.decode())
     except (ValueError, RecursionError):
@@ -118,9 +118,9 @@ def _end_of_lines(file: Path, size: int) -> int:
         while end:
             start = max(0, end - _BLOCK)
             lines.seek(start)
-            found = lines.read(end - start).rfind(b"\n")
-            if found >= 0:
-                return start + found + 1
+            place = lines.read(end - start).rfind(b"\n")
+            if place >= 0:
+                return start + place + 1
             end = start
     return 0
 

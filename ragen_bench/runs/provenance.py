@@ -20,13 +20,13 @@ _LONGEST = 100
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that answers may depend on."""
-    found = {"python": platform.python_version()}
+    installed = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:
-            found[package] = version(package)
+            installed[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 def machine() -> dict[str, str]:
@@ -36,17 +36,17 @@ def machine() -> dict[str, str]:
     as there are CPUs for this process.
     """
     libc = " ".join(platform.libc_ver())
-    found = {
+    description = {
         "os": f"{platform.system()} {platform.machine()} {libc}".strip(),
         "cpu": _cpu(),
         "threads": str(_cpus()),
     }
     torch = sys.modules.get("torch")
     if torch is not None:
-        found["threads"] = str(torch.get_num_threads())
+        description["threads"] = str(torch.get_num_threads())
         if torch.cuda.is_available():
-            found["gpu"] = torch.cuda.get_device_name()
-    return {name: value[:_LONGEST] for name, value in found.items()}
+            description["gpu"] = torch.cuda.get_device_name()
+    return {name: value[:_LONGEST] for name, value in description.items()}
 
 
 def otherwise(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:

@@ -27,16 +27,16 @@ def spec_hash(env: str, split: Split, response_format: ResponseFormat) -> str:
     all that some scripted episodes show: prompts, parsing, rules, rewards, noise and figures. Of
     an environment with an opponent, they cover what it reads, and the rule's replies.
     """
-    made = make_env(env, split, response_format)
+    environment = make_env(env, split, response_format)
     instances = [
-        made.instance_of(seed)
+        environment.instance_of(seed)
         for seed in range(_TRAIN_SEEDS if split == "train" else held_out_size(env))
     ]
-    parts: list[Any] = [env, split, repr(made.variant)]
-    parts.append(write(made.write_instance(instance) for instance in instances))
+    parts: list[Any] = [env, split, repr(environment.variant)]
+    parts.append(write(environment.write_instance(instance) for instance in instances))
     for seed in range(_PLAYED_SEEDS):
         for player in ("random", "oracle", "broken"):
-            parts.append(_episode(made, seed, player))
+            parts.append(_episode(environment, seed, player))
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 

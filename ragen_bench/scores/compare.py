@@ -147,7 +147,7 @@ def _anchors(
     split, response_format = config.split, config.response_format
     if split == "sealed" and _held_key() != config.sealed_key_hash:
         return None, f"{env}: norm. is left out, the sealed split's key is not at hand"
-    specs = {each.id: each.spec_hash for each in config.envs}
+    specs = {env.id: env.spec_hash for env in config.envs}
     if spec_hash(env, split, response_format) != specs[env]:
         return None, f"{env}: norm. is left out, the runs are of another version of it"
     floor, ceiling = floor_and_ceiling(env, split, common)
@@ -183,11 +183,11 @@ def _row(env: str, a: _Chosen, b: _Chosen, anchors: tuple[float, float] | None) 
 
 
 def _successes(instances: _Chosen) -> list[list[float]]:
-    return [[each.success for each in samples] for samples in instances]
+    return [[episode.success for episode in samples] for samples in instances]
 
 
 def _scores(instances: _Chosen) -> list[list[float]]:
-    return [[each.score for each in samples] for samples in instances]
+    return [[episode.score for episode in samples] for samples in instances]
 
 
 def _normalised(score: Paired, floor: float, ceiling: float) -> Object | None:

@@ -88,7 +88,7 @@ def load_prices(path: Path | None = None) -> Prices:
         path: the file; without it that which RAGEN_PRICES names, else the shipped one.
 
     Raises:
-        UserError: if it cannot be read or is no file of prices, with the key that is wrong.
+        UserError: if it cannot be read or is not a file of prices, with the key that is wrong.
     """
     file = _file(path)
     try:

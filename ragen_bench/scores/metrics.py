@@ -140,9 +140,9 @@ def _repeats(episodes: Sequence[EpisodeRecord]) -> Object:
     repeats: Object = {"mean_at_k": {str(fewest): mean and rounded(mean.value)}}
     for name, share in (("pass_at_k", pass_at_k), ("pass_hat_k", pass_hat_k)):
         estimates = {k: _over(counts, share, k) for k in ks}
-        repeats[name] = {str(k): rounded(each.value) for k, each in estimates.items()}
+        repeats[name] = {str(k): rounded(estimate.value) for k, estimate in estimates.items()}
         repeats[f"{name}_interval"] = {
-            str(k): rounded_interval(each.interval) for k, each in estimates.items()
+            str(k): rounded_interval(estimate.interval) for k, estimate in estimates.items()
         }
     return repeats
 

@@ -19,7 +19,7 @@ def models_of(body: str) -> dict[str, Mapping[str, Any]]:
     """Return the entries of a list of models by their ids.
 
     Raises:
-        PassingError: if it is no such list.
+        PassingError: if it is not such a list.
     """
     listed = _object(body).get("data")
     if not isinstance(listed, list):

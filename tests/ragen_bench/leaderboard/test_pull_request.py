@@ -151,7 +151,7 @@ def test_a_link_is_refused_and_not_followed(repository, quick, checked):
     secret = repository.parent / "entry.json"
     (PLACE / "entry.json").rename(secret)
     (PLACE / "entry.json").symlink_to(secret)
-    assert checked() == (1, "NOT verified: entry.json is no plain file: git's mode is 120000\n")
+    assert checked() == (1, "NOT verified: entry.json is not a plain file: git's mode is 120000\n")
 
 
 def test_a_large_file_is_not_written(repository, quick, checked, monkeypatch):

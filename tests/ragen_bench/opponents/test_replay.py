@@ -32,7 +32,10 @@ TAMPERED = {
     "readable": (lambda reply: False, "readable: recorded false, recomputed true"),
     "agrees": (lambda reply: not reply["agrees"], "agrees: recorded"),
     "finish": (lambda reply: "context", 'opponent.finish: recorded "context"'),
-    "prompt_tokens": (lambda reply: -1, "opponent.prompt_tokens: recorded -1, which is no count"),
+    "prompt_tokens": (
+        lambda reply: -1,
+        "opponent.prompt_tokens: recorded -1, which is not a count",
+    ),
     "reasoning": (lambda reply: None, "opponent.reasoning: recorded null, which is not a text"),
 }
 
