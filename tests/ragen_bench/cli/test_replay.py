@@ -80,7 +80,7 @@ def test_a_format_that_nobody_knows_gets_one_line(copied):
     for command in ("replay", "analyse"):
         done = run(command, "run", cwd=copied.parent)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-        assert 'run.json names the unknown format "xml"' in done.stderr
+        assert 'run.json has response_format "xml", which is not ' in done.stderr
 
 
 def test_analyse_prints_tables_of_80_columns_and_writes_them_down(copied):

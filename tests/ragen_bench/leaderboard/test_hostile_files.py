@@ -16,6 +16,7 @@ from ragen_bench.leaderboard import verify
 from ragen_bench.leaderboard.episodes import EpisodeCheck
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.packed import PackedEpisodes, line_of
+from ragen_bench.runs.checked import read_config
 from tests.ragen_bench.leaderboard.entries import (
     edit_entry,
     entry_json,
@@ -259,7 +260,7 @@ def test_a_key_twice_in_an_episode(entry):
 
 def test_a_wrong_type_deep_inside(entry):
     found = records(entry)
-    check = EpisodeCheck(entry_json(entry)["run"])
+    check = EpisodeCheck(read_config(entry_json(entry)["run"]))
     for value in (None, True, [], {}, "x", -1, 10**17, 1.5, ["\ud800"]):
         for name in found[0]["turns"][0]:
             edited = json.loads(json.dumps(found[0]))

@@ -234,7 +234,7 @@ def test_episodes_are_in_order(entry):
 
 def test_an_entry_without_episodes(entry):
     write_lines(entry, [])
-    assert "entry.json: episodes_bytes: 0 is too small" in problems_of(entry)
+    assert "entry.json: episodes_bytes: 0 is below 1" in problems_of(entry)
     edit_entry(entry, lambda e: e.update(episodes_bytes=1))
     assert problems_of(entry) == [
         "episodes: 8 of 8 episodes are missing, first ragen/Sokoban-v0/test/0/0"
