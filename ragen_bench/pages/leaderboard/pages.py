@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from pydantic import BaseModel
+
 from ragen_bench.pages import formats
 from ragen_bench.pages.escaping import link, shown
 from ragen_bench.pages.leaderboard.history import history, undated
@@ -118,9 +120,11 @@ def _visible_entry(entry: SiteEntry) -> SiteEntry:
 
 
 def _visible(value: Any) -> Any:
-    """Return a JSON value whose texts have visible characters only, see `shown`."""
+    """Return a JSON value or a record whose texts have visible characters only, see `shown`."""
     if isinstance(value, str):
         return shown(value)
+    if isinstance(value, BaseModel):
+        return value.model_copy(update={name: _visible(item) for name, item in value})
     if isinstance(value, list):
         return [_visible(item) for item in value]
     if isinstance(value, dict):
