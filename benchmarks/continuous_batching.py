@@ -124,7 +124,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--tokens", type=int, default=24, help="in one answer at most")
     options = parser.parse_args()
-    loaded = bundled_model()._loaded
+    loaded = bundled_model()._loaded  # noqa: SLF001 - the model that the comparison shares
     size = options.conversations, options.turns, options.tokens
     print("| way | tokens | seconds | of CPU | tokens a second of CPU | as plain `generate` |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |", flush=True)

@@ -63,7 +63,7 @@ class AtOnce:
         """Return where it is."""
         return "here"
 
-    def engine(self, sampling: Sampling) -> Engine:
+    def engine(self, sampling: Sampling) -> Engine:  # noqa: ARG002 - the protocol's name
         """Return an engine that answers whatever is asked."""
         return CallEngine(lambda requests: [Completion(ANSWER)] * len(requests))
 
@@ -192,7 +192,7 @@ def measure(way: Way, tasks: Sequence[Task], model: Any) -> Figures:
     """Play the tasks in groups, as `evaluate` does."""
     counts = {"passes": 0, "rows": 0}
 
-    def count(module: Any, inputs: Any, output: Any) -> None:
+    def count(_module: Any, _inputs: Any, output: Any) -> None:
         counts["passes"] += 1
         logits = output.logits
         # The continuous engine's rows lie side by side; those of `generate` are a batch.
@@ -218,7 +218,7 @@ def ways(model: Any, attention: str) -> dict[str, list[Way]]:
     from ragen_bench.models.hf_engine import SlotEngine
 
     def way(name: str, slots: int, group: int, waves: str = "", reuse: bool = True) -> Way:
-        loaded = replace(model._loaded, waves=waves)
+        loaded = replace(model._loaded, waves=waves)  # noqa: SLF001 - it is run in ways of our own
         return Way(name, slots, group, lambda sampling: SlotEngine(loaded, sampling, slots, reuse))
 
     group, compared = 4 * SLOTS, "for the comparison"
@@ -250,6 +250,7 @@ def print_tokens(episodes: int) -> None:
 
     tasks = evaluation({"ragen/FrozenLake-v0": episodes}).tasks()
     model = bundled_model()
+    network = model._loaded.model  # noqa: SLF001 - its passes are counted
     print(
         "| tokens a second | by the clock | of CPU | beside one at a time, clock / CPU "
         "| passes | rows a pass | idle |"
@@ -257,11 +258,11 @@ def print_tokens(episodes: int) -> None:
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
     first = None
     for attention, several in ways(model, ATTENTION).items():
-        model._loaded.model.set_attn_implementation(attention)
+        network.set_attn_implementation(attention)
         for way in several:
             # An eighth of the episodes is enough for the slowest way to show its rate.
             few = tasks if way.slots > 1 else tasks[: max(1, episodes // 8)]
-            found = measure(way, few, model._loaded.model)
+            found = measure(way, few, network)
             clock, cpu = found.tokens / found.clock, found.tokens / found.cpu
             first = first or (clock, cpu)
             print(

@@ -167,5 +167,5 @@ def check_peers() -> None:
 
 def _not_blocked(sokoban: Any) -> list[str]:
     """Return the moves of a peer's Sokoban that no wall or box blocks, which it keeps private."""
-    blocked = sokoban._would_collide_with_wall
+    blocked = sokoban._would_collide_with_wall  # noqa: SLF001
     return [name for name in sokoban.action_space if not blocked(name)]

@@ -16,11 +16,11 @@ def check_devices(cluster: ClusterSettings) -> None:
     """
     if cluster.device == "auto":
         return
-    found = torch.cuda.device_count()
-    if found < cluster.processes:
+    gpus = torch.cuda.device_count()
+    if gpus < cluster.processes:
         wanted = f"{cluster.processes} GPUs a node" if cluster.processes > 1 else "a GPU"
         raise UserError(
-            f"the recipe wants {wanted}, and torch finds {found or 'none'} here; take one of the "
+            f"the recipe wants {wanted}, and torch finds {gpus or 'none'} here; take one of the "
             "scale small, or set cluster.device=auto and cluster.engine=hf"
         )
 
@@ -32,9 +32,9 @@ def check_one_process(cluster: ClusterSettings) -> None:
         UserError: if not.
     """
     check_devices(cluster)
-    one = ClusterSettings()
+    local = ClusterSettings()
     for name in ("nodes", "processes", "engine", "dtype"):
-        wanted, has = getattr(cluster, name), getattr(one, name)
+        wanted, has = getattr(cluster, name), getattr(local, name)
         if wanted != has:
             raise UserError(
                 f"in one process cluster.{name} is {has}, and the recipe has {wanted}; run it by "

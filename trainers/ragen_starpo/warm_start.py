@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,11 +10,9 @@ from tempfile import TemporaryDirectory
 import torch
 from torch import Tensor
 
-from ragen_bench.errors import UserError
 from ragen_bench.models.hf_loading import load
 from ragen_bench.suites import env_id, make_env
-from ragen_envs.instances import HELD_OUT_SIZE, Stream
-from ragen_envs.protocol import ResponseFormat
+from ragen_envs.instances import Stream
 from ragen_starpo.demonstrations import Demonstrator
 from ragen_starpo.engine.weights import token_weights
 from ragen_starpo.engine.worker import Contribution, Policy
@@ -23,78 +20,12 @@ from ragen_starpo.local.validation import validate
 from ragen_starpo.made_folder import MadeFolder
 from ragen_starpo.recipes.sections import OptimiserSettings, ValidationSettings
 from ragen_starpo.rollout.trajectory import TokenTrajectory, batch_of
+from ragen_starpo.warm_start_settings import WarmStart
 
 FIRST_INDEX = 1 << 62
 """Demonstrations are of train instances from this seed on, where no rollouts come from."""
 INSTANCES_A_SEED = 1 << 32
 """Each seed of a warm start has instances of its own."""
-
-
-@dataclass(frozen=True)
-class WarmStart:
-    """What is demonstrated and how it is learned.
-
-    Attributes:
-        envs: ids, taken in turn.
-        response_format: of the answers.
-        episodes: of the oracle; the paper has 1,000.
-        epochs: passes over them.
-        batch: trajectories of one step.
-        micro_batch: trajectories that are computed at once.
-        learning_rate: after a warm-up over a twentieth of the steps; from there it falls to 0
-            along half a cosine.
-        max_tokens: of an answer.
-        validate_every: epochs, after which held-out success is measured and the best model kept; 0
-            keeps the last one unmeasured.
-        val_instances: of the val split, of each environment; all of one that has fewer.
-        val_temperature: of the answers.
-        seed: of the instances and their order, at least 0 and below 2**30.
-    """
-
-    envs: tuple[str, ...]
-    response_format: ResponseFormat = "think"
-    episodes: int = 1000
-    epochs: int = 10
-    batch: int = 32
-    micro_batch: int = 32
-    learning_rate: float = 1e-3
-    max_tokens: int = 200
-    validate_every: int = 0
-    val_instances: int = 256
-    val_temperature: float = 0.5
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("episodes", "epochs", "batch", "micro_batch", "max_tokens"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name} is at least 1, got {getattr(self, name)}")
-        if not 0 <= self.seed < 1 << 30:
-            raise UserError(f"seed is at least 0 and below 2**30, got {self.seed}")
-        if not 1 <= self.val_instances <= HELD_OUT_SIZE:
-            raise UserError(f"val_instances is from 1 to {HELD_OUT_SIZE}, got {self.val_instances}")
-        if self.validate_every < 0:
-            raise UserError(f"validate_every is at least 0, got {self.validate_every}")
-        if not 0 < self.learning_rate < math.inf:
-            raise UserError(f"learning_rate is above 0 and finite, got {self.learning_rate}")
-        if not 0 <= self.val_temperature < math.inf:
-            raise UserError(f"val_temperature is at least 0 and finite, got {self.val_temperature}")
-
-    @property
-    def steps(self) -> int:
-        """How many steps the optimiser takes."""
-        return self.epochs * math.ceil(self.episodes / self.batch)
-
-    def due(self, epoch: int) -> bool:
-        """Return whether held-out success is measured after this epoch: also after the last."""
-        every = self.validate_every
-        return every > 0 and (epoch % every == 0 or epoch == self.epochs)
-
-    def held_out(self, folder: Path) -> dict[str, float]:
-        """Return the held-out figures of a model, see `ragen_starpo.local.validation.validate`."""
-        validation = ValidationSettings(
-            instances=self.val_instances, temperature=self.val_temperature
-        )
-        return validate(folder, self.envs, self.response_format, self.max_tokens, validation)
 
 
 @dataclass(frozen=True)
@@ -157,7 +88,12 @@ def _validated(settings: WarmStart, policy: Policy, target: MadeFolder, best: fl
     with TemporaryDirectory() as scratch:
         latest = Path(scratch) / "latest"
         policy.save(latest)
-        success = settings.held_out(latest)["success"]
+        validation = ValidationSettings(
+            instances=settings.val_instances, temperature=settings.val_temperature
+        )
+        success = validate(
+            latest, settings.envs, settings.response_format, settings.max_tokens, validation
+        )["success"]
     if success > best:
         _save(policy, target)
     return success
@@ -193,12 +129,11 @@ def _step(policy: Policy, rows: Sequence[TokenTrajectory], pad: int) -> float:
     return policy.update(batch, columns, likelihood)["loss"]
 
 
-def likelihood(log_probs: Tensor, entropies: Tensor, columns: Mapping[str, Tensor]) -> Contribution:
+def likelihood(log_probs: Tensor, _: Tensor, columns: Mapping[str, Tensor]) -> Contribution:
     """Return what some rows add to the mean negative log-likelihood of the demonstrated tokens.
 
     Args:
         log_probs: of the demonstrated tokens.
-        entropies: not used.
         columns: `weights`.
     """
     return -(log_probs * columns["weights"]).sum(), {}

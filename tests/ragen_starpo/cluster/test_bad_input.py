@@ -76,8 +76,8 @@ def test_no_vllm(refused, monkeypatch):
     ("address", "said"),
     [
         ("127.0.0.1:1", "no Ray cluster answers at 127.0.0.1:1 (ConnectionRefusedError"),
-        ("here", "'here' is no address of Ray; give HOST:PORT"),
-        ("127.0.0.1:x", "is no address of Ray"),
+        ("here", "'here' is not an address of Ray; give HOST:PORT"),
+        ("127.0.0.1:x", "is not an address of Ray"),
         ("127.0.0.1:99999", "no Ray cluster answers"),
     ],
 )

@@ -102,7 +102,7 @@ def test_settings_and_defaults(written):
         ("lora.rank=0", "lora.rank: is at least 1, got 0"),
         ("shaping.turn_cost=inf", "shaping.turn_cost: is at least 0 and finite, got inf"),
         ("optimiser.decay_steps=199", "optimiser.decay_steps: the run may take 200 steps"),
-        ("seed", "'seed' is no setting; give name=value"),
+        ("seed", "'seed' is not a setting; give name=value"),
         ("seed.a=1", "seed: "),
     ],
 )
@@ -156,7 +156,7 @@ def test_whole_returns_have_no_turns(written, estimator):
 def test_bad_files(written, tmp_path):
     with pytest.raises(UserError, match="there is no recipe"):
         read_recipe(tmp_path / "nowhere.toml")
-    with pytest.raises(UserError, match="is no TOML file: "):
+    with pytest.raises(UserError, match="is not a TOML file: "):
         read_recipe(written("model = "))
     with pytest.raises(UserError, match="model: Field required"):
         read_recipe(written("envs = ['Bandit-v0']"))

@@ -60,7 +60,7 @@ def bi_level_gae(
         values: of the critic.
         mask: 1 on sampled tokens.
         ends: 1 on each turn's last sampled token, see `ragen_starpo.algorithms.rewards.turn_ends`.
-            Told, and not read off the rewards: a turn may well have none.
+            They cannot be read off the rewards: a turn may have none.
         gamma_turn: discount a turn.
         gamma: discount a token.
         lam: lambda of both levels.
@@ -146,9 +146,9 @@ def _gae(
         next_value = torch.where(is_end, 0.0, next_value)
         following = torch.where(is_end, 0.0, following)
         delta = rewards[:, token] + gamma * next_value - values[:, token]
-        found = delta + gamma * lam * following
-        advantages[:, token] = torch.where(is_step, found, 0.0)
-        following = torch.where(is_step, found, following)
+        advantage = delta + gamma * lam * following
+        advantages[:, token] = torch.where(is_step, advantage, 0.0)
+        following = torch.where(is_step, advantage, following)
         next_value = torch.where(is_step, values[:, token], next_value)
     return advantages
 

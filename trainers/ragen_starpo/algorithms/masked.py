@@ -47,8 +47,8 @@ def group_index(groups: Tensor) -> tuple[Tensor, int]:
     Args:
         groups: (trajectories,) any integers; equal ones are of one group.
     """
-    found, index = torch.unique(groups, return_inverse=True)
-    return index, len(found)
+    distinct, index = torch.unique(groups, return_inverse=True)
+    return index, len(distinct)
 
 
 def group_mean(scores: Tensor, index: Tensor, count: int) -> Tensor:

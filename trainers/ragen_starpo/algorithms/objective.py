@@ -48,12 +48,12 @@ def policy_contribution(
             `reference`.
     """
     mask, weights = columns["mask"], columns["weights"]
-    found = policy_loss(log_probs, columns["old_log_probs"], columns["advantages"], mask, settings)
-    total = (found.losses * weights).sum() - settings.entropy * (entropies * weights).sum()
+    policy = policy_loss(log_probs, columns["old_log_probs"], columns["advantages"], mask, settings)
+    total = (policy.losses * weights).sum() - settings.entropy * (entropies * weights).sum()
     means = {
-        "clip_fraction": found.clip_fraction,
-        "dual_clip_fraction": found.dual_clip_fraction,
-        "kl_from_rollouts": found.kl,
+        "clip_fraction": policy.clip_fraction,
+        "dual_clip_fraction": policy.dual_clip_fraction,
+        "kl_from_rollouts": policy.kl,
         "entropy": masked_mean(entropies.detach(), mask),
     }
     if settings.kl:

@@ -25,17 +25,17 @@ def chosen(settings: FilterSettings, trajectories: Sequence[TokenTrajectory]) ->
     Raises:
         UserError: if none of them sampled anything.
     """
-    if not any(one.turns for one in trajectories):
+    if not any(rollout.turns for rollout in trajectories):
         raise UserError(
             "no prompt leaves room for an answer in the context; raise rollouts.context if the "
             "model takes more, lower rollouts.max_tokens, or choose a model of a longer context"
         )
     kept = [False] * len(trajectories)
-    for env in dict.fromkeys(one.record.env for one in trajectories):
-        places = [place for place, one in enumerate(trajectories) if one.record.env == env]
+    for env in dict.fromkeys(rollout.record.env for rollout in trajectories):
+        places = [n for n, rollout in enumerate(trajectories) if rollout.record.env == env]
         of_env = [trajectories[place] for place in places]
-        groups = torch.tensor([one.group for one in of_env])
-        found = kept_rollouts(settings, scores_of(of_env), groups).tolist()
-        for place, keep in zip(places, found, strict=True):
+        groups = torch.tensor([rollout.group for rollout in of_env])
+        in_env = kept_rollouts(settings, scores_of(of_env), groups).tolist()
+        for place, keep in zip(places, in_env, strict=True):
             kept[place] = keep and bool(trajectories[place].turns)
     return kept

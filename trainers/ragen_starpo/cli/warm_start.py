@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from ragen_bench.cli.options import Argument, Command, Option
+from ragen_starpo.warm_start_settings import WarmStart as Settings
 
 if TYPE_CHECKING:
     from ragen_starpo.warm_start import Epoch
@@ -21,15 +22,17 @@ class WarmStart(Command):
     model: Annotated[str, Argument("MODEL", "a folder that transformers reads, or smollm2-135m")]
     out: Annotated[Path, Option("DIR", "the trained model")]
     env: Annotated[tuple[str, ...], Option("ID", "an environment; may be repeated")]
-    format: Annotated[str, Option("NAME", "of the answers: think, answer or plain")] = "think"
-    episodes: Annotated[int, Option("N", "of the oracle")] = 1000
-    epochs: Annotated[int, Option("N", "passes over them")] = 10
-    batch: Annotated[int, Option("N", "episodes of a step")] = 32
+    format: Annotated[str, Option("NAME", "of the answers: think, answer or plain")] = (
+        Settings.response_format
+    )
+    episodes: Annotated[int, Option("N", "of the oracle")] = Settings.episodes
+    epochs: Annotated[int, Option("N", "passes over them")] = Settings.epochs
+    batch: Annotated[int, Option("N", "episodes of a step")] = Settings.batch
     micro_batch: Annotated[
         int, Option("N", "episodes that are computed at once; decides memory alone")
-    ] = 32
-    learning_rate: Annotated[float, Option("X", "after the warm-up")] = 1e-3
-    max_tokens: Annotated[int, Option("N", "of an answer")] = 200
+    ] = Settings.micro_batch
+    learning_rate: Annotated[float, Option("X", "after the warm-up")] = Settings.learning_rate
+    max_tokens: Annotated[int, Option("N", "of an answer")] = Settings.max_tokens
     validate_every: Annotated[
         int,
         Option(
@@ -37,16 +40,17 @@ class WarmStart(Command):
             "epochs after which held-out success is measured, and the best model kept; "
             "0 keeps the last model",
         ),
-    ] = 0
-    val_instances: Annotated[int, Option("N", "held-out instances of each environment")] = 256
-    seed: Annotated[int, Option("N", "of the instances and their order")] = 0
+    ] = Settings.validate_every
+    val_instances: Annotated[int, Option("N", "held-out instances of each environment")] = (
+        Settings.val_instances
+    )
+    seed: Annotated[int, Option("N", "of the instances and their order")] = Settings.seed
 
     def run(self) -> int:
         """Train, and print the loss of each epoch."""
         from ragen_bench.console.plain import plain_console
         from ragen_bench.suites import response_format_of
         from ragen_starpo.cli.models import model_folder
-        from ragen_starpo.warm_start import WarmStart as Settings
         from ragen_starpo.warm_start import warm_start
 
         settings = Settings(

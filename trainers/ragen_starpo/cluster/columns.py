@@ -43,12 +43,12 @@ class Responses:
                 speaks of the token t + 1, given those up to t.
             batch: the trajectories; the result is 0 but on their sampled tokens.
         """
-        found = torch.zeros(batch.mask.shape)
+        column = torch.zeros(batch.mask.shape)
         for row, (output, (start, end)) in enumerate(
             zip(outputs.unbind(), self.spans, strict=False)
         ):
-            found[row, start:end] = output[start - 1 : end - 1].float()
-        return found.where(batch.mask.bool(), 0.0)
+            column[row, start:end] = output[start - 1 : end - 1].float()
+        return column.where(batch.mask.bool(), 0.0)
 
     def _jagged(self, column: Tensor, fillers: int) -> Tensor:
         rows = [column[row, start:end] for row, (start, end) in enumerate(self.spans)]
@@ -59,7 +59,7 @@ class Responses:
 
 def responses_of(trajectories: Sequence[TokenTrajectory]) -> Responses:
     """Return where the responses of trajectories stand; each has a turn."""
-    return Responses(tuple((len(one.turns[0].observed), len(one.ids)) for one in trajectories))
+    return Responses(tuple((len(row.turns[0].observed), len(row.ids)) for row in trajectories))
 
 
 def filled_up(rows: int, ranks: int, largest: int) -> tuple[int, int]:
@@ -72,6 +72,6 @@ def filled_up(rows: int, ranks: int, largest: int) -> tuple[int, int]:
         ranks: processes that train.
         largest: rows that a micro-batch may have, at least 1.
     """
-    each = -(-rows // ranks)
-    size, extra = micro_batches(each, largest)
-    return size, ranks * (each + extra) - rows
+    per_rank = -(-rows // ranks)
+    size, extra = micro_batches(per_rank, largest)
+    return size, ranks * (per_rank + extra) - rows

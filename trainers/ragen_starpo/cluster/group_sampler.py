@@ -45,7 +45,10 @@ class GroupSampler(ReplayBuffer):
         self.kept: list[TokenTrajectory] = []
 
     def sample(
-        self, global_steps: int, partition_id: str, batch_size: int
+        self,
+        global_steps: int,  # noqa: ARG002 - verl's name
+        partition_id: str,
+        batch_size: int,
     ) -> tuple[KVBatchMeta, dict[str, float]]:
         """Return the rollouts that are learned from, in the order of `played`, and their share.
 
@@ -72,7 +75,7 @@ class GroupSampler(ReplayBuffer):
             keys=[key for key, keep in zip(keys, kept, strict=True) if keep],
             tags=[tag for tag, keep in zip(tags, kept, strict=True) if keep],
         )
-        self.kept = [one for one, keep in zip(self.played, kept, strict=True) if keep]
+        self.kept = [played for played, keep in zip(self.played, kept, strict=True) if keep]
         dropped = [key for key, keep in zip(keys, kept, strict=True) if not keep]
         groups = {key.partition("_")[0] for key in keys}
         tq.kv_clear(keys=[*groups, *dropped], partition_id=partition_id)

@@ -116,13 +116,13 @@ class Learner:
 
     def _columns(self, work: _Rows) -> dict[str, Tensor]:
         """Return what the losses need, computed before the first step, and put it in the queue."""
-        (old,) = self._told(work, self._processes.policy.compute_log_prob, "log_probs")
+        (old,) = self._outputs(work, self._processes.policy.compute_log_prob, "log_probs")
         columns = {"old_log_probs": old}
         if self._recipe.loss.kl:
             columns[REFERENCE] = self._reference(work)
         values = None
         if self._processes.critic is not None:
-            (values,) = self._told(work, self._processes.critic.infer_batch, "values")
+            (values,) = self._outputs(work, self._processes.critic.infer_batch, "values")
         advantages, returns = advantages_of(self._recipe.advantage, work.batch, values)
         columns["advantages"] = advantages
         if values is not None and returns is not None:
@@ -135,19 +135,19 @@ class Learner:
             call, own = self._processes.policy.compute_log_prob, {"no_lora_adapter": True}
         else:
             call, own = self._processes.policy.compute_ref_log_prob, {}
-        (found,) = self._told(work, call, "log_probs", **own)
-        return found
+        (log_probs,) = self._outputs(work, call, "log_probs", **own)
+        return log_probs
 
-    def _told(self, work: _Rows, call: Any, *names: str, **told: Any) -> list[Tensor]:
+    def _outputs(self, work: _Rows, call: Any, *names: str, **extra: Any) -> list[Tensor]:
         """Return what a model says of all rows."""
-        rows = self._meta(work, range(len(work.keys)), _INPUTS, compute_loss=False, **told)
+        rows = self._meta(work, range(len(work.keys)), _INPUTS, compute_loss=False, **extra)
         output = call(rows)
         if hasattr(output, "futures"):
             ray.get(output.futures)
-        found = tq.kv_batch_get(
+        outputs = tq.kv_batch_get(
             keys=work.keys, partition_id=work.partition, select_fields=list(names)
         )
-        return [work.responses.column(found[name], work.batch) for name in names]
+        return [work.responses.column(outputs[name], work.batch) for name in names]
 
     def _step(self, work: _Rows, columns: dict[str, Tensor], chosen: Tensor) -> dict[str, float]:
         """Take one step of the policy, and one of the critic."""
@@ -179,11 +179,11 @@ class Learner:
         return means(tensordict_utils.get(output, "metrics"))
 
     def _meta(
-        self, work: _Rows, chosen: Sequence[int], fields: Sequence[str], **told: Any
+        self, work: _Rows, chosen: Sequence[int], fields: Sequence[str], **extra: Any
     ) -> KVBatchMeta:
         """Return rows, filled up so that all ranks get as many, for a call of verl's workers."""
-        size, extra = filled_up(len(chosen), self._processes.ranks, self._recipe.micro_batch)
-        keys = [*(work.keys[row] for row in chosen), *work.fillers[:extra]]
+        size, fillers = filled_up(len(chosen), self._processes.ranks, self._recipe.micro_batch)
+        keys = [*(work.keys[row] for row in chosen), *work.fillers[:fillers]]
         return KVBatchMeta(
             partition_id=work.partition,
             keys=keys,
@@ -193,7 +193,7 @@ class Learner:
                 "calculate_entropy": True,
                 "temperature": self.settings.temperature,
                 "micro_batch_size_per_gpu": size,
-                **told,
+                **extra,
             },
         )
 

@@ -22,7 +22,11 @@ CRITIC_COLUMNS = ("old_values", "returns", "weights")
 
 
 def policy_loss(
-    settings: LossSettings, *, model_output: Mapping[str, Tensor], data: TensorDict, dp_group: Any
+    settings: LossSettings,
+    *,
+    model_output: Mapping[str, Tensor],
+    data: TensorDict,
+    dp_group: Any,  # noqa: ARG001 - verl's name
 ) -> tuple[Tensor, dict[str, Metric]]:
     """Return what a micro-batch adds to the policy's loss, and its figures.
 
@@ -36,16 +40,20 @@ def policy_loss(
     mask = columns["mask"]
     log_probs = _aligned(model_output["log_probs"], data, mask)
     entropies = _aligned(model_output["entropy"], data, mask)
-    return _told(policy_contribution(settings, log_probs, entropies, columns), data, mask)
+    return _summed(policy_contribution(settings, log_probs, entropies, columns), data, mask)
 
 
 def critic_loss(
-    settings: LossSettings, *, model_output: Mapping[str, Tensor], data: TensorDict, dp_group: Any
+    settings: LossSettings,
+    *,
+    model_output: Mapping[str, Tensor],
+    data: TensorDict,
+    dp_group: Any,  # noqa: ARG001 - verl's name
 ) -> tuple[Tensor, dict[str, Metric]]:
     """Return what a micro-batch adds to the critic's loss, and its figures; see `policy_loss`."""
     columns = _columns(data, CRITIC_COLUMNS)
     values = _aligned(model_output["values"], data, columns["mask"])
-    return _told(value_contribution(settings, values, columns), data, columns["mask"])
+    return _summed(value_contribution(settings, values, columns), data, columns["mask"])
 
 
 def means(metrics: Mapping[str, Any]) -> dict[str, float]:
@@ -72,7 +80,7 @@ def _aligned(output: Tensor, data: TensorDict, mask: Tensor) -> Tensor:
     return aligned.where(mask.bool(), 0.0)
 
 
-def _told(
+def _summed(
     contribution: Contribution, data: TensorDict, mask: Tensor
 ) -> tuple[Tensor, dict[str, Metric]]:
     """Return the loss so that the ranks' gradients, of which FSDP takes the mean, add up."""
@@ -88,5 +96,5 @@ def _sum(value: float) -> Metric:
 
 def _one(value: Any) -> float:
     """Return a figure of a call for one mini-batch, which verl has in a list."""
-    (found,) = value if isinstance(value, list) else [value]
-    return float(found)
+    (figure,) = value if isinstance(value, list) else [value]
+    return float(figure)

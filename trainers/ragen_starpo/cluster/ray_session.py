@@ -51,11 +51,11 @@ def check_address(address: str) -> None:
     """Check that somebody listens at an address.
 
     Raises:
-        UserError: if it is none, or nobody does.
+        UserError: if it is not an address, or does not answer.
     """
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit():
-        raise UserError(f"{address!r} is no address of Ray; give HOST:PORT, as 10.0.0.1:6379")
+        raise UserError(f"{address!r} is not an address of Ray; give HOST:PORT, as 10.0.0.1:6379")
     try:
         socket.create_connection((host.strip("[]"), int(port)), _ANSWER_SECONDS).close()
     except (OSError, OverflowError) as error:
@@ -67,7 +67,7 @@ def check_address(address: str) -> None:
 
 def _variables(device: Device) -> dict[str, str]:
     """Return what all processes of the run have in their environment."""
-    found = {
+    variables = {
         # verl's own way would read both only where it starts Ray itself.
         "TRANSFER_QUEUE_ENABLE": "1",
         "TOKENIZERS_PARALLELISM": "false",
@@ -76,8 +76,8 @@ def _variables(device: Device) -> dict[str, str]:
     }
     if device == "cpu":
         # Imported by verl before it asks for its platform, which this module registers.
-        found["VERL_USE_EXTERNAL_MODULES"] = "ragen_starpo.engine.cpu"
-    return found
+        variables["VERL_USE_EXTERNAL_MODULES"] = "ragen_starpo.engine.cpu"
+    return variables
 
 
 def _init(

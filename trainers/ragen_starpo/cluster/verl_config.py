@@ -51,9 +51,9 @@ def verl_config(
     for name in _names(overrides):
         if name in decided or name in _FIXED:
             raise UserError(f"{name} follows from the recipe; change that, not verl's setting")
-        if any(one.startswith(f"{name}.") for one in decided):
+        if any(setting.startswith(f"{name}.") for setting in decided):
             raise UserError(f"{name} is a table, of which the recipe decides a part; set its parts")
-    config = _composed([*_unless_said(device), *overrides])
+    config = _composed([*_defaults(device), *overrides])
     with open_dict(config):
         for name, value in decided.items():
             OmegaConf.update(config, name, value, merge=False)
@@ -169,9 +169,9 @@ def _of_optimiser(place: str, settings: OptimiserSettings) -> dict[str, Any]:
     }
 
 
-def _unless_said(device: Device) -> list[str]:
-    """Return hydra's overrides for what verl has other defaults for, which the user may change."""
-    found = [
+def _defaults(device: Device) -> list[str]:
+    """Return our defaults where verl has others, as hydra's overrides; the user may change them."""
+    overrides = [
         # verl wants a name before the recipe's is known.
         f"{_ROLLOUT}.name={HF_ENGINE}",
         "trainer.logger=[]",
@@ -187,7 +187,7 @@ def _unless_said(device: Device) -> list[str]:
         "critic.fsdp.use_no_sync_for_gradient_accumulation=false",
     ]
     if device == "cpu":
-        found += [
+        overrides += [
             f"{_MODEL}.enable_gradient_checkpointing=false",
             "critic.model.enable_gradient_checkpointing=false",
             f"{_ROLLOUT}.agent.num_workers=1",
@@ -198,7 +198,7 @@ def _unless_said(device: Device) -> list[str]:
             ),
             "critic.fsdp.use_torch_compile=false",
         ]
-    return found
+    return overrides
 
 
 def _names(overrides: Sequence[str]) -> list[str]:
@@ -226,10 +226,10 @@ def _composed(overrides: Sequence[str]) -> DictConfig:
 
 
 def _refused(error: HydraException, text: str) -> UserError:
-    said = str(error).splitlines()
-    more = f" in {json.dumps(text)}" if text and text not in said[0] else ""
+    reason = str(error).splitlines()[0]
+    more = f" in {json.dumps(text)}" if text and text not in reason else ""
     return UserError(
-        f"no setting of the recipe or of verl: {said[0]}{more}; the docstrings of "
+        f"no setting of the recipe or of verl: {reason}{more}; the docstrings of "
         "ragen_starpo.recipes name the recipe's, verl's trainer/config/ppo_trainer.yaml "
         "its own"
     )

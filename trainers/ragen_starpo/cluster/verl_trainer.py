@@ -189,7 +189,7 @@ def _prompts(
     episodes: Sequence[RolloutSpec], iteration: int, partition: str, temperature: float
 ) -> TensorDict:
     """Return a row for each group, which verl's agent loops play all rollouts of."""
-    groups = [list(members) for _, members in groupby(episodes, lambda one: one.group)]
+    groups = [list(members) for _, members in groupby(episodes, lambda spec: spec.group)]
     uids = [uid_of(iteration, members[0].group) for members in groups]
     rows = TensorDict(
         {

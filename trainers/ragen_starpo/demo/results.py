@@ -41,7 +41,7 @@ def results(game: Game, folders: Sequence[Path], split: Split) -> Results:
         `mean`, its `interval` over seeds and instances at once, and the `seeds_interval` over seeds
         alone by Student's t (None for a single seed).
     """
-    found = {
+    successes = {
         name: [_successes(folder / evaluation(name, split)) for folder in folders]
         for name in MODELS
     }
@@ -53,10 +53,10 @@ def results(game: Game, folders: Sequence[Path], split: Split) -> Results:
             "mean": mean(mean(map(mean, seed.values())) for seed in seeds),
             "interval": mean_interval(_pooled(seeds)),
         }
-        for name, seeds in found.items()
+        for name, seeds in successes.items()
     ]
-    gains = _gains(found["RL"], found["warm start"])
-    each = [float(value) for value in gains.mean(axis=1)]
+    gains = _gains(successes["RL"], successes["warm start"])
+    rates = [float(value) for value in gains.mean(axis=1)]
     return {
         "env": game.env,
         "split": split,
@@ -64,10 +64,10 @@ def results(game: Game, folders: Sequence[Path], split: Split) -> Results:
         **{player: summary["envs"][0][player] for player in ("random", "oracle")},
         "rows": rows,
         "gain": {
-            "rates": each,
-            "mean": mean(each),
+            "rates": rates,
+            "mean": mean(rates),
             "interval": two_way_interval(gains),
-            "seeds_interval": over_seeds(each),
+            "seeds_interval": over_seeds(rates),
         },
     }
 
@@ -113,12 +113,12 @@ def _gains(after: Sequence[Outcomes], before: Sequence[Outcomes]) -> Values:
 
 def _successes(run: Path) -> Outcomes:
     """Return the outcomes of a run's episodes by instance."""
-    found: Outcomes = {}
+    outcomes: Outcomes = {}
     for episode in read_run(run).episodes():
-        found.setdefault(episode.index, []).append(float(episode.success))
-    return found
+        outcomes.setdefault(episode.index, []).append(float(episode.success))
+    return outcomes
 
 
 def _pooled(seeds: Sequence[Outcomes]) -> list[list[float]]:
     """Return each instance's outcomes under all seeds."""
-    return [[one for seed in seeds for one in seed[index]] for index in sorted(seeds[0])]
+    return [[outcome for seed in seeds for outcome in seed[index]] for index in sorted(seeds[0])]

@@ -118,7 +118,7 @@ class Commands:
         Raises:
             UserError: if a command fails, or the folder is that of another plan.
         """
-        _claim(folder, {"commands": [one.typed for one in todo], "recipe": recipe.as_json()})
+        _claim(folder, {"commands": [stage.typed for stage in todo], "recipe": recipe.as_json()})
         record = folder / "stages.jsonl"
         done = {line["command"]: line["seconds"] for _, line in parsed(record)}
         for stage in todo:
@@ -144,8 +144,8 @@ class Commands:
             file.flush()
             code = self._code(folder, stage, file)
         if code:
-            said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1]
-            raise UserError(f"`{stage.typed}` failed: {said} (more in {log})", exit_code=1)
+            last = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1]
+            raise UserError(f"`{stage.typed}` failed: {last} (more in {log})", exit_code=1)
 
     def _code(self, folder: Path, stage: Stage, log: TextIO) -> int:
         if self._stopped:
@@ -154,7 +154,7 @@ class Commands:
         child = subprocess.Popen(
             [sys.executable, "-m", module, *stage.arguments],
             cwd=folder,
-            # Models as small as these are no faster on two threads, and the other game has the
+            # Models as small as these gain nothing from two threads, and the other game has the
             # other core.
             env={**os.environ, "OMP_NUM_THREADS": "1"},
             stdout=log,

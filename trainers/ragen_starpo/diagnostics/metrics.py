@@ -8,7 +8,7 @@ import torch
 
 from ragen_bench.analysis.reasoning import thought_of_turn
 from ragen_starpo.algorithms.masked import group_deviation, group_index, group_sizes
-from ragen_starpo.rollout.trajectory import TokenTrajectory
+from ragen_starpo.rollout.trajectory import TokenTrajectory, scores_of
 
 
 def rollout_metrics(trajectories: Sequence[TokenTrajectory]) -> dict[str, float]:
@@ -24,13 +24,13 @@ def rollout_metrics(trajectories: Sequence[TokenTrajectory]) -> dict[str, float]
         `format_valid` and `cut`, shares of turns; `generated_tokens` and `environment_turns`,
         counts.
     """
-    turns = [turn for one in trajectories for turn in one.turns]
-    recorded = [turn for one in trajectories for turn in one.record.turns]
+    turns = [turn for rollout in trajectories for turn in rollout.turns]
+    recorded = [turn for rollout in trajectories for turn in rollout.record.turns]
     generated = sum(len(turn.sampled.ids) for turn in turns)
     return {
-        "success": _mean(float(one.record.success) for one in trajectories),
-        "reward": _mean(one.score for one in trajectories),
-        "shaping": _mean(one.score - _given(one) for one in trajectories),
+        "success": _mean(float(rollout.record.success) for rollout in trajectories),
+        "reward": _mean(rollout.score for rollout in trajectories),
+        "shaping": _mean(rollout.score - _unshaped(rollout) for rollout in trajectories),
         "reward_deviation": deviation_in_groups(trajectories),
         "turns": len(turns) / len(trajectories),
         "answer_tokens": generated / max(1, len(turns)),
@@ -45,21 +45,21 @@ def rollout_metrics(trajectories: Sequence[TokenTrajectory]) -> dict[str, float]
 def deviation_in_groups(trajectories: Sequence[TokenTrajectory]) -> float:
     """Return the mean deviation of returns in a group: 0 where no advantage is left.
 
-    Groups of one rollout count in no mean.
+    Groups of one rollout are left out.
     """
-    scores = torch.tensor([one.score for one in trajectories], dtype=torch.float64)
-    index, count = group_index(torch.tensor([one.group for one in trajectories]))
+    scores = scores_of(trajectories)
+    index, count = group_index(torch.tensor([rollout.group for rollout in trajectories]))
     several = group_sizes(index, count) > 1
     if not several.any():
         return 0.0
     return float(group_deviation(scores, index, count)[several].mean())
 
 
-def _given(trajectory: TokenTrajectory) -> float:
+def _unshaped(trajectory: TokenTrajectory) -> float:
     """Return what the environment gave."""
     return sum(turn.reward for turn in trajectory.record.turns)
 
 
 def _mean(values: Iterable[float]) -> float:
-    found = list(values)
-    return sum(found) / len(found) if found else 0.0
+    terms = list(values)
+    return sum(terms) / len(terms) if terms else 0.0

@@ -73,8 +73,8 @@ class EchoTrapMonitor:
 
         Args:
             line: of `metrics.jsonl`. A figure that it lacks, as an iteration without an update has
-                no entropy, is passed over; so is one that is no number. Where no step had a finite
-                gradient, its norm is as far above its median as can be.
+                no entropy, is passed over, and so is one that is not a number. Where no step had a
+                finite gradient, its norm is as far above its median as can be.
         """
         number = int(line["iteration"])
         if number < self._settings.warm_up:
@@ -83,7 +83,7 @@ class EchoTrapMonitor:
         self._reward.take(_finite(line.get(_REWARD)))
         self._gradient.take(_norm(line))
         early = self._early(number, {name: new for name, new in fallen.items() if new is not None})
-        return [one for one in (early, self._confirmed_in(number)) if one is not None]
+        return [warning for warning in (early, self._confirmed_in(number)) if warning is not None]
 
     def _early(self, number: int, fallen: Signals) -> TrapWarning | None:
         if any(fall.stands for fall in self._falls.values()):
@@ -96,26 +96,29 @@ class EchoTrapMonitor:
         if self._since is None:
             self._since = number
         return TrapWarning(
-            number, "early", fallen, f"Early warning in iteration {number}: {self._told(fallen)}."
+            number,
+            "early",
+            fallen,
+            f"Early warning in iteration {number}: {self._described(fallen)}.",
         )
 
     def _confirmed_in(self, number: int) -> TrapWarning | None:
         if self._since is None or self._confirmed:
             return None
-        found = self._fallen_reward() or self._risen_gradient()
-        if found is None:
+        confirmation = self._fallen_reward() or self._risen_gradient()
+        if confirmation is None:
             return None
         self._confirmed = True
-        signals, said = found
+        signals, reason = confirmation
         text = f"Confirmed in iteration {number}, after the early warning of iteration "
-        return TrapWarning(number, "confirmed", signals, f"{text}{self._since}: {said}.")
+        return TrapWarning(number, "confirmed", signals, f"{text}{self._since}: {reason}.")
 
     def _fallen_reward(self) -> tuple[Signals, str] | None:
         """Return that the reward has fallen too, and how."""
         if self._reward.stands is None:
             return None
         signals = {_REWARD: self._reward.stands}
-        return signals, self._told(signals)
+        return signals, self._described(signals)
 
     def _risen_gradient(self) -> tuple[Signals, str] | None:
         """Return that the gradient is large while the reward stands still."""
@@ -135,7 +138,7 @@ class EchoTrapMonitor:
             f"gradient norm is {norms[-1]:.3g}, more than {times:g} times its median of {usual:.3g}"
         )
 
-    def _told(self, fallen: Signals) -> str:
+    def _described(self, fallen: Signals) -> str:
         falls = " and ".join(
             f"{_NAMES[name]} fell from {new['before']:.3g} to {new['level']:.3g} "
             f"(its peak was {new['peak']:.3g})"

@@ -18,7 +18,7 @@ class _CpuModule(types.ModuleType):
         return getattr(torch.cpu, name)
 
     def max_memory_allocated(self) -> int:
-        """Bytes of a device's own memory: there is none."""
+        """Bytes of a device's own memory: 0."""
         return 0
 
     max_memory_reserved = memory_allocated = memory_reserved = max_memory_allocated
@@ -32,7 +32,7 @@ class _CpuModule(types.ModuleType):
         return "CPU"
 
     def empty_cache(self) -> None:
-        """Do nothing: there is no cache."""
+        """Do nothing: a CPU keeps none."""
 
     def set_rng_state(self, state: torch.Tensor) -> None:
         """Set torch's generator: verl restores it by the device's name too."""
@@ -72,10 +72,10 @@ class CpuPlatform(PlatformBase):
         """Do nothing, as `manual_seed`."""
 
     def set_allocator_settings(self, settings: str) -> None:
-        """Do nothing: there is no allocator to set."""
+        """Do nothing: a CPU's is not set."""
 
     def empty_cache(self) -> None:
-        """Do nothing: there is no cache."""
+        """Do nothing: a CPU keeps none."""
 
     def get_device_capability(
         self,
@@ -116,4 +116,4 @@ class CpuPlatform(PlatformBase):
         return False
 
     def cudart(self) -> None:
-        """Return None: there is no CUDA runtime."""
+        """Return None: a CPU has no CUDA runtime."""

@@ -9,7 +9,11 @@ _AT_ONCE = 1 << 24
 """Logits that are normalised at once; bounds the memory beside the logits themselves."""
 
 
-def log_probs_of(logits: Tensor, labels: Tensor, inplace_backward: bool = False) -> Tensor:
+def log_probs_of(
+    logits: Tensor,
+    labels: Tensor,
+    inplace_backward: bool = False,  # noqa: ARG001 - verl's name
+) -> Tensor:
     """Return the log-probability of each label.
 
     Args:

@@ -1,4 +1,4 @@
-"""What verl and its imports say that no user can act on goes to a log instead of the console."""
+"""Keeps off the console what verl and its imports print for nobody to act on: it is logged."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def prints_logged() -> Iterator[None]:
     verl prints sizes, memory and schedules while it builds a model, and in the same way that a step
     was left out since its gradient was not finite.
     """
-    said = io.StringIO()
+    printed = io.StringIO()
     try:
-        with contextlib.redirect_stdout(said):
+        with contextlib.redirect_stdout(printed):
             yield
     finally:
-        for line in said.getvalue().splitlines():
+        for line in printed.getvalue().splitlines():
             LOG.log(logging.WARNING if line.startswith("WARN:") else logging.DEBUG, "%s", line)
 
 
@@ -63,13 +63,13 @@ def import_quietly(module: str) -> None:
     """
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
-    told = os.environ.get(_LEVEL)
+    level_before = os.environ.get(_LEVEL)
     os.environ.setdefault(_LEVEL, "WARNING")
     try:
         with warnings.catch_warnings(record=True) as caught, prints_logged():
             importlib.import_module(module)
     finally:
-        if told is None:
+        if level_before is None:
             del os.environ[_LEVEL]
         root.handlers[:] = handlers
         root.setLevel(level)

@@ -1,4 +1,4 @@
-"""Between our batches and verl's, which have no padding and speak of the token that follows."""
+"""Converts our batches to verl's, which are unpadded and speak of the token that follows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each token's loss counts in a mini-batch, so that any micro-batches add up to it."""
+"""Weights of the tokens' losses in a mini-batch, to which any micro-batches add up."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def token_weights(mask: Tensor, how: Aggregation, horizon: int | None = None) ->
     """Return weights with which the losses of tokens sum up to the aggregate of the mini-batch.
 
     The sum of weights times losses over all rows is their aggregate; over some rows it is what
-    these contribute. Passed as a column to an update, they make the
-    gradient independent of micro-batches.
+    these contribute. Passed as a column to an update, they make the gradient independent of
+    micro-batches.
 
     Args:
         mask: (trajectories, tokens) of the whole mini-batch, 1 on sampled tokens.

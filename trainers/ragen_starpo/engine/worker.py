@@ -43,16 +43,20 @@ class _Model:
         self._backend = backend
         self._micro_batch_size = micro_batch_size
 
+    def _log_probs(self, batch: TokenBatch, temperature: float) -> tuple[Tensor, Tensor]:
+        log_probs, entropies = self._outputs(batch, ["log_probs", "entropy"], temperature)
+        return log_probs, entropies
+
     def _outputs(self, batch: TokenBatch, names: list[str], temperature: float) -> list[Tensor]:
         from ragen_starpo.engine import rows
 
         rows.check(batch)
         order = rows.by_length(batch)
         data = rows.to_verl(batch.rows(order), {}, self._micro_batch_size, temperature)
-        found = self._backend.outputs(data)
-        rest = rows.rows_of(data)
+        outputs = self._backend.outputs(data)
+        played = rows.rows_of(data)
         back = torch.argsort(order)
-        return [rest.aligned(found[name])[back] for name in names]
+        return [played.aligned(outputs[name])[back] for name in names]
 
     def _step(
         self,
@@ -67,11 +71,15 @@ class _Model:
         rows.check(batch)
         tally = _Tally()
 
-        def loss(model_output: Any, data: Any, dp_group: Any) -> tuple[Tensor, dict[str, float]]:
-            some = rows.rows_of(data)
-            given = [some.aligned(model_output[name]) for name in names]
-            contribution, means = loss_fn(*given, some.columns)
-            tally.add(means, int(some.mask.sum()))
+        def loss(
+            model_output: Any,
+            data: Any,
+            dp_group: Any,  # noqa: ARG001 - verl's name
+        ) -> tuple[Tensor, dict[str, float]]:
+            part = rows.rows_of(data)
+            outputs = [part.aligned(model_output[name]) for name in names]
+            contribution, means = loss_fn(*outputs, part.columns)
+            tally.add(means, int(part.mask.sum()))
             return contribution, {}
 
         order = rows.by_length(batch)
@@ -120,7 +128,7 @@ class Reference(_Model):
 
     def log_probs(self, batch: TokenBatch, temperature: float = 1.0) -> tuple[Tensor, Tensor]:
         """Return log-probabilities and entropies, see `Policy.log_probs`."""
-        return _log_probs(self, batch, temperature)
+        return self._log_probs(batch, temperature)
 
 
 class Policy(_Trained):
@@ -150,8 +158,10 @@ class Policy(_Trained):
         gradient_checkpointing: bool = False,
         seed: int = 0,
     ) -> None:
-        made = _backend("language_model", model_dir, optimiser, lora, gradient_checkpointing, seed)
-        super().__init__(made, micro_batch_size)
+        backend = _backend(
+            "language_model", model_dir, optimiser, lora, gradient_checkpointing, seed
+        )
+        super().__init__(backend, micro_batch_size)
         self._model_dir = Path(model_dir)
 
     def log_probs(self, batch: TokenBatch, temperature: float = 1.0) -> tuple[Tensor, Tensor]:
@@ -163,7 +173,7 @@ class Policy(_Trained):
             batch: trajectories.
             temperature: by which logits are divided.
         """
-        return _log_probs(self, batch, temperature)
+        return self._log_probs(batch, temperature)
 
     def update(
         self,
@@ -232,8 +242,8 @@ class Critic(_Trained):
         gradient_checkpointing: bool = False,
         seed: int = 0,
     ) -> None:
-        made = _backend("value_model", model_dir, optimiser, None, gradient_checkpointing, seed)
-        super().__init__(made, micro_batch_size)
+        backend = _backend("value_model", model_dir, optimiser, None, gradient_checkpointing, seed)
+        super().__init__(backend, micro_batch_size)
 
     def values(self, batch: TokenBatch) -> Tensor:
         """Return the value before each sampled token is drawn, 0 elsewhere."""
@@ -261,11 +271,6 @@ class _Tally:
 
     def means(self) -> dict[str, float]:
         return {name: total / self._tokens for name, total in self._sums.items()}
-
-
-def _log_probs(model: _Model, batch: TokenBatch, temperature: float) -> tuple[Tensor, Tensor]:
-    log_probs, entropies = model._outputs(batch, ["log_probs", "entropy"], temperature)
-    return log_probs, entropies
 
 
 def _backend(

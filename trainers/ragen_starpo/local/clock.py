@@ -1,4 +1,4 @@
-"""How long the phases of an iteration take."""
+"""A clock that adds up the seconds of an iteration's phases."""
 
 from __future__ import annotations
 

@@ -96,8 +96,8 @@ class TrainingRun:
         with replaced(self.path / "checkpoints" / f"iteration_{done:06d}") as draft:
             yield draft
             (draft / _DRIVER).write_text(driver + "\n", encoding="utf-8")
-        found = _checkpoints(self.path)
-        kept = {found[number] for number in sorted(found)[-2:]}
+        checkpoints = _checkpoints(self.path)
+        kept = {checkpoints[number] for number in sorted(checkpoints)[-2:]}
         for folder in set((self.path / "checkpoints").iterdir()) - kept:
             shutil.rmtree(folder)
 
@@ -179,8 +179,8 @@ def finished(path: Path, iterations: int) -> bool:
 
 def _checkpoints(path: Path) -> dict[int, Path]:
     """Return a run's checkpoints by how many iterations are done."""
-    found = (path / "checkpoints").glob(f"iteration_{'[0-9]' * 6}")
-    return {int(one.name.partition("_")[2]): one for one in found}
+    folders = (path / "checkpoints").glob(f"iteration_{'[0-9]' * 6}")
+    return {int(folder.name.partition("_")[2]): folder for folder in folders}
 
 
 def _settings(recipe: Recipe) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def settings_of(name: str) -> Settings:
             of the base.
 
     Raises:
-        UserError: if there is no such recipe, or it is no TOML file.
+        UserError: if the recipe does not exist, or is not a TOML file.
     """
     return _settings(name, Path(), ())
 
@@ -58,17 +58,17 @@ def override(settings: Settings, given: str) -> None:
         given: `name=value` or `table.name=value`, the value as TOML has it or a bare text.
 
     Raises:
-        UserError: if it is no such thing.
+        UserError: if it does not have this form.
     """
     name, equals, value = given.partition("=")
     if not equals or not name:
-        raise UserError(f"{given!r} is no setting; give name=value, as rollouts.samples=8")
+        raise UserError(f"{given!r} is not a setting; give name=value, as rollouts.samples=8")
     *tables, last = name.split(".")
     table = settings
     for part in tables:
         table = table.setdefault(part, {})
         if not isinstance(table, dict):
-            raise UserError(f"{given!r}: {part} is no table")
+            raise UserError(f"{given!r}: {part} is not a table")
     table[last] = _value(value)
 
 
@@ -132,20 +132,20 @@ def _toml(path: Path) -> Settings:
     except (FileNotFoundError, IsADirectoryError):
         raise UserError(f"there is no recipe {path}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} is no TOML file: {error}") from None
+        raise UserError(f"{path} is not a TOML file: {error}") from None
 
 
 def _changes(rows: Iterable[str]) -> list[str]:
     """Return what rows replace, in their order."""
     groups = sweeps().values()
     of = {row: (group, own) for group in groups for row, own in group["rows"].items()}
-    found: list[str] = []
+    changes: list[str] = []
     for row in rows:
         if row not in of:
             raise unknown("row", row, of)
         group, own = of[row]
-        found += [*group.get("shared", []), *own]
-    return found
+        changes += [*group.get("shared", []), *own]
+    return changes
 
 
 def _merged(base: Settings, own: Settings) -> Settings:

@@ -1,4 +1,4 @@
-"""Conversations as tokens, of which none is ever decoded and encoded again."""
+"""Conversations as tokens: what was sampled is never decoded and encoded again."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ class ChatTokens:
 
     def prompt(self, messages: Sequence[Message]) -> list[int]:
         """Return a conversation that the model has not answered in, up to where it does."""
-        return list(self._read(tuple((one["role"], one["content"]) for one in messages)))
+        return list(
+            self._read(tuple((message["role"], message["content"]) for message in messages))
+        )
 
     @cached_property
     def _read(self) -> Callable[[tuple[tuple[str, str], ...]], list[int]]:

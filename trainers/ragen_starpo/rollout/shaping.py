@@ -32,14 +32,14 @@ def reward_of(weights: ShapingSettings, episode: Episode) -> Callable[[TurnRecor
     thoughts = _Thoughts(weights, episode) if weights.reads_thoughts else None
 
     def reward(turn: TurnRecord) -> float:
-        found = turn.reward
+        total = turn.reward
         for weight, term in (
             (weights.format_penalty, broken_format),
             (weights.turn_cost, each_turn),
         ):
             if weight:
-                found -= weight * term(turn)
-        return found + thoughts.reward(turn) if thoughts else found
+                total -= weight * term(turn)
+        return total + thoughts.reward(turn) if thoughts else total
 
     return reward
 
@@ -49,7 +49,7 @@ def broken_format(turn: TurnRecord) -> float:
     return 0.0 if turn.format_is_valid else 1.0
 
 
-def each_turn(turn: TurnRecord) -> float:
+def each_turn(_: TurnRecord) -> float:
     """Return 1: a turn is a turn."""
     return 1.0
 
@@ -108,12 +108,12 @@ class _Thoughts:
 
     def reward(self, turn: TurnRecord) -> float:
         before, self._before = self._before, self._game.state(self._episode.env)
-        found = 0.0
+        total = 0.0
         if self._weights.plan_agreement:
             most = self._episode.env.budget.max_actions_per_turn
             names = self._game.actions(self._whole)
-            found += self._weights.plan_agreement * plan_agreement(turn, names, most)
+            total += self._weights.plan_agreement * plan_agreement(turn, names, most)
         if self._weights.true_claims:
             scene = self._game.scene(self._whole, before)
-            found += self._weights.true_claims * true_claims(turn, scene)
-        return found
+            total += self._weights.true_claims * true_claims(turn, scene)
+        return total

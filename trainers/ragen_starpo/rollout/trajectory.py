@@ -139,29 +139,29 @@ def batch_of(trajectories: Sequence[TokenTrajectory], pad: int) -> TokenBatch:
         trajectories: at least one.
         pad: the id on padding.
     """
-    width = max(len(one.ids) for one in trajectories)
-    longest = max(len(one.turns) for one in trajectories)
+    width = max(len(row.ids) for row in trajectories)
+    longest = max(len(row.turns) for row in trajectories)
     return TokenBatch(
-        ids=_padded([one.ids for one in trajectories], width, pad),
-        attention=_padded([[1] * len(one.ids) for one in trajectories], width, 0),
-        mask=_padded([one.mask for one in trajectories], width, 0),
-        turns=torch.stack([_turns(one, width) for one in trajectories]),
-        log_probs=torch.stack([_log_probs(one, width) for one in trajectories]),
+        ids=_padded([row.ids for row in trajectories], width, pad),
+        attention=_padded([[1] * len(row.ids) for row in trajectories], width, 0),
+        mask=_padded([row.mask for row in trajectories], width, 0),
+        turns=torch.stack([_turns(row, width) for row in trajectories]),
+        log_probs=torch.stack([_log_probs(row, width) for row in trajectories]),
         turn_rewards=torch.tensor(
             [
-                [turn.reward for turn in one.turns] + [0.0] * (longest - len(one.turns))
-                for one in trajectories
+                [turn.reward for turn in row.turns] + [0.0] * (longest - len(row.turns))
+                for row in trajectories
             ],
             dtype=torch.float32,
         ),
         scores=scores_of(trajectories),
-        groups=torch.tensor([one.group for one in trajectories], dtype=torch.int64),
+        groups=torch.tensor([row.group for row in trajectories], dtype=torch.int64),
     )
 
 
 def scores_of(trajectories: Sequence[TokenTrajectory]) -> Tensor:
     """Return the shaped returns, (trajectories,), in 64 bits."""
-    return torch.tensor([one.score for one in trajectories], dtype=torch.float64)
+    return torch.tensor([row.score for row in trajectories], dtype=torch.float64)
 
 
 def _padded(rows: list[list[int]], width: int, value: int) -> Tensor:
@@ -180,11 +180,11 @@ def _turns(trajectory: TokenTrajectory, width: int) -> Tensor:
 
 
 def _log_probs(trajectory: TokenTrajectory, width: int) -> Tensor:
-    found = torch.zeros(width)
+    column = torch.zeros(width)
     start = 0
     for turn in trajectory.turns:
         start += len(turn.observed)
         end = start + len(turn.sampled.ids)
-        found[start:end] = torch.tensor(turn.sampled.log_probs)
+        column[start:end] = torch.tensor(turn.sampled.log_probs)
         start = end
-    return found
+    return column
