@@ -25,7 +25,7 @@ def test_answers_are_in_form_legal_and_within_the_budget(id_, form, policy):
     for seed in range(20):
         env.reset(seed=seed)
         while env.legal_actions:
-            may, left = env.actions_this_turn, env._actions_left
+            may, left = env.actions_this_turn, env.actions_left
             answer = random_answer(env, stream) if policy == "random" else oracle_answer(env)
             observation, reward, terminated, _, info = env.step(answer)
             assert info["format_is_valid"]
