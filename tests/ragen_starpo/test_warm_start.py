@@ -10,6 +10,8 @@ from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf import HFModel
 from ragen_bench.models.hf_loading import load
 from ragen_starpo.demonstrations import Demonstrator
+from ragen_starpo.local.validation import validate
+from ragen_starpo.recipes.sections import ValidationSettings
 from ragen_starpo.warm_start import WarmStart, warm_start
 
 pytestmark = pytest.mark.xdist_group("verl")
@@ -65,7 +67,8 @@ def test_the_model_of_the_highest_held_out_success_is_kept(small, tmp_path):
     warm_start(settings, small, tmp_path / "warm", told.append)
     measured = [epoch.success for epoch in told]
     assert [success is None for success in measured] == [True, False, True, False, False]
-    again = settings.held_out(tmp_path / "warm")
+    validation = ValidationSettings(instances=16, temperature=settings.val_temperature)
+    again = validate(tmp_path / "warm", settings.envs, "answer", 24, validation)
     assert again["success"] == max(success for success in measured if success is not None)
 
 

@@ -4,22 +4,38 @@ import pytest
 import torch
 
 from ragen_bench.errors import UserError
+from ragen_bench.runs.schema import EpisodeRecord
 from ragen_starpo.algorithms.selection import chosen
 from ragen_starpo.recipes.sections import FilterSettings
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn, batch_of
 
 
+def played_in(env):
+    """A recorded episode of which the environment matters, and nothing else."""
+    return EpisodeRecord(
+        env=f"ragen/{env}",
+        split="train",
+        index=0,
+        sample=0,
+        ceiling=1.0,
+        outcome="failure",
+        success=False,
+        score=0.0,
+        episode_return=0.0,
+        turns=[],
+        final_observation="",
+    )
+
+
 def group(number, env, *returns):
     return [
-        TokenTrajectory(
-            number, (Turn((1,), Sampled((2,), (-1.0,), True), found),), {"env": f"ragen/{env}"}
-        )
-        for found in returns
+        TokenTrajectory(number, (Turn((1,), Sampled((2,), (-1.0,), True), reward),), played_in(env))
+        for reward in returns
     ]
 
 
 def nothing(number, env="Sokoban-v0"):
-    return TokenTrajectory(number, (), {"env": f"ragen/{env}"})
+    return TokenTrajectory(number, (), played_in(env))
 
 
 def kept(how, played):
