@@ -25,11 +25,11 @@ def require_ids(subject: Subject) -> None:
             _require(option, factory)
 
 
-def _require(option: str, name: str) -> None:
-    module, _, env_id = name.rpartition(":")
+def _require(option: str, named: str) -> None:
+    module, _, env_id = named.rpartition(":")
     if module and not _is_there(module):
         raise ValueError(
-            f"{option} is {name!r}, and there is no module {module!r} to import: before the colon "
+            f"{option} is {named!r}, and there is no module {module!r} to import: before the colon "
             "stands the module that registers the id, as in 'my_pkg:my/Env-v0'"
         )
     try:
@@ -37,7 +37,7 @@ def _require(option: str, name: str) -> None:
             import_module(module)
     except (Exception, SystemExit) as error:
         raise ValueError(
-            f"{option} is {name!r}, and importing {module!r} raised {described(error)}"
+            f"{option} is {named!r}, and importing {module!r} raised {described(error)}"
         ) from error
     try:
         namespace, name, version = parse_env_id(env_id)
@@ -46,16 +46,13 @@ def _require(option: str, name: str) -> None:
         gymnasium.spec(env_id)
     except gymnasium.error.Error as error:
         also = "" if module else f"; 'MODULE:{env_id}' imports the module that registers it first"
-        raise ValueError(f"{option} is {name!r}: {_first_line(error)}{also}") from None
+        raise ValueError(f"{option} is {named!r}: {_first_line(error)}{also}") from None
 
 
 def _is_there(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except (
-        ModuleNotFoundError,
-        ValueError,
-    ):  # a parent is missing, or no module has such a name
+    except (ModuleNotFoundError, ValueError):  # a parent is missing, or the name is not a module's
         return False
 
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ class Run:
     def episodes(self):
         for index, samples in enumerate(self._outcomes):
             for success in samples:
-                yield {"index": index, "success": success}
+                yield SimpleNamespace(index=index, success=success)
 
 
 @pytest.fixture

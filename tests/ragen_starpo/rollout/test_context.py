@@ -19,7 +19,7 @@ def begun(chat, chatml, context):
     ending = Ending(tokens.tokenizer, frozenset([end]), Sampling(1.0, LIMIT, "</answer>", 0))
     env = make_env(ENV, "train", "answer")
     episode = Episode(Task(ENV, "train", 3, 0), 0, env, "answer")
-    return env, TokenEpisode(episode, 4, chat, ending, context, lambda turn: turn["reward"])
+    return env, TokenEpisode(episode, 4, chat, ending, context, lambda turn: turn.reward)
 
 
 def answered(chatml, env, on_tokens):
