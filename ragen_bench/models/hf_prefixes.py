@@ -27,6 +27,27 @@ def nothing(_first: Ids, _second: Ids) -> int:
     return 0
 
 
+def longest(
+    prompt: Ids, held: Sequence[Ids], common: Common, favourite: int = 0
+) -> tuple[int, int]:
+    """Return how many tokens of a prompt are held at most, and by which row.
+
+    Args:
+        prompt: at least one token.
+        held: what the rows hold.
+        common: how common beginnings are counted.
+        favourite: the row that counts where several hold as many; after it the first one does.
+    """
+    most, best = common(prompt, held[favourite]) if held else 0, favourite
+    for row, ids in enumerate(held):
+        # Only a row with the next token too can hold more; most rows fail this quick test.
+        if most < min(len(ids), len(prompt)) and ids[most] == prompt[most]:
+            count = common(prompt, ids)
+            if count > most:
+                most, best = count, row
+    return most, best
+
+
 def ready(prompts: Sequence[Ids], held: Sequence[Ids], common: Common, budget: int) -> list[int]:
     """Return the numbers of the prompts to be read now; at least one.
 
@@ -41,8 +62,8 @@ def ready(prompts: Sequence[Ids], held: Sequence[Ids], common: Common, budget: i
     """
     now: list[int] = []
     for number, prompt in enumerate(prompts):
-        there = max((common(prompt, ids) for ids in held), default=0)
-        coming = max((common(prompt, prompts[other]) for other in now), default=0)
+        there, _ = longest(prompt, held, common)
+        coming, _ = longest(prompt, [prompts[other] for other in now], common)
         budget -= len(prompt) - there
         if now and budget < 0:
             break

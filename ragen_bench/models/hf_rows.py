@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from ragen_bench.models.hf_cache import RowCache, logits_of, step_of
-from ragen_bench.models.hf_prefixes import assign, nothing, ready, shared
+from ragen_bench.models.hf_prefixes import assign, longest, nothing, ready, shared
 from ragen_bench.models.hf_sampling import Answer
 
 _STEP_TOKENS = 4096
@@ -73,10 +73,10 @@ class Rows:
 
     def _begin(self, answer: Answer, number: int) -> None:
         """Put an answer into a row, with the longest beginning of its prompt that any row holds."""
-        common = [self._common(answer.prompt, row.ids) for row in self._rows]
-        source = max(range(len(common)), key=lambda row: (common[row], row == number))
+        held = [row.ids for row in self._rows]
+        common, source = longest(answer.prompt, held, self._common, favourite=number)
         # The last token is read in any case: what comes after it is asked.
-        count = min(common[source], len(answer.prompt) - 1)
+        count = min(common, len(answer.prompt) - 1)
         if source != number:
             self._cache.copy(source, number, count)
         answer.unread = answer.prompt[count:]

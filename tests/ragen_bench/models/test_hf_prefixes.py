@@ -5,7 +5,7 @@ from itertools import takewhile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.models.hf_prefixes import assign, nothing, ready, shared
+from ragen_bench.models.hf_prefixes import assign, longest, nothing, ready, shared
 
 PROMPTS = st.lists(
     st.builds(
@@ -35,6 +35,16 @@ def test_each_prompt_gets_a_free_row_of_its_own(prompts, held):
     pairs = [shared(p, ids) for p in prompts for ids in free.values()]
     if pairs:
         assert max(pairs) in [shared(p, free[r]) for p, r in zip(prompts, rows, strict=True)]
+
+
+@given(PROMPTS.filter(len), PROMPTS.filter(len), st.data())
+def test_longest_finds_the_row_that_a_comparison_with_all_finds(prompts, held, data):
+    prompt = prompts[0]
+    favourite = data.draw(st.integers(0, len(held) - 1))
+    for common in (shared, nothing):
+        counts = [common(prompt, ids) for ids in held]
+        rows = sorted(range(len(held)), key=lambda row: (-counts[row], row != favourite, row))
+        assert longest(prompt, held, common, favourite) == (max(counts), rows[0])
 
 
 def test_a_conversation_keeps_its_row_though_a_new_one_came_first():
