@@ -56,7 +56,7 @@ class ReplayedEpisode:
 
 
 def replay_episode(
-    replayer: Replayer, record: Any, state_of: Callable[[TextEnv[Any, Any]], Hashable]
+    replayer: Replayer, record: EpisodeRecord, state_of: Callable[[TextEnv[Any, Any]], Hashable]
 ) -> ReplayedEpisode:
     """Replay a record.
 

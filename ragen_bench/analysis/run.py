@@ -43,8 +43,8 @@ def analyse(run: RunDirectory, progress: Callable[[], None] = lambda: None) -> O
     """
     replayer = Replayer(run.config)
     rows = {env.id: _Row(env.id) for env in run.config.envs}
-    for line, record in run.recorded():
-        rows[record.env].add(replayer, line)
+    for record in run.episodes():
+        rows[record.env].add(replayer, record)
         progress()
     nonempty = [row for row in rows.values() if row.recorded]
     return {
@@ -67,13 +67,13 @@ class _Row:
         self._counts: dict[str, int] = defaultdict(int)
         self._reasoning = Reasoning(self._game)
 
-    def add(self, replayer: Replayer, line: Object) -> None:
+    def add(self, replayer: Replayer, record: EpisodeRecord) -> None:
         self.recorded += 1
         try:
-            episode = replay_episode(replayer, line, self._game.state)
+            episode = replay_episode(replayer, record, self._game.state)
         except UnplayableError:
             return
-        if first_difference(line, episode.record.as_json()) is None:
+        if first_difference(record.as_json(), episode.record.as_json()) is None:
             self._count(episode)
 
     def result(self) -> Object:

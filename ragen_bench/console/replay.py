@@ -9,7 +9,6 @@ from ragen_bench.episodes.replay import replay
 from ragen_bench.errors import UserError
 from ragen_bench.runs.config_check import config_differences
 from ragen_bench.runs.directory import RunDirectory
-from ragen_bench.runs.schema import Key
 
 
 def print_replay(run: RunDirectory) -> bool:
@@ -25,14 +24,14 @@ def print_replay(run: RunDirectory) -> bool:
     for difference in differences:
         console.print(f"run.json  {difference}", soft_wrap=True)
     replayed = unequal = 0
-    results = replay(run.config, (line for line, _ in run.recorded()))
+    results = replay(run.config, run.episodes())
     if console.is_terminal:  # into a file a bar would leave an empty line
         results = iter(track(results, "Replaying", planned, console=console, transient=True))
     for key, problem in results:
         replayed += 1
         if problem:
             unequal += 1
-            console.print(f"{_name(key)}  {problem}", soft_wrap=True)
+            console.print(f"{'/'.join(map(str, key))}  {problem}", soft_wrap=True)
     if not replayed:
         raise UserError(f"{run.path} holds no finished episode yet", exit_code=1)
     specification = "differs, see above" if differences else "as this version computes it"
@@ -42,7 +41,3 @@ def print_replay(run: RunDirectory) -> bool:
         f"{unequal:,} different."
     )
     return not (differences or unequal)
-
-
-def _name(key: Key | None) -> str:
-    return "/".join(map(str, key)) if key else "an episode"

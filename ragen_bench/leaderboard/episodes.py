@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 from ragen_bench.episodes.replay import Replayer, UnplayableError
 from ragen_bench.episodes.runner import tasks_of
@@ -13,6 +12,7 @@ from ragen_bench.leaderboard.packed import line_of
 from ragen_bench.leaderboard.scripted import ScriptedAnswers
 from ragen_bench.leaderboard.strict_json import BadJsonError, parse
 from ragen_bench.leaderboard.tokens import TokenCheck
+from ragen_bench.runs.checked import BadRecordError, read_episode
 from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.runs.schema import EpisodeRecord, Object, RunConfig
 
@@ -73,8 +73,8 @@ class EpisodeCheck:
         """Return the episode as it is recomputed, or why there is none."""
         try:
             recorded = parse(line)
-            episode = self._replayed(recorded)
-        except (BadJsonError, UnplayableError) as error:
+            episode = self._replayed(read_episode(recorded))
+        except (BadJsonError, BadRecordError, UnplayableError) as error:
             return None, str(error)
         name = "/".join(map(str, episode.key))
         computed = episode.as_json()
@@ -89,7 +89,7 @@ class EpisodeCheck:
             problem = "is not written as the harness writes it"
         return (None, f"({name}) {problem}") if problem else (episode, None)
 
-    def _replayed(self, recorded: Any) -> EpisodeRecord:
+    def _replayed(self, recorded: EpisodeRecord) -> EpisodeRecord:
         self._scripted.begin()
         for episode in self._replayer.walk(recorded):
             self._scripted.watch(episode)

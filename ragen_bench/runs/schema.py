@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal
 
 from ragen_bench.errors import missing_extra
+from ragen_bench.models.base import Finish
 from ragen_envs.instances import Split
 from ragen_envs.protocol import ResponseFormat
 
@@ -117,9 +118,9 @@ class Reply(Document):
     observation: Text
     answer: Text
     reasoning: Text
-    finish: Text
-    prompt_tokens: Whole
-    completion_tokens: Whole
+    finish: Finish
+    prompt_tokens: Count
+    completion_tokens: Count
 
 
 class ReplyCounts(Document):
@@ -152,9 +153,9 @@ class TurnRecord:
     action_is_valid: Flag
     action_is_effective: Flag = False
     answer_is_example: Flag
-    finish: Text
-    prompt_tokens: Whole
-    completion_tokens: Whole
+    finish: Finish
+    prompt_tokens: Count
+    completion_tokens: Count
     opponent: Reply | None = None
 
     def as_json(self) -> Object:

@@ -65,4 +65,4 @@ def record(env, index, answers, sample=0, form="plain"):
 def played(env, index, answers, sample=0, form="plain"):
     """Return the episode, replayed."""
     found = record(env, index, answers, sample, form)
-    return replay_episode(Replayer(config(form)), found.as_json(), reading_of(found.env).state)
+    return replay_episode(Replayer(config(form)), found, reading_of(found.env).state)

@@ -32,10 +32,10 @@ def test_states_follow_each_other_and_are_those_of_the_game():
 
 def test_without_room_for_an_answer_there_is_no_step():
     assert played("Bandit", 0, ["Typist"]).steps[0].turns_left == 1
-    found = record("Sokoban", 0, [""] * 5).as_json()
-    found["turns"].pop()
+    found = record("Sokoban", 0, [""] * 5)
+    found.turns.pop()
     with pytest.raises(UnplayableError, match="goes on after turn 4"):
         replay_episode(Replayer(config()), found, reading_of("ragen/Sokoban-v0").state)
-    found["outcome"] = "context_overflow"
+    found.outcome = "context_overflow"
     episode = replay_episode(Replayer(config()), found, reading_of("ragen/Sokoban-v0").state)
     assert len(episode.steps) == 4

@@ -13,7 +13,7 @@ from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.episodes.replay import Replayer, replay
 from ragen_bench.errors import UserError
 from ragen_bench.models import Completion, resolve
-from ragen_bench.runs.checked import BadRecordError, read_config
+from ragen_bench.runs.checked import BadRecordError, read_config, read_episode
 from ragen_bench.runs.config_check import config_differences, config_problem
 from ragen_bench.suites import make_env
 from ragen_envs.instances import Stream
@@ -88,7 +88,13 @@ def with_changes(config, **changes):
 
 
 def problem_of(config, record):
-    ((_, problem),) = replay(config, [record])
+    """Return what is wrong with a record of untrusted JSON, as a reader or a replay of it says."""
+    try:
+        episode = read_episode(record)
+    except BadRecordError as error:
+        return str(error)
+    ((key, problem),) = replay(config, [episode])
+    assert key == (record["env"], record["split"], record["index"], record["sample"])
     return problem
 
 
@@ -97,7 +103,7 @@ def through_json(record):
 
 
 def test_records_are_equal_to_their_replay(configs, records):
-    results = list(replay(configs["think"], map(through_json, records)))
+    results = list(replay(configs["think"], map(read_episode, map(through_json, records))))
     assert [problem for _, problem in results] == [None] * len(records)
     assert [key for key, _ in results] == [
         (r["env"], "test", r["index"], r["sample"]) for r in records
@@ -152,7 +158,7 @@ def test_a_changed_field_is_found(configs, records, data):
     value = data.draw(st.sampled_from(changed(holder[name])), label="value")
     before = holder[name]
     holder[name] = value
-    ((_, problem),) = replay(configs["think"], [record])
+    problem = problem_of(configs["think"], record)
     if problem is None:
         # An answer may be worth another one, and what the model alone knows is not recomputed.
         assert name in (*CLAIMED, "answer")
@@ -167,8 +173,7 @@ def test_an_edited_answer_shows_where_it_first_matters(configs):
     record = play("ragen/Sokoban-v0", 0, 0, lambda env: Completion(oracle_answer(env)))
     assert record["success"]
     record["turns"][0]["answer"] = "<think></think><answer>Up</answer>"
-    ((key, problem),) = replay(configs["think"], [record])
-    assert key == ("ragen/Sokoban-v0", "test", 0, 0)
+    problem = problem_of(configs["think"], record)
     assert problem == "turns: the episode goes on after turn 2, the last one"
     record["turns"] *= 2
     record["turns"][3]["answer"] = "<think></think><answer>Up || Up || Up || Up</answer>"
@@ -184,14 +189,17 @@ def one_turn(index=0):
 @pytest.mark.parametrize(
     ("edit", "says"),
     [
-        (lambda r: r["turns"][2].update(reward=0), "turns[2].reward: recorded 0, recomputed -0.1"),
-        (lambda r: r.update(success=0), "success: recorded 0, recomputed false"),
-        (lambda r: r.update(score=False), "score: recorded false, recomputed 0.0"),
-        (lambda r: r.update(score=True), "score: recorded true, recomputed 0.0"),
-        (lambda r: r.update({"return": float("nan")}), "return: recorded NaN, recomputed -0.5"),
-        (lambda r: r.pop("optimal_length"), "optimal_length: recorded nothing, recomputed 8"),
+        (
+            lambda r: r["turns"][2].update(reward=0),
+            "turns[2].reward: recorded 0.0, recomputed -0.1",
+        ),
+        (lambda r: r.update(success=0), "has success 0, which is not true or false"),
+        (lambda r: r.update(score=False), "has score false, which is not a number"),
+        (lambda r: r.update(score=True), "has score true, which is not a number"),
+        (lambda r: r.update({"return": float("nan")}), "has return NaN, which is not a number"),
+        (lambda r: r.pop("optimal_length"), "optimal_length: recorded null, recomputed 8"),
         (lambda r: r["turns"].pop(), "turns: the episode goes on after turn 4, the last one"),
-        (lambda r: r["turns"].clear(), "turns: the episode goes on after turn 0, the last one"),
+        (lambda r: r["turns"].clear(), "has no turn"),
         (
             lambda r: r["turns"].append(r["turns"][0]),
             "turns[5]: the episode ended a turn earlier",
@@ -201,9 +209,9 @@ def one_turn(index=0):
             "outcome: recorded context_overflow, but the episode ended with turn 5",
         ),
         (lambda r: r.update(outcome="success"), 'outcome: recorded "success", recomputed "inval'),
-        (lambda r: r.update(turns=None), "turns: recorded null, which is not a list"),
-        (lambda r: r["turns"].insert(0, 7), "turns[0]: recorded 7, which is not an object"),
-        (lambda r: r["turns"][1].pop("answer"), "turns[1].answer: recorded null, which is not"),
+        (lambda r: r.update(turns=None), "has turns null, which is not a list"),
+        (lambda r: r["turns"].insert(0, 7), "has turns[0] 7, which is not an object"),
+        (lambda r: r["turns"][1].pop("answer"), "has turns[1], which lacks answer"),
         (lambda r: r["turns"][0].update(finish="context"), 'turns[0].finish: recorded "context"'),
         (
             lambda r: r["turns"][0].update(reasoning="hm"),
@@ -211,16 +219,16 @@ def one_turn(index=0):
         ),
         (
             lambda r: r["turns"][0].update(prompt_tokens=-1),
-            "turns[0].prompt_tokens: recorded -1, which is not a count",
+            "has turns[0].prompt_tokens -1, which is below 0",
         ),
         (lambda r: r.update(index=4), "is of instance 4, sample 0, beyond run.json's"),
         (lambda r: r.update(sample=3), "is of instance 0, sample 3, beyond run.json's"),
-        (lambda r: r.update(index=-1), "index: recorded -1, which is not a count"),
-        (lambda r: r.update(index=True), "index: recorded true, which is not a count"),
-        (lambda r: r.update(sample=10**400), "sample a huge number, beyond run.json's"),
+        (lambda r: r.update(index=-1), "is of instance -1, sample 0, beyond run.json's"),
+        (lambda r: r.update(index=True), "has index true, which is not a whole number"),
+        (lambda r: r.update(sample=10**400), "has sample a huge number, which is too large"),
         (lambda r: r.update(env="ragen/Chess-v0"), 'is of "ragen/Chess-v0" "test", which run.json'),
         (lambda r: r.update(split="val"), 'is of "ragen/Sokoban-v0" "val", which run.json'),
-        (lambda r: r.update(env=["x"]), "env: recorded a list of 1, which is not a text"),
+        (lambda r: r.update(env=["x"]), "has env a list of 1, which is not a text"),
         (
             lambda r: r.update(final_observation=r["final_observation"][:-8] + "#" * 9**6),
             'final_observation: recorded ..."',
@@ -230,18 +238,14 @@ def one_turn(index=0):
 def test_the_reason_is_named(configs, edit, says):
     record = one_turn()
     edit(record)
-    ((_, problem),) = replay(configs["think"], [record])
+    problem = problem_of(configs["think"], record)
     assert says in problem
     assert len(problem) < 250
 
 
-@pytest.mark.parametrize(
-    "record", [None, 3, "x", [], {}, {"env": "ragen/Sokoban-v0"}, float("nan")]
-)
-def test_what_is_no_record_has_no_key(configs, record):
-    ((key, problem),) = replay(configs["think"], [record])
-    assert key is None
-    assert problem.startswith(("is not an object", "env: ", "split: "))
+@pytest.mark.parametrize("record", [None, 3, "x", [], {}, {"env": "ragen/Sokoban-v0"}])
+def test_what_is_no_record_is_not_read(configs, record):
+    assert problem_of(configs["think"], record).startswith(("is not an object", "lacks "))
 
 
 JSON = st.recursive(
@@ -261,8 +265,8 @@ def test_nothing_ends_in_a_traceback(configs, records, data):
         for key in inside:
             holder = holder[key]
         holder[name] = data.draw(JSON)
-    for _, problem in replay(configs["think"], [record]):
-        assert problem is None or "\n" not in problem
+    problem = problem_of(configs["think"], record)
+    assert problem is None or "\n" not in problem
 
 
 def paths_of(record):
@@ -277,10 +281,9 @@ def paths_of(record):
 
 
 def test_one_bad_record_does_not_spoil_the_next(configs, records):
-    results = list(
-        replay(configs["think"], [records[0], None, {**records[1], "score": 9}, records[1]])
-    )
-    assert [problem is None for _, problem in results] == [True, False, False, True]
+    given = [records[0], {**records[1], "score": 0.123}, records[1]]
+    results = list(replay(configs["think"], map(read_episode, given)))
+    assert [problem is None for _, problem in results] == [True, False, True]
 
 
 def test_replaying_streams(configs, records):
@@ -289,7 +292,7 @@ def test_replaying_streams(configs, records):
     def source():
         for number, record in enumerate(records):
             taken.append(number)
-            yield record
+            yield read_episode(record)
 
     results = replay(configs["think"], source())
     for number in range(5):
@@ -308,7 +311,8 @@ def test_an_overflow_must_not_have_ended_by_itself(configs, turns):
     assert problem_of(configs["think"], record) is None
     record["outcome"] = "truncated"
     problem = problem_of(configs["think"], record)
-    assert problem == f"turns: the episode goes on after turn {turns}, the last one"
+    goes_on = f"turns: the episode goes on after turn {turns}, the last one"
+    assert problem == (goes_on if turns else "has no turn")
 
 
 TAGS = st.sampled_from(
@@ -333,12 +337,13 @@ def test_the_seed_decides_the_noise(configs):
         for i in range(4)
     ]
     other = with_changes(configs["think"], seed=6)
-    assert all(problem for _, problem in replay(other, records))
+    assert all(problem_of(other, record) for record in records)
 
 
 def test_walk_shows_the_environment_between_the_turns(configs):
     record = play("ragen/Sokoban-v0", 0, 0, lambda env: Completion(oracle_answer(env)))
-    shown = [episode.env.render() for episode in Replayer(configs["think"]).walk(record)]
+    walked = Replayer(configs["think"]).walk(read_episode(record))
+    shown = [episode.env.render() for episode in walked]
     told = [turn["observation"] for turn in record["turns"]] + [record["final_observation"]]
     assert len(shown) == len(told) == 3
     assert all(state in text for state, text in zip(shown, told, strict=True))

@@ -244,7 +244,8 @@ def test_json_that_is_no_object_of_ours(entry, text):
     write_lines(entry, [text, *honest[1:]])
     assert problems_of(entry)[0] in (
         "episodes: line 1 is not an object",
-        "episodes: line 1 env: recorded null, which is not a text",
+        "episodes: line 1 lacks env, split, index, sample, ceiling, outcome, success, score, "
+        "return, turns, final_observation",
     )
     (entry / "entry.json").write_bytes(text)
     (problem,) = problems_of(entry)

@@ -17,7 +17,8 @@ from tests.ragen_bench.leaderboard.entries import (
     write_records,
 )
 
-EPISODE = "episodes: line 1 (ragen/Sokoban-v0/test/0/0) "
+LINE = "episodes: line 1 "
+EPISODE = LINE + "(ragen/Sokoban-v0/test/0/0) "
 
 
 def first_turn(name, value):
@@ -34,7 +35,7 @@ def first(name, value):
         (first_turn("observation", "You won."), EPISODE + "turns[0].observation: recorded"),
         (first_turn("reward", 10.9), EPISODE + "turns[0].reward: recorded 10.9, recomputed "),
         (first_turn("actions", ["Left"]), EPISODE + "turns[0].actions"),
-        (first_turn("format_is_valid", 1), EPISODE + "turns[0].format_is_valid: recorded 1, "),
+        (first_turn("format_is_valid", 1), LINE + "has turns[0].format_is_valid 1, which"),
         (first_turn("terminated", True), EPISODE + "turns[0].terminated: recorded true, "),
         (first("success", False), EPISODE + "success: recorded false, recomputed true"),
         (first("outcome", "failure"), EPISODE + 'outcome: recorded "failure", recomputed "su'),
@@ -46,21 +47,21 @@ def first(name, value):
         (first("final_observation", ""), EPISODE + 'final_observation: recorded "", recomputed'),
         (first("comment", "hello"), EPISODE + 'has the unknown field "comment"'),
         (first_turn("x\n" * 99, 1), EPISODE + 'has the unknown field "x\\nx\\n'),
-        (first_turn("reasoning", "hm"), "episodes: line 1 turns[0].reasoning: the model reasons"),
-        (first_turn("finish", "abort"), 'episodes: line 1 turns[0].finish: recorded "abort"'),
-        (first_turn("finish", ["stop"]), "episodes: line 1 turns[0].finish: recorded a list of 1"),
-        (first_turn("answer", None), "turns[0].answer: recorded null, which is not a text"),
-        (first_turn("prompt_tokens", 1.0), "prompt_tokens: recorded 1.0, which is not a count"),
-        (first_turn("prompt_tokens", True), "prompt_tokens: recorded true, which is not a count"),
+        (first_turn("reasoning", "hm"), LINE + "turns[0].reasoning: the model reasons"),
+        (first_turn("finish", "abort"), LINE + 'has turns[0].finish "abort", which'),
+        (first_turn("finish", ["stop"]), LINE + "has turns[0].finish a list of 1, which"),
+        (first_turn("answer", None), "turns[0].answer null, which is not a text"),
+        (first_turn("prompt_tokens", 1.0), "prompt_tokens 1.0, which is not a whole number"),
+        (first_turn("prompt_tokens", True), "prompt_tokens true, which is not a whole number"),
         (
             first_turn("completion_tokens", -1),
-            "completion_tokens: recorded -1, which is not a count",
+            "completion_tokens -1, which is below 0",
         ),
-        (lambda found: found[0].pop("ceiling"), EPISODE + "ceiling: recorded nothing, recomputed"),
-        (lambda found: found[0].pop("turns"), "episodes: line 1 turns: recorded null, which is"),
-        (first("turns", {}), "episodes: line 1 turns: recorded an object, which is not a list"),
-        (first("turns", [[]]), "turns[0]: recorded a list of 0, which is not an object"),
-        (first("index", "0"), 'index: recorded "0", which is not a count'),
+        (lambda found: found[0].pop("ceiling"), LINE + "lacks ceiling"),
+        (lambda found: found[0].pop("turns"), LINE + "lacks turns"),
+        (first("turns", {}), LINE + "has turns an object, which is not a list"),
+        (first("turns", [[]]), LINE + "has turns[0] a list of 0, which is not an object"),
+        (first("index", "0"), LINE + 'has index "0", which is not a whole number'),
         (lambda found: found[0]["turns"].pop(), "the episode goes on after turn"),
         (
             lambda found: found[0]["turns"].append(found[0]["turns"][0]),

@@ -6,6 +6,7 @@ from ragen_bench.episodes.evaluation import Evaluation, evaluate
 from ragen_bench.episodes.replay import replay
 from ragen_bench.models import Completion
 from ragen_bench.opponents.opponent import Opponent
+from ragen_bench.runs.checked import BadRecordError, read_episode
 from ragen_envs.protocol import format_answer
 
 from ..players import Player
@@ -55,5 +56,8 @@ def finish(path, players, **changes):
 
 
 def problem_of(run, record):
-    ((_, problem),) = replay(run.config, [record])
+    try:
+        ((_, problem),) = replay(run.config, [read_episode(record)])
+    except BadRecordError as error:
+        return str(error)
     return problem

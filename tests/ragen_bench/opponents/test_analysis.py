@@ -29,6 +29,6 @@ def test_what_the_opponent_said_counts(tmp_path, questions, reply, wanted):
     """The word is "birch tree"."""
     pair = Pair(asks(*questions), Said(lambda _: reply), "plain")
     run = finish(tmp_path / "run", pair, samples=1, instances={GAME: 1})
-    [(line, _)] = run.recorded()
-    found = label(replay_episode(Replayer(run.config), line, reading_of(GAME).state))
+    [episode] = run.episodes()
+    found = label(replay_episode(Replayer(run.config), episode, reading_of(GAME).state))
     assert (found.label, found.turn) == wanted

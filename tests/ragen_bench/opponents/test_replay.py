@@ -6,12 +6,13 @@ import json
 import pytest
 
 from ragen_bench.episodes.replay import replay
+from ragen_bench.runs.checked import read_episode
 
 from .support import problem_of
 
 
 def test_replay_agrees_with_every_episode(run, episodes):
-    through_json = json.loads(json.dumps(episodes))
+    through_json = map(read_episode, json.loads(json.dumps(episodes)))
     assert [problem for _, problem in replay(run.config, through_json)] == [None] * len(episodes)
 
 
@@ -32,11 +33,8 @@ TAMPERED = {
     "readable": (lambda reply: False, "readable: recorded false, recomputed true"),
     "agrees": (lambda reply: not reply["agrees"], "agrees: recorded"),
     "finish": (lambda reply: "context", 'opponent.finish: recorded "context"'),
-    "prompt_tokens": (
-        lambda reply: -1,
-        "opponent.prompt_tokens: recorded -1, which is not a count",
-    ),
-    "reasoning": (lambda reply: None, "opponent.reasoning: recorded null, which is not a text"),
+    "prompt_tokens": (lambda reply: -1, "opponent.prompt_tokens -1, which is below 0"),
+    "reasoning": (lambda reply: None, "opponent.reasoning null, which is not a text"),
 }
 
 
@@ -55,7 +53,7 @@ def test_a_reply_that_is_missing_or_too_much_is_refused(run, episodes):
     record = copy.deepcopy(episodes[0])
     number = asked_turn(record)
     reply = record["turns"][number].pop("opponent")
-    says = f"turns[{number}].opponent: recorded null, which is not an object"
+    says = f"turns[{number}].opponent: is missing, and an opponent was asked"
     assert problem_of(run, record) == says
     [other, *_] = [one for one in episodes if any("opponent" not in t for t in one["turns"])]
     record = copy.deepcopy(other)
@@ -69,4 +67,4 @@ def test_a_reply_that_is_missing_or_too_much_is_refused(run, episodes):
 def test_tampered_counts_are_refused(run, episodes, name):
     record = copy.deepcopy(episodes[0])
     record["opponent"][name] += 1
-    assert f"opponent.{name}: recorded" in problem_of(run, record)
+    assert f"opponent.{name}" in problem_of(run, record)

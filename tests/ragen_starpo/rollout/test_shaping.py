@@ -180,7 +180,7 @@ def test_what_is_rewarded_is_what_the_analysis_counts(game, data):
     record = episode.record()
     reading = reading_of(record.env)
     measured = Reasoning(reading)
-    measured.add(replay_episode(Replayer(config("think")), record.as_json(), reading.state))
+    measured.add(replay_episode(Replayer(config("think")), record, reading.state))
     plans = measured.measures()["plans"]
     assert (signs.count(1), signs.count(-1)) == (plans["agree"], plans["differ"])
 
