@@ -1,15 +1,10 @@
 """Every page of the documentation is reached from the README."""
 
-import re
-from pathlib import Path
-
-ROOT = Path(__file__).parents[1]
+from .links import ROOT, targets
 
 
 def linked(page):
-    text = page.read_text(encoding="utf-8")
-    links = re.findall(r"\]\(([^)#:]+\.md)(?:#[^)]*)?\)", text)
-    return {(page.parent / link).resolve() for link in links}
+    return {target.resolve() for target in targets(page) if target.suffix == ".md"}
 
 
 def test_no_page_is_an_orphan():

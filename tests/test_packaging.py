@@ -1,13 +1,26 @@
-"""The wheel: installs alone, needs nothing but Gymnasium and NumPy, and carries its data."""
+"""The wheel installs alone and carries its data; the source distribution holds the repository."""
 
+import re
 import subprocess
 import sys
+import tarfile
 import venv
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from .links import PROJECT, ROOT
+
+IMPORTS = """
+import importlib, pkgutil, sys, warnings
+# What a module of another project warns of at its own import is not ours.
+warnings.simplefilter("error")
+for theirs in (r"ray\\b", r"verl\\b"):
+    warnings.filterwarnings("ignore", module=theirs)
+[name] = sys.argv[1:]
+for module in pkgutil.walk_packages(importlib.import_module(name).__path__, f"{name}."):
+    if not module.name.endswith(("__main__", "models.vllm")):  # vLLM has an environment of its own
+        importlib.import_module(module.name)
+"""
 USE = """
 import sys
 import ragen_envs
@@ -87,3 +100,34 @@ def test_a_missing_extra_is_named_in_one_line(python, tmp_path):
 
 def test_list_and_play_need_no_extra(python, tmp_path):
     assert "ragen/Sokoban-v0" in run(python, "-m", "ragen_bench", "list", cwd=tmp_path).stdout
+
+
+def test_the_source_distribution_holds_what_is_tracked_and_passes_tests(tmp_path):
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.split()
+    if not tracked:
+        pytest.skip("not a checkout")
+    build = [sys.executable, "-m", "build", "--sdist", "--outdir", str(tmp_path), str(ROOT)]
+    subprocess.run(build, check=True, capture_output=True)
+    [archive] = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as packed:
+        packed.extractall(tmp_path, filter="data")
+    source = tmp_path / archive.name.removesuffix(".tar.gz")
+    held = {str(path.relative_to(source)) for path in source.rglob("*") if path.is_file()}
+    assert held == {*tracked, "PKG-INFO"}
+    tests = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_readme.py"]
+    done = run(sys.executable, *tests, cwd=source)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_citation_is_of_this_version():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"^version: (.*)", citation, re.MULTILINE)[1] == PROJECT["version"]
+    assert PROJECT["urls"]["Source"] in citation
+
+
+@pytest.mark.parametrize("package", ["ragen_envs", "ragen_bench", "ragen_starpo"])
+def test_every_module_imports_without_a_warning(package, tmp_path):
+    done = run(sys.executable, "-c", IMPORTS, package, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr

@@ -9,6 +9,8 @@ from ragen_bench.models import PROVIDERS
 from ragen_bench.suites import SUITES
 from ragen_envs.registration import IDS
 
+from .links import targets
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -22,9 +24,15 @@ def test_the_python_example_prints_what_it_shows(tmp_path):
 
 
 def test_links_lead_somewhere():
-    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
-        for target in re.findall(r"\]\((?!https?://)([^)#]+)", page.read_text(encoding="utf-8")):
-            assert (page.parent / target).exists(), (page, target)
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
+        for target in targets(page):
+            assert target.exists(), (page, target)
+
+
+def test_the_readmes_links_work_where_its_folder_is_not():
+    assert re.findall(r"\]\((?!https://)", README) == []
+    named = set(re.findall(r"\]\[([^]]*)\]", README))
+    assert named == set(re.findall(r"^\[(.*)\]: https://", README, re.MULTILINE))
 
 
 def test_the_docs_name_every_environment_suite_and_model():
