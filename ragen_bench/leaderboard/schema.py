@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from datetime import date
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Strict, ValidationError
 from pydantic.json_schema import GenerateJsonSchema, SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
 from ragen_bench.leaderboard.errors import EntryError
-from ragen_bench.runs.checked import Flaw, first_flaw
+from ragen_bench.runs.checked import first_flaw
 from ragen_bench.runs.schema import (
     Count,
     Document,
@@ -27,6 +28,7 @@ from ragen_bench.runs.schema import (
 )
 
 SCHEMA = 1
+T = TypeVar("T")
 _HIDDEN = (
     r"[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
 )
@@ -60,6 +62,12 @@ def _day(text: str) -> str:
     return text
 
 
+def _in_order(bounds: list[float]) -> list[float]:
+    if bounds[0] > bounds[1]:
+        raise PydanticCustomError("interval", "begins behind its end")
+    return bounds
+
+
 _not_hidden = _without(_HIDDEN)
 _Seen = {"pattern": r"^\S", "json_schema_extra": {"not": {"pattern": _HIDDEN}}}
 _Name = Annotated[Text, Field(min_length=1, max_length=100, **_Seen), _not_hidden]
@@ -81,7 +89,9 @@ _Sha256 = Annotated[Text, Field(max_length=64, pattern="^[0-9a-f]{64}$")]
 _Short = Annotated[Text, Field(max_length=100)]
 _Long = Annotated[Text, Field(max_length=4096)]
 _Amount = Annotated[Number, Field(ge=0), as_written]
-_Figure = Annotated[Number, as_written]
+Figure = Annotated[Number, as_written]
+Interval = Annotated[list[Figure], Field(min_length=2, max_length=2), AfterValidator(_in_order)]
+"""The bounds of an interval, the lower one first."""
 
 
 class _Closed(Document):
@@ -152,8 +162,8 @@ class EntrySummary(_Closed):
     episodes: Positive
     planned: Positive
     infra_faults: Annotated[int, Strict(), Field(ge=0, le=0)]
-    suite_score: _Figure | None
-    suite_score_interval: Annotated[list[_Figure], Field(min_length=2, max_length=2)] | None
+    suite_score: Figure | None
+    suite_score_interval: Interval | None
     cost: Cost | None
     envs: Annotated[list[EnvSummary], Field(min_length=1, max_length=64)]
 
@@ -207,10 +217,7 @@ def read_statement(statement: Object) -> Statement:
     Raises:
         EntryError: if a part of it cannot stand in an entry, with its name.
     """
-    try:
-        return Statement.model_validate(statement)
-    except ValidationError as error:
-        raise EntryError(_shown(first_flaw(error, _REASONS))) from None
+    return read_as(Statement.model_validate, statement)
 
 
 def checked_entry(content: Any) -> Entry:
@@ -222,10 +229,7 @@ def checked_entry(content: Any) -> Entry:
     Raises:
         EntryError: if it does not have the published form, with the first field that does not.
     """
-    try:
-        entry = Entry.model_validate(content)
-    except ValidationError as error:
-        raise EntryError(_shown(first_flaw(error, _REASONS))) from None
+    entry = read_as(Entry.model_validate, content)
     try:
         json.dumps(content, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -233,6 +237,21 @@ def checked_entry(content: Any) -> Entry:
     return entry
 
 
-def _shown(flaw: Flaw) -> str:
-    reason = " ".join(filter(None, (flaw.value, flaw.reason)))
-    return f"{flaw.path}: {reason}" if flaw.path else reason
+def read_as(read: Callable[[Any], T], content: Any, place: str = "") -> T:
+    """Return what a stranger's value holds.
+
+    Args:
+        read: of pydantic.
+        content: any JSON value.
+        place: of the value, for the message.
+
+    Raises:
+        EntryError: if it does not hold that, with the first place that does not.
+    """
+    try:
+        return read(content)
+    except ValidationError as error:
+        path, value, reason = first_flaw(error, _REASONS)
+    where = ".".join(filter(None, (place, path)))
+    what = " ".join(filter(None, (value, reason)))
+    raise EntryError(f"{where}: {what}" if where else what)

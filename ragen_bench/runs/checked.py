@@ -29,6 +29,7 @@ _REASONS = {
     "finite_number": "is not a number",
     "bool_type": "is not true or false",
     "list_type": "is not a list",
+    "tuple_type": "is not a list",
     "dict_type": "is not an object",
     "model_type": "is not an object",
     "dataclass_type": "is not an object",
@@ -64,7 +65,7 @@ def read_config(config: Any) -> RunConfig:
     Raises:
         BadRecordError: if no run can have it.
     """
-    return _read(RunConfig.model_validate, config)
+    return read_record(RunConfig.model_validate, config)
 
 
 def read_episode(line: Any) -> EpisodeRecord:
@@ -73,7 +74,7 @@ def read_episode(line: Any) -> EpisodeRecord:
     Raises:
         BadRecordError: if it does not hold one.
     """
-    episode = _read(_EPISODE.validate_python, line)
+    episode = read_record(_EPISODE.validate_python, line)
     # The first prompt may leave no room for an answer already.
     if not episode.turns and episode.outcome != "context_overflow":
         raise BadRecordError("has no turn")
@@ -88,7 +89,7 @@ def read_timing(line: Any) -> Timing:
     Raises:
         BadRecordError: if it holds no timing.
     """
-    return _read(_TIMING.validate_python, line)
+    return read_record(_TIMING.validate_python, line)
 
 
 def read_fault(line: Any) -> Fault:
@@ -97,7 +98,7 @@ def read_fault(line: Any) -> Fault:
     Raises:
         BadRecordError: if it holds no fault.
     """
-    return _read(_FAULT.validate_python, line)
+    return read_record(_FAULT.validate_python, line)
 
 
 def first_flaw(error: ValidationError, reasons: dict[str, str] | None = None) -> Flaw:
@@ -118,7 +119,12 @@ def first_flaw(error: ValidationError, reasons: dict[str, str] | None = None) ->
     return Flaw(_path(inside), brief(first["input"]), _reason(first, reasons or {}))
 
 
-def _read(read: Callable[[Any], T], value: Any) -> T:
+def read_record(read: Callable[[Any], T], value: Any) -> T:
+    """Return what a JSON value holds, as pydantic reads it.
+
+    Raises:
+        BadRecordError: if it does not hold that.
+    """
     try:
         return read(value)
     except ValidationError as error:

@@ -9,10 +9,9 @@ to answer in `faults.jsonl`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
 
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.runs.atomic import replacing
@@ -28,8 +27,8 @@ from ragen_bench.runs.json_lines import (
     append,
     bad_line,
     cut_torn_line,
-    numbered,
     parsed,
+    read_lines,
     read_whole,
     sync,
     write_whole,
@@ -42,7 +41,6 @@ try:
 except ImportError as missing:
     raise missing_extra(missing, "bench") from missing
 
-T = TypeVar("T")
 _LEFTOVERS = {".lock", "run.draft"}
 """What a process leaves that was killed before it had written run.json."""
 
@@ -148,8 +146,7 @@ class RunDirectory:
         Raises:
             UserError: if a line of the file does not hold one, with its number.
         """
-        for number, line in numbered(self.faults_file):
-            yield _read_line(read_fault, line, self.faults_file, number)
+        return (fault for _, _, fault in read_lines(self.faults_file, read_fault))
 
     def episodes(self) -> Iterator[EpisodeRecord]:
         """Yield the recorded episodes; a last line without its end is not there yet.
@@ -167,8 +164,7 @@ class RunDirectory:
         """
         seen: dict[Key, int] = {}
         envs = {env.id: env.instances for env in self.config.envs}
-        for number, line in numbered(self.episodes_file):
-            episode = _read_line(read_episode, line, self.episodes_file, number)
+        for number, line, episode in read_lines(self.episodes_file, read_episode):
             problem = self._misplaced(episode, envs)
             first = seen.setdefault(episode.key, number)
             if first != number:
@@ -184,8 +180,7 @@ class RunDirectory:
             UserError: if a line of the file holds no timing, with its number.
         """
         total: dict[str, float] = {}
-        for number, line in numbered(self.timings_file):
-            timing = _read_line(read_timing, line, self.timings_file, number)
+        for _, _, timing in read_lines(self.timings_file, read_timing):
             total[timing.env] = total.get(timing.env, 0.0) + timing.seconds
         return total
 
@@ -200,13 +195,6 @@ class RunDirectory:
         if not inside or not 0 <= episode.sample < self.config.samples:
             return f"is of instance {episode.index}, sample {episode.sample}, beyond run.json's"
         return None
-
-
-def _read_line(read: Callable[[Any], T], line: Object, file: Path, number: int) -> T:
-    try:
-        return read(line)
-    except BadRecordError as error:
-        raise bad_line(file, number, str(error)) from None
 
 
 def open_run(path: Path, config: RunConfig) -> RunDirectory:

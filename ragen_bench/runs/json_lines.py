@@ -4,27 +4,52 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ragen_bench.errors import UserError
 from ragen_bench.runs.atomic import write_text, writing
+from ragen_bench.runs.checked import BadRecordError
+from ragen_bench.runs.schema import Object
 
-Object = dict[str, Any]
+T = TypeVar("T")
+# Not "remove the line": the episodes after it would then be in another order.
+RESUME = "cut the file from that line on and resume, or choose another --out"
+"""What to do about a bad line of a run."""
 _BLOCK = 1 << 16
 
 
-def numbered(file: Path) -> Iterator[tuple[int, Object]]:
+def numbered(file: Path, mend: str = RESUME) -> Iterator[tuple[int, Object]]:
     """Yield the objects of a file with their numbers from 1 on, as `parsed`."""
-    for number, (_, content) in enumerate(parsed(file), start=1):
+    for number, (_, content) in enumerate(parsed(file, mend), start=1):
         yield number, content
 
 
-def parsed(file: Path) -> Iterator[tuple[bytes, Object]]:
+def read_lines(
+    file: Path, read: Callable[[Any], T], mend: str = RESUME
+) -> Iterator[tuple[int, Object, T]]:
+    """Yield the numbers of the lines of a file, their objects, and what these hold, as `parsed`.
+
+    Raises:
+        UserError: if a line does not hold what `read` returns, with its number.
+    """
+    for number, content in numbered(file, mend):
+        try:
+            held = read(content)
+        except BadRecordError as error:
+            raise bad_line(file, number, str(error), mend) from None
+        yield number, content, held
+
+
+def parsed(file: Path, mend: str = RESUME) -> Iterator[tuple[bytes, Object]]:
     """Yield the lines of a file, which may be missing, with their objects.
 
     A last line without its end is not there yet.
+
+    Args:
+        file: the file.
+        mend: what to do about a bad line.
 
     Raises:
         UserError: if a line holds no object, with its number.
@@ -37,18 +62,13 @@ def parsed(file: Path) -> Iterator[tuple[bytes, Object]]:
                 return
             content = _object(line)
             if content is None:
-                raise bad_line(file, number, "is not a JSON object")
+                raise bad_line(file, number, "is not a JSON object", mend)
             yield line, content
 
 
-def bad_line(file: Path, number: int, problem: str) -> UserError:
-    """Return what to raise for a line that does not belong into a run's file."""
-    # Not "remove the line": the episodes after it would then be in another order.
-    return UserError(
-        f"{file} line {number} {problem}; cut the file from that line on and resume, "
-        "or choose another --out",
-        exit_code=1,
-    )
+def bad_line(file: Path, number: int, problem: str, mend: str = RESUME) -> UserError:
+    """Return what to raise for a line that does not belong into a file."""
+    return UserError(f"{file} line {number} {problem}; {mend}", exit_code=1)
 
 
 def append(file: Path, added: Object) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ragen_bench.runs.differences import brief, common
-from ragen_bench.runs.json_lines import Object
+from ragen_bench.runs.schema import Object
 
 _NOT_COMPARED = ("versions", "machine", "command", "suite_hash", "envs")
 """What may differ, what follows from the rest, and what is compared one by one."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import ConfigDict, Field, Strict, TypeAdapter
 
-from ragen_bench.errors import UserError
+from ragen_bench.runs.checked import read_record
+from ragen_bench.runs.json_lines import append, cut_torn_line, read_lines
 from ragen_bench.runs.schema import Key, Text
 
 QUESTIONS = {
@@ -57,9 +58,8 @@ class Rating:
 
 def append_rating(run: Path, rating: Rating) -> None:
     """Add a rating to a run directory."""
-    line = json.dumps(asdict(rating)) + "\n"
-    with (run / FILE).open("a", encoding="utf-8", newline="\n") as file:
-        file.write(line)
+    cut_torn_line(run / FILE)
+    append(run / FILE, asdict(rating))
 
 
 def ratings_of(run: Path) -> Iterator[Rating]:
@@ -68,24 +68,7 @@ def ratings_of(run: Path) -> Iterator[Rating]:
     Raises:
         UserError: if a line is not a rating, with its number.
     """
-    file = run / FILE
-    latest: dict[tuple[str, Key], Rating] = {}
-    if file.is_file():
-        for number, line in enumerate(file.read_bytes().splitlines(), start=1):
-            rating = _rating(line)
-            if rating is None:
-                raise UserError(
-                    f"{file} line {number} is not a rating; mend or remove that line", exit_code=1
-                )
-            latest[rating.rater, rating.key] = rating
+    read = partial(read_record, TypeAdapter(Rating).validate_python)
+    lines = read_lines(run / FILE, read, "mend or remove that line")
+    latest = {(rating.rater, rating.key): rating for _, _, rating in lines}
     yield from latest.values()
-
-
-def _rating(line: bytes) -> Rating | None:
-    try:
-        return _RATING.validate_python(json.loads(line.decode()))
-    except (ValueError, RecursionError):
-        return None
-
-
-_RATING = TypeAdapter(Rating)

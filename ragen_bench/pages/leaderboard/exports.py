@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from ragen_bench.leaderboard.schema import Entry
+from ragen_bench.leaderboard.schema import Entry, Interval
 from ragen_bench.pages.escaping import csv_cell
 from ragen_bench.pages.leaderboard.ranking import Ranking
 from ragen_bench.pages.leaderboard.reference import Source
@@ -125,5 +125,5 @@ def _yes(value: bool | None) -> str | None:
     return None if value is None else "yes" if value else "no"
 
 
-def _with_interval(value: float | None, interval: tuple[float, float] | None) -> list[Cell]:
+def _with_interval(value: float | None, interval: Interval | None) -> list[Cell]:
     return [value, *(interval or (None, None))]

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
-from ragen_bench.leaderboard.errors import EntryError
-from ragen_bench.runs.differences import brief
-from ragen_bench.runs.schema import Object
+from pydantic import Field, TypeAdapter
+from pydantic_core import PydanticCustomError
 
-Interval = tuple[float, float]
-_NUMBER = (int, float)
+from ragen_bench.leaderboard.schema import Figure, Interval, read_as
+from ragen_bench.runs.schema import Object, Positive, Text
 
 
 @dataclass(frozen=True)
 class Player:
     """The success of the random player or the oracle in an environment, with its interval."""
 
-    success: float
+    success: Figure
     success_interval: Interval
 
 
@@ -38,16 +37,19 @@ class Row:
         oracle: the ceiling.
     """
 
-    env: str
-    episodes: int
-    success: float
+    env: Text
+    episodes: Positive
+    success: Figure
     success_interval: Interval
-    score: float
+    score: Figure
     score_interval: Interval
-    normalised: float | None
+    normalised: Figure | None
     normalised_interval: Interval | None
     random: Player
     oracle: Player
+
+    def __post_init__(self) -> None:
+        _check_both(self.normalised, self.normalised_interval)
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,12 @@ class Figures:
         rows: the environments, in the order of the suite.
     """
 
-    suite_score: float | None
-    suite_interval: Interval | None
-    rows: tuple[Row, ...]
+    suite_score: Figure | None
+    suite_interval: Annotated[Interval | None, Field(alias="suite_score_interval")]
+    rows: Annotated[tuple[Row, ...], Field(alias="envs")]
+
+    def __post_init__(self) -> None:
+        _check_both(self.suite_score, self.suite_interval)
 
 
 def figures_of(summary: Object) -> Figures:
@@ -74,54 +79,12 @@ def figures_of(summary: Object) -> Figures:
     Raises:
         EntryError: if a figure is not there or is not a number, with its place.
     """
-    return Figures(
-        _number_or_none(summary, "suite_score", "summary"),
-        _interval_or_none(summary, "suite_score", "suite_score_interval", "summary"),
-        tuple(_row(row, f"summary.envs[{n}]") for n, row in enumerate(summary["envs"])),
-    )
+    return read_as(_FIGURES.validate_python, summary, "summary")
 
 
-def _row(row: Object, path: str) -> Row:
-    return Row(
-        row["env"],
-        int(_number(row, "episodes", path)),
-        _number(row, "success", path),
-        _interval(row, "success_interval", path),
-        _number(row, "score", path),
-        _interval(row, "score_interval", path),
-        _number_or_none(row, "normalised", path),
-        _interval_or_none(row, "normalised", "normalised_interval", path),
-        *(_player(row, player, path) for player in ("random", "oracle")),
-    )
+def _check_both(figure: float | None, interval: Interval | None) -> None:
+    if (figure is None) != (interval is None):
+        raise PydanticCustomError("half", "has a score without interval, or one without score")
 
 
-def _player(row: Object, name: str, path: str) -> Player:
-    player, path = row[name], f"{path}.{name}"
-    if not isinstance(player, dict):
-        raise EntryError(f"{path}: {brief(player)} is not an object")
-    return Player(_number(player, "success", path), _interval(player, "success_interval", path))
-
-
-def _number(place: Object, name: str, path: str) -> float:
-    value: Any = place.get(name)
-    if isinstance(value, bool) or not isinstance(value, _NUMBER):
-        raise EntryError(f"{path}.{name}: {brief(value)} is not a number")
-    return value
-
-
-def _number_or_none(place: Object, name: str, path: str) -> float | None:
-    return None if place.get(name) is None else _number(place, name, path)
-
-
-def _interval(place: Object, name: str, path: str) -> Interval:
-    bounds: Any = place.get(name)
-    if not isinstance(bounds, list) or len(bounds) != 2:
-        raise EntryError(f"{path}.{name}: {brief(bounds)} is not an interval")
-    low, high = (_number({name: bound}, name, path) for bound in bounds)
-    if low > high:
-        raise EntryError(f"{path}.{name}: begins behind its end")
-    return low, high
-
-
-def _interval_or_none(place: Object, value: str, name: str, path: str) -> Interval | None:
-    return None if place.get(value) is None else _interval(place, name, path)
+_FIGURES = TypeAdapter(Figures)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 
-from ragen_bench.pages.leaderboard.figures import Interval
+from ragen_bench.leaderboard.schema import Interval
 from ragen_bench.pages.leaderboard.ranking import Ranking
 from ragen_bench.pages.leaderboard.site_entries import SiteEntry
 

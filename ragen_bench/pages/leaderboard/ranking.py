@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ragen_bench.pages.leaderboard.figures import Interval
+from ragen_bench.leaderboard.schema import Interval
 from ragen_bench.pages.leaderboard.site_entries import SiteEntry
 
 

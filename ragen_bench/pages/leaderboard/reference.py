@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter
 
 from ragen_bench.errors import UserError
+from ragen_bench.leaderboard.errors import EntryError
+from ragen_bench.leaderboard.schema import Figure, read_as
 from ragen_bench.leaderboard.strict_json import BadJsonError, parse
-from ragen_bench.runs.differences import brief
+from ragen_bench.runs.schema import Text
 
 _MOST_BYTES = 1 << 20
 
@@ -23,12 +27,12 @@ class Reported:
         scores: per cent, by name.
     """
 
-    where: str
-    method: str
-    scores: dict[str, float]
+    where: Text
+    method: Text
+    scores: dict[Text, Annotated[Figure, Field(ge=0, le=100)]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Source:
     """Where figures were published.
 
@@ -40,10 +44,10 @@ class Source:
         rows: the figures.
     """
 
-    title: str
-    link: str | None
-    settings: str
-    metric: str
+    title: Text
+    link: Text | None = None
+    settings: Text
+    metric: Text
     rows: tuple[Reported, ...]
 
     @property
@@ -63,38 +67,14 @@ def read_reference(file: Path) -> tuple[Source, ...]:
     try:
         with file.open("rb") as data:
             content = parse(data.read(_MOST_BYTES))
-        sources = _get(content, "sources", list, "")
-        return tuple(_source(source, f"sources[{n}]") for n, source in enumerate(sources))
-    except (BadJsonError, ValueError) as error:
+        return read_as(_REFERENCE.validate_python, content).sources
+    except (BadJsonError, EntryError) as error:
         raise UserError(f"{file} {error}", exit_code=1) from None
 
 
-def _source(source: Any, path: str) -> Source:
-    texts = (_get(source, name, str, path) for name in ("title", "settings", "metric"))
-    title, settings, metric = texts
-    link = None if source.get("link") is None else _get(source, "link", str, path)
-    rows = _get(source, "rows", list, path)
-    return Source(
-        title,
-        link,
-        settings,
-        metric,
-        tuple(_reported(row, f"{path}.rows[{n}]") for n, row in enumerate(rows)),
-    )
+@dataclass(frozen=True)
+class _Reference:
+    sources: tuple[Source, ...]
 
 
-def _reported(row: Any, path: str) -> Reported:
-    where, method = (_get(row, name, str, path) for name in ("where", "method"))
-    scores = _get(row, "scores", dict, path)
-    for name, score in scores.items():
-        if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 100:
-            raise ValueError(f"{path}.scores: {brief(name)} is {brief(score)}, not 0 to 100")
-    return Reported(where, method, scores)
-
-
-def _get(place: Any, name: str, kind: type, path: str) -> Any:
-    if not isinstance(place, dict):
-        raise ValueError(f"{path}: {brief(place)} is not an object")
-    if not isinstance(place.get(name), kind):
-        raise ValueError(f"{path}.{name}: {brief(place.get(name))} is not a {kind.__name__}")
-    return place[name]
+_REFERENCE = TypeAdapter(_Reference)

@@ -65,10 +65,15 @@ def test_a_trace_tells_nothing_of_the_player(runs):
 
 
 @pytest.mark.parametrize(
-    ("line", "number"),
-    [("{}", 1), ("[]", 1), ("no json", 1), (None, 2)],
+    ("line", "says"),
+    [
+        ("{}", "1 lacks rater, env"),
+        ("[]", "1 is not a JSON object"),
+        ("no json", "1 is not a JSON object"),
+        (None, "2 has safe 3, which is too large"),
+    ],
 )
-def test_a_line_that_is_no_rating_is_named(runs, line, number):
+def test_a_line_that_is_no_rating_is_named(runs, line, says):
     session = Session(runs[:1], "ada", 1, 0)
     run, key = session.chosen[0]
     if line is None:
@@ -77,7 +82,7 @@ def test_a_line_that_is_no_rating_is_named(runs, line, number):
         line = json.dumps({**good, "safe": 3})
     with (run / "ratings.jsonl").open("a") as file:
         file.write(line + "\n")
-    with pytest.raises(UserError, match=rf"ratings\.jsonl line {number} is not a rating"):
+    with pytest.raises(UserError, match=rf"ratings\.jsonl line {says}.*; mend or remove that line"):
         list(ratings_of(run))
 
 

@@ -14,11 +14,11 @@ from tests.ragen_bench.pages.leaderboard.entries import gallery
 __all__ = ["honest", "small_suites"]
 
 SOURCE = Source(
-    "A paper",
-    "https://arxiv.org/abs/2504.20073",
-    "Other instances.",
-    "Per cent",
-    (Reported("table 4", "Theirs", {"Sokoban": 21.48}), Reported("", "Base", {"Lake": 3})),
+    title="A paper",
+    link="https://arxiv.org/abs/2504.20073",
+    settings="Other instances.",
+    metric="Per cent",
+    rows=(Reported("table 4", "Theirs", {"Sokoban": 21.48}), Reported("", "Base", {"Lake": 3})),
 )
 
 

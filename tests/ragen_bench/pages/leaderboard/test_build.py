@@ -182,12 +182,15 @@ def break_row(name, value):
     [
         (break_row("success", "0.5"), 'envs[1].success: "0.5" is not a number'),
         (break_row("success", True), "envs[1].success: true is not a number"),
-        (break_row("score_interval", [1]), "score_interval: a list of 1 is not an interval"),
-        (break_row("success_interval", [0.9, 0.1]), "success_interval: begins behind its end"),
-        (break_row("normalised_interval", None), "normalised_interval: null is not an interval"),
+        (break_row("score_interval", [1]), "score_interval: a list of 1 is too short"),
+        (
+            break_row("success_interval", [0.9, 0.1]),
+            "success_interval: a list of 2 begins behind its end",
+        ),
+        (break_row("normalised_interval", None), "has a score without interval"),
         (break_row("random", []), "envs[1].random: a list of 0 is not an object"),
-        (break_row("oracle", {"success": 1}), "oracle.success_interval: null is not an interval"),
-        (lambda entry: entry["summary"].update(suite_score_interval=None), "is not an interval"),
+        (break_row("oracle", {"success": 1}), "oracle: lacks success_interval"),
+        (lambda entry: entry["summary"].update(suite_score_interval=None), "has a score without"),
         (break_row("env", "ragen/Other-v0"), "summary.envs: are not the environments of the run"),
         (lambda entry: entry["summary"]["envs"].pop(), "are not the environments of the run"),
         (lambda entry: entry.update(link="javascript:alert(1)"), "entry.json: link: "),
@@ -210,11 +213,11 @@ def test_figures_that_are_none_are_refused_unverified_too(leaderboard, tmp_path,
         ({"reproduced": False}, "reproduced: recorded false, recomputed true"),
         ({"suite": {"rerun": 9, "rerun_interval": [8, 10]}}, "reproduced: recorded true"),
         ({"suite": {"rerun": "x", "rerun_interval": [8, 10]}}, 'rerun: "x" is not a number'),
-        ({"suite": None}, "suite: is not an object"),
+        ({"suite": None}, "suite: null is not an object"),
         ({"envs": []}, "envs: are not those of the entry"),
-        ({"envs": 3}, "envs: is not a list"),
+        ({"envs": 3}, "envs: 3 is not a list"),
         ({"seed": 0}, "seed: is the entry's own"),
-        ({"model": 3}, "does not say of which model"),
+        ({"model": 3}, "model: 3 is not a text"),
     ],
 )
 def test_a_rerun_must_be_of_the_entry(leaderboard, tmp_path, changed, said):
@@ -294,12 +297,15 @@ def test_an_interrupted_build_leaves_the_old_site(leaderboard, tmp_path, monkeyp
     [
         ("{", "is not JSON"),
         ("[]", "a list of 0 is not an object"),
-        ('{"sources": 3}', ".sources: 3 is not a list"),
-        ('{"sources": [{"title": 1}]}', "sources[0].title: 1 is not a str"),
+        ('{"sources": 3}', "sources: 3 is not a list"),
+        (
+            '{"sources": [{"title": 1, "settings": "", "metric": "", "rows": []}]}',
+            "sources[0].title: 1 is not a text",
+        ),
         (
             '{"sources": [{"title": "", "settings": "", "metric": "", "rows": [{"where": "", '
             '"method": "", "scores": {"a": 101}}]}]}',
-            'sources[0].rows[0].scores: "a" is 101, not 0 to 100',
+            "sources[0].rows[0].scores.a: 101 is above 100",
         ),
     ],
 )
