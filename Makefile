@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 VLLM := .venv-vllm
 VLLM_PIP := $(VLLM)/bin/python -m pip --disable-pip-version-check -q
 
-.PHONY: demo train-demo test lint chromium held-out clean
+.PHONY: demo train-demo test lint docs chromium held-out clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/ragen-bench evaluate smollm2-135m --suite quick
@@ -28,6 +28,10 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The site, in build/site.
+docs: $(VENV)/dev.stamp
+	$(BIN)/zensical build --clean --strict
 
 # The tests look at reports in a Chromium: $CHROMIUM, one on the PATH, or Playwright's own.
 chromium: $(VENV)/dev.stamp

@@ -1,6 +1,6 @@
 """Text environments for language-model agents, in Gymnasium's registry.
 
-Importing the package registers its ids::
+Importing the package registers its ids:
 
     import gymnasium, ragen_envs
     env = gymnasium.make("ragen/Sokoban-v0", split="test")

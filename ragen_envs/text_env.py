@@ -107,8 +107,8 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
             ValueError: for a seed that is a bool, an option that is not known, or a rollout that
                 is not an int of at least 0.
             TypeError: for options that are not a dictionary.
-            gymnasium.error.Error: for another seed that is not an int of at least 0.
-            The episode before goes on then as if nothing had been asked.
+            gymnasium.error.Error: for another seed that is not an int of at least 0. After any of
+                these the episode before goes on as if nothing had been asked.
         """
         observation = self._start(seed_of(seed), rollout_of(options))
         return observation, self._reset_info.copy()

@@ -116,8 +116,8 @@ class TwoPlayerEnv(ABC):
         Raises:
             ResetNeeded: before the first `reset` and after the end of an episode.
             TypeError: if the answer is not a str, or the reply neither a str nor None.
-            ValueError: if the reply is missing, or there is one though the opponent is not asked.
-            Nothing has happened then.
+            ValueError: if the reply is missing, or there is one though the opponent is not asked;
+                nothing has happened then.
         """
 
     @property

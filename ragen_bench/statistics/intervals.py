@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Interval = tuple[float, float]
+"""The lower and the upper end."""
 _Z = 1.959963984540054
 """The 97.5 % point of the standard normal distribution."""
 _RESAMPLES = 2000

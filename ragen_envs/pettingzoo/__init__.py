@@ -1,6 +1,6 @@
 """The suite's games for several agents, as PettingZoo environments.
 
-Needs the extra `pettingzoo`::
+Needs the extra `pettingzoo`:
 
     from ragen_envs.pettingzoo import aec_env, parallel_env
     env = aec_env("ragen/Sokoban-v0", agents=2, split="test")

@@ -17,7 +17,9 @@ from ragen_envs.registration import IDS, NAMESPACE, env_class
 from ragen_envs.text_env import TextEnv
 
 Mode = Literal["shared", "duel"]
+"""How several agents play: one game in turns, or the same instance each."""
 MODES: tuple[Mode, ...] = get_args(Mode)
+"""All of them."""
 
 
 def aec_env(

@@ -1,6 +1,6 @@
 """Checks that anyone can run on a Gymnasium text environment of their own.
 
-The whole of it in two lines::
+The whole of it in two lines:
 
     from ragen_envs.testing import check_text_env
     check_text_env("my_pkg:my/Env-v0", max_turns=5)

@@ -123,7 +123,7 @@ class TextEnvMachine(RuleBasedStateMachine):
 def text_env_machine(env: Factory | Subject, **options: Any) -> type[TextEnvMachine]:
     """Return a state machine.
 
-    Its `TestCase` is a test for any runner::
+    Its `TestCase` is a test for any runner:
 
         TestMyEnv = text_env_machine("my_pkg:my/Env-v0").TestCase
 

@@ -14,7 +14,7 @@ from ragen_envs.testing.subject import Factory, Subject, subject_of
 def text_env_tests(env: Factory | Subject, **options: Any) -> Callable[[str], None]:
     """Return a test that runs once for each check.
 
-    Bind it to a name that pytest collects::
+    Bind it to a name that pytest collects:
 
         test_my_env = text_env_tests("my_pkg:my/Env-v0")
 
