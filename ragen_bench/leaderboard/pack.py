@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -20,6 +17,7 @@ from ragen_bench.leaderboard.limits import ENTRY_JSON_BYTES
 from ragen_bench.leaderboard.packed import line_of, write_packed
 from ragen_bench.leaderboard.rules import refusal
 from ragen_bench.leaderboard.schema import SCHEMA, checked_entry, read_statement
+from ragen_bench.runs.atomic import replacing_folder
 from ragen_bench.runs.config_check import config_differences
 from ragen_bench.runs.directory import RunDirectory, read_run
 from ragen_bench.runs.schema import Object
@@ -80,8 +78,7 @@ def pack(
     Raises:
         UserError: if the run cannot be an entry, with what to do.
     """
-    if out.exists() or out.is_symlink():
-        raise UserError(f"{out} is there already; choose another --out")
+    _refuse_taken(out)
     try:
         check_directory_name(out.absolute().name)
     except EntryError as error:
@@ -91,7 +88,7 @@ def pack(
     except EntryError as error:
         raise UserError(str(error)) from None
     run = submittable(path)
-    with _draft(out) as draft:
+    with replacing_folder(out) as draft:
         digest, length = _write_episodes(run, draft / EPISODES, progress)
         entry = {
             "schema": SCHEMA,
@@ -103,7 +100,13 @@ def pack(
             "summary": summary_of(run.config, run.episodes(), run.seconds(), prices=prices),
         }
         _write_entry(entry, draft / ENTRY_JSON)
+        _refuse_taken(out)  # the replay may have taken hours
     return entry
+
+
+def _refuse_taken(out: Path) -> None:
+    if out.exists() or out.is_symlink():
+        raise UserError(f"{out} is there already; choose another --out")
 
 
 def submittable(path: Path) -> RunDirectory:
@@ -169,17 +172,3 @@ def _write_entry(entry: Object, file: Path) -> None:
             f"the run cannot be sent: {file.name} would have {len(data):,} bytes", exit_code=1
         )
     file.write_bytes(data)
-
-
-@contextmanager
-def _draft(out: Path) -> Iterator[Path]:
-    """Yield a directory that takes its place when all is written, and goes if anything fails."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=out.parent))
-    try:
-        yield draft
-        draft.chmod(0o755)  # mkdtemp lets the owner alone in
-        draft.replace(out)
-    except BaseException:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise

@@ -1,7 +1,8 @@
-"""Writes files whole: a reader sees the old content or the new one, never a part."""
+"""Writes files and folders whole: a reader sees the old content or the new one, never a part."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,6 +37,35 @@ def replacing(file: Path) -> Iterator[BinaryIO]:
                 draft.unlink(missing_ok=True)
                 raise
         draft.replace(file)
+
+
+@contextmanager
+def replacing_folder(folder: Path) -> Iterator[Path]:
+    """Give an empty folder that takes another's place when the block ends, and goes if it fails.
+
+    What is there stays until then. The draft stands beside it under a hidden name; what a killed
+    writer left there is removed, and a link is not followed.
+    """
+    draft, old = (folder.with_name(f".{folder.name}{end}") for end in (DRAFT, ".old"))
+    _remove(draft)
+    draft.mkdir(parents=True)
+    try:
+        yield draft
+        _remove(old)
+        if folder.exists():
+            folder.rename(old)  # a folder cannot replace another one
+        draft.rename(folder)
+    except BaseException:
+        _remove(draft)
+        raise
+    _remove(old)
+
+
+def _remove(folder: Path) -> None:
+    if folder.is_symlink():
+        folder.unlink()
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_text(file: Path, text: str) -> None:

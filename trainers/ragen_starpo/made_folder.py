@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ragen_bench.errors import UserError
+from ragen_bench.runs.atomic import replacing_folder
 from ragen_bench.runs.differences import first_difference
 from ragen_bench.runs.json_lines import read_whole
-from ragen_starpo.engine.folders import RECORD, replaced
+from ragen_starpo.engine.folders import RECORD
 
 
 class MadeFolder:
@@ -47,7 +48,7 @@ class MadeFolder:
     @contextmanager
     def written(self) -> Iterator[Path]:
         """Give an empty folder to write to, which takes the place of this one when all is there."""
-        with replaced(self.path.resolve()) as draft:
+        with replacing_folder(self.path.resolve()) as draft:
             # Within it, since a model that is saved replaces a folder as a whole.
             yield draft
             text = json.dumps(self._made_by, indent=2) + "\n"

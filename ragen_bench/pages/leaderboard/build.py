@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from ragen_bench.pages.leaderboard.pages import Pages
 from ragen_bench.pages.leaderboard.ranking import rankings
 from ragen_bench.pages.leaderboard.reference import Source, read_reference
 from ragen_bench.pages.leaderboard.site_entries import SiteEntry, read_site_entries
+from ragen_bench.runs.atomic import replacing_folder
 
 _OURS = {"index.html", "leaderboard.json", "leaderboard.csv"}
 
@@ -63,7 +63,8 @@ def build_site(
     entries, refused = read_site_entries(leaderboard, verified, progress, on_entry)
     refused |= _orphans(leaderboard / "reproductions", entries, refused)
     if not refused:
-        _write(leaderboard / "entries", entries, sources, out)
+        with replacing_folder(out) as draft:
+            _fill(draft, leaderboard / "entries", entries, sources)
     return BuiltSite(entries, refused)
 
 
@@ -88,19 +89,6 @@ def _check_out(out: Path) -> None:
     names = {file.name for file in out.iterdir()}
     if names and not names >= _OURS:
         raise UserError(f"{out} holds something else than a site; choose another --out")
-
-
-def _write(
-    directory: Path, entries: list[SiteEntry], sources: tuple[Source, ...], out: Path
-) -> None:
-    """Write the site beside its place, and put it there."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".site-", dir=out.parent) as folder:
-        draft = Path(folder) / "site"
-        _fill(draft, directory, entries, sources)
-        if out.exists():
-            out.replace(Path(folder) / "old")  # a directory cannot replace another one
-        draft.replace(out)
 
 
 def _fill(

@@ -1,4 +1,4 @@
-"""Files that are written whole: nothing half, and nothing through a link."""
+"""Files and folders that are written whole: nothing half, and nothing through a link."""
 
 import errno
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ragen_bench.errors import UserError
-from ragen_bench.runs.atomic import replacing, write_text
+from ragen_bench.runs.atomic import replacing, replacing_folder, write_text
 
 
 def test_the_old_content_stays_until_the_new_one_is_whole(tmp_path):
@@ -66,3 +66,41 @@ def test_a_full_disk_is_one_line_that_names_the_file(tmp_path, monkeypatch):
         write_text(tmp_path / "run.json", "{}")
     assert str(caught.value).startswith(f"{tmp_path / 'run.json'} cannot be written: No space left")
     assert caught.value.__cause__.errno == errno.ENOSPC
+
+
+def interrupted(folder):
+    with replacing_folder(folder) as draft:
+        (draft / "half").touch()
+        raise KeyboardInterrupt
+
+
+def test_a_folder_keeps_what_it_has_until_the_new_one_is_complete(tmp_path):
+    folder = tmp_path / "deep" / "point"
+    for name in ("old", "newer"):
+        with replacing_folder(folder) as draft:
+            (draft / name).touch()
+        with pytest.raises(KeyboardInterrupt):
+            interrupted(folder)
+        assert [file.name for file in folder.iterdir()] == [name]
+        assert [file.name for file in folder.parent.iterdir()] == ["point"]
+
+
+@pytest.mark.parametrize("end", ["draft", "old"])
+def test_the_draft_of_a_folder_is_never_opened_through_a_link(tmp_path, end):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/thesis.tex").write_text("precious")
+    (tmp_path / f".point.{end}").symlink_to(tmp_path / "mine", target_is_directory=True)
+    for name in ("one", "two"):
+        with replacing_folder(tmp_path / "point") as draft:
+            (draft / name).touch()
+        assert [file.name for file in (tmp_path / "point").iterdir()] == [name]
+    assert [file.name for file in (tmp_path / "mine").iterdir()] == ["thesis.tex"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["mine", "point"]
+
+
+def test_what_a_killed_writer_left_of_a_folder_is_replaced(tmp_path):
+    (tmp_path / ".point.draft").mkdir()
+    (tmp_path / ".point.draft/half").touch()
+    with replacing_folder(tmp_path / "point") as draft:
+        assert not list(draft.iterdir())
+    assert [file.name for file in tmp_path.iterdir()] == ["point"]

@@ -7,7 +7,6 @@ from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM
 
 from ragen_bench.errors import UserError
-from ragen_starpo.engine import folders
 from ragen_starpo.engine.worker import Critic, Policy
 from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
 from tests.ragen_starpo.engine.batches import plain_log_probs, token_batch
@@ -116,22 +115,3 @@ def test_weights_for_rollouts_do_not_follow_the_next_step(model_dir):
     kept = {name: weight.clone() for name, weight in state.items()}
     step(policy, 1)
     assert all(torch.equal(kept[name], weight) for name, weight in state.items())
-
-
-def test_a_folder_keeps_what_it_has_until_the_new_one_is_complete(tmp_path):
-    folder = tmp_path / "point"
-    with folders.replaced(folder) as draft:
-        (draft / "old").touch()
-
-    def interrupted():
-        with folders.replaced(folder) as draft:
-            (draft / "new").touch()
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert [p.name for p in folder.iterdir()] == ["old"]
-    with folders.replaced(folder) as draft:
-        (draft / "newer").touch()
-    assert [p.name for p in folder.iterdir()] == ["newer"]
-    assert [p.name for p in tmp_path.iterdir()] == ["point"]

@@ -197,7 +197,7 @@ def test_the_latest_two_checkpoints_are_kept(tmp_path):
         "iteration_000004",
         "iteration_000005",
     ]
-    (out / "checkpoints/iteration_000006.draft").mkdir()
+    (out / "checkpoints/.iteration_000006.draft").mkdir()
     scripted(out, [0.0] * 8, iterations=6)
     assert sorted(file.name for file in (out / "checkpoints").iterdir()) == [
         "iteration_000005",

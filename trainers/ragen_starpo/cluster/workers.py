@@ -16,9 +16,10 @@ from verl.utils.device import get_device_name
 from verl.workers.engine_workers import ActorRolloutRefWorker, TrainingWorker
 from verl.workers.rollout.base import _ROLLOUT_REGISTRY
 
+from ragen_bench.runs.atomic import replacing_folder
 from ragen_starpo.cluster.names import HF_ENGINE
 from ragen_starpo.engine.engines import STRATEGY as STRATEGY
-from ragen_starpo.engine.folders import replaced, write_model
+from ragen_starpo.engine.folders import write_model
 from ragen_starpo.engine.merging import merged_weights
 
 _ROLLOUT_REGISTRY[HF_ENGINE, "async"] = "ragen_starpo.cluster.hf_adapter.HFAdapter"
@@ -58,7 +59,7 @@ class PolicyWorker(ActorRolloutRefWorker):
         """
         weights = {name: tensor.cpu() for name, tensor in merged_weights(self._module)}
         if torch.distributed.get_rank() == 0:
-            with replaced(Path(folder)) as draft:
+            with replacing_folder(Path(folder)) as draft:
                 write_model(draft, weights, self._module.config, Path(model_dir))
         torch.distributed.barrier()
 

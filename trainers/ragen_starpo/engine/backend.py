@@ -24,8 +24,8 @@ from verl.workers.config import (
 from verl.workers.engine_workers import TrainingWorker
 
 from ragen_bench.errors import UserError, described
+from ragen_bench.runs.atomic import replacing_folder
 from ragen_starpo.engine import engines
-from ragen_starpo.engine.folders import replaced
 from ragen_starpo.engine.merging import merged_weights
 from ragen_starpo.engine.platform import environment
 from ragen_starpo.engine.quiet import libraries_quiet, prints_logged
@@ -120,7 +120,7 @@ class Backend:
 
     def save_checkpoint(self, folder: Path) -> None:
         """Write weights, optimiser, schedule and random states; whole or not at all."""
-        with replaced(folder) as draft, prints_logged(), libraries_quiet():
+        with replacing_folder(folder) as draft, prints_logged(), libraries_quiet():
             self.worker.save_checkpoint(str(draft))
 
     def load_checkpoint(self, folder: Path) -> None:

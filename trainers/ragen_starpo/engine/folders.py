@@ -1,10 +1,9 @@
-"""Writes folders whole, and models as folders that transformers reads."""
+"""Writes models as folders that transformers reads."""
 
 from __future__ import annotations
 
-import contextlib
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,24 +16,6 @@ from ragen_starpo.engine.quiet import libraries_quiet
 RECORD = "ragen-train.json"
 """Names the command that made a folder: what is made of that one is not made by it."""
 _WEIGHTS = {".safetensors", ".bin", ".pt", ".pth", ".gguf", ".h5", ".msgpack", ".onnx"}
-
-
-@contextlib.contextmanager
-def replaced(folder: Path) -> Iterator[Path]:
-    """Give an empty folder to write to, which takes its name when all is written.
-
-    An older folder of that name stays until then.
-    """
-    draft = folder.with_name(folder.name + ".draft")
-    shutil.rmtree(draft, ignore_errors=True)
-    draft.mkdir(parents=True)
-    yield draft
-    old = folder.with_name(folder.name + ".old")
-    shutil.rmtree(old, ignore_errors=True)
-    if folder.exists():
-        folder.rename(old)
-    draft.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def write_model(folder: Path, state: Mapping[str, Tensor], config: Any, model_dir: Path) -> None:

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from ragen_bench.errors import UserError
+from ragen_bench.runs.atomic import replacing_folder
 from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
 from ragen_starpo.rollout.trajectory import TokenBatch
 
@@ -213,9 +214,9 @@ class Policy(_Trained):
         Tokenizer, chat template and settings of generation are those of the model that training
         began with. A folder of that name is replaced when the new one is complete.
         """
-        from ragen_starpo.engine.folders import replaced, write_model
+        from ragen_starpo.engine.folders import write_model
 
-        with replaced(Path(folder)) as draft:
+        with replacing_folder(Path(folder)) as draft:
             write_model(draft, self._backend.state(), self._backend.module.config, self._model_dir)
 
 

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ragen_bench.errors import UserError, missing_extra
-from ragen_bench.runs.atomic import write_text
+from ragen_bench.runs.atomic import replacing_folder, write_text
 from ragen_bench.runs.differences import first_difference
 from ragen_bench.runs.json_lines import numbered, read_whole, write_whole
-from ragen_starpo.engine.folders import replaced
 from ragen_starpo.made_folder import check_place
 from ragen_starpo.recipes.recipe import Recipe
 
@@ -93,7 +92,7 @@ class TrainingRun:
             done: iterations.
             driver: that writes it.
         """
-        with replaced(self.path / "checkpoints" / f"iteration_{done:06d}") as draft:
+        with replacing_folder(self.path / "checkpoints" / f"iteration_{done:06d}") as draft:
             yield draft
             (draft / _DRIVER).write_text(driver + "\n", encoding="utf-8")
         checkpoints = _checkpoints(self.path)
