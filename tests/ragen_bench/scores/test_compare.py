@@ -12,6 +12,7 @@ from ragen_bench.episodes.evaluation import Evaluation, evaluate
 from ragen_bench.errors import UserError
 from ragen_bench.models import resolve
 from ragen_bench.runs.directory import read_run
+from ragen_bench.scores import compare as comparison
 from ragen_bench.scores.baselines import baseline, floor_and_ceiling
 from ragen_bench.scores.compare import compare, incomparable
 from ragen_bench.scores.summary import summarise
@@ -142,6 +143,34 @@ def test_the_suite_is_the_mean_of_independent_environments(oracle_run, random_ru
             assert reach == pytest.approx(sum(squares) ** 0.5 / 3, abs=1e-5)
 
 
+def numbers(figures):
+    """Return all numbers of nested figures."""
+    if isinstance(figures, dict):
+        figures = list(figures.values())
+    if isinstance(figures, list):
+        return [number for each in figures for number in numbers(each)]
+    return [figures] if isinstance(figures, float) else []
+
+
+def test_figures_have_six_digits_and_not_fewer(oracle_run, random_run):
+    found = compare(oracle_run, random_run)
+    shown = numbers(found)
+    assert shown == [round(number, 6) for number in shown]
+    # Of thirds, and of sixteen samples of twelve instances, which end nowhere.
+    for row in found["envs"]:
+        floor, ceiling = floor_and_ceiling(row["env"], "test", range(row["instances"]))
+        assert row["normalised"]["floor"] == round(floor, 6)
+        assert row["normalised"]["ceiling"] == round(ceiling, 6)
+
+
+def test_a_comparison_names_its_runs_and_their_settings(oracle_run, random_run):
+    found = compare(oracle_run, random_run)
+    assert found["a"] == {"run": str(oracle_run.path), "model": "oracle", "suite": ""}
+    assert found["b"] == {"run": str(random_run.path), "model": "random", "suite": ""}
+    assert (found["split"], found["response_format"]) == ("test", "think")
+    assert found["constrained"] is False
+
+
 def test_turned_round_the_signs_change(random_run, other_seed):
     one, other = compare(random_run, other_seed), compare(other_seed, random_run)
     assert (one["a"], one["b"]) == (other["b"], other["a"])
@@ -255,6 +284,7 @@ def test_an_incomplete_run_is_compared_and_named(random_run, changed):
         f"{SOKOBAN}: 8 instances in A, 2 in B, compared are the 2 in both",
         f"{LAKE}: 8 instances in A, 0 in B, compared are the 0 in both",
     ]
+    assert compare(other, random_run)["notes"][0] == "A is incomplete: 27 of 56 episodes"
 
 
 def test_runs_without_a_common_instance_are_refused(random_run, changed):
@@ -287,6 +317,14 @@ def test_no_scale_no_normalised_score(tmp_path):
     said = "norm. is left out, on these instances the random player does as well as the best one"
     assert found["notes"][-1] == f"{LAKE}: {said}"
     assert found["envs"][0]["normalised"] is found["suite"]["normalised"] is None
+
+
+def test_a_scale_of_no_length_is_said(random_run, monkeypatch):
+    monkeypatch.setattr(comparison, "floor_and_ceiling", lambda *_: (0.5, 0.5))
+    found = compare(random_run, random_run)
+    said = "norm. is left out, on these instances the random player does as well as the best one"
+    assert found["notes"] == [f"{env}: {said}" for env in (BANDIT, SOKOBAN, LAKE)]
+    assert found["suite"]["normalised"] is None
 
 
 def test_sealed_runs_need_their_key_for_normalised_scores(tmp_path, monkeypatch):

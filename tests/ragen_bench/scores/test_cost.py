@@ -80,6 +80,16 @@ def test_the_variable_names_a_file_and_an_argument_beats_it(written, monkeypatch
     assert load_prices(other) == Prices("CHF", ())
 
 
+def test_the_dearest_price_is_taken_and_nothing_above(written):
+    dearest = 1_000_000_000
+    prices = load_prices(written(GOOD.replace("completion = 4", f"completion = {dearest}")))
+    assert prices.prices[0].completion == dearest
+    with pytest.raises(
+        UserError, match="completion is between 0 and 1,000,000,000, not 1000000001"
+    ):
+        load_prices(written(GOOD.replace("completion = 4", f"completion = {dearest + 1}")))
+
+
 def test_an_empty_variable_is_not_the_default(monkeypatch):
     monkeypatch.setenv("RAGEN_PRICES", "")
     with pytest.raises(UserError, match="RAGEN_PRICES is empty"):

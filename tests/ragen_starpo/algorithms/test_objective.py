@@ -1,5 +1,7 @@
 """What a driver asks for, by the recipe's settings, against verl's own estimators and losses."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -131,6 +133,15 @@ def test_each_estimator_is_verls(name, credit, theirs, option, critic):
         torch.testing.assert_close(returns * MASK, their_returns * MASK, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+@pytest.mark.parametrize(("name", "credit", "theirs", "option", "critic"), ESTIMATORS)
+def test_results_are_of_the_kind_of_log_probabilities(name, credit, theirs, option, critic, kind):
+    batch = replace(BATCH, log_probs=BATCH.log_probs.to(kind))
+    for values in (VALUES, VALUES.double()):
+        for found in advantages_of(settings_of(name, credit), batch, values):
+            assert found is None or found.dtype == kind
+
+
 def test_no_two_estimators_or_credits_agree():
     found = [advantages_of(settings_of(name, of), BATCH, VALUES)[0] for name, of, *_ in ESTIMATORS]
     for number, advantages in enumerate(found):
@@ -200,6 +211,8 @@ def test_the_policys_loss_is_verls(how, seed, clips, dual, kl, estimator, entrop
     torch.testing.assert_close(loss, wanted, rtol=1e-5, atol=1e-6, check_dtype=False)
     token_mean = core_algos.verl_F.masked_mean
     assert float(means["clip_fraction"]) == pytest.approx(metrics["actor/pg_clipfrac"], abs=1e-6)
+    dual_share = metrics["actor/pg_clipfrac_lower"]
+    assert float(means["dual_clip_fraction"]) == pytest.approx(dual_share, abs=1e-6)
     assert float(means["kl_from_rollouts"]) == pytest.approx(metrics["actor/ppo_kl"], abs=1e-6)
     assert float(means["entropy"]) == pytest.approx(float(token_mean(entropies, MASK)))
     assert ("kl_from_reference" in means) == bool(kl)

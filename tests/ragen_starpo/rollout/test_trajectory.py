@@ -4,8 +4,42 @@ import itertools
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn, batch_of, scores_of
+from ragen_bench.models.hf_sampling import Answer
+from ragen_envs.instances import Stream
+from ragen_starpo.rollout.trajectory import (
+    Sampled,
+    TokenTrajectory,
+    Turn,
+    batch_of,
+    sampled_of,
+    scores_of,
+)
+
+IDS = st.integers(1, 50)
+LOG_PROBS = st.floats(-8, 0, width=32)
+TURNS = st.builds(
+    lambda observed, sampled, reward: Turn(
+        tuple(observed),
+        Sampled(*(tuple(column) for column in zip(*sampled, strict=True)), True),
+        reward,
+    ),
+    st.lists(IDS, max_size=3),
+    st.lists(st.tuples(IDS, LOG_PROBS), min_size=1, max_size=3),
+    st.floats(-2, 2, width=16),
+)
+PLAYED = st.lists(
+    st.builds(
+        lambda group, turns: TokenTrajectory(group, tuple(turns), {}),
+        st.integers(-3, 3),
+        st.lists(TURNS, max_size=3),
+    ),
+    min_size=1,
+    max_size=4,
+)
+"""Trajectories of no turn to three; a prompt that did not fit has none."""
 
 
 def trajectory(*rewards, group=0):
@@ -26,3 +60,62 @@ def test_scores_are_not_rounded_to_32_bits():
     for scores in (scores_of(played), batch_of(played, 0).scores):
         assert scores.dtype == torch.float64
         assert scores.tolist() == [10.8, 10.7]
+
+
+def tokens(trajectory):
+    """Return each token's id, kind, turn and log-probability, written down one after the other."""
+    found = []
+    for number, turn in enumerate(trajectory.turns):
+        found += [(seen, 0, number, 0.0) for seen in turn.observed]
+        said = zip(turn.sampled.ids, turn.sampled.log_probs, strict=True)
+        found += [(one, 1, number, log_prob) for one, log_prob in said]
+    return found
+
+
+@given(PLAYED, st.integers(60, 70))
+def test_a_batch_is_its_trajectories_padded_on_the_right(played, pad):
+    batch = batch_of(played, pad)
+    width = max(len(tokens(one)) for one in played)
+    longest = max(len(one.turns) for one in played)
+    assert len(batch) == len(played)
+    assert batch.ids.shape == (len(played), width)
+    for row, one in enumerate(played):
+        known = tokens(one)
+        last = max(len(one.turns) - 1, 0)
+        rest = width - len(known)
+        whole = [(seen, 1, *others) for seen, *others in known] + [(pad, 0, 0, last, 0.0)] * rest
+        columns = (batch.ids, batch.attention, batch.mask, batch.turns, batch.log_probs)
+        assert list(zip(*(column[row].tolist() for column in columns), strict=True)) == whole
+        rewards = [turn.reward for turn in one.turns]
+        missing = [0.0] * (longest - len(rewards))
+        assert batch.turn_rewards[row].tolist() == rewards + missing
+    assert batch.groups.tolist() == [one.group for one in played]
+    assert batch.scores.tolist() == [one.score for one in played]
+
+
+@given(PLAYED, st.data())
+def test_rows_are_those_asked_for_in_their_order(played, data):
+    batch = batch_of(played, 0)
+    kept = data.draw(st.lists(st.booleans(), min_size=len(played), max_size=len(played)))
+    chosen = data.draw(st.permutations([row for row, keep in enumerate(kept) if keep]))
+    for asked, rows in (
+        (torch.tensor(kept), sorted(chosen)),
+        (torch.tensor(chosen).long(), chosen),
+    ):
+        some = batch.rows(asked)
+        assert len(some) == len(rows)
+        for name, column in vars(batch).items():
+            assert getattr(some, name).tolist() == [column[row].tolist() for row in rows]
+
+
+def test_each_sampled_token_has_a_log_probability():
+    with pytest.raises(ValueError, match="2 tokens have 1 log-probabilities"):
+        Sampled((1, 2), (-1.0,), True)
+
+
+def test_an_answer_stopped_or_was_cut(chatml, ending):
+    words = tuple(chatml[0].tokenizer("hello there", add_special_tokens=False)["input_ids"])
+    for ids, stopped in (((*words, chatml[1]), True), (words, False)):
+        log_probs = [-float(number) for number in range(len(ids))]
+        answer = Answer([5], Stream("sampling"), list(ids), log_probs, [6])
+        assert sampled_of(answer, ending) == Sampled(ids, tuple(log_probs), stopped)

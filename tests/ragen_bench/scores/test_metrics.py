@@ -1,0 +1,87 @@
+"""Figures of an opponent's replies, by hand."""
+
+from ragen_bench.runs.schema import EpisodeRecord, Reply, ReplyCounts, TurnRecord
+from ragen_bench.scores.metrics import opponent_figures
+from ragen_bench.statistics import mean_interval
+from ragen_envs.two_player import ReplyCount
+
+COUNTS = (
+    ReplyCount("clear", "to clear questions"),
+    ReplyCount("right", "as they should be", part_of="clear", share="accuracy"),
+    ReplyCount("lies", "the contrary", part_of="clear"),
+)
+
+
+def turn(finish=None):
+    """Return a turn, with a reply that ended so if there is one."""
+    reply = None
+    if finish:
+        reply = Reply(
+            observation="?",
+            answer="Yes",
+            reasoning="",
+            finish=finish,
+            prompt_tokens=5,
+            completion_tokens=2,
+        )
+    return TurnRecord(
+        observation="",
+        answer="",
+        reasoning="",
+        actions=[],
+        reward=0.0,
+        format_is_valid=True,
+        action_is_valid=True,
+        answer_is_example=False,
+        finish="stop",
+        prompt_tokens=1,
+        completion_tokens=1,
+        opponent=reply,
+    )
+
+
+def episode(index, finishes, counts, sample=0):
+    return EpisodeRecord(
+        env="ragen/TwentyQuestionsModel-v0",
+        split="test",
+        index=index,
+        sample=sample,
+        ceiling=1.0,
+        outcome="failure",
+        success=False,
+        score=0.0,
+        episode_return=0.0,
+        opponent=counts and ReplyCounts(overflowed=False, **counts),
+        turns=[turn(finish) for finish in finishes],
+        final_observation="",
+    )
+
+
+def test_figures_of_replies_by_hand():
+    played = [
+        episode(0, ["stop", "length", None], {"clear": 2, "right": 1, "lies": 1}),
+        episode(0, ["stop"], {"clear": 1, "right": 1, "lies": 0}, sample=1),
+        episode(1, ["stop", "stop", "stop"], {"clear": 3, "right": 1, "lies": 0}),
+        episode(2, ["length"], {"clear": 0, "right": 0, "lies": 0}),
+        episode(3, [None], None),
+    ]
+    low, high = mean_interval([[1.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+    assert opponent_figures(played, COUNTS) == {
+        "replies": 7,
+        "clear": 6,
+        "right": 3,
+        "lies": 1,
+        "accuracy": 0.5,
+        "accuracy_interval": [round(low, 6), round(high, 6)],
+        "cut": round(2 / 7, 6),
+        "prompt_tokens": 35,
+        "completion_tokens": 14,
+    }
+
+
+def test_without_a_reply_there_is_no_share():
+    assert opponent_figures([episode(0, [None], None)], COUNTS) == {
+        **{"replies": 0, "clear": 0, "right": 0, "lies": 0},
+        **{"accuracy": None, "accuracy_interval": None, "cut": None},
+        **{"prompt_tokens": 0, "completion_tokens": 0},
+    }
