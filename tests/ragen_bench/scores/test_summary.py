@@ -1,17 +1,20 @@
 """Figures of hand-made episodes, and the floor and the ceiling."""
 
+from dataclasses import replace
+
 import pytest
 
 from ragen_bench.episodes.evaluation import evaluate
+from ragen_bench.errors import UserError
 from ragen_bench.runs.schema import EpisodeRecord, TurnRecord
 from ragen_bench.scores import baselines
 from ragen_bench.scores.baselines import baseline
 from ragen_bench.scores.cost import Price, Prices
 from ragen_bench.scores.metrics import figures
 from ragen_bench.scores.summary import summarise, summary_of
-from ragen_bench.statistics import wilson
+from ragen_bench.statistics import over_instances, wilson
 from ragen_envs.frozen_lake.env import FrozenLakeEnv
-from ragen_envs.sealed import new_key
+from ragen_envs.sealed import KEY_FILE_VARIABLE, KEY_VARIABLE, new_key, open_key
 
 
 def turn(form, action, read, generated):
@@ -131,6 +134,43 @@ def test_without_one_of_its_environments_a_suite_has_no_score(small, random_mode
     assert part["suite_score"] is part["suite_score_interval"] is None
 
 
+def test_seconds_and_faults_are_those_of_the_run(small, random_model, tmp_path):
+    run = evaluate(small, random_model, tmp_path / "run")
+    episodes = list(run.episodes())
+    first, second, third = (env.id for env in run.config.envs)
+    cut = episodes.pop()
+    summary = summary_of(
+        run.config, episodes, {first: 1.2345, second: 20.0}, {episodes[0].key, cut.key}
+    )
+    assert {row["env"]: row["seconds"] for row in summary["envs"]} == {
+        first: 1.23,
+        second: 20.0,
+        third: 0.0,
+    }
+    # The other episode was played in the end.
+    assert summary["infra_faults"] == 1
+    assert (summary["episodes"], summary["planned"]) == (159, 160)
+    assert (summary["model"], summary["suite"], summary["split"]) == ("random", "", "test")
+    assert "opponent" not in summary
+
+
+def test_a_sealed_run_is_not_set_beside_players_of_another_key(
+    small, random_model, tmp_path, monkeypatch
+):
+    monkeypatch.setenv(KEY_VARIABLE, new_key())
+    sealed = replace(small, instances={"ragen/Bandit-v0": 2}, split="sealed")
+    run = evaluate(sealed, random_model, tmp_path / "run")
+    own = open_key()
+    assert summarise(run)["split"] == "sealed"
+    monkeypatch.setenv(KEY_VARIABLE, new_key())
+    with pytest.raises(UserError) as raised:
+        summarise(run)
+    assert str(raised.value) == (
+        f"the run is of the sealed key with the hash {own}, the key at hand has {open_key()}; "
+        f"name the run's key in {KEY_FILE_VARIABLE}"
+    )
+
+
 def width(interval):
     return interval[1] - interval[0]
 
@@ -170,6 +210,60 @@ def test_breakdowns():
     assert {row["by"] for row in found["by_difficulty"]} == {"optimal_length"}
     # Instances 0 and 2 are solved in one turn, 1 in two.
     assert found["by_turn"] == pytest.approx([2 / 6, 3 / 6], abs=1e-6)
+
+
+def of_instances(ceilings, lengths):
+    """Return an episode of each instance; the first ones are solved, one in three."""
+    turns = [turn(True, True, 1, 1)]
+    return [
+        replace(episode(index, index % 3 == 0, turns), ceiling=ceiling, optimal_length=length)
+        for index, (ceiling, length) in enumerate(zip(ceilings, lengths, strict=True))
+    ]
+
+
+@pytest.mark.parametrize("lengths", [[None] * 4, [1, 2, 3, 4]])
+def test_ceilings_that_differ_tell_difficulties_apart(lengths):
+    found = figures(of_instances([0.3, 0.9, 0.9, 0.9], lengths))["by_difficulty"]
+    one, third = (
+        [round(bound, 6) for bound in wilson(solved, of)] for solved, of in ((1, 1), (1, 3))
+    )
+    assert found == [
+        {
+            **{"by": "ceiling", "bucket": "0.2-0.4", "instances": 1, "episodes": 1},
+            **{"success": 1.0, "interval": one},
+        },
+        {
+            **{"by": "ceiling", "bucket": "0.8-1.0", "instances": 3, "episodes": 3},
+            **{"success": 0.333333, "interval": third},
+        },
+    ]
+
+
+def test_equal_ceilings_and_unknown_lengths_are_no_breakdown():
+    for lengths in ([None] * 3, [1, None, 2]):
+        assert figures(of_instances([0.5] * 3, lengths))["by_difficulty"] == []
+
+
+def test_intervals_of_repeats_are_those_over_instances():
+    turns = [turn(True, True, 1, 1)]
+    solved = {0: 2, 1: 0, 2: 1}
+    found = figures(
+        [episode(i, s < count, turns, sample=s) for i, count in solved.items() for s in range(2)]
+    )
+    for name, shares in (
+        ("pass_at_k", {"1": [1.0, 0.0, 0.5], "2": [1.0, 0.0, 1.0]}),
+        ("pass_hat_k", {"1": [1.0, 0.0, 0.5], "2": [1.0, 0.0, 0.0]}),
+    ):
+        estimates = {k: over_instances(of_each) for k, of_each in shares.items()}
+        assert found[name] == {k: round(one.value, 6) for k, one in estimates.items()}
+        assert found[f"{name}_interval"] == {
+            k: [round(bound, 6) for bound in one.interval] for k, one in estimates.items()
+        }
+
+
+def test_a_third_of_the_answers_was_cut():
+    turns = [turn(True, True, 1, 1), turn(False, True, 1, 1), turn(True, True, 1, 1)]
+    assert figures([episode(0, True, turns)])["cut"] == 0.333333
 
 
 def test_episodes_without_a_turn():
