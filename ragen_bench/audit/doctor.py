@@ -11,7 +11,7 @@ from ragen_bench.audit.first_questions import Question, first_replies, first_tur
 from ragen_bench.audit.oracle import ceiling_problem, play_oracle
 from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.errors import UserError
-from ragen_bench.models import Completion, Model, Request, Sampling, ask_all
+from ragen_bench.models import Completion, Model, Request, Sampling, ask_all, notes_of
 from ragen_bench.models.reasoning import without_reasoning
 from ragen_bench.opponents.opponent import load
 from ragen_bench.opponents.pair import Pair
@@ -112,6 +112,8 @@ def _side_findings(side: _Side) -> Iterator[Finding]:
     start = time.perf_counter()
     completions = _answers_to(model, requests, evaluation)
     seconds = time.perf_counter() - start
+    for note in notes_of(model):
+        yield Finding("note", "warn", note)
     yield _answers(completions, side.option)
     yield _form(side, completions)
     yield _stops(completions, evaluation.sampling)

@@ -9,7 +9,7 @@ from pathlib import Path
 from ragen_bench.episodes.episode import Task
 from ragen_bench.episodes.groups import missing, played_again, said_of
 from ragen_bench.episodes.runner import Played, play, tasks_of
-from ragen_bench.models import Model, Sampling, ServerOptions
+from ragen_bench.models import Model, Sampling, ServerOptions, notes_of
 from ragen_bench.models.prompt import History, prompt_hash
 from ragen_bench.models.reasoning import stop_text
 from ragen_bench.opponents.opponent import Opponent
@@ -176,6 +176,8 @@ def evaluate(
     """
     # What the model cannot do is refused before a directory keeps the settings.
     model.engine(evaluation.sampling).close()
+    for note in notes_of(model):
+        say(f"Note: {note}.")
     config = evaluation.config(model)
     run = open_run(path, config)
     try:

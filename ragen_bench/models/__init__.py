@@ -9,6 +9,7 @@ from ragen_bench.models.base import (
     Request,
     Sampling,
     ask_all,
+    notes_of,
 )
 from ragen_bench.models.registry import PROVIDERS, resolve
 from ragen_bench.models.server.options import ServerOptions
@@ -24,5 +25,6 @@ __all__ = [
     "Sampling",
     "ServerOptions",
     "ask_all",
+    "notes_of",
     "resolve",
 ]

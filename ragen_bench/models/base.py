@@ -157,6 +157,11 @@ class Model(Protocol):
         ...
 
 
+def notes_of(model: Model) -> list[str]:
+    """Return what a user should know of how a model is asked, once it has an engine."""
+    return list(getattr(model, "notes", ()))
+
+
 def refuse_constraint(sampling: Sampling, name: str) -> None:
     """Raise if answers are to be constrained to their form and the model cannot do it.
 

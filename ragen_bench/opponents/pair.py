@@ -7,7 +7,16 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
-from ragen_bench.models.base import Completion, Engine, Fault, Model, Request, Sampling, Seat
+from ragen_bench.models.base import (
+    Completion,
+    Engine,
+    Fault,
+    Model,
+    Request,
+    Sampling,
+    Seat,
+    notes_of,
+)
 from ragen_bench.models.reasoning import stop_text
 from ragen_envs.protocol import ResponseFormat
 
@@ -34,6 +43,11 @@ class Pair:
     def group_size(self) -> int:
         """That of the one whose answers depend on more others."""
         return max(self.player.group_size, self.opponent.group_size)
+
+    @property
+    def notes(self) -> list[str]:
+        """What a user should know of how either is asked."""
+        return list(dict.fromkeys([*notes_of(self.player), *notes_of(self.opponent)]))
 
     def identity(self) -> dict[str, Any]:
         """Return the player's; the opponent has its own place in the record."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ragen_bench.runs.schema import RunConfig
+
 NONE = "–"  # noqa: RUF001 - an en dash, as tables have it
 _MINUS = "\N{MINUS SIGN}"
 
@@ -48,6 +50,14 @@ def words(name: str) -> str:
     return name.replace("_", " ")
 
 
+def sampling(config: RunConfig) -> str:
+    """Return how a run was sampled; with a setting that its server refused, by the server's own."""
+    refused = config.model_identity.get("refused")
+    if isinstance(refused, list) and "temperature" in refused:
+        return "the server's own temperature"
+    return "greedy" if config.temperature == 0 else f"temperature {config.temperature}"
+
+
 def by_measure(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """Return the measures of several environments, by name; one without a figure is left out.
 
@@ -78,5 +88,5 @@ def place(value: float, start: float, length: float, low: float = 0.0, high: flo
     return f"{start + length * share:.2f}".rstrip("0").rstrip(".")
 
 
-FORMATS = (percent, figure, fixed, short, words, by_measure, place)
+FORMATS = (percent, figure, fixed, short, words, sampling, by_measure, place)
 """The filters of the templates."""

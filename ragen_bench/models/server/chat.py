@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from ragen_bench.errors import UserError
@@ -21,6 +21,7 @@ from ragen_bench.models.server.faults import (
     without_key,
 )
 from ragen_bench.models.server.options import ServerKey, ServerOptions
+from ragen_bench.models.server.refusals import refusal_note, without_refused
 from ragen_bench.models.server.reply import completion_of
 from ragen_bench.models.server.retries import with_retries
 from ragen_envs.instances import Stream
@@ -38,6 +39,7 @@ class Place:
         key: the key that it wants.
         model: what the server calls the model.
         dialect: what else the server understands.
+        refused: settings that it refused.
     """
 
     client: openai.AsyncOpenAI
@@ -45,6 +47,7 @@ class Place:
     key: ServerKey
     model: str
     dialect: Dialect
+    refused: frozenset[str] = frozenset()
 
 
 class Chat:
@@ -70,6 +73,33 @@ class Chat:
         self._limit_fits = False
         self._limit_check = asyncio.Lock()
 
+    async def find_refused(self) -> tuple[frozenset[str], str]:
+        """Ask for one answer, without each setting that the server refuses by its name.
+
+        Returns:
+            The settings that are not sent from now on, or not by their names, and a line of what
+            becomes of them.
+
+        Raises:
+            UserError: if there is no answer in any case.
+        """
+        while True:
+            try:
+                await self._ask(_EMPTY, 0, self._place.dialect.extra, 1.0)
+            except PassingError as error:
+                raise UserError(self._given_up(error), exit_code=1) from error
+            except ContextError as error:
+                raise self._no_room(error) from error
+            except RefusedError as error:
+                refused = self._place.refused
+                new = next((name for name in error.settings if name not in refused), None)
+                if new is None:
+                    raise
+                self._place = replace(self._place, refused=refused | {new})
+            else:
+                refused = self._place.refused
+                return refused, refusal_note(self._settings(0), refused)
+
     async def answer(self, request: Request) -> Completion | Fault:
         """Return the answer; a Fault if each try failed, while another might have succeeded.
 
@@ -89,8 +119,7 @@ class Chat:
                 await self._check_limit(error)
                 return Completion("", finish="context")
         except PassingError as error:
-            often = "1 try" if error.tries == 1 else f"{error.tries} tries"
-            return Fault(f"{self._place.url} gave no answer in {often}, the last time: {error}")
+            return Fault(self._given_up(error))
         except RefusedError as error:
             if not self._answered:
                 raise
@@ -98,6 +127,10 @@ class Chat:
         self._answered = True
         self._check_form(request, completion)
         return completion
+
+    def _given_up(self, error: PassingError) -> str:
+        often = "1 try" if error.tries == 1 else f"{error.tries} tries"
+        return f"{self._place.url} gave no answer in {often}, the last time: {error}"
 
     def _constraint(self, request: Request) -> dict[str, Any]:
         constraint = self._place.dialect.constraint
@@ -113,12 +146,15 @@ class Chat:
             try:
                 await self._ask(_EMPTY, 0, self._place.dialect.extra, 1.0)
             except ContextError:
-                raise UserError(
-                    f"{self._place.url} refused a request: {refusal}; lower --max-tokens, or serve "
-                    "the model with a longer context",
-                    exit_code=1,
-                ) from refusal
+                raise self._no_room(refusal) from refusal
             self._limit_fits = True
+
+    def _no_room(self, refusal: ContextError) -> UserError:
+        return UserError(
+            f"{self._place.url} refused a request: {refusal}; lower --max-tokens, or serve the "
+            "model with a longer context",
+            exit_code=1,
+        )
 
     def _check_form(self, request: Request, completion: Completion) -> None:
         """Refuse a server that lets pass what the grammar does not; older ones may overlook it."""
@@ -146,12 +182,8 @@ class Chat:
             reply = await place.client.chat.completions.with_raw_response.create(
                 model=place.model,
                 messages=cast(Any, [_sendable(message) for message in messages]),
-                temperature=sampling.temperature,
-                top_p=1.0,
-                max_tokens=sampling.max_tokens,
-                seed=seed,
-                stop=[sampling.stop] if sampling.stop and place.dialect.keeps_stop else openai.omit,
                 extra_body=dict(fields),
+                **without_refused(self._settings(seed), place.refused),
             )
         except openai.APIError as error:
             raise_fault(error, place.url, place.key)
@@ -159,6 +191,18 @@ class Chat:
         # A server that repeats the key must not bring it into a record.
         body = without_key(reply.content.decode("utf-8", "replace"), place.key.text)
         return completion_of(body, sampling.stop, cut_below)
+
+    def _settings(self, seed: int) -> dict[str, Any]:
+        """Return how the answer is sampled, by the names of OpenAI's protocol."""
+        sampling = self._sampling
+        stops = sampling.stop and self._place.dialect.keeps_stop
+        return {
+            "temperature": sampling.temperature,
+            "top_p": 1.0,
+            "max_tokens": sampling.max_tokens,
+            "seed": seed,
+            **({"stop": [sampling.stop]} if stops else {}),
+        }
 
 
 def _sendable(message: Message) -> Message:

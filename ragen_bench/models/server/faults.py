@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from ragen_bench.errors import UserError, described, missing_extra
 from ragen_bench.models.server.options import ServerKey
+from ragen_bench.models.server.refusals import refused_settings
 
 try:
     import openai
@@ -73,7 +74,16 @@ class ContextError(Exception):
 
 
 class RefusedError(UserError):
-    """The server refused what was asked; of another conversation it may not."""
+    """The server refused what was asked; of another conversation it may not.
+
+    Args:
+        message: what is wrong.
+        settings: those that the server names and that can be sent otherwise or left out.
+    """
+
+    def __init__(self, message: str, settings: tuple[str, ...] = ()) -> None:
+        super().__init__(message, exit_code=1)
+        self.settings = settings
 
 
 def raise_fault(error: openai.APIError, url: str, key: ServerKey) -> NoReturn:
@@ -107,8 +117,10 @@ def raise_fault(error: openai.APIError, url: str, key: ServerKey) -> NoReturn:
         words += "; does the base URL lack its /v1?"
     elif _names(error) & _OVERFLOWS or _OVERFLOW.search(words):
         raise ContextError(words) from error
-    refusal = RefusedError if status in _REFUSALS else UserError
-    raise refusal(f"{url} refused a request: {words}", exit_code=1) from error
+    refusal = f"{url} refused a request: {words}"
+    if status in _REFUSALS:
+        raise RefusedError(refusal, refused_settings(words, error.code, error.param)) from error
+    raise UserError(refusal, exit_code=1) from error
 
 
 def without_key(text: str, key: str) -> str:

@@ -10,7 +10,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.models.base import Engine, Sampling
 from ragen_bench.models.server.background_loop import BackgroundLoop
 from ragen_bench.models.server.chat import Chat, Place
-from ragen_bench.models.server.dialects import context_of, dialect_of
+from ragen_bench.models.server.dialects import PLAIN, Dialect, context_of, dialect_of
 from ragen_bench.models.server.engine import ServerEngine
 from ragen_bench.models.server.faults import PassingError, openai, raise_fault, without_key
 from ragen_bench.models.server.options import (
@@ -41,6 +41,9 @@ class OpenAIModel:
         key: the server's; that of the options' variable if None. Without one, a server that needs
             none is asked.
 
+    Attributes:
+        notes: what a user should know of how the model is asked; complete with its engine.
+
     Raises:
         UserError: if there is no usable base URL.
     """
@@ -55,6 +58,8 @@ class OpenAIModel:
         self._key = key_of_environment(variable) if key is None else ServerKey(key, variable)
         self._loop = BackgroundLoop()
         self._entry: Mapping[str, Any] | None = None
+        self._refused: frozenset[str] | None = None
+        self.notes: list[str] = []
         try:
             self._client = openai.AsyncOpenAI(
                 base_url=self._url,
@@ -85,11 +90,15 @@ class OpenAIModel:
     def identity(self) -> dict[str, Any]:
         """Return what the server says of the model; not where it is, which may change.
 
+        With its engine goes what it refused: `refused` names settings of the request that were
+        left out, and `max_tokens` if it was sent as `max_completion_tokens`.
+
         Raises:
             UserError: as `probe`, if it was not called before.
         """
         entry = self._known_entry()
-        return {name: entry[name] for name in _IDENTIFYING if entry.get(name) is not None}
+        known = {name: entry[name] for name in _IDENTIFYING if entry.get(name) is not None}
+        return {**known, **({"refused": sorted(self._refused)} if self._refused else {})}
 
     def probe(self) -> str:
         """Ask the server what it serves, and return where it is and what it is.
@@ -113,6 +122,9 @@ class OpenAIModel:
     def engine(self, sampling: Sampling) -> Engine:
         """Return an engine that asks the server.
 
+        A server of an unknown kind is asked for an answer before, to find the settings that it
+        refuses.
+
         Raises:
             UserError: if it cannot sample so, or its context is shorter than the longest answer.
         """
@@ -122,9 +134,22 @@ class OpenAIModel:
                 f"{self._url} serves {self._name} with a context of {context} tokens; "
                 f"lower --max-tokens, which is {sampling.max_tokens}"
             )
-        place = Place(self._client, self._url, self._key, self._name, dialect_of(entry))
-        chat = Chat(place, self._options, sampling)
+        dialect = dialect_of(entry)
+        if dialect is PLAIN and self._refused is None:
+            self._find_refused(sampling)
+        chat = Chat(self._place(dialect), self._options, sampling)
         return ServerEngine(self._loop, self._options.concurrency, chat.answer)
+
+    def _place(self, dialect: Dialect) -> Place:
+        refused = self._refused or frozenset()
+        return Place(self._client, self._url, self._key, self._name, dialect, refused)
+
+    def _find_refused(self, sampling: Sampling) -> None:
+        """Find out what the server refuses of one sampling; for another one it is not asked."""
+        chat = Chat(self._place(PLAIN), self._options, sampling)
+        self._refused, note = self._loop.run(chat.find_refused())
+        if note:
+            self.notes.append(f"{self._url} {note}; run.json says so")
 
     def _known_entry(self) -> Mapping[str, Any]:
         if self._entry is None:

@@ -1,0 +1,99 @@
+"""A stub of a hosted API, which refuses what it is told to refuse, and counts what it is asked."""
+
+import contextlib
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+NAME = "o9-mini"
+ANSWER = "<think>up</think><answer>Up</answer>"
+
+
+class Hosted:
+    """Serves one model.
+
+    Attributes:
+        url: the base URL.
+        refuses: from a request's body to a status and an error, or None.
+        listing: a status and the list of models.
+        bodies: the requests for answers, also those that were refused.
+        headers: theirs.
+        answer: what it says.
+    """
+
+    def __init__(self, url):
+        self.url = url
+        self.refuses = lambda body: None
+        self.listing = 200, {"data": [{"id": NAME, "owned_by": "hosted"}]}
+        self.bodies, self.headers = [], []
+        self.answer = ANSWER
+
+    def reply(self, body):
+        if refusal := self.refuses(body):
+            status, error = refusal
+            return status, {"error": error}
+        message = {"role": "assistant", "content": self.answer}
+        usage = {"prompt_tokens": 11, "completion_tokens": 7}
+        choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
+        return 200, {"id": "1", "object": "chat.completion", "choices": choices, "usage": usage}
+
+
+@contextlib.contextmanager
+def running(kind=Hosted):
+    """Yield a stub that listens."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as listening:
+        stub = listening.stub = kind(f"http://127.0.0.1:{listening.server_address[1]}/v1")
+        thread = threading.Thread(target=listening.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        yield stub
+        listening.shutdown()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send(*self.server.stub.listing)
+
+    def do_POST(self):
+        stub = self.server.stub
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        stub.bodies.append(body)
+        stub.headers.append(dict(self.headers))
+        self.send(*stub.reply(body))
+
+    def send(self, status, content):
+        content = json.dumps(content).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *arguments):
+        pass
+
+
+def o_series(body):
+    """Refuse what models that reason refuse, in OpenAI's words, one setting at a time."""
+    for name, message, code in (
+        (
+            "max_tokens",
+            "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
+            "'max_completion_tokens' instead.",
+            "unsupported_parameter",
+        ),
+        (
+            "temperature",
+            f"Unsupported value: 'temperature' does not support {body.get('temperature')} with "
+            "this model. Only the default (1) value is supported.",
+            "unsupported_value",
+        ),
+        (
+            "top_p",
+            "Unsupported parameter: 'top_p' is not supported with this model.",
+            "unsupported_parameter",
+        ),
+    ):
+        if name in body and not (name == "temperature" and body[name] == 1):
+            error = {"message": message, "type": "invalid_request_error"}
+            return 400, {**error, "param": name, "code": code}
+    return None
