@@ -14,7 +14,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from ragen_starpo.diagnostics.monitor import TrapWarning
 from ragen_starpo.engine.platform import prepare, release
 from ragen_starpo.local.train import train
 from ragen_starpo.recipes.recipe import recipe_of
@@ -91,9 +90,9 @@ def rows(walker: Path, out: Path, seeds: int, iterations: int) -> Iterator[str]:
     """Yield a row of the table for each run."""
     for name, optimiser in (("1e-3", CONSTANT), ("rising", RISING)):
         for seed in range(seeds):
-            warnings: list[TrapWarning] = []
             recipe = recipe_of(settings(optimiser, seed, iterations), "the benchmark")
-            run = train(recipe, walker, out / f"{name}-{seed}", on_warning=warnings.append)
+            run = train(recipe, walker, out / f"{name}-{seed}")
+            warnings = list(run.lines("warnings.jsonl"))
             successes = [line["rollout/success"] for line in run.lines("metrics.jsonl")]
             first = {kind: _first(warnings, kind) for kind in ("early", "confirmed")}
             yield (
@@ -103,8 +102,8 @@ def rows(walker: Path, out: Path, seeds: int, iterations: int) -> Iterator[str]:
             )
 
 
-def _first(warnings: Sequence[TrapWarning], kind: str) -> int | None:
-    return next((one.iteration for one in warnings if one.kind == kind), None)
+def _first(warnings: Sequence[dict[str, Any]], kind: str) -> int | None:
+    return next((one["iteration"] for one in warnings if one["kind"] == kind), None)
 
 
 def _shown(number: int | None) -> str:

@@ -1,11 +1,13 @@
 """What is told of a run, and of an interruption."""
 
+import json
+
 import pytest
 
 from ragen_bench.console.plain import plain_console
 from ragen_starpo.cli import main
 from ragen_starpo.cli.main import COMMANDS
-from ragen_starpo.console.progress import print_places, validation_line
+from ragen_starpo.console.following import follow, print_places
 
 LINES = {
     "local": ("local", "small", "--out", "run"),
@@ -27,8 +29,19 @@ def test_only_models_that_are_there_are_named(tmp_path, capsys):
     assert f"Models  {tmp_path / 'best'}, {tmp_path / 'final'}\n" in capsys.readouterr().out
 
 
-def test_iterations_count_from_0():
-    assert validation_line(0, 0.25) == "Iteration 0: held-out success 0.250"
+def test_what_is_told_while_a_run_is_trained(tmp_path, capsys):
+    lines = {
+        "metrics": {"rollout/success": 0.5, "rollout/reward": 1.25, "val/success": 0.25},
+        "warnings": {"text": "Early warning in iteration 0."},
+        "timings": {"updates": 1.5},
+    }
+    with follow("small", 1, tmp_path, tensorboard=False):
+        for name, line in lines.items():
+            (tmp_path / f"{name}.jsonl").write_text(json.dumps({"iteration": 0, **line}) + "\n")
+    said = capsys.readouterr().out
+    assert "Iteration 0: held-out success 0.250\n" in said
+    assert "Early warning in iteration 0.\n" in said
+    assert "success 0.500 reward 1.25" in said
 
 
 @pytest.mark.parametrize("command", COMMANDS)

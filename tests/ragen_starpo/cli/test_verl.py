@@ -6,8 +6,8 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from ragen_starpo.cli.verl import split_settings
-from ragen_starpo.console.progress import event_files
-from ragen_starpo.console.verl import Following, write_events
+from ragen_starpo.console.following import Following, write_events
+from ragen_starpo.diagnostics.tensorboard import EventFiles
 
 
 def test_whose_setting_it_is():
@@ -41,7 +41,7 @@ def test_events_are_those_of_the_iteration_that_was_timed(tmp_path):
     lines = [{"iteration": 4, "a/b": 1.5}, {"iteration": 5, "a/b": 2.5, "val/success": 0.25}]
     text = "".join(json.dumps(line) + "\n" for line in lines)
     (tmp_path / "metrics.jsonl").write_text(text + '{"iteration": 6, "a')
-    with event_files(tmp_path) as board:
+    with EventFiles(tmp_path / "tensorboard") as board:
         write_events(board, tmp_path, {"iteration": 5, "updates": 3.25})
     events = EventAccumulator(str(tmp_path / "tensorboard"))
     events.Reload()

@@ -14,12 +14,14 @@ class Local(TrainingCommand):
     def run(self) -> int:
         """Train, and say where the models are."""
         from ragen_starpo.cli.models import model_folder
-        from ragen_starpo.console.local import train_with_progress
+        from ragen_starpo.console.following import follow
         from ragen_starpo.hardware import check_one_process
+        from ragen_starpo.local.train import train
         from ragen_starpo.recipes.recipe import read_recipe
 
         recipe = read_recipe(self.recipe, self.settings)
         check_one_process(recipe.cluster)
         model = model_folder(recipe.model)
-        train_with_progress(self.recipe.stem, recipe, model, self.out, self.tensorboard)
+        with follow(self.recipe.stem, recipe.iterations, self.out, self.tensorboard):
+            train(recipe, model, self.out)
         return 0

@@ -22,14 +22,15 @@ class Verl(TrainingCommand):
         """Train, and say where the models are."""
         from ragen_starpo.cli.models import model_folder
         from ragen_starpo.cluster.train import device_of, train
-        from ragen_starpo.console.verl import follow
+        from ragen_starpo.console.following import follow
         from ragen_starpo.recipes.recipe import read_recipe
 
         own, overrides = split_settings(self.settings)
         recipe = read_recipe(self.recipe, own)
         device_of(recipe.cluster, self.ray_address)  # before a model may be fetched
         model = model_folder(recipe.model)
-        with follow(self.recipe.stem, recipe.iterations, self.out, self.tensorboard):
+        name, status = self.recipe.stem, "starting Ray"
+        with follow(name, recipe.iterations, self.out, self.tensorboard, status):
             train(recipe, model, self.out, overrides, self.ray_address)
         return 0
 

@@ -66,7 +66,7 @@ class VerlTrainer(PPOTrainerSync):
         self.agent_loop_manager = agent_loop_manager
         run = TrainingRun(Path(self.config.ragen.run), self.recipe)
         self.logger = _tracking(self.config)
-        go_on(self.recipe, self, run, self._log, lambda _: None)
+        go_on(self.recipe, self, run, self._log)
 
     def iterate(self, number: int) -> Iteration:
         """Play, and learn from what is played."""

@@ -18,7 +18,6 @@ from ragen_starpo.recipes.sections import MonitorSettings
 from ragen_starpo.rollout.training_envs import training_pool
 
 OnIteration: TypeAlias = Callable[[Iteration], None]
-OnWarning: TypeAlias = Callable[[TrapWarning], None]
 
 
 class Trains(Protocol):
@@ -50,11 +49,7 @@ class Trains(Protocol):
 
 
 def train(
-    recipe: Recipe,
-    folder: Path,
-    out: Path,
-    on_iteration: OnIteration = lambda _: None,
-    on_warning: OnWarning = lambda _: None,
+    recipe: Recipe, folder: Path, out: Path, on_iteration: OnIteration = lambda _: None
 ) -> TrainingRun:
     """Train in one process to the recipe's last iteration.
 
@@ -65,7 +60,6 @@ def train(
         folder: of the model that training begins with.
         out: the directory of the run.
         on_iteration: called after each iteration.
-        on_warning: called with each warning of the echo trap.
 
     Returns:
         The run.
@@ -81,17 +75,11 @@ def train(
     trainer = Trainer(folder, recipe)
     # Last, so that a mistake leaves no directory that the corrected command would be refused.
     run = TrainingRun(out, recipe)
-    go_on(recipe, trainer, run, on_iteration, on_warning)
+    go_on(recipe, trainer, run, on_iteration)
     return run
 
 
-def go_on(
-    recipe: Recipe,
-    trainer: Trains,
-    run: TrainingRun,
-    on_iteration: OnIteration,
-    on_warning: OnWarning,
-) -> None:
+def go_on(recipe: Recipe, trainer: Trains, run: TrainingRun, on_iteration: OnIteration) -> None:
     """Iterate from the latest checkpoint, or the first iteration, to the last one.
 
     If the recipe has a validation, the model that training begins with is measured too, and the
@@ -102,7 +90,6 @@ def go_on(
         trainer: as it is made.
         run: where all of it is written.
         on_iteration: called after each iteration.
-        on_warning: called with each warning of the echo trap.
 
     Raises:
         UserError: if the filter left nothing for too many iterations in a row, or if a warning was
@@ -110,16 +97,10 @@ def go_on(
             the run, or another driver did.
     """
     with run.held():
-        _iterate(recipe, trainer, run, on_iteration, on_warning)
+        _iterate(recipe, trainer, run, on_iteration)
 
 
-def _iterate(
-    recipe: Recipe,
-    trainer: Trains,
-    run: TrainingRun,
-    on_iteration: OnIteration,
-    on_warning: OnWarning,
-) -> None:
+def _iterate(recipe: Recipe, trainer: Trains, run: TrainingRun, on_iteration: OnIteration) -> None:
     first = _resumed(run, trainer)
     if first == 0 and recipe.validation.every:
         figures = trainer.validate(run.path / "latest")
@@ -141,7 +122,6 @@ def _iterate(
         warnings = watch.take(line)
         for warning in warnings:
             run.append("warnings.jsonl", asdict(warning))
-            on_warning(warning)
         if recipe.monitor.action == "stop":
             ended = _trapped(warnings, run)
         ended = ended or _starved(run, recipe.give_up_after)

@@ -1,4 +1,4 @@
-"""Training in other processes, whose files are followed by a progress bar."""
+"""Training, whose files are followed by a progress bar, in whatever processes it runs."""
 
 from __future__ import annotations
 
@@ -9,15 +9,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Console
+
 from ragen_bench.console.plain import plain_console
 from ragen_bench.runs.json_lines import numbered
-from ragen_starpo.console.progress import (
-    event_files,
-    print_places,
-    progress_bar,
-    rollout_line,
-    validation_line,
-)
+from ragen_starpo.console.progress import progress_bar
 
 if TYPE_CHECKING:
     from ragen_starpo.diagnostics.tensorboard import EventFiles
@@ -27,7 +23,9 @@ _PAUSE = 0.5
 
 
 @contextmanager
-def follow(name: str, iterations: int, out: Path, tensorboard: bool) -> Iterator[None]:
+def follow(
+    name: str, iterations: int, out: Path, tensorboard: bool, status: str = ""
+) -> Iterator[None]:
     """Print held-out figures while a run is trained, and in the end where the models are.
 
     Args:
@@ -35,16 +33,19 @@ def follow(name: str, iterations: int, out: Path, tensorboard: bool) -> Iterator
         iterations: of the whole run.
         out: directory of the run.
         tensorboard: whether event files are written.
+        status: until the first iteration is there.
     """
     bar = progress_bar(plain_console())
-    events = event_files(out) if tensorboard else None
+    events = _event_files(out) if tensorboard else None
     with bar, events or nullcontext():
-        task = bar.add_task(name, total=iterations, status="starting Ray")
+        task = bar.add_task(name, total=iterations, status=status)
 
         def on_metrics(line: dict[str, Any]) -> None:
-            bar.update(task, completed=line["iteration"] + 1, status=rollout_line(line))
+            number = line["iteration"]
+            played = f"success {line['rollout/success']:.3f} reward {line['rollout/reward']:.2f}"
+            bar.update(task, completed=number + 1, status=played)
             if "val/success" in line:
-                bar.console.print(validation_line(line["iteration"], line["val/success"]))
+                bar.console.print(f"Iteration {number}: held-out success {line['val/success']:.3f}")
 
         def on_warning(line: dict[str, Any]) -> None:
             bar.console.print(line["text"], soft_wrap=True)
@@ -59,6 +60,19 @@ def follow(name: str, iterations: int, out: Path, tensorboard: bool) -> Iterator
                 followers.enter_context(Following(out / f"{file}.jsonl", on_line))
             yield
     print_places(bar.console, out)
+
+
+def print_places(console: Console, run: Path) -> None:
+    """Print where a run and its models are: `best/` only if there was a validation."""
+    models = [str(run / name) for name in ("best", "final") if (run / name).is_dir()]
+    console.print(f"Run     {run}", soft_wrap=True)
+    console.print(f"Models  {', '.join(models)}", soft_wrap=True)
+
+
+def _event_files(run: Path) -> EventFiles:
+    from ragen_starpo.diagnostics.tensorboard import EventFiles
+
+    return EventFiles(run / "tensorboard")
 
 
 def write_events(events: EventFiles, run: Path, timing: dict[str, Any]) -> None:
@@ -91,7 +105,7 @@ class Following:
         self._file, self._on_line = file, on_line
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True)
-        self._known = sum(1 for _ in numbered(file))
+        self._known, self._size = sum(1 for _ in numbered(file)), -1
 
     def __enter__(self) -> Following:
         self._thread.start()
@@ -108,6 +122,10 @@ class Following:
 
     def look(self) -> None:
         """Call the function with what is new."""
+        size = self._file.stat().st_size if self._file.exists() else 0
+        if size == self._size:
+            return
+        self._size = size
         lines = [line for _, line in numbered(self._file)]
         # A resumed run drops what came after its checkpoint.
         self._known = min(self._known, len(lines))
