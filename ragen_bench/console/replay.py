@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from rich.progress import track
-
 from ragen_bench.console.plain import plain_console
+from ragen_bench.console.progress import replay_bar
 from ragen_bench.episodes.replay import replay
 from ragen_bench.errors import UserError
 from ragen_bench.runs.config_check import config_differences
@@ -24,14 +23,13 @@ def print_replay(run: RunDirectory) -> bool:
     for difference in differences:
         console.print(f"run.json  {difference}", soft_wrap=True)
     replayed = unequal = 0
-    results = replay(run.config, run.episodes())
-    if console.is_terminal:  # into a file a bar would leave an empty line
-        results = iter(track(results, "Replaying", planned, console=console, transient=True))
-    for key, problem in results:
-        replayed += 1
-        if problem:
-            unequal += 1
-            console.print(f"{'/'.join(map(str, key))}  {problem}", soft_wrap=True)
+    with replay_bar(console, run) as advance:
+        for key, problem in replay(run.config, run.episodes()):
+            replayed += 1
+            advance()
+            if problem:
+                unequal += 1
+                console.print(f"{'/'.join(map(str, key))}  {problem}", soft_wrap=True)
     if not replayed:
         raise UserError(f"{run.path} holds no finished episode yet", exit_code=1)
     specification = "differs, see above" if differences else "as this version computes it"

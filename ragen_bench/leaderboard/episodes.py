@@ -8,12 +8,12 @@ from ragen_bench.episodes.replay import Replayer, UnplayableError
 from ragen_bench.episodes.runner import tasks_of
 from ragen_bench.leaderboard.limits import PROBLEMS
 from ragen_bench.leaderboard.order import Roll
-from ragen_bench.leaderboard.packed import line_of
 from ragen_bench.leaderboard.scripted import ScriptedAnswers
 from ragen_bench.leaderboard.strict_json import BadJsonError, parse
 from ragen_bench.leaderboard.tokens import TokenCheck
 from ragen_bench.runs.checked import BadRecordError, read_episode
 from ragen_bench.runs.differences import brief, first_difference
+from ragen_bench.runs.json_lines import line_of
 from ragen_bench.runs.schema import EpisodeRecord, Object, RunConfig
 
 

@@ -14,12 +14,13 @@ from ragen_bench.leaderboard.episodes import EpisodeCheck
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.files import ENTRY_JSON, EPISODES, check_directory_name
 from ragen_bench.leaderboard.limits import ENTRY_JSON_BYTES
-from ragen_bench.leaderboard.packed import line_of, write_packed
+from ragen_bench.leaderboard.packed import write_packed
 from ragen_bench.leaderboard.rules import refusal
 from ragen_bench.leaderboard.schema import SCHEMA, checked_entry, read_statement
 from ragen_bench.runs.atomic import replacing_folder
 from ragen_bench.runs.config_check import config_differences
 from ragen_bench.runs.directory import RunDirectory, read_run
+from ragen_bench.runs.json_lines import line_of
 from ragen_bench.runs.schema import Object
 from ragen_bench.scores.cost import Prices
 from ragen_bench.scores.summary import summary_of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import json
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import BinaryIO
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.files import EPISODES
 from ragen_bench.leaderboard.limits import LINE_BYTES, RATIO, UNPACKED_BYTES
+from ragen_bench.runs.json_lines import line_of
 from ragen_bench.runs.schema import Object
 
 _CHUNK = 1 << 16
@@ -20,16 +20,6 @@ _SLACK = 1 << 16
 """What deflate and gzip add at most to episodes that cannot be compressed, and much more."""
 _HEADER = bytes((0x1F, 0x8B, 8, 0, 0, 0, 0, 0))
 """gzip, deflate, no name or comment, no time (RFC 1952, section 2.3)."""
-
-
-def line_of(record: Object) -> bytes:
-    """Return an episode's line as the harness writes it, without its end."""
-    text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        # Lone surrogates are legal in answers but not in UTF-8: they go out escaped.
-        return json.dumps(record, separators=(",", ":")).encode()
 
 
 def write_packed(file: Path, records: Iterable[Object]) -> tuple[str, int]:

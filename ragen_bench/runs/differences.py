@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 _SHOWN = 48
-_BEFORE = 12
+BEFORE = 12
 """Characters of equal text that are shown before the first different one."""
 _MISSING = object()
 
@@ -25,7 +25,7 @@ def first_difference(recorded: Any, computed: Any, path: str = "") -> str | None
         return None
     start = 0
     if isinstance(recorded, str) and isinstance(computed, str):
-        start = max(0, common(recorded, computed) - _BEFORE)
+        start = max(0, common(recorded, computed) - BEFORE)
     return f"{path}: recorded {brief(recorded, start)}, recomputed {brief(computed, start)}"
 
 

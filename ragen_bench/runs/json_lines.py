@@ -77,9 +77,13 @@ def append(file: Path, added: Object) -> None:
     Raises:
         UserError: if the file cannot be written.
     """
-    line = _encodable_json(added, separators=(",", ":")) + "\n"
     with writing(file), file.open("ab") as lines:
-        lines.write(line.encode())
+        lines.write(line_of(added) + b"\n")
+
+
+def line_of(content: Object) -> bytes:
+    """Return an object as a line has it, without the line's end."""
+    return _encodable_json(content, separators=(",", ":")).encode()
 
 
 def sync(file: Path) -> None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ragen_bench.runs.differences import brief, common
+from ragen_bench.runs.differences import BEFORE, brief, common
 from ragen_bench.runs.schema import Object
 
 _NOT_COMPARED = ("versions", "machine", "command", "suite_hash", "envs")
 """What may differ, what follows from the rest, and what is compared one by one."""
 _SHOWN = 64
 """Characters of a value: as many as the longest hash has."""
-_BEFORE = 12
-"""Characters of equal text that are shown before the first different one."""
 
 
 def differences(found: Object, wanted: Object) -> list[str]:
@@ -45,7 +43,7 @@ def _differing(name: str, there: Any, here: Any) -> Iterator[str]:
         start = 0
         # A text that differs late is shown from there on.
         if isinstance(there, str) and isinstance(here, str):
-            start = common(there, here) - _BEFORE if common(there, here) > _SHOWN // 2 else 0
+            start = common(there, here) - BEFORE if common(there, here) > _SHOWN // 2 else 0
         values = [brief(value, start, _SHOWN) for value in (there, here)]
         yield f"{name}: {values[0]} there, {values[1]} here"
 

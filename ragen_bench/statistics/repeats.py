@@ -34,18 +34,8 @@ def pass_hat_k(episodes: int, solved: int, k: int) -> float | None:
     """Return the chance that all of k episodes on an instance solve it, pass^k.
 
     Unbiased: the share of all sets of k among the episodes that are solved throughout.
-    Source: Yao et al. 2024, tau-bench (arXiv 2406.12045).
-
-    Args:
-        episodes: how many were scored on the instance.
-        solved: how many of them solved it.
-        k: at least 1.
-
-    Returns:
-        The estimate; None where fewer than k episodes were scored.
-
-    Raises:
-        ValueError: if more are solved than scored, or k is below 1.
+    Source: Yao et al. 2024, tau-bench (arXiv 2406.12045). Arguments, result and errors are those of
+    `pass_at_k`.
     """
     return _share(episodes, solved, k)
 

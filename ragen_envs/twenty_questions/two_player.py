@@ -67,15 +67,9 @@ class TwoPlayerQuestionsEnv(TwentyQuestionsEnv, TwoPlayerEnv):
         self._waiting: tuple[str, AnswererSeat | None] | None = None
 
     def opponent_reads(self, answer: str) -> str | None:
-        """Return what the answerer reads if the player answers so. The episode stays where it is.
+        """Return what the answerer reads if the player answers so, see `TwoPlayerEnv`.
 
-        Returns:
-            None if the answerer is not asked: the form is broken, there is no question, or it is
-            a guess.
-
-        Raises:
-            ResetNeeded: before the first `reset` and after the end of an episode.
-            TypeError: if the answer is not a str.
+        It is not asked if the form is broken, there is no question, or it is a guess.
         """
         seat = self._seat_for(answer)
         return None if seat is None else seat.text
@@ -130,18 +124,7 @@ class TwoPlayerQuestionsEnv(TwentyQuestionsEnv, TwoPlayerEnv):
     def step_with(
         self, answer: str, reply: str | None
     ) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Run a turn as `step` does in other games, with the answerer's text in it.
-
-        Args:
-            answer: the player's.
-            reply: the answerer's text, in its response format; None where it is not asked.
-
-        Raises:
-            ResetNeeded: before the first `reset` and after the end of an episode.
-            TypeError: if the answer is not a str, or the reply neither a str nor None.
-            ValueError: if the reply is missing, or there is one though the answerer is not asked.
-            Nothing has happened then.
-        """
+        """Run a turn with the answerer's text in it, see `TwoPlayerEnv`."""
         observation, reward, terminated, truncated = self._run(answer, reply)
         return observation, reward, terminated, truncated, self._info()
 

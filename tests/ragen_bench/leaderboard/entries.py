@@ -6,8 +6,8 @@ import json
 
 from ragen_bench.episodes.evaluation import Evaluation, evaluate
 from ragen_bench.leaderboard import About, pack, verify
-from ragen_bench.leaderboard.packed import line_of
 from ragen_bench.models import Completion, resolve
+from ragen_bench.runs.json_lines import line_of
 from ragen_bench.suites import SUITES
 from ragen_envs.instances import Stream
 from ragen_envs.policies import oracle_answer, random_answer

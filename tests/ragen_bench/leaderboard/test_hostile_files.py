@@ -15,8 +15,9 @@ from ragen_bench.errors import UserError
 from ragen_bench.leaderboard import verify
 from ragen_bench.leaderboard.episodes import EpisodeCheck
 from ragen_bench.leaderboard.errors import EntryError
-from ragen_bench.leaderboard.packed import PackedEpisodes, line_of
+from ragen_bench.leaderboard.packed import PackedEpisodes
 from ragen_bench.runs.checked import read_config
+from ragen_bench.runs.json_lines import line_of
 from tests.ragen_bench.leaderboard.entries import (
     edit_entry,
     entry_json,

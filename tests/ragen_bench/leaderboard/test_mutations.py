@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragen_bench.leaderboard import verify
-from ragen_bench.leaderboard.packed import line_of
+from ragen_bench.runs.json_lines import line_of
 from tests.ragen_bench.leaderboard.entries import (
     entry_json,
     records,

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from ragen_bench.leaderboard.packed import line_of
+from ragen_bench.runs.json_lines import line_of
 from tests.ragen_bench.leaderboard.entries import (
     edit_entry,
     edit_records,
@@ -281,7 +281,7 @@ def test_only_the_first_reasons_are_kept(tmp_path, many):
         (lambda s: s.update(planned=9), "summary.planned: recorded 9, recomputed 8"),
         (lambda s: s.update(model="better"), 'summary.model: recorded "better", recomputed "pyth'),
         (
-            lambda s: s["suite_score_interval"].reverse(),
+            lambda s: s.update(suite_score_interval=[-9.0, 9.0]),
             "summary.suite_score_interval[0]: recorded",
         ),
         (lambda s: s["envs"].pop(), "summary.envs: recorded a list of 1, recomputed a list of 2"),

@@ -89,7 +89,7 @@ def test_the_gradient_is_that_of_plain_torch_in_micro_batches_of_any_size(
     norm = torch.nn.utils.get_total_norm(expected.values())
     given["weights"] = token_weights(batch.mask, how)
     for size in (1, 2, 4, 7):
-        policy = Policy(folder, SETTINGS, size, gradient_checkpointing=size == 2)
+        policy = Policy(folder, SETTINGS, size)
         taken = gradients_taken(policy)
         metrics = policy.update(batch, given, loss_of_rows, TEMPERATURE)
         assert taken[0].keys() == expected.keys()

@@ -46,7 +46,6 @@ class Blueprint:
         model_dir: its folder.
         optimiser: None for a model that is not trained.
         lora: None to train all weights.
-        gradient_checkpointing: whether layers are computed again for the gradient.
         seed: of what is drawn anew: adapters, the value head.
     """
 
@@ -54,7 +53,6 @@ class Blueprint:
     model_dir: Path
     optimiser: OptimiserSettings | None
     lora: LoraSettings | None
-    gradient_checkpointing: bool
     seed: int
 
 
@@ -189,7 +187,7 @@ def _model_config(blueprint: Blueprint) -> HFModelConfig:
         override_config={"attn_implementation": "sdpa"},
         # It packs rows into one, which only flash-attention tells apart.
         use_remove_padding=False,
-        enable_gradient_checkpointing=blueprint.gradient_checkpointing,
+        enable_gradient_checkpointing=False,
         **adapted,
     )
 

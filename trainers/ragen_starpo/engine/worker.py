@@ -44,10 +44,6 @@ class _Model:
         self._backend = backend
         self._micro_batch_size = micro_batch_size
 
-    def _log_probs(self, batch: TokenBatch, temperature: float) -> tuple[Tensor, Tensor]:
-        log_probs, entropies = self._outputs(batch, ["log_probs", "entropy"], temperature)
-        return log_probs, entropies
-
     def _outputs(self, batch: TokenBatch, names: list[str], temperature: float) -> list[Tensor]:
         from ragen_starpo.engine import rows
 
@@ -113,7 +109,21 @@ class _Trained(_Model):
         self._backend.load_checkpoint(folder)
 
 
-class Reference(_Model):
+class _LanguageModel(_Model):
+    def log_probs(self, batch: TokenBatch, temperature: float = 1.0) -> tuple[Tensor, Tensor]:
+        """Return log-probabilities of the sampled tokens, and entropies in nats; 0 elsewhere.
+
+        Both are of the distribution that each sampled token was drawn from.
+
+        Args:
+            batch: trajectories.
+            temperature: by which logits are divided.
+        """
+        log_probs, entropies = self._outputs(batch, ["log_probs", "entropy"], temperature)
+        return log_probs, entropies
+
+
+class Reference(_LanguageModel):
     """A language model that is not trained, as for a divergence from it.
 
     Args:
@@ -127,12 +137,8 @@ class Reference(_Model):
     def __init__(self, model_dir: Path, micro_batch_size: int) -> None:
         super().__init__(_backend("language_model", model_dir, None, None), micro_batch_size)
 
-    def log_probs(self, batch: TokenBatch, temperature: float = 1.0) -> tuple[Tensor, Tensor]:
-        """Return log-probabilities and entropies, see `Policy.log_probs`."""
-        return self._log_probs(batch, temperature)
 
-
-class Policy(_Trained):
+class Policy(_LanguageModel, _Trained):
     """A language model that is trained, in float32.
 
     Args:
@@ -142,7 +148,6 @@ class Policy(_Trained):
             size: they are divided into as few equal micro-batches as possible, and the last one is
             filled up with rows of one token that the loss function never sees.
         lora: None to train all weights.
-        gradient_checkpointing: compute layers again for the gradient, for less memory.
         seed: of new adapters.
 
     Raises:
@@ -156,25 +161,11 @@ class Policy(_Trained):
         micro_batch_size: int,
         lora: LoraSettings | None = None,
         *,
-        gradient_checkpointing: bool = False,
         seed: int = 0,
     ) -> None:
-        backend = _backend(
-            "language_model", model_dir, optimiser, lora, gradient_checkpointing, seed
-        )
+        backend = _backend("language_model", model_dir, optimiser, lora, seed)
         super().__init__(backend, micro_batch_size)
         self._model_dir = Path(model_dir)
-
-    def log_probs(self, batch: TokenBatch, temperature: float = 1.0) -> tuple[Tensor, Tensor]:
-        """Return log-probabilities of the sampled tokens, and entropies in nats; 0 elsewhere.
-
-        Both are of the distribution that each sampled token was drawn from.
-
-        Args:
-            batch: trajectories.
-            temperature: by which logits are divided.
-        """
-        return self._log_probs(batch, temperature)
 
     def update(
         self,
@@ -227,7 +218,6 @@ class Critic(_Trained):
         model_dir: a folder that transformers reads; its output layer is not used.
         optimiser: of all weights.
         micro_batch_size: the most trajectories that are computed at once.
-        gradient_checkpointing: compute layers again for the gradient, for less memory.
         seed: of the head.
 
     Raises:
@@ -240,10 +230,9 @@ class Critic(_Trained):
         optimiser: OptimiserSettings,
         micro_batch_size: int,
         *,
-        gradient_checkpointing: bool = False,
         seed: int = 0,
     ) -> None:
-        backend = _backend("value_model", model_dir, optimiser, None, gradient_checkpointing, seed)
+        backend = _backend("value_model", model_dir, optimiser, None, seed)
         super().__init__(backend, micro_batch_size)
 
     def values(self, batch: TokenBatch) -> Tensor:
@@ -279,7 +268,6 @@ def _backend(
     model_dir: Path,
     optimiser: OptimiserSettings | None,
     lora: LoraSettings | None,
-    gradient_checkpointing: bool = False,
     seed: int = 0,
 ) -> Backend:
     """Import verl, which takes seconds, and make a worker."""
@@ -290,4 +278,4 @@ def _backend(
     prepare()
     from ragen_starpo.engine.backend import Backend, Blueprint
 
-    return Backend(Blueprint(kind, Path(model_dir), optimiser, lora, gradient_checkpointing, seed))
+    return Backend(Blueprint(kind, Path(model_dir), optimiser, lora, seed))
