@@ -117,7 +117,7 @@ def _side_findings(side: _Side) -> Iterator[Finding]:
     yield _answers(completions, side.option)
     yield _form(side, completions)
     yield _stops(completions, evaluation.sampling)
-    yield _limit(model, requests, completions, evaluation.sampling)
+    yield _limit(side, completions)
     yield _repeats(model, requests, completions, evaluation)
     yield _pace(evaluation, completions, seconds)
 
@@ -196,18 +196,16 @@ def _stops(completions: Sequence[Completion], sampling: Sampling) -> Finding:
     return Finding("stops", "warn", f"{counts} of {sampling.max_tokens}; raise --max-tokens?")
 
 
-def _limit(
-    model: Model,
-    requests: Sequence[Request],
-    completions: Sequence[Completion],
-    sampling: Sampling,
-) -> Finding:
+def _limit(side: _Side, completions: Sequence[Completion]) -> Finding:
     """Compare token counts with the limit, and with a very low one."""
+    sampling = side.evaluation.sampling
+    if side.evaluation.model.startswith("python:"):
+        return Finding("limit", "ok", "not looked at: an agent of one's own is not told it")
     if not any(completion.completion_tokens for completion in completions):
         return Finding("limit", "ok", "not looked at: it counts no tokens")
     few = Sampling(sampling.temperature, _FEW_TOKENS, sampling.stop, sampling.seed)
     most = max(completion.completion_tokens for completion in completions)
-    short = ask_all(model, requests[:1], few)[0].completion_tokens
+    short = ask_all(side.model, side.requests[:1], few)[0].completion_tokens
     for tokens, allowed in ((most, sampling.max_tokens), (short, _FEW_TOKENS)):
         if tokens > allowed:
             return Finding("limit", "FAIL", f"an answer took {tokens} tokens of {allowed} allowed")

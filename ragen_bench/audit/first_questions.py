@@ -10,7 +10,7 @@ from typing import Any
 
 from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.models import Request
-from ragen_bench.models.base import OPPONENTS
+from ragen_bench.models.base import OPPONENTS, Place
 from ragen_bench.models.prompt import conversation, opponent_conversation
 from ragen_bench.suites import make_env
 from ragen_bench.two_player import as_two_player
@@ -63,7 +63,9 @@ def _first_turn(evaluation: Evaluation, env: str, index: int) -> Question:
     text_env = make_env(env, evaluation.split, evaluation.response_format)
     observation, _ = text_env.reset(seed=index)
     messages = conversation([observation], [], evaluation.response_format)
-    return Question(Request(messages, f"doctor/{env}/{index}", text_env), partial(_read, text_env))
+    place = Place(env, evaluation.split, index, 0, 0)
+    request = Request(messages, f"doctor/{env}/{index}", text_env, place=place)
+    return Question(request, partial(_read, text_env))
 
 
 def _read(env: TextEnv[Any, Any], answer: str) -> tuple[bool, bool]:
@@ -88,4 +90,5 @@ def _first_reply(evaluation: Evaluation, env: str, index: int) -> Question:
 
     key = f"doctor/{env}/{index}{OPPONENTS}"
     messages = opponent_conversation(text, seat.response_format)
-    return Question(Request(messages, key, seat, "opponent"), read)
+    place = Place(env, evaluation.split, index, 0, 0)
+    return Question(Request(messages, key, seat, "opponent", place), read)

@@ -26,7 +26,7 @@ class ConnectionOptions:
         str | None, Option("URL", "of openai/NAME's server (default: OPENAI_BASE_URL)")
     ] = None
     concurrency: Annotated[
-        int | None, Option("N", "requests in flight: openai/, vllm/, hf/ (default: 8 of openai/)")
+        int | None, Option("N", "requests in flight: openai/, python: (default: 8), vllm/, hf/")
     ] = None
     timeout: Annotated[float | None, Option("S", "seconds for an answer (default: 600)")] = None
     retries: Annotated[int | None, Option("N", "of a request that failed (default: 7)")] = None

@@ -34,7 +34,7 @@ def server_of(options: EvaluationOptions) -> ServerOptions | None:
         names = ", ".join("--" + name.replace("_", "-") for name in refused)
         where = "openai/NAME"
         if refused == ["concurrency"]:
-            where = "openai/, vllm/, hf/ and smollm2-135m"
+            where = "openai/, vllm/, hf/, python: and smollm2-135m"
         raise UserError(f"{names}: for {where} only, not for {' and '.join(map(repr, models))}")
     return _server_options(options.model, settings)
 
@@ -86,7 +86,8 @@ def _taken(model: str) -> tuple[str, ...]:
     """Return the options that say how a model is reached."""
     if _is_served(model):
         return ("base_url", "concurrency", "timeout", "retries", "key_variable")
-    return ("concurrency",) if model.partition("/")[0] in IN_PROCESS else ()
+    alone = model.partition("/")[0] in IN_PROCESS or model.startswith("python:")
+    return ("concurrency",) if alone else ()
 
 
 def _is_served(model: str) -> bool:

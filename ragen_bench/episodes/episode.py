@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ragen_bench.errors import UserError
-from ragen_bench.models.base import OPPONENTS, Completion, Request, Seat
+from ragen_bench.models.base import OPPONENTS, Completion, Place, Request, Seat
 from ragen_bench.models.prompt import History, conversation, opponent_conversation
 from ragen_bench.models.reasoning import without_reasoning
 from ragen_bench.runs.schema import EpisodeRecord, Key, Outcome, Reply, ReplyCounts, TurnRecord
@@ -102,6 +102,7 @@ class Episode:
         self._answers: list[str] = []
         self._turns: list[TurnRecord] = []
         self._overflowed: Seat | None = None
+        self.kept: dict[Seat, Any] = {}
 
     @property
     def asked(self) -> Seat:
@@ -110,13 +111,15 @@ class Episode:
 
     def request(self) -> Request:
         """Return what the model is asked next, or its opponent."""
-        key = f"{self.task.name}/{len(self._turns)}"
+        task, turn = self.task, len(self._turns)
+        key = f"{task.name}/{turn}"
+        place = Place(task.env, task.split, task.index, task.sample, turn)
         if self._put and self._game:
             seat = self._game.seat
             messages = opponent_conversation(self._put.text, seat.response_format)
-            return Request(messages, key + OPPONENTS, seat, "opponent")
+            return Request(messages, key + OPPONENTS, seat, "opponent", place, self.kept)
         messages = conversation(self._observations, self._answers, self._format, self._history)
-        return Request(messages, key, self.env)
+        return Request(messages, key, self.env, "player", place, self.kept)
 
     @property
     def observation(self) -> str:

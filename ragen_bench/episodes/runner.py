@@ -119,6 +119,7 @@ class _EpisodeInFlight:
 
     def end(self, now: float, fault: str = "") -> None:
         self._end, self.fault = now, fault
+        self.episode.kept.clear()
 
     def played(self) -> Played:
         record = None if self.fault else self.episode.record()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypedDict
 
 from ragen_bench.errors import UserError
@@ -49,6 +49,31 @@ class Sampling:
 
 
 @dataclass(frozen=True)
+class Place:
+    """Which turn of a run an answer is asked for.
+
+    Attributes:
+        env: the environment's id.
+        split: where the instance comes from.
+        instance: its number in the run.
+        sample: which of several episodes on the same instance.
+        turn: of the episode, from 0 on.
+    """
+
+    env: str
+    split: str
+    instance: int
+    sample: int
+    turn: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.env}/{self.split}, instance {self.instance}, sample {self.sample}, "
+            f"turn {self.turn}"
+        )
+
+
+@dataclass(frozen=True)
 class Request:
     """One answer that is asked for.
 
@@ -59,12 +84,24 @@ class Request:
         env: the environment itself, or the opponent's seat in it, for scripted players that may
             look behind the text, and for the grammar of its answers.
         seat: who is asked.
+        place: where in a run it stands, None if in none.
+        kept: what those who are asked keep of the episode, by their seats; it is emptied at its
+            end.
     """
 
     messages: Sequence[Message]
     key: str
     env: Player
     seat: Seat = "player"
+    place: Place | None = None
+    kept: dict[Seat, Any] = field(default_factory=dict, compare=False)
+
+    @property
+    def spoken(self) -> str:
+        """Which question it is, for messages."""
+        if self.place is None:
+            return f"question {self.key}"
+        return f"{self.place}, as the opponent" if self.seat == "opponent" else str(self.place)
 
 
 @dataclass(frozen=True)

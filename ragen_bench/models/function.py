@@ -1,47 +1,60 @@
-"""`python:module:attribute`: a callable of the user's own."""
+"""`python:module:attribute`: a function of the user's own, or a class with an object an episode."""
 
 from __future__ import annotations
 
+import asyncio
 import importlib
+import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
+from ragen_bench.agents import Answer, EpisodeStart, Turn
 from ragen_bench.errors import UserError, described
 from ragen_bench.models.base import (
-    OPPONENTS,
     CallEngine,
     Completion,
     Engine,
-    Message,
     Request,
     Sampling,
     refuse_constraint,
 )
+from ragen_bench.models.grammar import action_schema
 from ragen_bench.models.own_sources import OwnSources
+from ragen_bench.models.server.background_loop import BackgroundLoop
+from ragen_bench.models.server.engine import ServerEngine
 
-_SHAPE = "it takes a list of messages ({'role', 'content'}) and returns the answer as a str"
+_SHAPE = (
+    "it takes a list of messages ({'role', 'content'}) and returns the answer as a str or a "
+    "ragen_bench.agents.Answer"
+)
+_CLASS = "a class has reset(episode) and act(messages, turn), as docs/agents.md says"
+_AT_ONCE = 8
 
 
 class FunctionModel:
-    """Asks a callable for each answer.
+    """Asks a callable for each answer, or an object of a class that each episode has its own of.
 
     Args:
         module: dotted name of the module; the working directory is searched too.
-        attribute: name of the callable in it.
+        attribute: name of the callable or the class in it.
+        at_once: how many episodes are played at once, if it is `async def`.
 
     Raises:
         UserError: if there is no such callable.
     """
 
-    # Answers come one by one: an episode that is finished is recorded before a later one fails.
-    slots = 1
     group_size = 1
 
-    def __init__(self, module: str, attribute: str) -> None:
+    def __init__(self, module: str, attribute: str, at_once: int = _AT_ONCE) -> None:
         self._name = f"python:{module}:{attribute}"
-        self._function = self._find(module, attribute)
+        self._own = self._find(module, attribute)
+        self._loop = BackgroundLoop() if self._is_async() else None
+        # Else answers come one by one: what is finished is recorded before a later one fails.
+        self.slots = at_once if self._loop else 1
 
     def identity(self) -> dict[str, Any]:
         """Return a hash of the user's own code, so that an edited one is not mixed into a run.
@@ -52,7 +65,7 @@ class FunctionModel:
 
     def probe(self) -> str:
         """Return where it runs."""
-        return "in this process, a function"
+        return f"in this process, a {'class' if inspect.isclass(self._own) else 'function'}"
 
     def engine(self, sampling: Sampling) -> Engine:
         """Return an engine that calls it; `collect` raises a UserError if it fails.
@@ -61,43 +74,124 @@ class FunctionModel:
             UserError: if the answers are to be constrained.
         """
         refuse_constraint(sampling, self._name)
-        return CallEngine(lambda requests: [Completion(self._ask(request)) for request in requests])
+        if self._loop:
+            return ServerEngine(self._loop, self.slots, self._ask_async)
+        return CallEngine(self._ask_all)
 
-    def _ask(self, request: Request) -> str:
+    def _ask_all(self, requests: Sequence[Request]) -> list[Completion]:
+        return [self._ask(request) for request in requests]
+
+    def _ask(self, request: Request) -> Completion:
+        with self._named(request):
+            act, _ = self._begun(request)
+            answer = act()
+        return self._completion(answer, request)
+
+    async def _ask_async(self, request: Request) -> Completion:
+        with self._named(request):
+            act, begun = self._begun(request)
+            if inspect.isawaitable(begun):
+                await begun
+            answer = await act()
+        return self._completion(answer, request)
+
+    def _begun(self, request: Request) -> tuple[Callable[[], Any], Any]:
+        """Return what answers a request, and what `reset` returned if the episode begins."""
+        messages = [*request.messages]
+        if not inspect.isclass(self._own):
+            return partial(self._own, messages), None
+        agent: Any = request.kept.get(request.seat)
+        begun = None
+        if agent is None:
+            agent = request.kept[request.seat] = self._own()
+            begun = agent.reset(_start(request))
+        return partial(agent.act, messages, _turn(request)), begun
+
+    @contextmanager
+    def _named(self, request: Request) -> Iterator[None]:
+        """Make of whatever the user's code raises one line that says where and when it did."""
         try:
-            answer = self._function([*request.messages])
-        except (Exception, SystemExit) as error:
+            yield
+        except (Exception, SystemExit, asyncio.CancelledError) as error:
+            if self._loop and (task := asyncio.current_task()) and task.cancelling():
+                raise  # the engine was closed
             place = self._sources.place_of(error)
-            where = f"{place}; {_spoken(request.key)}" if place else _spoken(request.key)
+            where = f"{place}; {request.spoken}" if place else request.spoken
             raise UserError(
                 f"{self._name} raised {described(error)} ({where})", exit_code=1
             ) from error
-        if not isinstance(answer, str):
-            raise UserError(f"{self._name} returned {type(answer).__name__}; {_SHAPE}", exit_code=1)
-        return answer
 
-    def _find(self, module: str, attribute: str) -> Callable[[list[Message]], Any]:
+    def _completion(self, answer: Any, request: Request) -> Completion:
+        if isinstance(answer, str):
+            return Completion(answer)
+        if not isinstance(answer, Answer):
+            shape = _SHAPE
+            if inspect.iscoroutine(answer):
+                answer.close()
+                shape = "what returns one is to be declared with async def itself"
+            raise UserError(
+                f"{self._name} returned {type(answer).__name__}; {shape} ({request.spoken})",
+                exit_code=1,
+            )
+        if answer.reasoning and request.env.response_format == "think":
+            raise UserError(
+                f"{self._name} returned its reasoning apart from the text, which has it in the "
+                f"form 'think': add --format answer, or for an opponent --opponent-format answer "
+                f"({request.spoken})",
+                exit_code=1,
+            )
+        return Completion(
+            answer.text, answer.prompt_tokens, answer.completion_tokens, reasoning=answer.reasoning
+        )
+
+    def _find(self, module: str, attribute: str) -> Any:
         here = str(Path.cwd())
         if here not in sys.path:
             sys.path.insert(0, here)
         try:
             imported = importlib.import_module(module)
-            function = getattr(imported, attribute)
+            own = getattr(imported, attribute)
         # The module is the user's own code: importing it may raise anything, or leave the process.
         except (Exception, SystemExit) as error:
             raise UserError(f"{self._name} cannot be imported: {described(error)}") from error
         self._sources = OwnSources(imported)
         self._identity = self._sources.identity()
-        if not callable(function):
-            raise UserError(f"{self._name} is not callable; {_SHAPE}")
-        return cast(Callable[[list[Message]], Any], function)
+        methods = [callable(getattr(own, name, None)) for name in ("reset", "act")]
+        if inspect.isclass(own) and not all(methods):
+            raise UserError(f"{self._name} is not an agent; {_CLASS}")
+        if not callable(own):
+            hint = f"name its class: {_CLASS}" if any(methods) else _SHAPE
+            raise UserError(f"{self._name} is not callable; {hint}")
+        return own
+
+    def _is_async(self) -> bool:
+        """Return whether answers are awaited.
+
+        Raises:
+            UserError: if only `reset` is `async def`.
+        """
+        if not inspect.isclass(self._own):
+            return _waits(self._own)
+        act, reset = (getattr(self._own, name) for name in ("act", "reset"))
+        if _waits(reset) and not _waits(act):
+            raise UserError(
+                f"{self._name}: reset is async def and act is not; declare act with async def too"
+            )
+        return _waits(act)
 
 
-def _spoken(key: str) -> str:
-    """Return which question a request's key names."""
-    episode, *numbers = key.removesuffix(OPPONENTS).rsplit("/", 3)
-    if len(numbers) == 3 and all(number.isdecimal() for number in numbers):
-        index, sample, turn = numbers
-        seat = ", as the opponent" if key.endswith(OPPONENTS) else ""
-        return f"{episode}, instance {index}, sample {sample}, turn {turn}{seat}"
-    return f"question {key}"
+def _waits(function: Callable[..., Any]) -> bool:
+    called = getattr(function, "__call__", None)  # noqa: B004  # of an object, `async def` itself
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
+
+
+def _start(request: Request) -> EpisodeStart:
+    place, form = request.place, request.env.response_format
+    if place is None:
+        return EpisodeStart(request.key, 0, 0, form)
+    return EpisodeStart(place.env, place.instance, place.sample, form)
+
+
+def _turn(request: Request) -> Turn:
+    number = request.place.turn if request.place else 0
+    return Turn(number, tuple(request.env.legal_actions), action_schema(request.env))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from itertools import groupby
+from typing import Any
 
 from ragen_envs.policies import Player
 from ragen_envs.protocol import SEPARATOR, FreeText, format_answer
@@ -68,6 +69,26 @@ def answer_gbnf(env: Player, max_tokens: int) -> str:
     if free := env.free_text:
         names.append(f"{_quoted(free.before)} {_words(free)} {_quoted(free.after)}")
     return f"root ::= {' '.join(root)}\naction ::= {' | '.join(names)}\n"
+
+
+def action_schema(player: Player) -> dict[str, Any]:
+    """Return the actions of the same language as a JSON schema of their list.
+
+    Args:
+        player: the environment, or the opponent's seat, whose turn it is.
+
+    Example: ``{"type": "array", "items": {"type": "string", "enum": ["Up", "Down"]}, "minItems": 1,
+    "maxItems": 5}``.
+    """
+    kinds: list[dict[str, Any]] = []
+    if player.legal_actions:
+        kinds.append({"enum": [*player.legal_actions]})
+    if player.free_text:
+        kinds.append({"pattern": f"^{_own(player.free_text)}$"})
+    limits = {"minItems": 1, "maxItems": player.actions_this_turn}
+    one = {"type": "string", **(kinds[0] if len(kinds) == 1 else {})}
+    items = {**one, "anyOf": kinds} if len(kinds) > 1 else one
+    return {"type": "array", "items": items, **limits}
 
 
 def thought_bound(env: Player, max_tokens: int) -> int:

@@ -18,7 +18,7 @@ PROVIDERS = {
     "vllm/NAME-OR-DIR": "the same by vLLM, in process: for GPUs",
     "gguf/PATH": "a GGUF file by llama.cpp, in process",
     "openai/NAME": "a model on an OpenAI-compatible server, at --base-url",
-    "python:MODULE:ATTRIBUTE": "a callable of your own: list of messages -> answer",
+    "python:MODULE:ATTRIBUTE": "an agent of your own: a function of messages, or a class",
 }
 """The forms of a model's name, and what each runs."""
 _WHOLE = ("random", "oracle", "smollm2-135m")
@@ -46,7 +46,7 @@ def resolve(name: str, server: ServerOptions | None = None) -> Model:
         from ragen_bench.models.function import FunctionModel  # runs the user's module
 
         _, module, attribute = name.split(":")
-        return FunctionModel(module, attribute)
+        return FunctionModel(module, attribute, *([server.concurrency] if server else []))
     provider, _, rest = name.partition("/")
     return _generating(provider, rest, server)
 

@@ -7,6 +7,7 @@ import threading
 import weakref
 from collections.abc import Coroutine
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
@@ -41,5 +42,8 @@ class BackgroundLoop:
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
     """Run a loop until it is stopped, and close what it holds."""
-    loop.run_forever()
-    loop.close()
+    # What leaves the process in a task of its own would stop the loop, and all would wait for ever.
+    while not loop.is_closed():
+        with suppress(SystemExit):
+            loop.run_forever()
+            loop.close()

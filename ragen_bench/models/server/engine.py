@@ -1,4 +1,4 @@
-"""The engine of models on a server: many requests in flight at once."""
+"""The engine of models that wait for others, as for a server: many requests in flight at once."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ class ServerEngine:
         self._loop, self._ask = loop, ask
         self._slots = asyncio.Semaphore(slots)
         self._in_flight: set[Future[Answer]] = set()
+        self._failed: Future[Answer] | None = None
         self._done: queue.SimpleQueue[tuple[Request, Future[Answer]]] = queue.SimpleQueue()
 
     def submit(self, request: Request) -> None:
@@ -39,14 +40,22 @@ class ServerEngine:
     def collect(self) -> Sequence[tuple[Request, Answer]]:
         """Wait for an answer, and return all that are there, in the order in which they came.
 
+        Those that are there together with a failure come first: they may finish an episode.
+
         Raises:
             UserError: if a request was refused for good.
         """
+        if self._failed:
+            self._failed.result()
         ended = [self._done.get()]
         while not self._done.empty():
             ended.append(self._done.get())
         self._in_flight.difference_update(future for _, future in ended)
-        return [(request, future.result()) for request, future in ended]
+        self._failed = next((future for _, future in ended if future.exception()), None)
+        answers = [
+            (request, future.result()) for request, future in ended if not future.exception()
+        ]
+        return answers or self.collect()
 
     def close(self) -> None:
         """Cancel what is in flight; its connections are closed."""

@@ -80,7 +80,7 @@ def flat(text):
         ),
         (
             [*ASKED, "--opponent", "oracle", "--concurrency", "3"],
-            "--concurrency: for openai/, vllm/, hf/ and smollm2-135m only, not for 'random' and",
+            "--concurrency: for openai/, vllm/, hf/, python: and smollm2-135m only, not for ",
         ),
         ([*ASKED, "--opponent", "oracle", "--opponent-format", "xml"], "unknown format 'xml'"),
         ([*ASKED, "--opponent", "oracle", "--opponent-format", ""], "unknown format ''"),

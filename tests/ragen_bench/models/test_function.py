@@ -8,36 +8,13 @@ import pytest
 from ragen_bench.episodes.evaluation import Evaluation, evaluate
 from ragen_bench.errors import UserError
 from ragen_bench.models import resolve
-from ragen_bench.models.base import Request, Sampling, ask_all
+from ragen_bench.models.base import Place, Request, Sampling, ask_all
 from ragen_bench.models.function import FunctionModel
 from ragen_bench.runs.directory import read_run
 
 ANSWERS = "def answer(messages):\n    return '<think></think><answer>Up</answer>'\n"
 SAMPLING = Sampling(0.5, 8, "", 0)
-
-
-@pytest.fixture
-def agent(tmp_path, monkeypatch):
-    """Writes the module `own_agent` and returns its model, fresh each time."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-
-    def forget():
-        for name in [name for name in sys.modules if name.startswith("own_")]:
-            del sys.modules[name]
-
-    def write(source, attribute="answer", module="own_agent", **others):
-        for name, text in {module: source, **others}.items():
-            file = tmp_path / f"{name.replace('.', '/')}.py"
-            file.parent.mkdir(exist_ok=True)
-            file.write_text(text)
-        forget()
-        importlib.invalidate_caches()
-        return FunctionModel(module, attribute)
-
-    yield write
-    forget()
+PLACE = Place("ragen/X-v0", "val", 3, 1, 2)
 
 
 def run_of(model="python:own_agent:answer"):
@@ -167,7 +144,7 @@ def test_a_name_that_is_no_module(agent, module):
 def test_a_callable_that_raises(agent, body, says):
     model = agent(f"import sys\ndef answer(messages):\n    {body}\n")
     with pytest.raises(UserError) as caught:
-        ask_all(model, [Request([], "ragen/X-v0/val/3/1/2", None)], SAMPLING)
+        ask_all(model, [Request([], "", None, place=PLACE)], SAMPLING)
     place = "own_agent.py, line 3, in answer; ragen/X-v0/val, instance 3, sample 1, turn 2"
     assert str(caught.value) == f"python:own_agent:answer {says} ({place})"
     assert caught.value.exit_code == 1

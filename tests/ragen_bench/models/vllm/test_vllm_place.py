@@ -27,7 +27,11 @@ def test_a_missing_package_is_one_line_that_names_it(without_vllm, capsys):
     [
         ("vllm/x", ["--base-url", "http://127.0.0.1:1/v1"], "--base-url: for openai/NAME only"),
         ("vllm/x", ["--concurrency", "4", "--retries", "1"], "--retries: for openai/NAME only"),
-        ("random", ["--concurrency", "4"], "--concurrency: for openai/, vllm/, hf/ and smoll"),
+        (
+            "random",
+            ["--concurrency", "4"],
+            "--concurrency: for openai/, vllm/, hf/, python: and smoll",
+        ),
         ("vllm/x", ["--concurrency", "0"], "--concurrency is at least 1"),
     ],
 )
