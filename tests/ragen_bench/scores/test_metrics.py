@@ -1,7 +1,9 @@
-"""Figures of an opponent's replies, by hand."""
+"""Figures of an opponent's replies, by hand; episodes without their texts."""
+
+from dataclasses import replace
 
 from ragen_bench.runs.schema import EpisodeRecord, Reply, ReplyCounts, TurnRecord
-from ragen_bench.scores.metrics import opponent_figures
+from ragen_bench.scores.metrics import figures, light, opponent_figures
 from ragen_bench.statistics import mean_interval
 from ragen_envs.two_player import ReplyCount
 
@@ -85,3 +87,27 @@ def test_without_a_reply_there_is_no_share():
         **{"accuracy": None, "accuracy_interval": None, "cut": None},
         **{"prompt_tokens": 0, "completion_tokens": 0},
     }
+
+
+def test_light_episodes_have_no_texts_and_the_same_figures():
+    spoken = [
+        replace(one, observation="a map", answer="Up", reasoning="a wall")
+        for one in (turn("length"), turn())
+    ]
+    counts = {"clear": 1, "right": 1, "lies": 0}
+    whole = replace(episode(0, [], counts), turns=spoken, final_observation="the end")
+    found = light(whole)
+    assert found.final_observation == ""
+    for one in (*found.turns, found.turns[0].opponent):
+        assert (one.observation, one.answer, one.reasoning) == ("", "", "")
+    assert found.turns[1].opponent is None
+    assert figures([found]) == figures([whole])
+    assert opponent_figures([found], COUNTS) == opponent_figures([whole], COUNTS)
+    assert whole.turns[0].opponent.answer == "Yes"
+
+
+def test_outcomes_are_counted_and_in_order():
+    ended = ["truncated", "failure", "truncated", "success", "truncated"]
+    played = [replace(episode(index, [], None), outcome=how) for index, how in enumerate(ended)]
+    found = figures(played)["outcomes"]
+    assert list(found.items()) == [("failure", 1), ("success", 1), ("truncated", 3)]
