@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from ragen_bench.episodes.replay import Replayer, UnplayableError
 from ragen_bench.episodes.runner import tasks_of
-from ragen_bench.leaderboard.limits import PROBLEMS
+from ragen_bench.leaderboard.limits import PROBLEMS, PROMPT_TOKENS
 from ragen_bench.leaderboard.order import Roll
 from ragen_bench.leaderboard.scripted import ScriptedAnswers
 from ragen_bench.leaderboard.strict_json import BadJsonError, parse
@@ -36,7 +36,9 @@ class EpisodeCheck:
         tasks = tasks_of(instances, config.split, config.samples)
         self._replayer = Replayer(config)
         self._roll = Roll(tasks)
-        self._tokens = TokenCheck(config.max_tokens)
+        # Of an agent of one's own they are those of all calls for an answer, without a limit.
+        own = config.model.startswith("python:")
+        self._tokens = TokenCheck(PROMPT_TOKENS if own else config.max_tokens)
         self._scripted = ScriptedAnswers(config)
         self.problems: list[str] = []
         self.refused = self.episodes = self.turns = 0
