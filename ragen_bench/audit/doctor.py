@@ -203,7 +203,7 @@ def _limit(side: _Side, completions: Sequence[Completion]) -> Finding:
         return Finding("limit", "ok", "not looked at: an agent of one's own is not told it")
     if not any(completion.completion_tokens for completion in completions):
         return Finding("limit", "ok", "not looked at: it counts no tokens")
-    few = Sampling(sampling.temperature, _FEW_TOKENS, sampling.stop, sampling.seed)
+    few = replace(sampling, max_tokens=_FEW_TOKENS, constrain=False)
     most = max(completion.completion_tokens for completion in completions)
     short = ask_all(side.model, side.requests[:1], few)[0].completion_tokens
     for tokens, allowed in ((most, sampling.max_tokens), (short, _FEW_TOKENS)):

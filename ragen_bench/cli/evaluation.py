@@ -12,6 +12,7 @@ from ragen_bench.episodes.episode import SAMPLES_A_SEED
 from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.errors import UserError
 from ragen_bench.models.prompt import History
+from ragen_bench.models.server.further import without_headers
 from ragen_bench.suites import SUITES, response_format_of, select, split_name
 from ragen_envs.registration import IDS
 
@@ -49,9 +50,10 @@ def evaluation_of(options: EvaluationOptions) -> Evaluation:
         max_tokens=options.max_tokens or default,
         history=_history(options.history),
         constrain=options.constrain,
-        command=shlex.join(["ragen-bench", *sys.argv[1:]]),
+        command=shlex.join(without_headers(["ragen-bench", *sys.argv[1:]], options.header)),
         server=server_of(options),
         opponent=opponent_of(options, opponent_format),
+        top_p=options.top_p,
     )
 
 
@@ -82,6 +84,8 @@ def _check_numbers(options: EvaluationOptions) -> None:
             f"--temperature is a number of at least 0 and at most {_HOTTEST}, "
             f"got {options.temperature}"
         )
+    if not 0 < options.top_p <= 1:
+        raise UserError(f"--top-p is a number above 0 and at most 1, got {options.top_p}")
     if options.timeout is not None and not 0 < options.timeout < float("inf"):
         raise UserError(f"--timeout is a number of seconds above 0, got {options.timeout}")
 

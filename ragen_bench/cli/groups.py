@@ -20,7 +20,7 @@ class PriceOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ConnectionOptions:
-    """How a model's server is reached."""
+    """How a model's server is reached, and what is added to each request."""
 
     base_url: Annotated[
         str | None, Option("URL", "of openai/NAME's server (default: OPENAI_BASE_URL)")
@@ -30,6 +30,15 @@ class ConnectionOptions:
     ] = None
     timeout: Annotated[float | None, Option("S", "seconds for an answer (default: 600)")] = None
     retries: Annotated[int | None, Option("N", "of a request that failed (default: 7)")] = None
+    header: Annotated[
+        tuple[str, ...], Option("'NAME: VALUE'", "of each request; secret; may be repeated")
+    ] = ()
+    extra_body: Annotated[
+        str | None, Option("JSON", "further fields of each request; recorded")
+    ] = None
+    reasoning_effort: Annotated[
+        str | None, Option("LEVEL", "as the server names it, such as low")
+    ] = None
 
     @property
     def connection(self) -> dict[str, Any]:
@@ -57,6 +66,9 @@ class EvaluationOptions(ConnectionOptions):
     samples: Annotated[int, Option("K", "episodes an instance")] = 1
     seed: Annotated[int, Option("N", "of sampling and noise")] = 0
     temperature: Annotated[float, Option("T", "of sampling; 0 is greedy")] = 0.5
+    top_p: Annotated[
+        float, Option("P", "draw from the likeliest tokens only: servers, vllm/, gguf/")
+    ] = 1.0
     max_tokens: Annotated[int | None, Option("N", "tokens in an answer (default: the suite's)")] = (
         None
     )

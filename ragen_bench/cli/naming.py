@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,12 +43,16 @@ def _unusual(evaluation: Evaluation) -> Iterator[str]:
         yield f"samples{evaluation.samples}"
     if evaluation.temperature != DEFAULT_TEMPERATURE:
         yield f"t{evaluation.temperature!r}".removesuffix(".0")
+    if evaluation.top_p != 1:
+        yield f"p{evaluation.top_p!r}"
     if evaluation.response_format != "think":
         yield evaluation.response_format
     if evaluation.history is not None:
         yield f"history{evaluation.history}"
     if evaluation.constrain:
         yield "constrained"
+    if evaluation.server and evaluation.server.extra_body:
+        yield f"body-{hashlib.sha256(evaluation.server.extra_body.encode()).hexdigest()[:8]}"
     yield from _unusual_scope(evaluation, suite)
     # Elsewhere a run may go on with another number.
     for side in (evaluation, opponent):

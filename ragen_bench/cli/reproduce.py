@@ -76,6 +76,7 @@ class Reproduce(ConnectionOptions, PriceOptions, Command):
             samples=config.samples,
             seed=seed,
             temperature=config.temperature,
+            top_p=config.top_p,
             max_tokens=config.max_tokens,
             format=config.response_format,
             history="full" if history is None else "none" if history == 0 else str(history),

@@ -11,11 +11,14 @@ from ragen_bench.cli.naming import IN_PROCESS
 from ragen_bench.errors import UserError
 from ragen_bench.models import ServerOptions
 from ragen_bench.models.registry import refuse_unknown
+from ragen_bench.models.server.further import fields_of, header_of
 from ragen_bench.models.server.options import OPPONENT_KEY, checked_url
 from ragen_bench.opponents.opponent import Opponent
 from ragen_envs.protocol import ResponseFormat
 
 _SERVED = "openai"
+_FURTHER = ("header", "extra_body", "reasoning_effort")
+"""Options of what is added to requests."""
 
 
 def server_of(options: EvaluationOptions) -> ServerOptions | None:
@@ -66,6 +69,8 @@ def opponent_of(options: EvaluationOptions, response_format: ResponseFormat) -> 
         raise UserError(f"--opponent-base-url: for openai/NAME only, not for {name!r}")
     settings = _settings(options)
     if url is not None:
+        # What is added for one server is not for another, least of all its secrets.
+        settings = {name: value for name, value in settings.items() if name not in _FURTHER}
         settings |= {"base_url": url, "key_variable": OPPONENT_KEY}
     if _is_served(name):
         _check_url(settings.get("base_url"))
@@ -74,18 +79,25 @@ def opponent_of(options: EvaluationOptions, response_format: ResponseFormat) -> 
 
 def _settings(options: EvaluationOptions) -> dict[str, Any]:
     """Return what the command line says of servers."""
-    return {name: value for name, value in options.connection.items() if value is not None}
+    return {name: value for name, value in options.connection.items() if value not in (None, ())}
 
 
 def _server_options(model: str, settings: Mapping[str, Any]) -> ServerOptions | None:
     taken = {name: value for name, value in settings.items() if name in _taken(model)}
-    return ServerOptions(**taken) if taken or _is_served(model) else None
+    if not taken and not _is_served(model):
+        return None
+    headers, extra_body, effort = (taken.pop(name, None) for name in _FURTHER)
+    return ServerOptions(
+        **taken,
+        headers=tuple(map(header_of, headers or ())),
+        extra_body=fields_of(extra_body, effort),
+    )
 
 
 def _taken(model: str) -> tuple[str, ...]:
     """Return the options that say how a model is reached."""
     if _is_served(model):
-        return ("base_url", "concurrency", "timeout", "retries", "key_variable")
+        return ("base_url", "concurrency", "timeout", "retries", "key_variable", *_FURTHER)
     alone = model.partition("/")[0] in IN_PROCESS or model.startswith("python:")
     return ("concurrency",) if alone else ()
 

@@ -43,6 +43,7 @@ class Evaluation:
         command: how the run was started, for the record.
         server: how the model's server is reached, if it has one; it is not recorded.
         opponent: who plays against the model, where the environments need one.
+        top_p: only the likeliest tokens, of this probability together, are drawn from.
     """
 
     model: str
@@ -59,12 +60,15 @@ class Evaluation:
     command: str = ""
     server: ServerOptions | None = None
     opponent: Opponent | None = None
+    top_p: float = 1.0
 
     @property
     def sampling(self) -> Sampling:
         """How answers are sampled."""
         stop = stop_text(self.response_format, self.constrain)
-        return Sampling(self.temperature, self.max_tokens, stop, self.seed, self.constrain)
+        return Sampling(
+            self.temperature, self.max_tokens, stop, self.seed, self.constrain, self.top_p
+        )
 
     def config(self, model: Model) -> RunConfig:
         """Return the content of run.json.
@@ -110,6 +114,7 @@ class Evaluation:
             "samples": self.samples,
             "seed": self.seed,
             "temperature": self.temperature,
+            **({"top_p": self.top_p} if self.top_p != 1 else {}),
             "max_tokens": self.max_tokens,
             "response_format": self.response_format,
             "history": self.history,

@@ -39,6 +39,7 @@ class Sampling:
         seed: with the request's key it decides every random choice.
         constrain: whether the engine lets only answers pass that have the form and name actions of
             the environment.
+        top_p: only the likeliest tokens, of this probability together, are drawn from.
     """
 
     temperature: float
@@ -46,6 +47,7 @@ class Sampling:
     stop: str
     seed: int
     constrain: bool = False
+    top_p: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -200,7 +202,7 @@ def notes_of(model: Model) -> list[str]:
 
 
 def refuse_constraint(sampling: Sampling, name: str) -> None:
-    """Raise if answers are to be constrained to their form and the model cannot do it.
+    """Raise if answers are to be constrained, in form or in tokens, and the model cannot do it.
 
     Args:
         sampling: what is asked for.
@@ -213,6 +215,10 @@ def refuse_constraint(sampling: Sampling, name: str) -> None:
         raise UserError(
             f"{name} cannot hold answers to a grammar; leave --constrain out, or use vllm/, gguf/, "
             "or openai/ with vLLM, SGLang or llama.cpp"
+        )
+    if sampling.top_p != 1:
+        raise UserError(
+            f"{name} has no top-p; leave --top-p out, or use vllm/, gguf/ or a model on a server"
         )
 
 

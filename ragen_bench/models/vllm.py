@@ -154,6 +154,7 @@ def _parameters(request: Request, sampling: Sampling) -> Any:
         form = StructuredOutputsParams(regex=regex)
     return vllm.SamplingParams(
         temperature=sampling.temperature,
+        top_p=sampling.top_p,
         max_tokens=sampling.max_tokens,
         stop=[sampling.stop] if sampling.stop else None,
         include_stop_str_in_output=True,

@@ -52,10 +52,12 @@ def words(name: str) -> str:
 
 def sampling(config: RunConfig) -> str:
     """Return how a run was sampled; with a setting that its server refused, by the server's own."""
-    refused = config.model_identity.get("refused")
-    if isinstance(refused, list) and "temperature" in refused:
-        return "the server's own temperature"
-    return "greedy" if config.temperature == 0 else f"temperature {config.temperature}"
+    named = config.model_identity.get("refused")
+    refused = named if isinstance(named, list) else []
+    top_p = f", top-p {config.top_p}" if config.top_p != 1 and "top_p" not in refused else ""
+    if "temperature" in refused:
+        return f"the server's own temperature{top_p}"
+    return "greedy" if config.temperature == 0 else f"temperature {config.temperature}{top_p}"
 
 
 def by_measure(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

@@ -91,6 +91,7 @@ class RunConfig(Document):
     samples: Positive
     seed: Count
     temperature: Annotated[Number, as_written]
+    top_p: Annotated[float, Strict(), Field(gt=0, le=1)] = 1.0
     max_tokens: Whole
     response_format: ResponseFormat
     history: Count | None = None

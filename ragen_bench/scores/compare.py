@@ -16,7 +16,7 @@ from ragen_envs.sealed import SealedKeyError, open_key
 
 _MUST_AGREE = ("split", "sealed_key_hash", "response_format", "constrained", "opponent")
 """Settings without which two runs did not play the same game."""
-_SHOULD_AGREE = ("prompt_hash", "history", "max_tokens", "temperature", "samples", "seed")
+_SHOULD_AGREE = ("prompt_hash", "history", "max_tokens", "temperature", "top_p", "samples", "seed")
 """Settings that may be what a user wants to compare; a difference is named."""
 
 

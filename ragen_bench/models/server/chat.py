@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from ragen_bench.errors import UserError
@@ -18,7 +18,7 @@ from ragen_bench.models.server.faults import (
     RefusedError,
     openai,
     raise_fault,
-    without_key,
+    without_secrets,
 )
 from ragen_bench.models.server.options import ServerKey, ServerOptions
 from ragen_bench.models.server.refusals import refusal_note, without_refused
@@ -40,6 +40,7 @@ class Place:
         model: what the server calls the model.
         dialect: what else the server understands.
         refused: settings that it refused.
+        further: fields that the user adds to each request.
     """
 
     client: openai.AsyncOpenAI
@@ -48,6 +49,12 @@ class Place:
     model: str
     dialect: Dialect
     refused: frozenset[str] = frozenset()
+    further: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """What requests hold beside OpenAI's protocol; what the user adds counts."""
+        return {**self.dialect.extra, **self.further}
 
 
 class Chat:
@@ -85,7 +92,7 @@ class Chat:
         """
         while True:
             try:
-                await self._ask(_EMPTY, 0, self._place.dialect.extra, 1.0)
+                await self._ask(_EMPTY, 0, self._place.fields, 1.0)
             except PassingError as error:
                 raise UserError(self._given_up(error), exit_code=1) from error
             except ContextError as error:
@@ -111,7 +118,7 @@ class Chat:
         # A pure function of seed and key, in 31 bits, which every server takes.
         stream = Stream("sampling", self._sampling.seed, request.key)
         seed, spread = stream.word() >> 33, stream.word() / 2**64
-        fields = {**self._place.dialect.extra, **self._constraint(request)}
+        fields = {**self._place.fields, **self._constraint(request)}
         try:
             try:
                 completion = await self._ask(request.messages, seed, fields, spread)
@@ -144,7 +151,7 @@ class Chat:
             if self._limit_fits:
                 return
             try:
-                await self._ask(_EMPTY, 0, self._place.dialect.extra, 1.0)
+                await self._ask(_EMPTY, 0, self._place.fields, 1.0)
             except ContextError:
                 raise self._no_room(refusal) from refusal
             self._limit_fits = True
@@ -188,9 +195,11 @@ class Chat:
         except openai.APIError as error:
             raise_fault(error, place.url, place.key)
         cut_below = sampling.max_tokens if place.dialect.fills_context else 0
+        body = reply.content.decode("utf-8", "replace")
         # A server that repeats the key must not bring it into a record.
-        body = without_key(reply.content.decode("utf-8", "replace"), place.key.text)
-        return completion_of(body, sampling.stop, cut_below)
+        return completion_of(
+            body, sampling.stop, cut_below, lambda text: without_secrets(text, place.key)
+        )
 
     def _settings(self, seed: int) -> dict[str, Any]:
         """Return how the answer is sampled, by the names of OpenAI's protocol."""
@@ -198,7 +207,7 @@ class Chat:
         stops = sampling.stop and self._place.dialect.keeps_stop
         return {
             "temperature": sampling.temperature,
-            "top_p": 1.0,
+            "top_p": sampling.top_p,
             "max_tokens": sampling.max_tokens,
             "seed": seed,
             **({"stop": [sampling.stop]} if stops else {}),

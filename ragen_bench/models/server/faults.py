@@ -24,6 +24,7 @@ __all__ = [
     "openai",
     "raise_fault",
     "without_key",
+    "without_secrets",
 ]
 
 _PASSING = {408, 409, 425, 429}
@@ -107,7 +108,7 @@ def raise_fault(error: openai.APIError, url: str, key: ServerKey) -> NoReturn:
     if status in (401, 403):
         problem = "refuses the key of" if key.text else "wants a key: set"
         raise UserError(f"{url} {problem} {key.variable} (HTTP {status})", exit_code=1) from None
-    words = _words(error, key.text)
+    words = _words(error, key)
     if (status in _PASSING or status >= 500) and error.code != "insufficient_quota":
         wait = _asked_wait(error)
         if wait <= _LONGEST_ASKED_WAIT:
@@ -134,6 +135,13 @@ def without_key(text: str, key: str) -> str:
     return "...".join([before, *after])
 
 
+def without_secrets(text: str, key: ServerKey) -> str:
+    """Return a text in which "..." stands for a key and what else is secret."""
+    for secret in (key.text, *key.others):
+        text = without_key(text, secret)
+    return text
+
+
 def _common(a: str, b: str) -> str:
     """Return the longest beginning that two texts share."""
     return "".join(
@@ -141,11 +149,11 @@ def _common(a: str, b: str) -> str:
     )
 
 
-def _words(error: openai.APIStatusError, key: str) -> str:
+def _words(error: openai.APIStatusError, key: ServerKey) -> str:
     """Return the status and the server's own words, in one line."""
     body = error.body
     message = body.get("message") or body.get("detail") if isinstance(body, dict) else body
-    line = without_key(" ".join(str(message or "").split()), key)
+    line = without_secrets(" ".join(str(message or "").split()), key)
     line = line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."
     return f"HTTP {error.status_code} {line}".strip()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -25,15 +25,19 @@ class ServerKey(NamedTuple):
     Attributes:
         text: the key, which enters no record and no message; "" if there is none.
         variable: of the environment, which holds it.
+        others: further texts that enter no record and no message, as of headers.
     """
 
     text: str
     variable: str = OWN_KEY
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class ServerOptions:
-    """How a server is reached. None of it changes an answer.
+    """How a server is reached, and what is added to each request.
+
+    Only `extra_body` is meant to change answers; it is a part of the model's identity.
 
     Attributes:
         base_url: where the protocol begins; the environment's OPENAI_BASE_URL if None.
@@ -43,6 +47,8 @@ class ServerOptions:
         first_wait: seconds before the first retry; each further wait is twice as long.
         longest_wait: seconds that a wait grows to.
         key_variable: of the environment, which holds the server's key.
+        headers: further ones, by name and value; they are secrets.
+        extra_body: an object of JSON with further fields of each request; "" for none.
     """
 
     base_url: str | None = None
@@ -52,6 +58,8 @@ class ServerOptions:
     first_wait: float = 0.5
     longest_wait: float = 30.0
     key_variable: str = OWN_KEY
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    extra_body: str = ""
 
 
 def checked_url(url: str | None) -> str:

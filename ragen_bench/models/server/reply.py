@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ragen_bench.models.base import Completion
@@ -15,20 +15,26 @@ _MOST_TOKENS = 10**12
 """Far beyond every context; a record of more could not be read again."""
 
 
-def models_of(body: str) -> dict[str, Mapping[str, Any]]:
+def models_of(body: str, clean: Callable[[str], str] = str) -> dict[str, Mapping[str, Any]]:
     """Return the entries of a list of models by their ids.
+
+    Args:
+        body: the reply.
+        clean: takes out of a text what is secret.
 
     Raises:
         PassingError: if it is not such a list.
     """
-    listed = _object(body).get("data")
+    listed = _object(body, clean).get("data")
     if not isinstance(listed, list):
-        raise _nonsense(body, "no list of models")
+        raise _nonsense(clean(body), "no list of models")
     entries = [entry for entry in listed if isinstance(entry, dict)]
     return {entry["id"]: entry for entry in entries if isinstance(entry.get("id"), str)}
 
 
-def completion_of(body: str, stop: str, cut_below: int = 0) -> Completion:
+def completion_of(
+    body: str, stop: str, cut_below: int = 0, clean: Callable[[str], str] = str
+) -> Completion:
     """Return the answer of a reply, up to and with the stop text.
 
     A reply without text is an empty answer if the server counted tokens for it: a refusal, or
@@ -38,11 +44,12 @@ def completion_of(body: str, stop: str, cut_below: int = 0) -> Completion:
         body: the reply.
         stop: what ends an answer; "" for nothing.
         cut_below: an answer that was cut with fewer tokens than these ran out of context.
+        clean: takes out of a text what is secret.
 
     Raises:
         PassingError: if it holds no answer.
     """
-    reply = _object(body)
+    reply, body = _object(body, clean), clean(body)
     read, sampled = _tokens(body, reply.get("usage"))
     choices = reply.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
@@ -81,14 +88,23 @@ def _tokens(body: str, usage: Any) -> tuple[int, int]:
     return read, sampled
 
 
-def _object(body: str) -> dict[str, Any]:
+def _object(body: str, clean: Callable[[str], str]) -> dict[str, Any]:
     try:
-        reply = json.loads(body)
+        reply = _cleaned(json.loads(body), clean)
     except (ValueError, RecursionError):
-        raise _nonsense(body, "no JSON") from None
+        raise _nonsense(clean(body), "no JSON") from None
     if not isinstance(reply, dict):
-        raise _nonsense(body, "no JSON object")
+        raise _nonsense(clean(body), "no JSON object")
     return reply
+
+
+def _cleaned(value: Any, clean: Callable[[str], str]) -> Any:
+    """Return a value of JSON whose texts are clean; names of fields stay as they are."""
+    if isinstance(value, dict):
+        return {name: _cleaned(part, clean) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_cleaned(part, clean) for part in value]
+    return clean(value) if isinstance(value, str) else value
 
 
 def _nonsense(body: str, what: str) -> PassingError:

@@ -57,7 +57,7 @@ class _Handler(BaseHTTPRequestHandler):
         stub = self.server.stub
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         stub.bodies.append(body)
-        stub.headers.append(dict(self.headers))
+        stub.headers.append(self.headers)
         self.send(*stub.reply(body))
 
     def send(self, status, content):
