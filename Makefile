@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+OLDEST := .venv-oldest
 VLLM := .venv-vllm
 VLLM_PIP := $(VLLM)/bin/python -m pip --disable-pip-version-check -q
 
-.PHONY: demo train-demo test lint docs chromium held-out clean
+.PHONY: demo train-demo test oldest lint docs chromium held-out clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/ragen-bench evaluate smollm2-135m --suite quick
@@ -23,6 +24,11 @@ test: lint chromium
 ifeq ($(shell uname -s),Linux)
 test: $(VLLM)/vllm.stamp
 endif
+
+# Other packages that are installed beside this one may want the oldest openai that it works with.
+oldest: $(OLDEST)/oldest.stamp
+	$(OLDEST)/bin/python -m pytest tests/ragen_bench/models/test_openai_dialects.py \
+	  tests/ragen_bench/models/test_openai_further.py
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
@@ -46,7 +52,7 @@ held-out: $(VENV)/dev.stamp
 	$(BIN)/python -m ragen_envs.build_held_out
 
 clean:
-	rm -rf $(VENV) $(VLLM)
+	rm -rf $(VENV) $(OLDEST) $(VLLM)
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; set PYTHON=...") if sys.version_info < (3, 11) else None'
@@ -62,6 +68,13 @@ $(VENV)/demo.stamp: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/dev.stamp: $(VENV)/demo.stamp
 	$(PIP) install -c constraints.txt -e '.[dev]'
+	touch $@
+
+# The lower bound of the extra `openai`.
+$(OLDEST)/oldest.stamp: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip --disable-pip-version-check -q install -e '.[openai,testing]' \
+	  pytest==9.0.3 "$$(sed -n 's/^openai = .*"openai>=\([0-9.]*\),.*/openai==\1.0.0/p' pyproject.toml)"
 	touch $@
 
 # In an environment of its own, since it wants other versions of what .venv holds. What is taken out
