@@ -11,7 +11,7 @@ from ragen_starpo.cli.main import parser as train_parser
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "leaderboard").glob("*.md")]
-BLOCK = re.compile(r"^ *```\w*\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^ *```\w*(?: title=.*?)?\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 LINE = re.compile(r"^ *(?:\w*\$ +)?(?:\w+=\S+ +)*(ragen-(?:bench|train) .*)", re.MULTILINE)
 PARSERS = {"ragen-bench": bench_parser, "ragen-train": train_parser}
 

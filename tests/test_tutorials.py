@@ -1,0 +1,23 @@
+"""The tutorials do what they say, and the examples and the notebook run."""
+
+import pytest
+
+from .links import ROOT
+from .ragen_bench.models.server import llama
+from .tutorial import follow
+
+
+@pytest.mark.parametrize("name", ["environment", "submit", "train"])
+def test_a_tutorial_does_what_it_says(name, tmp_path):
+    follow(f"tutorials/{name}.md", tmp_path)
+
+
+@pytest.mark.xdist_group("language-model")
+def test_a_hosted_model_is_evaluated_as_the_tutorial_says(tmp_path):
+    with llama.running() as url:
+        follow("tutorials/hosted-model.md", tmp_path, OPENAI_BASE_URL=url, OPENAI_API_KEY="none")
+
+
+def test_the_tutorials_are_all_followed():
+    named = {path.stem for path in (ROOT / "docs" / "tutorials").glob("*.md")}
+    assert named == {"environment", "submit", "train", "hosted-model"}
