@@ -1,5 +1,9 @@
 """The tutorials do what they say, and the examples and the notebook run."""
 
+import json
+import subprocess
+import sys
+
 import pytest
 
 from .links import ROOT
@@ -21,3 +25,15 @@ def test_a_hosted_model_is_evaluated_as_the_tutorial_says(tmp_path):
 def test_the_tutorials_are_all_followed():
     named = {path.stem for path in (ROOT / "docs" / "tutorials").glob("*.md")}
     assert named == {"environment", "submit", "train", "hosted-model"}
+
+
+def test_the_notebook_runs_and_is_kept_without_outputs(tmp_path):
+    text = (ROOT / "examples" / "first_steps.ipynb").read_text(encoding="utf-8")
+    cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+    assert [(cell["outputs"], cell["execution_count"]) for cell in cells] == [([], None)] * 5
+    code = "\n".join("".join(cell["source"]) for cell in cells)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "oracle: " in done.stdout
