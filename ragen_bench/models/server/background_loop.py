@@ -44,6 +44,6 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
     """Run a loop until it is stopped, and close what it holds."""
     # What leaves the process in a task of its own would stop the loop, and all would wait for ever.
     while not loop.is_closed():
-        with suppress(SystemExit):
+        with suppress(SystemExit, KeyboardInterrupt):
             loop.run_forever()
             loop.close()

@@ -1,5 +1,6 @@
 """Agents of the user's own: what they are told, when they live, and how many play at once."""
 
+import asyncio
 import gc
 import json
 from dataclasses import asdict, replace
@@ -13,6 +14,7 @@ from ragen_bench.audit.doctor import examine_model
 from ragen_bench.episodes.evaluation import Evaluation, evaluate
 from ragen_bench.episodes.runner import play, tasks_of
 from ragen_bench.errors import UserError
+from ragen_bench.models import ServerOptions, resolve
 from ragen_bench.models.base import Place, Request, Sampling, ask_all
 from ragen_bench.models.grammar import action_schema
 from ragen_bench.opponents.pair import Pair
@@ -82,6 +84,13 @@ def test_async_functions_are_played_so_many_at_once(agent, at_once):
     assert len(episodes) == 12
     assert counts["most"] == at_once == model.slots
     assert counts["asked"] == sum(len(episode.record.turns) for episode in episodes) == 60
+
+
+def test_the_command_lines_number_arrives(agent):
+    agent("async def answer(messages):\n    return ''\n")
+    name = "python:own_agent:answer"
+    assert resolve(name, ServerOptions(concurrency=3)).slots == 3
+    assert resolve(name).slots == 8
 
 
 def test_others_are_played_one_after_the_other(agent):
@@ -262,6 +271,11 @@ def test_leaving_the_process_in_a_task_of_ones_own_is_a_failure_too(agent):
         played(agent(source))
 
 
+def test_an_interrupt_of_ones_own_is_one(agent):
+    with pytest.raises(KeyboardInterrupt):
+        played(agent("async def answer(messages):\n    raise KeyboardInterrupt\n"))
+
+
 @pytest.mark.parametrize(
     ("body", "says"),
     [
@@ -376,7 +390,7 @@ def test_both_seats_have_objects_of_their_own(agent):
     assert all(reply.readable for reply in replies if reply)
 
 
-def test_closing_cancels_what_waits(agent):
+def test_closing_cancels_what_waits(agent, caplog):
     source = (
         "import asyncio, threading\n\nended = threading.Event()\nbegun = threading.Event()\n\n"
         "async def answer(messages):\n"
@@ -391,6 +405,11 @@ def test_closing_cancels_what_waits(agent):
     assert seen["begun"].wait(60)
     engine.close()
     assert seen["ended"].wait(60)
+    del engine
+    for _ in range(3):  # turns of the loop, after which nothing holds the task
+        model._loop.run(asyncio.sleep(0))
+    gc.collect()
+    assert caplog.text == ""
 
 
 def test_an_async_agent_keeps_one_loop(agent):
