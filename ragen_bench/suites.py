@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from ragen_bench.errors import UserError, nearest, unknown
-from ragen_bench.two_player import class_of, needs_opponent
+from ragen_bench.foreign import game_of, name_environment
+from ragen_bench.two_player import AnyEnv, class_of, is_own, needs_opponent
 from ragen_envs.instances import HELD_OUT_SIZE, SPLITS, Split
 from ragen_envs.protocol import RESPONSE_FORMATS, ResponseFormat
 from ragen_envs.registration import IDS, NAMESPACE, OPPONENT_IDS
@@ -94,15 +95,19 @@ def env_id(name: str, opposed: bool | None = False) -> str:
     """Return the full id of an environment.
 
     Args:
-        name: the namespace may be left out.
+        name: the namespace may be left out; or another package's, as `name_environment` takes it.
         opposed: whether it must be one that needs an opponent, or one that needs none; None for
             either.
 
     Raises:
         UserError: if there is none of this name, or it is of the other kind.
     """
-    full = name if "/" in name else f"{NAMESPACE}/{name}"
+    full = name if "/" in name or ":" in name else f"{NAMESPACE}/{name}"
     known = (*IDS, *OPPONENT_IDS)
+    if not full.startswith(f"{NAMESPACE}/"):
+        if opposed:
+            raise _no_opponent_in(full)
+        return name_environment(full)
     if full not in known:
         # Without what all ids share, which would make any two of them alike.
         bare = {_bare(each): each for each in known}
@@ -128,6 +133,28 @@ def _short(env: str) -> str:
 
 def _bare(name: str) -> str:
     return name.lower().removeprefix(f"{NAMESPACE}/").removesuffix("-v0")
+
+
+def states_form(env: str) -> bool:
+    """Return whether another package's environment states the form of its answers itself.
+
+    Args:
+        env: its full id.
+    """
+    return not is_own(env) and game_of(env).states_form
+
+
+def plays(player: str, env: str) -> bool:
+    """Return whether a scripted player can play an environment; every other model can.
+
+    Args:
+        player: "random" needs a list of actions, "oracle" a `TextEnv`.
+        env: the environment's full id.
+    """
+    if is_own(env) or player not in ("random", "oracle"):
+        return True
+    game = game_of(env)
+    return game.is_text_env or (player == "random" and game.lists_actions)
 
 
 def held_out_size(env: str) -> int:
@@ -180,7 +207,7 @@ def make_env(
     split: Split,
     response_format: ResponseFormat,
     opponent_format: ResponseFormat | None = None,
-) -> TextEnv[Any, Any]:
+) -> AnyEnv:
     """Return an environment; plain construction, as the registry would do it.
 
     Args:
@@ -198,13 +225,25 @@ def make_env(
             "name other environments with --env, or take --split val or test"
         )
     options = {"opponent_format": opponent_format} if needs_opponent(env) else {}
-    made: TextEnv[Any, Any] = class_of(env)(
+    made: AnyEnv = class_of(env)(
         _short(env), split=split, response_format=response_format, render_mode="ansi", **options
     )
     return made
 
 
-Make: TypeAlias = Callable[[str, Split, ResponseFormat], TextEnv[Any, Any]]
+def make_text_env(env: str, split: Split, response_format: ResponseFormat) -> TextEnv[Any, Any]:
+    """Return an environment that has an oracle and splits, as all of this suite have.
+
+    Raises:
+        UserError: if it is another package's and no `TextEnv`, or has no such split.
+    """
+    made = make_env(env, split, response_format)
+    if not isinstance(made, TextEnv):
+        raise UserError(f"{env} is no TextEnv of ragen_envs: it has no oracle")
+    return made
+
+
+Make: TypeAlias = Callable[[str, Split, ResponseFormat], AnyEnv]
 
 
 class EnvPool:
@@ -217,18 +256,19 @@ class EnvPool:
 
     def __init__(self, response_format: ResponseFormat, make: Make = make_env) -> None:
         self._format, self._make = response_format, make
-        self._free: dict[tuple[str, Split], list[TextEnv[Any, Any]]] = {}
+        self._free: dict[tuple[str, Split], list[AnyEnv]] = {}
 
-    def take(self, env: str, split: Split) -> TextEnv[Any, Any]:
+    def take(self, env: str, split: Split) -> AnyEnv:
         """Return an environment that nobody else has."""
         free = self._free.get((env, split))
         return free.pop() if free else self._make(env, split, self._format)
 
-    def give_back(self, env: str, split: Split, made: TextEnv[Any, Any]) -> None:
+    def give_back(self, env: str, split: Split, made: AnyEnv) -> None:
         """Let the next episode have it."""
         self._free.setdefault((env, split), []).append(made)
 
 
 def documentation(env: str) -> str:
     """Return an environment's specification, which is its class's docstring."""
-    return inspect.getdoc(class_of(env)) or ""
+    found = class_of(env)
+    return inspect.getdoc(found) or "" if is_own(env) else found.doc

@@ -54,6 +54,8 @@ def came_to_nothing(step: ReplayedTurn) -> str | None:
         return None
     if not step.turn.answer.strip():
         return "gave_nothing"
+    if step.turn.format_is_valid is None and step.turn.finish != "length":
+        return None  # another package's environment, which does not tell
     if step.turn.format_is_valid:
         return "illegal_action"
     return "cut_off" if step.turn.finish == "length" else "broken_format"
@@ -64,6 +66,8 @@ def mostly_nothing(episode: ReplayedEpisode) -> Failure | None:
     reasons = [came_to_nothing(step) for step in episode.steps]
     counts = {reason: reasons.count(reason) for reason in _NOTHING}
     if 2 * sum(counts.values()) < len(reasons):
+        return None
+    if not any(counts.values()):
         return None
     commonest = max(_NOTHING, key=lambda reason: counts[reason])
     return Failure(commonest, reasons.index(commonest) + 1)
@@ -77,7 +81,7 @@ def no_op_loop(episode: ReplayedEpisode, excused: Collection[int]) -> Failure | 
         excused: the numbers of turns whose choice was right and whose outcome was bad luck.
     """
     idle = [
-        bool(step.actions) and not step.turn.action_is_effective and step.number not in excused
+        bool(step.actions) and step.turn.action_is_effective is False and step.number not in excused
         for step in episode.steps
     ]
     for number, pair in enumerate(pairwise(idle), start=1):

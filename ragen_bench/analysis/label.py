@@ -8,8 +8,11 @@ from ragen_bench.analysis.replayed_episode import ReplayedEpisode
 
 
 def label(episode: ReplayedEpisode) -> Failure | None:
-    """Return why an episode failed, or None if it succeeded; see `failures` for the order."""
-    if episode.record.success:
+    """Return why an episode failed, or None if it succeeded; see `failures` for the order.
+
+    None too where another package's environment does not tell success.
+    """
+    if episode.record.success in (True, None):
         return None
     if episode.record.outcome == "context_overflow":
         return Failure("context_overflow", len(episode.steps) + 1)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ragen_bench.episodes.replay import Replayer
 from ragen_bench.runs.schema import EpisodeRecord, TurnRecord
-from ragen_envs.text_env import TextEnv
+from ragen_bench.two_player import AnyEnv
 
 State = Any
 """A game's state, as its `Reading` returns it: hashable, and equal where play would go on alike."""
@@ -44,19 +44,19 @@ class ReplayedEpisode:
 
     Attributes:
         record: its record, written by the replay.
-        env: an environment of its variant, in a state of no meaning.
+        env: an environment of its variant, in a state of no meaning; of its game's own class.
         instance: the instance that was played.
         steps: the turns; there may be none.
     """
 
     record: EpisodeRecord
-    env: TextEnv[Any, Any]
+    env: Any
     instance: Any
     steps: tuple[ReplayedTurn, ...]
 
 
 def replay_episode(
-    replayer: Replayer, record: EpisodeRecord, state_of: Callable[[TextEnv[Any, Any]], Hashable]
+    replayer: Replayer, record: EpisodeRecord, state_of: Callable[[AnyEnv], Hashable]
 ) -> ReplayedEpisode:
     """Replay a record.
 

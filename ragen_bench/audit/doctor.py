@@ -15,7 +15,7 @@ from ragen_bench.models import Completion, Model, Request, Sampling, ask_all, no
 from ragen_bench.models.reasoning import without_reasoning
 from ragen_bench.opponents.opponent import load
 from ragen_bench.opponents.pair import Pair
-from ragen_bench.suites import make_env
+from ragen_bench.suites import make_env, plays
 
 Status = Literal["ok", "warn", "FAIL"]
 _ORACLE_INSTANCES = 16
@@ -124,7 +124,11 @@ def _side_findings(side: _Side) -> Iterator[Finding]:
 
 def _oracle(evaluation: Evaluation) -> Finding:
     """Play the oracle on each environment's first instances of the split."""
-    for env, count in evaluation.instances.items():
+    with_oracle = [env for env in evaluation.instances if plays("oracle", env)]
+    if not with_oracle:
+        return Finding("oracle", "ok", "not looked at: no environment has one")
+    for env in with_oracle:
+        count = evaluation.instances[env]
         instances = list(play_oracle(env, evaluation.split, min(count, _ORACLE_INSTANCES)))
         unsolved = [instance for instance in instances if not instance.solved]
         if unsolved:
@@ -134,7 +138,7 @@ def _oracle(evaluation: Evaluation) -> Finding:
     return Finding(
         "oracle",
         "ok",
-        f"reaches its ceiling in {_number(len(evaluation.instances), 'environment')}, up to "
+        f"reaches its ceiling in {_number(len(with_oracle), 'environment')}, up to "
         f"{_ORACLE_INSTANCES} {evaluation.split} instances each",
     )
 
@@ -235,7 +239,7 @@ def _pace(evaluation: Evaluation, completions: Sequence[Completion], seconds: fl
     seconds_each = seconds / len(completions)
     episodes = sum(evaluation.instances.values()) * evaluation.samples
     turns = sum(
-        count * make_env(env, "train", "plain").budget.max_turns
+        count * make_env(env, evaluation.split, "plain").budget.max_turns
         for env, count in evaluation.instances.items()
     )
     least, most = seconds_each * episodes, seconds_each * turns * evaluation.samples

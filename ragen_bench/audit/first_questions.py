@@ -6,16 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import cycle, islice
-from typing import Any
 
 from ragen_bench.episodes.evaluation import Evaluation
+from ragen_bench.foreign import ForeignEnv
 from ragen_bench.models import Request
 from ragen_bench.models.base import OPPONENTS, Place
 from ragen_bench.models.prompt import conversation, opponent_conversation
 from ragen_bench.suites import make_env
-from ragen_bench.two_player import as_two_player
+from ragen_bench.two_player import AnyEnv, as_two_player
 from ragen_envs.policies import oracle_answer
-from ragen_envs.text_env import TextEnv
 
 _Read = Callable[[str], tuple[bool, bool]]
 
@@ -62,13 +61,14 @@ def first_replies(evaluation: Evaluation, count: int) -> list[Question]:
 def _first_turn(evaluation: Evaluation, env: str, index: int) -> Question:
     text_env = make_env(env, evaluation.split, evaluation.response_format)
     observation, _ = text_env.reset(seed=index)
-    messages = conversation([observation], [], evaluation.response_format)
+    form = None if isinstance(text_env, ForeignEnv) else evaluation.response_format
+    messages = conversation([observation], [], form)
     place = Place(env, evaluation.split, index, 0, 0)
     request = Request(messages, f"doctor/{env}/{index}", text_env, place=place)
     return Question(request, partial(_read, text_env))
 
 
-def _read(env: TextEnv[Any, Any], answer: str) -> tuple[bool, bool]:
+def _read(env: AnyEnv, answer: str) -> tuple[bool, bool]:
     parsed, _ = env.read(answer)
     return parsed.format_valid, parsed.actions_valid
 

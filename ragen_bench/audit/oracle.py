@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragen_bench.suites import make_env
+from ragen_bench.suites import make_text_env
 from ragen_bench.two_player import step_by_rule
 from ragen_envs.instances import Split
 from ragen_envs.policies import oracle_answer
@@ -62,7 +62,7 @@ def play_oracle(
         count: how many.
         on_played: called after each.
     """
-    player = make_env(env, split, "plain")
+    player = make_text_env(env, split, "plain")
     for seed in range(count):
         observation, info = player.reset(seed=seed)
         yield Played(

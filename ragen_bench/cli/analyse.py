@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from ragen_bench.cli.groups import ForeignOptions
 from ragen_bench.cli.options import Argument, Command
 from ragen_bench.errors import UserError
 
 
-@dataclass(frozen=True)
-class Analyse(Command):
+@dataclass(frozen=True, kw_only=True)
+class Analyse(ForeignOptions, Command):
     """Says why a run's episodes failed, and how the model reasoned.
 
     Replays a run, prints the causes of its failures and measures of its reasoning, and writes them
@@ -29,6 +30,7 @@ class Analyse(Command):
         from ragen_bench.runs.directory import read_run
         from ragen_bench.runs.json_lines import write_whole
 
+        self.name_environments()
         run = read_run(self.directory)
         console = plain_console()
         with replay_bar(console, run) as advance:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from ragen_bench.cli.groups import ForeignOptions
 from ragen_bench.cli.options import Argument, Command, Option
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(Command):
+class Compare(ForeignOptions, Command):
     """Says how two runs differ on the same instances."""
 
     a: Annotated[Path, Argument("RUN_A")]
@@ -25,6 +26,7 @@ class Compare(Command):
         from ragen_bench.runs.directory import read_run
         from ragen_bench.scores.compare import compare
 
+        self.name_environments()
         runs = read_run(self.a), read_run(self.b)
         console = plain_console()
         with console.status("Playing the random player on the common instances ..."):

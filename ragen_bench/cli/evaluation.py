@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterable
 
 from ragen_bench.cli.groups import EvaluationOptions
 from ragen_bench.cli.naming import DEFAULT_MAX_TOKENS
@@ -13,7 +14,8 @@ from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.errors import UserError
 from ragen_bench.models.prompt import History
 from ragen_bench.models.server.further import without_headers
-from ragen_bench.suites import SUITES, response_format_of, select, split_name
+from ragen_bench.suites import SUITES, plays, response_format_of, select, split_name, states_form
+from ragen_envs.protocol import ResponseFormat
 from ragen_envs.registration import IDS
 
 _MOST = 10**9
@@ -34,7 +36,8 @@ def evaluation_of(options: EvaluationOptions) -> Evaluation:
     instances = select(options.suite, options.env, options.limit, opposed)
     suite = "" if options.env else options.suite or "core"
     default = SUITES[suite].max_tokens if suite else DEFAULT_MAX_TOKENS
-    response_format = response_format_of(options.format)
+    _check_scripted(options.model, instances)
+    response_format = _format_of(options, instances)
     opponent_format = response_format
     if options.opponent_format is not None:
         opponent_format = response_format_of(options.opponent_format)
@@ -55,6 +58,24 @@ def evaluation_of(options: EvaluationOptions) -> Evaluation:
         opponent=opponent_of(options, opponent_format),
         top_p=options.top_p,
     )
+
+
+def _check_scripted(model: str, envs: Iterable[str]) -> None:
+    """Refuse a scripted player where an environment does not tell it what to play."""
+    for env in envs:
+        if not plays(model, env):
+            lacks = "lists no legal actions" if model == "random" else "has no oracle"
+            raise UserError(f"{env} {lacks}, so `{model}` cannot play it; evaluate another model")
+
+
+def _format_of(options: EvaluationOptions, envs: Iterable[str]) -> ResponseFormat:
+    """Return the form of the answers; where environments state their own, answers are plain."""
+    own_form = [env for env in envs if states_form(env)]
+    asked = response_format_of(options.format or ("plain" if own_form else "think"))
+    if own_form and (asked != "plain" or options.constrain):
+        option = "--constrain" if options.constrain else "--format"
+        raise UserError(f"{own_form[0]} states its own form of answers; leave {option} out")
+    return asked
 
 
 def _check_empty(options: EvaluationOptions) -> None:

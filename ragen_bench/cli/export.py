@@ -22,7 +22,10 @@ class Export(Command):
         str, Argument("RUN|oracle", "a run directory; or the oracle, on train instances")
     ]
     out: Annotated[Path, Option("DIR", "a new or empty directory")]
-    env: Annotated[tuple[str, ...], Option("ID", "oracle: an environment (default: core's)")] = ()
+    env: Annotated[
+        tuple[str, ...],
+        Option("ID", "oracle: an environment (default: core's); run: another package's, to import"),
+    ] = ()
     limit: Annotated[int | None, Option("N", "oracle: instances of each (default: 256)")] = None
     format: Annotated[
         str | None, Option("NAME", "oracle: think, answer or plain (default: think)")
@@ -32,13 +35,15 @@ class Export(Command):
         """Write the data set and say how to read it."""
         from ragen_bench.export import export_demonstrations, export_run
         from ragen_bench.runs.directory import read_run
-        from ragen_bench.suites import response_format_of
+        from ragen_bench.suites import env_id, response_format_of
 
         if self.source == "oracle":
             response_format = response_format_of(self.format or "think")
             count = export_demonstrations(self._instances(), response_format, self.out)
         else:
             self._refuse_options_of_the_oracle()
+            for env in self.env:
+                env_id(env, opposed=None)
             count = export_run(read_run(Path(self.source)), self.out)
         sys.stdout.write(
             f"{count:,} episodes in {self.out}; datasets.load_dataset({str(self.out)!r}) reads "
@@ -55,7 +60,7 @@ class Export(Command):
         return dict.fromkeys(map(env_id, envs), self.limit or 256)
 
     def _refuse_options_of_the_oracle(self) -> None:
-        options = {"env": self.env or None, "limit": self.limit, "format": self.format}
+        options = {"limit": self.limit, "format": self.format}
         for name, value in options.items():
             if value is not None:
                 raise UserError(f"--{name} is for `ragen-bench export oracle`; a run has its own")

@@ -19,6 +19,27 @@ class PriceOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ForeignOptions:
+    """Environments of other packages in which a run was played."""
+
+    env: Annotated[
+        tuple[str, ...],
+        Option("ID", "another package's environment of the run, to import; may be repeated"),
+    ] = ()
+
+    def name_environments(self) -> None:
+        """Import what the user named: a run's own word is not enough to run somebody's code.
+
+        Raises:
+            UserError: if there is no such environment.
+        """
+        from ragen_bench.suites import env_id
+
+        for env in self.env:
+            env_id(env, opposed=None)
+
+
+@dataclass(frozen=True, kw_only=True)
 class ConnectionOptions:
     """How a model's server is reached, and what is added to each request."""
 
@@ -60,7 +81,10 @@ class EvaluationOptions(ConnectionOptions):
     suite: Annotated[str | None, Option("NAME", "a named set of environments (default: core)")] = (
         None
     )
-    env: Annotated[tuple[str, ...], Option("ID", "an environment; may be repeated")] = ()
+    env: Annotated[
+        tuple[str, ...],
+        Option("ID", "an environment, MODULE:ID if it is another package's; may be repeated"),
+    ] = ()
     split: Annotated[str, Option("NAME", "train, val, test or sealed")] = "test"
     limit: Annotated[int | None, Option("N", "at most N instances of each environment")] = None
     samples: Annotated[int, Option("K", "episodes an instance")] = 1
@@ -72,7 +96,7 @@ class EvaluationOptions(ConnectionOptions):
     max_tokens: Annotated[int | None, Option("N", "tokens in an answer (default: the suite's)")] = (
         None
     )
-    format: Annotated[str, Option("NAME", "think, answer or plain")] = "think"
+    format: Annotated[str | None, Option("NAME", "think, answer or plain (default: think)")] = None
     history: Annotated[str, Option("N", "past turns shown: full, none or a number")] = "full"
     constrain: Annotated[
         bool,

@@ -22,7 +22,8 @@ def default_path(evaluation: Evaluation) -> Path:
     It is named for model, suite or environments, split and seed, and for every setting that is not
     the default one.
     """
-    what = evaluation.suite or "+".join(env.partition("/")[2] for env in evaluation.instances)
+    names = (_plain(env.rpartition("/")[2]) for env in evaluation.instances)
+    what = evaluation.suite or "+".join(names)
     first = [_plain(evaluation.model), what, evaluation.split, f"seed{evaluation.seed}"]
     return Path("runs") / "_".join([*first, *_unusual(evaluation)])
 

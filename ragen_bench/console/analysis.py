@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ragen_bench.console.tables import figures_table
+from ragen_bench.pages.formats import short
 from ragen_bench.runs.schema import Object
 
 
@@ -26,7 +27,7 @@ def print_analysis(console: Console, analysis: Object, path: Path) -> None:
     for row in analysis["envs"]:
         if row["not_replayed"]:
             console.print(
-                f"Left out of {_short(row['env'])}: {row['not_replayed']} whose records differ "
+                f"Left out of {short(row['env'])}: {row['not_replayed']} whose records differ "
                 f"from their replay, see `ragen-bench replay {path}`."
             )
 
@@ -41,7 +42,7 @@ def failure_table(analysis: Object) -> Table:
     table.add_column("what it means", ratio=1)
     for row in analysis["envs"]:
         failed = f"{row['failed']} of {row['episodes']} episodes failed"
-        table.add_row(_short(row["env"]), "", "", "", failed, style="bold")
+        table.add_row(short(row["env"]), "", "", "", failed, style="bold")
         for cause in row["failures"]:
             index, sample, turn = cause["examples"][0]
             table.add_row(
@@ -59,7 +60,7 @@ def reasoning_table(analysis: Object) -> Table:
     columns = ("turns", "words", "cut", "plan ok", "true", "unread", "zip", "dist-2", "same")
     table = figures_table("How the model reasoned", _CAPTION, columns)
     for row in analysis["envs"]:
-        table.add_row(_short(row["env"]), *_reasoning_cells(row["reasoning"]))
+        table.add_row(short(row["env"]), *_reasoning_cells(row["reasoning"]))
     return table
 
 
@@ -90,7 +91,3 @@ def _reasoning_cells(reasoning: Object) -> list[str]:
 
 def _figure(value: Any, form: str) -> str:
     return "-" if value is None else form.format(value).removesuffix("%")
-
-
-def _short(env: str) -> str:
-    return env.partition("/")[2]

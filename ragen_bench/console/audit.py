@@ -16,6 +16,7 @@ from rich.table import Table
 from ragen_bench.audit import Audit, audit_environment, steps_of, third_party_subject
 from ragen_bench.console.plain import plain_console
 from ragen_bench.console.tables import figures_table
+from ragen_bench.pages.formats import short
 from ragen_bench.suites import env_id
 from ragen_envs.registration import IDS, OPPONENT_IDS, TABLE
 from ragen_envs.sealed import open_key
@@ -89,7 +90,7 @@ def _audit_ours(console: Console, ids: Sequence[str], levels: int, sealed: bool)
         total = sum(steps_of(env, levels, sealed) for env in ids)
         task = bar.add_task("audit", total=total, env="", doing="")
         for env in ids:
-            bar.update(task, env=env.partition("/")[2])
+            bar.update(task, env=short(env))
 
             def advance(steps: int, doing: str) -> None:
                 bar.advance(task, steps)
@@ -131,7 +132,7 @@ def _cells(counts: Audit) -> list[str]:
     passed = sum(outcome.status == "passed" for outcome in counts.checks)
     ran = sum(outcome.status != "skipped" for outcome in counts.checks)
     return [
-        counts.env.partition("/")[2],
+        short(counts.env),
         f"{counts.levels:,}",
         *map(str, (counts.unsolved, counts.leaked, counts.doubled, counts.shipped)),
         "-" if counts.shortest is None else f"{counts.shortest}-{counts.longest}",

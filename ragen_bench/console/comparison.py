@@ -8,6 +8,7 @@ from rich.text import Text
 
 from ragen_bench.console.tables import figures_table
 from ragen_bench.console.visible import visible
+from ragen_bench.pages.formats import short
 from ragen_bench.runs.schema import Object
 
 _EXPLAINED = (
@@ -35,10 +36,14 @@ def comparison_table(differences: Object) -> Table:
     table = figures_table(title, _EXPLAINED, ("n", "A", "B", "A - B", "95 %", "A>B", "B>A"))
     for row in differences["envs"]:
         ahead = ["-" if row[name] is None else str(row[name]) for name in ("a_ahead", "b_ahead")]
-        env = Text(row["env"].partition("/")[2])
-        table.add_row(env, str(row["instances"]), *_percents(row["success"]), *ahead, style="bold")
+        env = Text(short(row["env"]))
+        main = _percents(row["success"]) if row["success"] else _scores(row["return"])
+        table.add_row(env, str(row["instances"]), *main, *ahead, style="bold")
+        if not row["success"]:
+            table.add_row("  (returns)")
+            continue
         table.add_row("  norm.", "", *_scores(row["normalised"]))
-    if len(differences["envs"]) > 1:
+    if len(differences["envs"]) > 1 and differences["suite"]["success"]:
         table.add_section()
         table.add_row("mean", "", *_percents(differences["suite"]["success"]), style="bold")
         table.add_row("  norm.", "", *_scores(differences["suite"]["normalised"]))

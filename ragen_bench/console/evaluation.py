@@ -16,6 +16,7 @@ from ragen_bench.episodes.evaluation import Evaluation, evaluate, refuse_early
 from ragen_bench.episodes.groups import played_again, said_of_interrupted
 from ragen_bench.errors import INCOMPLETE, INTERRUPTED
 from ragen_bench.opponents.opponent import load
+from ragen_bench.pages.formats import short
 from ragen_bench.runs.directory import read_run
 from ragen_bench.scores.cost import Prices
 
@@ -44,7 +45,7 @@ def run_evaluation(evaluation: Evaluation, path: Path, prices: Prices) -> int:
         plain = PlainProgress(total) if not console.is_terminal else None
 
         def on_progress(episodes: int, answers: int, env: str) -> None:
-            bar.update(task, completed=episodes, env=env.partition("/")[2], answers=answers)
+            bar.update(task, completed=episodes, env=short(env), answers=answers)
             if plain:
                 plain.tick(episodes, answers)
 

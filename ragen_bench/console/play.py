@@ -64,8 +64,10 @@ def _actions(episode: HumanEpisode, wanted: str) -> str:
 
 
 def _summary(ending: Ending) -> str:
-    lines = [f"{ending.verdict}. Return {ending.total:.2f}, score {ending.score:.2f}."]
+    score = "" if ending.score is None else f", score {ending.score:.2f}"
+    lines = [f"{ending.verdict}. Return {ending.total:.2f}{score}."]
     lines += [f"  {name}: {value:.2f}" for name, value in ending.parts.items()]
-    lines.append(f"The oracle in the same episode, return {ending.oracle_total:.2f}:")
+    if ending.oracle:
+        lines.append(f"The oracle in the same episode, return {ending.oracle_total:.2f}:")
     lines += [f"  {turn.answer}" for turn in ending.oracle]
     return "\n".join(lines) + "\n"

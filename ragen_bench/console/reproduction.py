@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from rich.console import Console
 
+from ragen_bench.pages.formats import short
 from ragen_bench.runs.schema import Object
 
 
 def print_reproduction(console: Console, comparison: Object) -> None:
     """Print a line for the suite and each environment, and whether all intervals overlap."""
     rows = [("suite", comparison["suite"])]
-    rows += [(row["env"].partition("/")[2], row) for row in comparison["envs"]]
+    rows += [(short(row["env"]), row) for row in comparison["envs"]]
     console.print(f"{'score, 95 %':<18} {'entry':>26} {'rerun':>26}")
     for name, row in rows:
         entry, rerun = (_cell(row[side], row[f"{side}_interval"]) for side in ("entry", "rerun"))

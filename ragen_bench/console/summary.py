@@ -9,6 +9,7 @@ from ragen_bench.console.formats import fixed, interval, percent
 from ragen_bench.console.tables import figures_table
 from ragen_bench.console.visible import visible
 from ragen_bench.opponents.wording import replies_in_words
+from ragen_bench.pages.formats import short
 from ragen_bench.runs.schema import Object
 
 
@@ -24,9 +25,12 @@ def summary_table(summary: Object, constrained: bool = False) -> Table:
     columns = ("n", "success", "95 %", "norm.", "form", "action", "tokens", "s")
     table = figures_table(_title(summary, constrained), _caption(summary), columns)
     for row in summary["envs"]:
-        table.add_row(Text(row["env"].partition("/")[2]), *_model_cells(row), style="bold")
+        table.add_row(Text(short(row["env"])), *_model_cells(row), style="bold")
         for player in ("random", "oracle"):
-            table.add_row(f"  {player}", *_baseline_cells(row[player], player))
+            if row[player]:
+                scaled = {"random": "0.00", "oracle": "1.00"}[player] if row["oracle"] else "-"
+                cells = str(row[player]["episodes"]), *_success(row[player]), scaled
+                table.add_row(f"  {player}", *cells)
     return table
 
 
@@ -45,8 +49,7 @@ def _model_cells(row: Object) -> list[str]:
     normalised = row["normalised"]
     return [
         str(row["episodes"]),
-        percent(row["success"]),
-        interval(row["success_interval"]),
+        *_success(row),
         "-" if normalised is None else fixed(normalised, 2),
         "-" if row["format_valid"] is None else percent(row["format_valid"]),
         "-" if row["action_valid"] is None else percent(row["action_valid"]),
@@ -55,10 +58,23 @@ def _model_cells(row: Object) -> list[str]:
     ]
 
 
-def _baseline_cells(row: Object, player: str) -> list[str]:
-    normalised = "0.00" if player == "random" else "1.00"
-    success, bounds = percent(row["success"]), interval(row["success_interval"])
-    return [str(row["episodes"]), success, bounds, normalised]
+def _success(row: Object) -> tuple[str, str]:
+    """Return success and its interval, a dash for each where it is not told."""
+    if row["success"] is None:
+        return "-", "-"
+    return percent(row["success"]), interval(row["success_interval"])
+
+
+def return_lines(summary: Object) -> list[str]:
+    """Return a line for each environment that does not tell success: its mean return."""
+    return [
+        f"{visible(row['env'])} does not tell success: mean return {fixed(row['return'], 3)}, "
+        f"95 % interval {fixed(row['return_interval'][0], 3)} to "
+        f"{fixed(row['return_interval'][1], 3)}"
+        + (f"; random {fixed(row['random']['return'], 3)}" if row["random"] else "")
+        for row in summary["envs"]
+        if row["success"] is None
+    ]
 
 
 def _caption(summary: Object) -> str:

@@ -8,14 +8,14 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ragen_bench.errors import UserError
+from ragen_bench.foreign import ForeignEnv
 from ragen_bench.models.base import OPPONENTS, Completion, Place, Request, Seat
 from ragen_bench.models.prompt import History, conversation, opponent_conversation
 from ragen_bench.models.reasoning import without_reasoning
 from ragen_bench.runs.schema import EpisodeRecord, Key, Outcome, Reply, ReplyCounts, TurnRecord
-from ragen_bench.two_player import as_two_player
+from ragen_bench.two_player import AnyEnv, as_two_player
 from ragen_envs.instances import Split
 from ragen_envs.protocol import ResponseFormat
-from ragen_envs.text_env import TextEnv
 
 _Step = Callable[[str], tuple[str, float, bool, bool, dict[str, Any]]]
 _APART = {
@@ -85,7 +85,7 @@ class Episode:
         self,
         task: Task,
         seed: int,
-        env: TextEnv[Any, Any],
+        env: AnyEnv,
         response_format: ResponseFormat,
         history: History = None,
     ) -> None:
@@ -118,7 +118,8 @@ class Episode:
             seat = self._game.seat
             messages = opponent_conversation(self._put.text, seat.response_format)
             return Request(messages, key + OPPONENTS, seat, "opponent", place, self.kept)
-        messages = conversation(self._observations, self._answers, self._format, self._history)
+        form = None if isinstance(self.env, ForeignEnv) else self._format
+        messages = conversation(self._observations, self._answers, form, self._history)
         return Request(messages, key, self.env, "player", place, self.kept)
 
     @property
@@ -220,18 +221,21 @@ class Episode:
         return ReplyCounts(**counts, overflowed=self._overflowed == "opponent")
 
     @property
-    def _success(self) -> bool:
+    def _success(self) -> bool | None:
         # An unfinished episode is not solved, even where the game would end in success by itself.
-        return bool(self._info["success"]) and not self._overflowed
+        success: bool | None = self._info["success"]
+        return success if success is None else bool(success) and not self._overflowed
 
     def _outcome(self) -> Outcome:
         if self._overflowed:
             return "context_overflow"
         if self._success:
             return "success"
-        if not any(turn.format_is_valid for turn in self._turns):
+        if all(turn.format_is_valid is False for turn in self._turns):
             return "invalid_format"
-        return "failure" if self._turns[-1].terminated else "truncated"
+        if not self._turns[-1].terminated:
+            return "truncated"
+        return "ended" if self._success is None else "failure"
 
 
 def _without_thoughts(

@@ -19,6 +19,7 @@ from ragen_bench.runs.provenance import machine, otherwise, versions
 from ragen_bench.runs.schema import SCHEMA, Key, Object, RunConfig
 from ragen_bench.runs.specification import spec_hash, suite_hash
 from ragen_bench.suites import SUITES
+from ragen_bench.two_player import foreign_notes
 from ragen_envs.instances import Split
 from ragen_envs.protocol import ResponseFormat
 from ragen_envs.sealed import open_key
@@ -188,6 +189,8 @@ def evaluate(
     try:
         if run.repair():
             say(f"A torn last line in {path} was cut off; its episode is played again.")
+        for line in (note for env in evaluation.instances for note in foreign_notes(env)):
+            say(f"Note: {line}")
         recorded = {episode.key for episode in run.episodes()}
         if recorded:
             again = played_again(evaluation.tasks(), model.group_size, recorded)

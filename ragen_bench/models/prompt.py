@@ -30,12 +30,15 @@ _OPPONENT_DEMONSTRATION = (
 _OPPONENT_THOUGHT = "Cars are moving, so I am green."
 
 
-def opening(response_format: ResponseFormat) -> list[Message]:
+def opening(response_format: ResponseFormat | None) -> list[Message]:
     """Return what comes before the first observation.
 
     One exchange from a game that is not in the suite shows the form of an answer. Small models
     hardly ever find it from the instructions alone, and nothing in it is an action elsewhere.
+    Where the environment states a form of its own (None), there is no such exchange.
     """
+    if response_format is None:
+        return [{"role": "system", "content": SYSTEM}]
     return _shown(
         SYSTEM, _DEMONSTRATION, "ACTION", "Light", _DEMONSTRATION_THOUGHT, response_format
     )
@@ -60,7 +63,7 @@ def _shown(
 def conversation(
     observations: Sequence[str],
     answers: Sequence[str],
-    response_format: ResponseFormat,
+    response_format: ResponseFormat | None,
     history: History = None,
 ) -> list[Message]:
     """Return the messages of an episode so far, ending with the latest observation.
@@ -71,7 +74,8 @@ def conversation(
     Args:
         observations: one more than answers.
         answers: the model's raw answers.
-        response_format: the form that the opening demonstrates.
+        response_format: the form that the opening demonstrates; None for that of another package's
+            environment, which the environment states.
         history: the last turns that are kept, at least 0; None for all.
     """
     left_out = 0 if history is None else max(0, len(answers) - history)

@@ -10,8 +10,8 @@ from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.runs.schema import RunConfig
 from ragen_bench.runs.specification import spec_hash, suite_hash
 from ragen_bench.suites import has_split, held_out_size
-from ragen_bench.two_player import needs_opponent
-from ragen_envs.registration import IDS, OPPONENT_IDS
+from ragen_bench.two_player import is_known, needs_opponent
+from ragen_envs.registration import NAMESPACE
 from ragen_envs.sealed import open_key
 
 
@@ -20,8 +20,8 @@ def config_problem(config: RunConfig) -> str | None:
     if config.split == "sealed" and not config.sealed_key_hash:
         return "is of the sealed split and lacks sealed_key_hash"
     for env in config.envs:
-        if env.id not in (*IDS, *OPPONENT_IDS):
-            return f"names the unknown environment {brief(env.id)}"
+        if not is_known(env.id):
+            return f"names the unknown environment {brief(env.id)}{_remedy(env.id)}"
         if env.instances < 1:
             return f"names no instance of {env.id}"
         if not has_split(env.id, config.split):
@@ -33,6 +33,13 @@ def config_problem(config: RunConfig) -> str | None:
     if len({env.id for env in config.envs}) < len(config.envs):
         return "names an environment twice"
     return None
+
+
+def _remedy(env: str) -> str:
+    """Return what to do about an id that could be another package's."""
+    if env.startswith(f"{NAMESPACE}/") or "/" not in env:
+        return ""
+    return f" (if it is another package's and you trust it, add --env {brief(env)} to import it)"
 
 
 def config_differences(config: RunConfig) -> Iterator[str]:

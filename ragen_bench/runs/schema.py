@@ -29,9 +29,10 @@ Object = dict[str, Any]
 """A JSON object."""
 Key = tuple[str, str, int, int]
 """Environment, split, index and sample: what tells an episode from the others of its run."""
-Outcome = Literal["success", "failure", "truncated", "invalid_format", "context_overflow"]
-"""How an episode ended: solved, by the rules, by the budget, by the budget without one answer in
-form, or because the conversation outgrew the model's context. All five count in every figure."""
+Outcome = Literal["success", "failure", "ended", "truncated", "invalid_format", "context_overflow"]
+"""How an episode ended: solved; by the rules, or so where the environment does not tell success; by
+the budget, with or without one answer in form; or because the conversation outgrew the model's
+context. All of them count in every figure."""
 
 LARGEST = 10**15
 """Far beyond every figure of a run, and small enough for sums to stay finite."""
@@ -141,7 +142,10 @@ class ReplyCounts(Document):
 
 @dataclass(slots=True, kw_only=True)
 class TurnRecord:
-    """One turn: what the player read and answered, and what came of it."""
+    """One turn: what the player read and answered, and what came of it.
+
+    A flag is None where another package's environment does not tell it.
+    """
 
     observation: Text
     answer: Text
@@ -150,10 +154,10 @@ class TurnRecord:
     reward: Number
     terminated: Flag = False
     truncated: Flag = False
-    format_is_valid: Flag
-    action_is_valid: Flag
-    action_is_effective: Flag = False
-    answer_is_example: Flag
+    format_is_valid: Flag | None
+    action_is_valid: Flag | None
+    action_is_effective: Flag | None = False
+    answer_is_example: Flag | None
     finish: Finish
     prompt_tokens: Count
     completion_tokens: Count
@@ -169,7 +173,7 @@ class TurnRecord:
 
 @dataclass(slots=True, kw_only=True)
 class EpisodeRecord:
-    """One finished episode."""
+    """One finished episode; another package's environment need not tell the figures of it."""
 
     env: Text
     split: Text
@@ -177,11 +181,11 @@ class EpisodeRecord:
     sample: Whole
     rollout: Whole | None = None
     instance: Text | None = None
-    ceiling: Share
+    ceiling: Share | None
     optimal_length: Whole | None = None
     outcome: Outcome
-    success: Flag
-    score: Share
+    success: Flag | None
+    score: Share | None
     episode_return: Annotated[Number, Field(alias="return")]
     opponent: ReplyCounts | None = None
     turns: Annotated[list[TurnRecord], Field(fail_fast=True)]

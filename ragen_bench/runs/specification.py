@@ -7,13 +7,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ragen_bench.foreign import ForeignEnv
+from ragen_bench.models.prompt import opening
 from ragen_bench.suites import held_out_size, make_env
-from ragen_bench.two_player import as_two_player, step_by_rule
+from ragen_bench.two_player import AnyEnv, as_two_player, step_by_rule
 from ragen_envs.held_out import write
 from ragen_envs.instances import Split, Stream
 from ragen_envs.policies import oracle_answer, random_answer
 from ragen_envs.protocol import ResponseFormat
-from ragen_envs.text_env import TextEnv
 
 _TRAIN_SEEDS = 16
 _PLAYED_SEEDS = 4
@@ -25,9 +26,13 @@ def spec_hash(env: str, split: Split, response_format: ResponseFormat) -> str:
 
     They cover the variant's parameters, every held-out instance (of train: the first sixteen), and
     all that some scripted episodes show: prompts, parsing, rules, rewards, noise and figures. Of
-    an environment with an opponent, they cover what it reads, and the rule's replies.
+    an environment with an opponent, they cover what it reads, and the rule's replies. Of another
+    package's environment they cover the first observations, some random episodes where it lists
+    its actions, and the prompt; what two plays do not show alike is left out.
     """
     environment = make_env(env, split, response_format)
+    if isinstance(environment, ForeignEnv):
+        return _foreign_hash(environment, [env, split])
     instances = [
         environment.instance_of(seed)
         for seed in range(_TRAIN_SEEDS if split == "train" else held_out_size(env))
@@ -51,7 +56,20 @@ def suite_hash(spec_hashes: Mapping[str, tuple[int, str]], max_tokens: int) -> s
     return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 
-def _episode(env: TextEnv[Any, Any], seed: int, player: str) -> list[Any]:
+def _foreign_hash(env: ForeignEnv, named: list[Any]) -> str:
+    shown = [
+        [
+            [env.reset(seed=seed) for seed in range(_TRAIN_SEEDS)],
+            [_episode(env, seed, "random") for seed in range(_PLAYED_SEEDS)],
+        ]
+        for _ in range(2)
+    ]
+    same = [first for first, second in zip(*shown, strict=True) if first == second]
+    parts = json.dumps([*named, opening(None), env.budget.max_turns, same])
+    return hashlib.sha256(parts.encode()).hexdigest()[:16]
+
+
+def _episode(env: AnyEnv, seed: int, player: str) -> list[Any]:
     """Return all that an episode shows."""
     stream = Stream("specification", seed)
     shown: list[Any] = [env.reset(seed=seed, options={"rollout": seed})]

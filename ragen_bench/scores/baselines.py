@@ -18,6 +18,7 @@ from ragen_bench.models.scripted import OracleModel, RandomModel
 from ragen_bench.opponents.opponent import against_rule
 from ragen_bench.runs.schema import EpisodeRecord, Object
 from ragen_bench.scores.metrics import figures, light, rounded
+from ragen_bench.suites import plays
 from ragen_envs.instances import Split
 from ragen_envs.sealed import open_key
 
@@ -28,12 +29,15 @@ _SAMPLES = 16
 _SAMPLING = Sampling(temperature=1.0, max_tokens=0, stop="", seed=0)
 
 
-def baseline(player: Player, env: str, split: Split, instances: int) -> Object:
+def baseline(player: Player, env: str, split: Split, instances: int) -> Object | None:
     """Return the figures of a player on the first instances of a split.
 
     Its `ceiling` is the best player's expected score, which the environments know exactly; what
-    the oracle scored here is one sample of it. They are played once a process.
+    the oracle scored here is one sample of it. They are played once a process. None where another
+    package's environment has no oracle, or lists no actions for the random player.
     """
+    if not plays(player, env):
+        return None
     # A sealed split has other instances with another key.
     key_hash = open_key() if split == "sealed" else ""
     return deepcopy(_baseline(player, env, split, instances, key_hash))
@@ -48,7 +52,8 @@ def floor_and_ceiling(env: str, split: Split, indices: Sequence[int]) -> tuple[f
         indices: which ones, at least one.
     """
     episodes = _played("random", env, split, indices)
-    return sum(episode.score for episode in episodes) / len(episodes), _ceiling(episodes)
+    floor = sum(episode.score or 0.0 for episode in episodes) / len(episodes)
+    return floor, _ceiling(episodes)
 
 
 @lru_cache(maxsize=256)
@@ -57,6 +62,7 @@ def _baseline(player: Player, env: str, split: Split, instances: int, _key_hash:
     of_player = figures(episodes)
     return {
         **{name: of_player[name] for name in _FIGURES},
+        **({"return": of_player["return"]} if of_player["success"] is None else {}),
         "ceiling": rounded(_ceiling(episodes)),
     }
 
@@ -70,4 +76,4 @@ def _played(player: Player, env: str, split: Split, indices: Sequence[int]) -> l
 
 
 def _ceiling(episodes: Sequence[EpisodeRecord]) -> float:
-    return sum(episode.ceiling for episode in episodes) / len(episodes)
+    return sum(episode.ceiling or 0.0 for episode in episodes) / len(episodes)

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ragen_bench.errors import UserError
+from ragen_bench.foreign import game_of
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import Object, RunConfig
 from ragen_bench.runs.specification import spec_hash
 from ragen_bench.scores.baselines import floor_and_ceiling
 from ragen_bench.statistics import Estimate, Paired, mean_of, normalised, paired
+from ragen_bench.two_player import is_own
 from ragen_envs.sealed import SealedKeyError, open_key
 
 _MUST_AGREE = ("split", "sealed_key_hash", "response_format", "constrained", "opponent")
@@ -23,8 +25,9 @@ _SHOULD_AGREE = ("prompt_hash", "history", "max_tokens", "temperature", "top_p",
 class _Scored(NamedTuple):
     """What counts of an episode."""
 
-    success: float
-    score: float
+    success: float | None
+    score: float | None
+    gained: float
 
 
 _Samples = dict[int, list[_Scored]]
@@ -63,7 +66,8 @@ def compare(a: RunDirectory, b: RunDirectory) -> Object:
     Returns:
         `a` and `b`, the runs; `notes`, lines that a reader of the figures must know; `envs`, for
         each environment the number of common `instances`, the difference of `success` and of the
-        `normalised` score with its interval (None where it is unknown), and on how many instances
+        `normalised` score with its interval (None where it is unknown), of the `return` where
+        success is not told, and on how many instances
         which run was ahead (None where they differ in their numbers of samples); `suite`, their
         means over environments.
 
@@ -94,7 +98,7 @@ def compare(a: RunDirectory, b: RunDirectory) -> Object:
         "notes": notes,
         "envs": rows,
         "suite": {
-            "success": _suite([row["success"] for row in rows]),
+            "success": _suite([row["success"] for row in rows if row["success"]]),
             "normalised": _suite([row["normalised"] for row in rows if row["normalised"]]),
         },
     }
@@ -117,7 +121,8 @@ def _scored(run: RunDirectory) -> dict[str, _Samples]:
     """Return what counts of a run's episodes, by environment in the order of run.json."""
     scored: dict[str, _Samples] = {env.id: {} for env in run.config.envs}
     for episode in run.episodes():
-        sample = _Scored(float(episode.success), episode.score)
+        success = None if episode.success is None else float(episode.success)
+        sample = _Scored(success, episode.score, episode.episode_return)
         scored[episode.env].setdefault(episode.index, []).append(sample)
     return scored
 
@@ -145,6 +150,8 @@ def _anchors(
 ) -> tuple[tuple[float, float] | None, str]:
     """Return the floor and the ceiling on the common instances, or why they cannot be known."""
     split, response_format = config.split, config.response_format
+    if not (is_own(env) or game_of(env).is_text_env):
+        return None, f"{env}: norm. is left out, it has no oracle"
     if split == "sealed" and _held_key() != config.sealed_key_hash:
         return None, f"{env}: norm. is left out, the sealed split's key is not at hand"
     specs = {env.id: env.spec_hash for env in config.envs}
@@ -170,24 +177,31 @@ def _chosen(scored: _Samples, indices: Sequence[int]) -> _Chosen:
 
 def _row(env: str, a: _Chosen, b: _Chosen, anchors: tuple[float, float] | None) -> Object:
     """Return an environment's figures, given the episodes of the common instances."""
-    success = paired(_successes(a), _successes(b))
-    score = paired(_scores(a), _scores(b))
+    tells_success = all(_tell_success(side) for side in (a, b))
+    main = _paired(a, b, "success" if tells_success else "gained")
+    figures = _figures(main.a, main.b, main.difference)
     return {
         "env": env,
         "instances": len(a),
-        "success": _figures(success.a, success.b, success.difference),
-        "a_ahead": success.a_ahead,
-        "b_ahead": success.b_ahead,
-        "normalised": anchors and _normalised(score, *anchors),
+        "success": figures if tells_success else None,
+        **({} if tells_success else {"return": figures}),
+        "a_ahead": main.a_ahead,
+        "b_ahead": main.b_ahead,
+        "normalised": anchors and _normalised(_paired(a, b, "score"), *anchors),
     }
 
 
-def _successes(instances: _Chosen) -> list[list[float]]:
-    return [[episode.success for episode in samples] for samples in instances]
+def _tell_success(instances: _Chosen) -> bool:
+    return any(episode.success is not None for samples in instances for episode in samples)
 
 
-def _scores(instances: _Chosen) -> list[list[float]]:
-    return [[episode.score for episode in samples] for samples in instances]
+def _paired(a: _Chosen, b: _Chosen, figure: str) -> Paired:
+    """Compare a figure of the two runs; an episode that does not tell it counts 0."""
+    sides = [
+        [[float(getattr(episode, figure) or 0) for episode in samples] for samples in side]
+        for side in (a, b)
+    ]
+    return paired(*sides, bounded=figure != "gained")
 
 
 def _normalised(score: Paired, floor: float, ceiling: float) -> Object | None:

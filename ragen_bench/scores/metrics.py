@@ -12,6 +12,7 @@ from ragen_bench.statistics import (
     Interval,
     by_difficulty,
     by_turns,
+    clustered_bootstrap,
     mean_at_k,
     mean_estimate,
     over_instances,
@@ -77,25 +78,26 @@ def figures(episodes: Sequence[EpisodeRecord]) -> Object:
     """Return the figures of one environment's episodes, rounded to six digits.
 
     Shares lie in [0, 1]. Intervals are of 95 %, see `ragen_bench.statistics`. Shares of turns are
-    None where no episode had one.
+    None where no episode had one. Where another package's environment tells success or score of
+    some episodes, the others count 0; where of none, the figure is None, and without success the
+    return has an interval.
 
     Args:
         episodes: as `episodes.jsonl` holds them, or `light`; at least one.
     """
     turns = [turn for episode in episodes for turn in episode.turns]
-    success = mean_estimate(_clusters(episodes, "success"))
-    score = mean_estimate(_clusters(episodes, "score"))
+    tells_success = any(episode.success is not None for episode in episodes)
     return {
         "episodes": len(episodes),
-        "success": rounded(success.value),
-        "success_interval": rounded_interval(success.interval),
-        "score": rounded(score.value),
-        "score_interval": rounded_interval(score.interval),
+        **_estimated(episodes, "success"),
+        **_estimated(episodes, "score"),
         "return": _mean(episode.episode_return for episode in episodes),
-        **_repeats(episodes),
+        **(_repeats(episodes) if tells_success else _return_interval(episodes)),
         "outcomes": _counts(episode.outcome for episode in episodes),
-        "by_difficulty": _by_difficulty(episodes),
-        "by_turn": [rounded(within.success.value) for within in by_turns(episodes)],
+        "by_difficulty": _by_difficulty(episodes) if tells_success else [],
+        "by_turn": [rounded(within.success.value) for within in by_turns(episodes)]
+        if tells_success
+        else [],
         "turns": len(turns),
         "format_valid": _mean(turn.format_is_valid for turn in turns),
         "action_valid": _mean(turn.action_is_valid for turn in turns),
@@ -126,8 +128,24 @@ def _clusters(episodes: Iterable[EpisodeRecord], name: str) -> list[list[float]]
     """Return a figure of the episodes, by instance."""
     clusters: dict[int, list[float]] = {}
     for episode in episodes:
-        clusters.setdefault(episode.index, []).append(float(getattr(episode, name)))
+        clusters.setdefault(episode.index, []).append(float(getattr(episode, name) or 0))
     return list(clusters.values())
+
+
+def _estimated(episodes: Sequence[EpisodeRecord], name: Literal["success", "score"]) -> Object:
+    """Return a figure and its interval, None where no episode has it."""
+    if all(getattr(episode, name) is None for episode in episodes):
+        return {name: None, f"{name}_interval": None}
+    estimate = mean_estimate(_clusters(episodes, name))
+    return {
+        name: rounded(estimate.value),
+        f"{name}_interval": rounded_interval(estimate.interval),
+    }
+
+
+def _return_interval(episodes: Sequence[EpisodeRecord]) -> Object:
+    interval = clustered_bootstrap(_clusters(episodes, "episode_return"))
+    return {"return_interval": rounded_interval(interval)}
 
 
 def _repeats(episodes: Sequence[EpisodeRecord]) -> Object:
@@ -160,10 +178,10 @@ def _by_difficulty(episodes: Sequence[EpisodeRecord]) -> list[Object]:
     """Return success by optimal length, or by ceiling where that is what differs."""
     lengths = all(episode.optimal_length is not None for episode in episodes)
     ceilings = {episode.ceiling for episode in episodes}
-    if not lengths and len(ceilings) == 1:
+    if not lengths and (len(ceilings) == 1 or None in ceilings):
         return []
     measure: Literal["ceiling", "optimal_length"]
-    measure = "ceiling" if len(ceilings) > 1 else "optimal_length"
+    measure = "ceiling" if len(ceilings) > 1 and None not in ceilings else "optimal_length"
     return [
         {
             "by": measure,
@@ -177,8 +195,9 @@ def _by_difficulty(episodes: Sequence[EpisodeRecord]) -> list[Object]:
     ]
 
 
-def _mean(values: Iterable[float]) -> float | None:
-    listed = list(values)
+def _mean(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the known values, None where there is none."""
+    listed = [value for value in values if value is not None]
     return rounded(sum(listed) / len(listed)) if listed else None
 
 

@@ -94,7 +94,10 @@ def _row(env: str, episodes: list[EpisodeRecord], split: Split, instances: int) 
         row["opponent"] = opponent_figures(episodes, counts)
     row["random"] = baseline("random", env, split, instances)
     row["oracle"] = baseline("oracle", env, split, instances)
-    scaled = estimate_of(row, "score").normalised(row["random"]["score"], row["oracle"]["ceiling"])
+    scaled = None
+    if row["random"] and row["oracle"] and row["score"] is not None:
+        score, floor, ceiling = estimate_of(row, "score"), row["random"], row["oracle"]
+        scaled = score.normalised(floor["score"], ceiling["ceiling"])
     row["normalised"] = scaled and rounded(scaled.value)
     row["normalised_interval"] = scaled and rounded_interval(scaled.interval)
     return row

@@ -97,7 +97,7 @@ def _successes(episodes: Iterable[EpisodeRecord], turns: float = float("inf")) -
     """Return 1 or 0 for each episode, by instance: was it solved within so many turns?"""
     clusters: dict[int, list[float]] = {}
     for episode in episodes:
-        solved = episode.success and len(episode.turns) <= turns
+        solved = bool(episode.success) and len(episode.turns) <= turns
         clusters.setdefault(episode.index, []).append(float(solved))
     return list(clusters.values())
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ragen_bench.statistics.estimates import Estimate
-from ragen_bench.statistics.intervals import resampled_interval
+from ragen_bench.statistics.intervals import clustered_bootstrap, resampled_interval
 
 
 class Paired(NamedTuple):
@@ -29,7 +29,9 @@ class Paired(NamedTuple):
     b_ahead: int | None
 
 
-def paired(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> Paired:
+def paired(
+    a: Sequence[Sequence[float]], b: Sequence[Sequence[float]], *, bounded: bool = True
+) -> Paired:
     """Compare two runs instance by instance.
 
     The samples of an instance are averaged first; the interval is the percentile bootstrap's over
@@ -42,6 +44,8 @@ def paired(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> Paired
     Args:
         a: the first run's values of each instance, between 0 and 1.
         b: the second run's, of the same instances in the same order.
+        bounded: False for values without bounds, as returns: differences that are all alike then
+            have an interval of no width.
 
     Raises:
         ValueError: if there is no instance, one without a value, or not as many in both.
@@ -51,7 +55,8 @@ def paired(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> Paired
     pairs = list(zip(a, b, strict=True))
     means = [(_mean(x), _mean(y)) for x, y in pairs]
     differences = [x - y for x, y in means]
-    interval = resampled_interval([[difference] for difference in differences], -1.0, 1.0)
+    clusters = [[difference] for difference in differences]
+    interval = resampled_interval(clusters, -1.0, 1.0) if bounded else clustered_bootstrap(clusters)
     fair = all(len(x) == len(y) for x, y in pairs)
     return Paired(
         a=_mean([x for x, _ in means]),

@@ -6,9 +6,10 @@ from importlib import import_module
 from typing import Any
 
 from ragen_bench.analysis.games.base import Reading
-from ragen_bench.two_player import class_of
+from ragen_bench.two_player import class_of, is_own
 
 TABLE = {
+    "foreign": "foreign:ForeignReading",
     "bandit": "bandit:BanditReading",
     "bandit-multi-pull": "multi_pull:MultiPullReading",
     "frozen-lake": "frozen_lake:FrozenLakeReading",
@@ -16,7 +17,7 @@ TABLE = {
     "twenty-questions": "twenty_questions:TwentyQuestionsReading",
     "webshop": "webshop:WebShopReading",
 }
-"""From the name of a game to the class that reads its episodes."""
+"""From the name of a game to the class that reads its episodes; "foreign" for any other one's."""
 
 
 def reading_of(env: str) -> Reading:
@@ -26,6 +27,8 @@ def reading_of(env: str) -> Reading:
         KeyError: if there is no such environment, or its game has no line in the table.
     """
     game = class_of(env).game
+    if not is_own(env) and game not in TABLE:
+        game = "foreign"
     module, _, name = TABLE[game].partition(":")
     reading: Any = getattr(import_module(f"{__name__}.{module}"), name)()
     return reading  # type: ignore[no-any-return]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ragen_bench.analysis.failures import COMMON, Failure
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, State
 from ragen_bench.analysis.scene import Scene
-from ragen_envs.text_env import TextEnv
+from ragen_bench.two_player import AnyEnv
 
 
 class Reading:
@@ -20,7 +20,7 @@ class Reading:
 
     labels: ClassVar[Mapping[str, str]] = {}
 
-    def state(self, env: TextEnv[Any, Any]) -> Hashable:
+    def state(self, env: AnyEnv) -> Hashable:
         """Return the state of an environment, equal where play would go on alike.
 
         By default no state comes twice: each turn leaves fewer turns.

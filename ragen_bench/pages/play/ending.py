@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ragen_bench.pages.play.episode import EpisodeChoice, HumanEpisode, Turn, total_of
+from ragen_bench.suites import plays
 from ragen_envs.policies import oracle_answer
 
 _MEANS = {
@@ -22,16 +23,16 @@ class Ending(NamedTuple):
 
     Attributes:
         verdict: one to three words.
-        score: in [0, 1].
-        ceiling: the score that the oracle expects.
+        score: in [0, 1]; None where another package's environment does not tell it.
+        ceiling: the score that the oracle expects, or None.
         total: the return.
         parts: the terms of the reward by name, where the game gives them.
-        oracle: the oracle's turns in the same episode.
+        oracle: the oracle's turns in the same episode; none where there is no oracle.
     """
 
     verdict: str
-    score: float
-    ceiling: float
+    score: float | None
+    ceiling: float | None
     total: float
     parts: dict[str, float]
     oracle: list[Turn]
@@ -65,10 +66,14 @@ def _verdict(episode: HumanEpisode) -> str:
         return "Solved"
     if episode.truncated:
         return "Out of budget"
+    if episode.info["success"] is None:
+        return "The episode is over"
     return "Solved in part" if episode.info["score"] > 0 else "Lost"
 
 
 def _oracle_turns(choice: EpisodeChoice) -> list[Turn]:
+    if not plays("oracle", choice.env):
+        return []
     episode = HumanEpisode(choice)
     while not episode.over:
         episode.play(oracle_answer(episode.env))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ragen_bench.errors import UserError
 from ragen_bench.suites import env_id, make_env, split_name
+from ragen_bench.two_player import AnyEnv
 from ragen_envs.instances import Split
-from ragen_envs.text_env import TextEnv
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class EpisodeChoice:
         """The episode on the next instance."""
         return replace(self, seed=self.seed + 1)
 
-    def make(self) -> TextEnv[Any, Any]:
+    def make(self) -> AnyEnv:
         """Return its environment, not yet reset; answers are in the plain form."""
         return make_env(self.env, self.split, "plain")
 

@@ -115,7 +115,7 @@ def _successes(run: Path) -> Outcomes:
     """Return the outcomes of a run's episodes by instance."""
     outcomes: Outcomes = {}
     for episode in read_run(run).episodes():
-        outcomes.setdefault(episode.index, []).append(float(episode.success))
+        outcomes.setdefault(episode.index, []).append(float(episode.success or 0))
     return outcomes
 
 

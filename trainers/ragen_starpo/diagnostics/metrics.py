@@ -28,14 +28,14 @@ def rollout_metrics(trajectories: Sequence[TokenTrajectory]) -> dict[str, float]
     recorded = [turn for rollout in trajectories for turn in rollout.record.turns]
     generated = sum(len(turn.sampled.ids) for turn in turns)
     return {
-        "success": _mean(float(rollout.record.success) for rollout in trajectories),
+        "success": _mean(float(rollout.record.success or 0) for rollout in trajectories),
         "reward": _mean(rollout.score for rollout in trajectories),
         "shaping": _mean(rollout.score - _unshaped(rollout) for rollout in trajectories),
         "reward_deviation": deviation_in_groups(trajectories),
         "turns": len(turns) / len(trajectories),
         "answer_tokens": generated / max(1, len(turns)),
         "think_characters": _mean(float(len(thought_of_turn(turn))) for turn in recorded),
-        "format_valid": _mean(float(turn.format_is_valid) for turn in recorded),
+        "format_valid": _mean(float(turn.format_is_valid or 0) for turn in recorded),
         "cut": _mean(float(not turn.sampled.stopped) for turn in turns),
         "generated_tokens": generated,
         "environment_turns": len(turns),

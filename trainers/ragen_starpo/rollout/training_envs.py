@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from ragen_bench.errors import UserError
-from ragen_bench.suites import EnvPool, env_id, make_env
+from ragen_bench.suites import EnvPool, env_id, make_text_env
 from ragen_envs.budget import Budget
 from ragen_envs.frozen_lake.rules import Slip
 from ragen_envs.instances import Split
@@ -51,7 +51,7 @@ def training_env(
     Raises:
         UserError: if it has not what is changed.
     """
-    made = make_env(env, split, response_format)
+    made = make_text_env(env, split, response_format)
     if changes == EnvironmentSettings():
         return made
     variant = made.variant

@@ -9,8 +9,8 @@ export function showEnding(state) {
   find("verdict").textContent = end.verdict;
   figures("scores", [
     ["return", number(state.total)],
-    ["score", number(end.score)],
-    ["the oracle expects", number(end.ceiling)],
+    ...(end.score === null ? [] : [["score", number(end.score)]]),
+    ...(end.ceiling === null ? [] : [["the oracle expects", number(end.ceiling)]]),
   ]);
   const parts = Object.entries(end.parts).map(([name, value]) => [name, number(value)]);
   find("parts").replaceChildren(
@@ -18,5 +18,7 @@ export function showEnding(state) {
   );
   const turns = end.oracle.map((turn) => [turn.answer, number(turn.reward)]);
   const caption = `The oracle in the same episode: return ${number(end.oracle_total)}`;
-  find("oracle").replaceChildren(table(caption, ["answer", "reward"], turns));
+  find("oracle").replaceChildren(
+    ...(turns.length ? [table(caption, ["answer", "reward"], turns)] : []),
+  );
 }
