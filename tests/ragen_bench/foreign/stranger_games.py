@@ -1,13 +1,7 @@
 """Text environments of somebody else, each with other things that it does not tell."""
 
-from pathlib import Path
-
 import gymnasium
 from gymnasium.spaces import Text
-
-from tests.ragen_envs.counting import CountEnv
-
-Path("imported.txt").write_text("The module ran.", encoding="ascii")
 
 
 class Guess(gymnasium.Env):
@@ -94,4 +88,3 @@ for name, made in {
 }.items():
     gymnasium.register(f"stranger/{name}-v0", made)
 gymnasium.register("stranger/Short-v0", Endless, max_episode_steps=7)
-gymnasium.register("stranger/Count-v0", CountEnv, kwargs={"variant": "Count-v0"})

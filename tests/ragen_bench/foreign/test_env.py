@@ -1,0 +1,125 @@
+"""What the harness makes of an environment's answers."""
+
+import gymnasium
+import numpy as np
+import pytest
+
+from ragen_bench.errors import UserError
+from ragen_bench.foreign import ForeignEnv
+from tests.ragen_bench.foreign import stranger_games
+
+
+class Scripted(gymnasium.Env):
+    """Returns what it was given."""
+
+    def __init__(self, first, *steps):
+        self._first, self._steps = first, iter(steps)
+
+    def reset(self, *, seed=None, options=None):
+        self.given = seed, options
+        return self._first
+
+    def step(self, action):
+        return next(self._steps)
+
+
+def told(**info):
+    env = ForeignEnv("my/Env-v0", Scripted(("first", info)), takes_rollout=True)
+    _, recorded = env.reset(seed=3, options={"rollout": 5})
+    return recorded
+
+
+@pytest.mark.parametrize(
+    ("info", "success", "score"),
+    [
+        ({}, None, None),
+        ({"success": True}, True, 1.0),
+        ({"success": np.False_}, False, 0.0),
+        ({"is_success": True}, True, 1.0),
+        ({"success": False, "is_success": True}, False, 0.0),
+        ({"success": False, "score": 0.25}, False, 0.25),
+        ({"score": np.float32(0.5)}, None, 0.5),
+        ({"success": 1, "score": 1.5}, None, None),
+        ({"success": "yes", "score": float("nan")}, None, None),
+    ],
+)
+def test_success_and_score_are_told_by_info_or_unknown(info, success, score):
+    recorded = told(**info)
+    assert (recorded["success"], recorded["score"]) == (success, score)
+
+
+def test_other_figures_are_taken_where_they_are_what_the_record_holds():
+    recorded = told(instance="abc", ceiling=0.5, optimal_length=4, action_is_valid=True)
+    assert (recorded["instance"], recorded["ceiling"]) == ("abc", 0.5)
+    assert (recorded["optimal_length"], recorded["action_is_valid"]) == (4, True)
+    recorded = told(instance=7, ceiling=2, optimal_length=True, action_is_valid="no")
+    for name in ("instance", "ceiling", "optimal_length", "action_is_valid", "format_is_valid"):
+        assert recorded[name] is None
+
+
+def test_a_rollout_is_handed_on_only_where_it_is_taken():
+    for takes, options in ((True, {"rollout": 5}), (False, None)):
+        inner = Scripted(("first", {}))
+        ForeignEnv("my/Env-v0", inner, takes).reset(seed=3, options={"rollout": 5})
+        assert inner.given == (3, options)
+
+
+@pytest.mark.parametrize(
+    ("first", "message"),
+    [
+        ("text", r"reset returned str, not a tuple of 2"),
+        (("text",), r"reset returned tuple, not a tuple of 2"),
+        ((3, {}), r"an observation of type int; wrap it so that it is a text"),
+        (("text", None), r"an info of type NoneType, not a dictionary"),
+    ],
+)
+def test_what_no_text_environment_returns_is_one_clear_error(first, message):
+    env = ForeignEnv("my/Env-v0", Scripted(first), takes_rollout=False)
+    with pytest.raises(UserError, match=message):
+        env.reset(seed=0)
+
+
+@pytest.mark.parametrize("reward", [float("nan"), float("inf"), "1", None])
+def test_a_reward_that_is_no_number_is_refused(reward):
+    env = ForeignEnv("my/Env-v0", Scripted(("a", {}), ("b", reward, False, False, {})), False)
+    env.reset(seed=0)
+    with pytest.raises(UserError, match=r"my/Env-v0 is not a text environment.*the reward"):
+        env.step("answer")
+
+
+def test_an_environment_that_raises_names_itself_and_the_turn():
+    env = ForeignEnv("stranger/Failing-v0", stranger_games.Failing(), takes_rollout=False)
+    env.reset(seed=0)
+    env.step("fine")
+    with pytest.raises(
+        UserError, match=r"stranger/Failing-v0 raised RuntimeError: the game broke in step, turn 2"
+    ):
+        env.step("fail")
+
+
+@pytest.mark.parametrize(("name", "turns"), [("Endless", 100), ("Short", 7)])
+def test_an_episode_without_an_end_is_truncated(name, turns):
+    made = gymnasium.make(f"stranger/{name}-v0", disable_env_checker=True)
+    env = ForeignEnv("it", made, takes_rollout=False)
+    env.reset(seed=0)
+    ends = [env.step("more")[3] for _ in range(turns)]
+    assert ends == [False] * (turns - 1) + [True]
+    assert (env.budget.max_turns, env.turns_left) == (turns, 0)
+
+
+def test_listed_actions_come_from_info_or_from_an_attribute():
+    env = ForeignEnv("it", stranger_games.Guess(), takes_rollout=True)
+    assert env.legal_actions == ()
+    env.reset(seed=0)
+    assert env.legal_actions == tuple("0123456789")
+    assert env.read(" 7\n") == ((True, (0,), True, False), ("7",))
+    assert env.read("ten") == ((True, (), False, False), ())
+    silent = ForeignEnv("it", stranger_games.Echo(), takes_rollout=False)
+    silent.reset(seed=0)
+    assert silent.legal_actions == ()
+    assert silent.read("ten") == ((True, (), True, False), ())
+    listing = stranger_games.Echo()
+    listing.legal_actions = ["a", "b", 3]
+    env = ForeignEnv("it", listing, takes_rollout=False)
+    env.reset(seed=0)
+    assert env.legal_actions == ("a", "b")
