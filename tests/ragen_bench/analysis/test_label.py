@@ -252,7 +252,7 @@ def test_answers_that_come_to_nothing(name, answers, wanted):
 
 
 def test_every_game_has_a_line_and_every_label_a_sentence():
-    assert {env_class(env.partition("/")[2]).game for env in IDS} == set(TABLE)
+    assert {env_class(env.partition("/")[2]).game for env in IDS} == set(TABLE) - {"foreign"}
     for env in IDS:
         game = reading_of(env)
         for name in {**COMMON, **game.labels}:
