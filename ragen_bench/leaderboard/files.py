@@ -40,9 +40,11 @@ def opened(path: Path) -> Iterator[EntryFiles]:
     Nothing is read. No link is followed, at the entry itself or in it.
 
     Raises:
-        UserError: if there is nothing at the path.
+        UserError: if there is nothing at the path, or the system cannot do that.
         EntryError: if what is there is not such a directory.
     """
+    if not hasattr(os, "O_NOFOLLOW"):
+        raise UserError("this system cannot open files without following links; use Linux or macOS")
     name = path.absolute().name
     if not os.path.lexists(path):
         raise UserError(f"{path} is not there; give the directory of an entry")

@@ -275,3 +275,9 @@ def test_a_copy_of_the_honest_one_is_verified(honest, tmp_path):
     shutil.copytree(honest, tmp_path / "entry")
     write_lines(tmp_path / "entry", map(line_of, records(honest)))
     assert problems_of(tmp_path / "entry") == []
+
+
+def test_where_links_cannot_be_refused_nothing_is_opened(entry, monkeypatch):
+    monkeypatch.delattr(os, "O_NOFOLLOW")
+    with pytest.raises(UserError, match="cannot open files without following links"):
+        verify(entry)
