@@ -44,10 +44,10 @@ class ConnectionOptions:
     """How a model's server is reached, and what is added to each request."""
 
     base_url: Annotated[
-        str | None, Option("URL", "of openai/NAME's server (default: OPENAI_BASE_URL)")
+        str | None, Option("URL", "of the model's server (default of openai/: OPENAI_BASE_URL)")
     ] = None
     concurrency: Annotated[
-        int | None, Option("N", "requests in flight: openai/, python: (default: 8), vllm/, hf/")
+        int | None, Option("N", "requests in flight: servers, python: (default: 8), vllm/, hf/")
     ] = None
     timeout: Annotated[float | None, Option("S", "seconds for an answer (default: 600)")] = None
     retries: Annotated[int | None, Option("N", "of a request that failed (default: 7)")] = None
@@ -75,7 +75,8 @@ class EvaluationOptions(ConnectionOptions):
         str,
         Argument(
             "MODEL",
-            "random, oracle, smollm2-135m, hf/..., vllm/..., gguf/..., openai/..., python:...",
+            "random, oracle, smollm2-135m, hf/..., vllm/..., gguf/..., openai/..., anthropic/..., "
+            "google/..., python:...",
         ),
     ]
     suite: Annotated[str | None, Option("NAME", "a named set of environments (default: core)")] = (

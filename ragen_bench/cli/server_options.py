@@ -10,13 +10,12 @@ from ragen_bench.cli.groups import EvaluationOptions
 from ragen_bench.cli.naming import IN_PROCESS
 from ragen_bench.errors import UserError
 from ragen_bench.models import ServerOptions
-from ragen_bench.models.registry import refuse_unknown
+from ragen_bench.models.registry import SERVED, refuse_unknown
 from ragen_bench.models.server.further import fields_of, header_of
 from ragen_bench.models.server.options import OPPONENT_KEY, checked_url
 from ragen_bench.opponents.opponent import Opponent
 from ragen_envs.protocol import ResponseFormat
 
-_SERVED = "openai"
 _FURTHER = ("header", "extra_body", "reasoning_effort")
 """Options of what is added to requests."""
 
@@ -35,9 +34,9 @@ def server_of(options: EvaluationOptions) -> ServerOptions | None:
     refused = [name for name in settings if name not in taken]
     if refused:
         names = ", ".join("--" + name.replace("_", "-") for name in refused)
-        where = "openai/NAME"
+        where = "openai/, anthropic/ and google/"
         if refused == ["concurrency"]:
-            where = "openai/, vllm/, hf/, python: and smollm2-135m"
+            where = "openai/, anthropic/, google/, vllm/, hf/, python: and smollm2-135m"
         raise UserError(f"{names}: for {where} only, not for {' and '.join(map(repr, models))}")
     return _server_options(options.model, settings)
 
@@ -66,13 +65,18 @@ def opponent_of(options: EvaluationOptions, response_format: ResponseFormat) -> 
         )
     refuse_unknown(name)
     if url is not None and not _is_served(name):
-        raise UserError(f"--opponent-base-url: for openai/NAME only, not for {name!r}")
+        raise UserError(
+            f"--opponent-base-url: for openai/, anthropic/ and google/ only, not for {name!r}"
+        )
     settings = _settings(options)
+    elsewhere = _is_served(options.model) and _provider(options.model) != _provider(name)
+    if url is not None or elsewhere:
+        # What is for one server is not for another, least of all its secrets.
+        for option in ("base_url", *_FURTHER):
+            settings.pop(option, None)
     if url is not None:
-        # What is added for one server is not for another, least of all its secrets.
-        settings = {name: value for name, value in settings.items() if name not in _FURTHER}
         settings |= {"base_url": url, "key_variable": OPPONENT_KEY}
-    if _is_served(name):
+    if _provider(name) == "openai":
         _check_url(settings.get("base_url"))
     return Opponent(name, response_format, _server_options(name, settings))
 
@@ -98,12 +102,16 @@ def _taken(model: str) -> tuple[str, ...]:
     """Return the options that say how a model is reached."""
     if _is_served(model):
         return ("base_url", "concurrency", "timeout", "retries", "key_variable", *_FURTHER)
-    alone = model.partition("/")[0] in IN_PROCESS or model.startswith("python:")
+    alone = _provider(model) in IN_PROCESS or model.startswith("python:")
     return ("concurrency",) if alone else ()
 
 
+def _provider(model: str) -> str:
+    return model.partition("/")[0]
+
+
 def _is_served(model: str) -> bool:
-    return model.partition("/")[0] == _SERVED
+    return _provider(model) in SERVED
 
 
 def _check_url(url: str | None) -> None:

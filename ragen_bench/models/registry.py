@@ -18,11 +18,15 @@ PROVIDERS = {
     "vllm/NAME-OR-DIR": "the same by vLLM, in process: for GPUs",
     "gguf/PATH": "a GGUF file by llama.cpp, in process",
     "openai/NAME": "a model on an OpenAI-compatible server, at --base-url",
+    "anthropic/NAME": "a model of Anthropic's, by its own protocol",
+    "google/NAME": "a model of Google's, by its own protocol",
     "python:MODULE:ATTRIBUTE": "an agent of your own: a function of messages, or a class",
 }
 """The forms of a model's name, and what each runs."""
 _WHOLE = ("random", "oracle", "smollm2-135m")
-_PREFIXES = ("hf", "vllm", "gguf", "openai")
+SERVED = ("openai", "anthropic", "google")
+"""Where models are on servers."""
+_PREFIXES = ("hf", "vllm", "gguf", *SERVED)
 
 
 def resolve(name: str, server: ServerOptions | None = None) -> Model:
@@ -30,7 +34,7 @@ def resolve(name: str, server: ServerOptions | None = None) -> Model:
 
     Args:
         name: one of the forms of `PROVIDERS`.
-        server: how the server of `openai/NAME` is reached; what generates in process, many at
+        server: how a model's server is reached; what generates in process, many at
             once, works on as many requests.
 
     Raises:
@@ -95,6 +99,10 @@ def _generating(provider: str, rest: str, server: ServerOptions | None) -> Model
         from ragen_bench.models.gguf import GGUFModel  # needs the extra [gguf]
 
         return GGUFModel(rest)
+    if provider != "openai":
+        from ragen_bench.models.server.providers import ProviderModel  # needs [providers]
+
+        return ProviderModel(provider, rest, server)
     from ragen_bench.models.server.model import OpenAIModel  # needs the extra [openai]
 
     model = OpenAIModel(rest, server)

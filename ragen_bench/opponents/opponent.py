@@ -10,7 +10,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.models import Model, Request, Sampling, ServerOptions, ask_all, resolve
 from ragen_bench.models.prompt import opponent_conversation
 from ragen_bench.models.reasoning import stop_text, without_reasoning
-from ragen_bench.models.registry import refuse_unknown
+from ragen_bench.models.registry import SERVED, refuse_unknown
 from ragen_bench.models.scripted import OracleModel
 from ragen_bench.opponents.pair import Pair
 from ragen_bench.two_player import needs_opponent
@@ -66,7 +66,9 @@ def load(name: str, server: ServerOptions | None, opponent: Opponent | None) -> 
     for model, _ in wanted:
         refuse_unknown(model)
     # A server that is not there should be known before weights are loaded.
-    order = sorted(dict.fromkeys(wanted), key=lambda model: not model[0].startswith("openai/"))
+    order = sorted(
+        dict.fromkeys(wanted), key=lambda model: model[0].partition("/")[0] not in SERVED
+    )
     models = {model: resolve(*model) for model in order}
     return Pair(models[wanted[0]], models[wanted[1]], opponent.response_format)
 

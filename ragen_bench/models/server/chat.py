@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Completion, Fault, Message, Request, Sampling
@@ -16,8 +16,6 @@ from ragen_bench.models.server.faults import (
     ContextError,
     PassingError,
     RefusedError,
-    openai,
-    raise_fault,
     without_secrets,
 )
 from ragen_bench.models.server.options import ServerKey, ServerOptions
@@ -34,19 +32,18 @@ class Place:
     """Where a model is.
 
     Attributes:
-        client: the protocol's client.
+        send: sends one request and returns the reply as OpenAI's protocol has it, from the
+            conversation, the sampling's settings and further fields.
         url: the server's base URL.
         key: the key that it wants.
-        model: what the server calls the model.
         dialect: what else the server understands.
         refused: settings that it refused.
         further: fields that the user adds to each request.
     """
 
-    client: openai.AsyncOpenAI
+    send: Callable[[Sequence[Message], Mapping[str, Any], Mapping[str, Any]], Awaitable[str]]
     url: str
     key: ServerKey
-    model: str
     dialect: Dialect
     refused: frozenset[str] = frozenset()
     further: Mapping[str, Any] = field(default_factory=dict)
@@ -185,17 +182,12 @@ class Chat:
 
     async def _try(self, messages: Sequence[Message], seed: int, fields: Any) -> Completion:
         place, sampling = self._place, self._sampling
-        try:
-            reply = await place.client.chat.completions.with_raw_response.create(
-                model=place.model,
-                messages=cast(Any, [_sendable(message) for message in messages]),
-                extra_body=dict(fields),
-                **without_refused(self._settings(seed), place.refused),
-            )
-        except openai.APIError as error:
-            raise_fault(error, place.url, place.key)
+        body = await place.send(
+            [_sendable(message) for message in messages],
+            without_refused(self._settings(seed), place.refused),
+            fields,
+        )
         cut_below = sampling.max_tokens if place.dialect.fills_context else 0
-        body = reply.content.decode("utf-8", "replace")
         # A server that repeats the key must not bring it into a record.
         return completion_of(
             body, sampling.stop, cut_below, lambda text: without_secrets(text, place.key)

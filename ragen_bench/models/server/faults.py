@@ -6,7 +6,7 @@ import email.utils
 import re
 import time
 from itertools import takewhile
-from typing import NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from ragen_bench.errors import UserError, described, missing_extra
 from ragen_bench.models.server.options import ServerKey
@@ -20,11 +20,14 @@ except ImportError as missing:
 __all__ = [
     "ContextError",
     "PassingError",
+    "Refusal",
     "RefusedError",
     "openai",
     "raise_fault",
+    "raise_refusal",
     "without_key",
     "without_secrets",
+    "words_of",
 ]
 
 _PASSING = {408, 409, 425, 429}
@@ -40,6 +43,8 @@ _OVERFLOWS = {"context_length_exceeded", "exceed_context_size_error"}
 _OVERFLOW = re.compile(
     "maximum context length|maximum model length|context length is only"  # vLLM
     "|longer than the model's context length"  # SGLang, which has vLLM's first words too
+    "|prompt is too long|exceed context limit"  # Anthropic
+    "|exceeds the maximum number of tokens"  # Google
 )
 
 
@@ -87,6 +92,24 @@ class RefusedError(UserError):
         self.settings = settings
 
 
+class Refusal(NamedTuple):
+    """What a server said that gave no answer.
+
+    Attributes:
+        status: the HTTP status.
+        words: its own, in one line.
+        names: what it calls the error.
+        setting: the one that it says is wrong, if it says so apart from its words.
+        retry_after: the header, "" if there is none.
+    """
+
+    status: int
+    words: str
+    names: frozenset[str] = frozenset()
+    setting: Any = None
+    retry_after: str = ""
+
+
 def raise_fault(error: openai.APIError, url: str, key: ServerKey) -> NoReturn:
     """Raise what an error of the protocol's client means.
 
@@ -103,25 +126,33 @@ def raise_fault(error: openai.APIError, url: str, key: ServerKey) -> NoReturn:
     """
     if not isinstance(error, openai.APIStatusError):
         raise PassingError(_root(error), reached=not _unreached(error)) from error
-    status = error.status_code
+    words = words_of(error.status_code, error.body, key)
+    if error.status_code in (404, 405):
+        words += "; does the base URL lack its /v1?"
+    names = frozenset(name for name in (error.code, error.type) if isinstance(name, str))
+    retry_after = error.response.headers.get("retry-after", "")
+    raise_refusal(Refusal(error.status_code, words, names, error.param, retry_after), url, key)
+
+
+def raise_refusal(said: Refusal, url: str, key: ServerKey) -> NoReturn:
+    """Raise what a server's refusal means; see `raise_fault`."""
+    status, words = said.status, said.words
     # What a refused key is answered with may hold a part of it.
     if status in (401, 403):
         problem = "refuses the key of" if key.text else "wants a key: set"
         raise UserError(f"{url} {problem} {key.variable} (HTTP {status})", exit_code=1) from None
-    words = _words(error, key)
-    if (status in _PASSING or status >= 500) and error.code != "insufficient_quota":
-        wait = _asked_wait(error)
+    if (status in _PASSING or status >= 500) and "insufficient_quota" not in said.names:
+        wait = _seconds(said.retry_after)
         if wait <= _LONGEST_ASKED_WAIT:
-            raise PassingError(words, wait, answered=True) from error
+            raise PassingError(words, wait, answered=True)
         words += f", and asks to wait {wait:.0f} s"
-    if status in (404, 405):
-        words += "; does the base URL lack its /v1?"
-    elif _names(error) & _OVERFLOWS or _OVERFLOW.search(words):
-        raise ContextError(words) from error
+    if status not in (404, 405) and (said.names & _OVERFLOWS or _OVERFLOW.search(words)):
+        raise ContextError(words)
     refusal = f"{url} refused a request: {words}"
     if status in _REFUSALS:
-        raise RefusedError(refusal, refused_settings(words, error.code, error.param)) from error
-    raise UserError(refusal, exit_code=1) from error
+        settings = refused_settings(words, " ".join(said.names), said.setting)
+        raise RefusedError(refusal, settings)
+    raise UserError(refusal, exit_code=1)
 
 
 def without_key(text: str, key: str) -> str:
@@ -149,18 +180,18 @@ def _common(a: str, b: str) -> str:
     )
 
 
-def _words(error: openai.APIStatusError, key: ServerKey) -> str:
-    """Return the status and the server's own words, in one line."""
-    body = error.body
+def words_of(status: int, body: Any, key: ServerKey) -> str:
+    """Return the status and the server's own words, in one line without secrets.
+
+    Args:
+        status: the HTTP status.
+        body: the reply, or the error in it.
+        key: what is secret.
+    """
     message = body.get("message") or body.get("detail") if isinstance(body, dict) else body
     line = without_secrets(" ".join(str(message or "").split()), key)
     line = line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."
-    return f"HTTP {error.status_code} {line}".strip()
-
-
-def _names(error: openai.APIError) -> set[str]:
-    """Return what the server calls its error: texts, unless it talks nonsense."""
-    return {name for name in (error.code, error.type) if isinstance(name, str)}
+    return f"HTTP {status} {line}".strip()
 
 
 def _unreached(error: openai.APIError) -> bool:
@@ -175,9 +206,8 @@ def _root(error: BaseException) -> str:
     return described(error)
 
 
-def _asked_wait(error: openai.APIStatusError) -> float:
+def _seconds(asked: str) -> float:
     """Return the seconds of Retry-After, which holds seconds or a date (RFC 9110, 10.2.3)."""
-    asked = error.response.headers.get("retry-after", "")
     try:
         return max(0.0, float(asked))
     except ValueError:

@@ -15,7 +15,7 @@ _UNKNOWN = re.compile(
 """Said of a setting itself, rather than of a value outside its range."""
 
 
-def refused_settings(words: str, code: Any = None, parameter: Any = None) -> tuple[str, ...]:
+def refused_settings(words: str, code: str = "", parameter: Any = None) -> tuple[str, ...]:
     """Return the settings that a refusal names and that can be sent otherwise or left out.
 
     Args:

@@ -23,6 +23,8 @@ sys.exit(main({arguments}))
         ("gguf/anything", "xllamacpp", "gguf"),
         ("gguf/anything", "openai", "gguf"),
         ("openai/anything", "openai", "openai"),
+        ("anthropic/anything", "any_llm", "providers"),
+        ("google/anything", "any_llm", "providers"),
         ("vllm/anything", "vllm", "vllm"),
         ("random", "rich", "bench"),
         ("random", "jinja2", "bench"),

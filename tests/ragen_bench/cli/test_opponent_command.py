@@ -62,11 +62,11 @@ def flat(text):
         ),
         (
             [*ASKED, "--opponent", "oracle", "--opponent-base-url", "http://a/v1"],
-            "--opponent-base-url: for openai/NAME only, not for 'oracle'",
+            "--opponent-base-url: for openai/, anthropic/ and google/ only, not for 'oracle'",
         ),
         (
             [*ASKED, "--opponent", "oracle", "--base-url", "http://a/v1"],
-            "--base-url: for openai/NAME only, not for 'random' and 'oracle'",
+            "--base-url: for openai/, anthropic/ and google/ only, not for 'random' and 'oracle'",
         ),
         (
             [
@@ -76,11 +76,11 @@ def flat(text):
                 "--base-url=http://a/v1",
                 "--opponent-base-url=http://b/v1",
             ],
-            "--base-url: for openai/NAME only, not for 'random' and 'openai/m'",
+            "--base-url: for openai/, anthropic/ and google/ only, not for 'random' and 'openai/m'",
         ),
         (
             [*ASKED, "--opponent", "oracle", "--concurrency", "3"],
-            "--concurrency: for openai/, vllm/, hf/, python: and smollm2-135m only, not for ",
+            "--concurrency: for openai/, anthropic/, google/, vllm/, hf/, python: and smoll",
         ),
         ([*ASKED, "--opponent", "oracle", "--opponent-format", "xml"], "unknown format 'xml'"),
         ([*ASKED, "--opponent", "oracle", "--opponent-format", ""], "unknown format ''"),

@@ -142,8 +142,8 @@ def test_the_names_are_words_of_their_own():
     assert refused_settings("unsupported: top_p") == ("top_p",)
     assert refused_settings("unsupported: my_top_p_2") == ()
     assert refused_settings("wrong", "unsupported_value", "seed") == ("seed",)
-    assert refused_settings("unsupported: top_p", None, "seed") == ("seed",)
-    assert refused_settings("unsupported: top_p", {"a": 1}, ["seed"]) == ("top_p",)
+    assert refused_settings("unsupported: top_p", "", "seed") == ("seed",)
+    assert refused_settings("unsupported: top_p", "", ["seed"]) == ("top_p",)
 
 
 def test_tokens_are_counted(stub):

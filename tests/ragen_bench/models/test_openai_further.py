@@ -179,7 +179,10 @@ def test_models_that_have_no_top_p_say_so(tmp_path, monkeypatch, capsys, model):
     assert main(["evaluate", model, *GAME, "--top-p", "0.9"]) == 2
     assert "has no top-p; leave --top-p out, or use vllm/" in capsys.readouterr().err
     assert main(["evaluate", "random", *GAME, "--header", "a: b"]) == 2
-    assert "--header: for openai/NAME only, not for 'random'" in capsys.readouterr().err
+    assert (
+        "--header: for openai/, anthropic/ and google/ only, not for 'random'"
+        in capsys.readouterr().err
+    )
     assert list(tmp_path.iterdir()) == []
 
 

@@ -18,6 +18,8 @@ class Hosted:
         listing: a status and the list of models.
         bodies: the requests for answers, also those that were refused.
         headers: theirs.
+        paths: where they were sent.
+        retry_after: the header of refusals.
         answer: what it says.
     """
 
@@ -25,17 +27,76 @@ class Hosted:
         self.url = url
         self.refuses = lambda body: None
         self.listing = 200, {"data": [{"id": NAME, "owned_by": "hosted"}]}
-        self.bodies, self.headers = [], []
+        self.bodies, self.headers, self.paths = [], [], []
+        self.retry_after = None
         self.answer = ANSWER
 
     def reply(self, body):
         if refusal := self.refuses(body):
             status, error = refusal
-            return status, {"error": error}
+            return status, self.error(status, error)
+        return 200, self.said()
+
+    def error(self, status, error):
+        return {"error": error}
+
+    def said(self):
         message = {"role": "assistant", "content": self.answer}
         usage = {"prompt_tokens": 11, "completion_tokens": 7}
         choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
-        return 200, {"id": "1", "object": "chat.completion", "choices": choices, "usage": usage}
+        return {"id": "1", "object": "chat.completion", "choices": choices, "usage": usage}
+
+
+class Anthropic(Hosted):
+    """Speaks the Messages protocol."""
+
+    thoughts = ""
+    ended = "end_turn"
+
+    def __init__(self, url):
+        super().__init__(url.removesuffix("/v1"))
+
+    def error(self, status, error):
+        return {"type": "error", "error": {"type": "invalid_request_error", **error}}
+
+    def said(self):
+        content = [{"type": "text", "text": self.answer}]
+        if self.thoughts:
+            content.insert(0, {"type": "thinking", "thinking": self.thoughts, "signature": "x"})
+        return {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": NAME,
+            "content": content,
+            "stop_reason": self.ended,
+            "stop_sequence": None,
+            "usage": {"input_tokens": 11, "output_tokens": 7},
+        }
+
+
+class Google(Hosted):
+    """Speaks the protocol of the Gemini API."""
+
+    thoughts = ""
+    ended = "STOP"
+
+    def __init__(self, url):
+        super().__init__(url.removesuffix("/v1"))
+
+    def error(self, status, error):
+        return {"error": {"code": status, "status": "INVALID_ARGUMENT", **error}}
+
+    def said(self):
+        parts = [{"text": self.answer}]
+        if self.thoughts:
+            parts.insert(0, {"text": self.thoughts, "thought": True})
+        content = {"role": "model", "parts": parts}
+        usage = {"promptTokenCount": 11, "candidatesTokenCount": 7, "totalTokenCount": 18}
+        if self.thoughts:
+            usage = {**usage, "thoughtsTokenCount": 5, "totalTokenCount": 23}
+        candidate = {"content": content, "finishReason": self.ended, "index": 0}
+        return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": NAME}
 
 
 @contextlib.contextmanager
@@ -58,12 +119,15 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         stub.bodies.append(body)
         stub.headers.append(self.headers)
+        stub.paths.append(self.path)
         self.send(*stub.reply(body))
 
     def send(self, status, content):
         content = json.dumps(content).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
+        if status != 200 and self.server.stub.retry_after:
+            self.send_header("Retry-After", self.server.stub.retry_after)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)

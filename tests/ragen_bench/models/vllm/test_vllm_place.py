@@ -25,8 +25,16 @@ def test_a_missing_package_is_one_line_that_names_it(without_vllm, capsys):
 @pytest.mark.parametrize(
     ("model", "options", "told"),
     [
-        ("vllm/x", ["--base-url", "http://127.0.0.1:1/v1"], "--base-url: for openai/NAME only"),
-        ("vllm/x", ["--concurrency", "4", "--retries", "1"], "--retries: for openai/NAME only"),
+        (
+            "vllm/x",
+            ["--base-url", "http://127.0.0.1:1/v1"],
+            "--base-url: for openai/, anthropic/ and google/ only",
+        ),
+        (
+            "vllm/x",
+            ["--concurrency", "4", "--retries", "1"],
+            "--retries: for openai/, anthropic/ and google/ only",
+        ),
         (
             "random",
             ["--concurrency", "4"],
