@@ -17,6 +17,10 @@ OPPONENT_SYSTEM = (
     "You answer in a text game. Reply truthfully and briefly, "
     "always in the form that the game asks for."
 )
+FIRST = "A new game begins.\n\n"
+"""What stands before the first observation."""
+SKIPPED = "\n\nTurns that are not shown: {count}.\n\n"
+"""What stands between the first observation and a later one."""
 History = int | None
 """How many past turns a conversation shows; None for all."""
 _DEMONSTRATION = (
@@ -79,9 +83,9 @@ def conversation(
         history: the last turns that are kept, at least 0; None for all.
     """
     left_out = 0 if history is None else max(0, len(answers) - history)
-    first = f"A new game begins.\n\n{observations[0]}"
+    first = FIRST + observations[0]
     if left_out:
-        first += f"\n\nTurns that are not shown: {left_out}.\n\n{observations[left_out]}"
+        first += SKIPPED.format(count=left_out) + observations[left_out]
     messages = opening(response_format)
     messages.append({"role": "user", "content": first})
     pairs = zip(answers[left_out:], observations[left_out + 1 :], strict=True)

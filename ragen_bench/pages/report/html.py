@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ragen_bench.models.prompt import FIRST, SKIPPED, opening, prompt_hash
 from ragen_bench.opponents.wording import replies_in_words
 from ragen_bench.pages.rendering import page_environment
 from ragen_bench.pages.report.packing import Pack
 from ragen_bench.runs.atomic import replacing
 from ragen_bench.runs.directory import RunDirectory
-from ragen_bench.runs.schema import Object
+from ragen_bench.runs.schema import Object, RunConfig
+from ragen_bench.suites import states_form
 
 
 def write_report(
@@ -33,13 +35,15 @@ def write_report(
     """
     envs = [env.id for env in run.config.envs]
     analysis = analysis or {}
-    pack = Pack(run.episodes(), envs, analysis.get("labels", {}))
+    prompt = _prompt(run.config)
+    pack = Pack(run.episodes(), envs, analysis.get("labels", {}), prompt)
     template = page_environment("ragen_bench.pages.report").get_template("page.html")
     pieces = template.generate(
         config=run.config,
         summary=summary,
         analysis=analysis.get("envs", []),
         pack=pack,
+        prompt=prompt,
         home=home,
         replies_in_words=replies_in_words,
     )
@@ -48,3 +52,17 @@ def write_report(
         # Names may hold lone surrogates, which no encoding of a page has.
         page.writelines(piece.encode(errors="backslashreplace") for piece in pieces)
     return path
+
+
+def _prompt(config: RunConfig) -> Object | None:
+    """Return how the model's messages were put together, None if another version did it."""
+    form, history = config.response_format, config.history
+    if prompt_hash(form, history, config.opponent_format) != config.prompt_hash:
+        return None
+    return {
+        "opening": opening(form),
+        "bare": [env.id for env in config.envs if states_form(env.id)],
+        "first": FIRST,
+        "skipped": SKIPPED,
+        "history": history,
+    }

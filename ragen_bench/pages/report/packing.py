@@ -41,14 +41,20 @@ class Pack:
         episodes: the episodes, in any order; they are read once, one chunk at a time.
         envs: the ids of the environments, in the order in which they are listed.
         labels: what went wrong in an episode, by `ENV/INDEX/SAMPLE`; not all need one.
+        prompt: how the model's messages were put together, if the page is to show them.
     """
 
     def __init__(
-        self, episodes: Iterable[EpisodeRecord], envs: Sequence[str], labels: Mapping[str, str]
+        self,
+        episodes: Iterable[EpisodeRecord],
+        envs: Sequence[str],
+        labels: Mapping[str, str],
+        prompt: Object | None = None,
     ) -> None:
         self._episodes = episodes
         self._envs = list(envs)
         self._labels = labels
+        self._prompt = prompt
         self._rows: list[list[Any]] = []
         self._outcomes: dict[str, int] = {}
         self._label_names: dict[str, int] = {}
@@ -71,9 +77,9 @@ class Pack:
     def index(self) -> str:
         """Return the index over the chunks that were yielded, packed as they are.
 
-        It lists environments, outcomes and labels by name, and then a row for each episode:
-        numbers of environment, index, sample, outcome, label (-1 for none), turns, return, chunk,
-        place in the chunk. Rows are in the order of environment, index and sample.
+        It lists environments, outcomes and labels by name, the prompt, and then a row for each
+        episode: numbers of environment, index, sample, outcome, label (-1 for none), turns, return,
+        chunk, place in the chunk. Rows are in the order of environment, index and sample.
         """
         return _packed(
             _json(
@@ -81,6 +87,7 @@ class Pack:
                     "envs": self._envs,
                     "outcomes": list(self._outcomes),
                     "labels": list(self._label_names),
+                    "prompt": self._prompt,
                     "rows": sorted(self._rows, key=lambda row: row[:3]),
                 }
             )

@@ -6,6 +6,7 @@
 {% include "script/board.js" %}
 {% include "script/turn.js" %}
 {% include "script/opponent.js" %}
+{% include "script/sent.js" %}
 {% include "script/list.js" %}
 {% include "script/filters.js" %}
 {% include "script/viewer.js" %}

@@ -21,6 +21,7 @@ class Store {
     this.envs = index.envs;
     this.outcomes = index.outcomes;
     this.labels = index.labels;
+    this.prompt = index.prompt;
     this.rows = index.rows.map(([env, index_, sample, outcome, label, turns, gained, chunk, place]) => ({
       env: this.envs[env],
       index: index_,

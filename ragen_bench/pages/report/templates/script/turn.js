@@ -3,8 +3,8 @@
 const LONG_PROSE = 240;
 
 const FLAGS = [
-  [(turn) => !turn.format_is_valid, "form broken"],
-  [(turn) => turn.format_is_valid && !turn.action_is_valid, "unknown action"],
+  [(turn) => turn.format_is_valid === false, "form broken"],
+  [(turn) => turn.format_is_valid !== false && turn.action_is_valid === false, "unknown action"],
   [(turn) => turn.answer_is_example, "repeats the example"],
   [(turn) => turn.actions.length && turn.action_is_effective === false, "no effect"],
   [(turn) => turn.finish === "length", "cut at the token limit"],
@@ -25,6 +25,9 @@ function splitAnswer(answer) {
   const found = /^\s*<think>([^]*?)<\/think>\s*/u.exec(answer);
   return found ? { thought: found[1].trim(), rest: answer.slice(found[0].length) } : { thought: "", rest: answer };
 }
+
+// Another package's environment need not tell it.
+const scoreOf = (episode) => (typeof episode.score === "number" ? `, score ${episode.score}` : "");
 
 const heading = (text) => make("h4", {}, text);
 
@@ -83,7 +86,7 @@ function flagList(flags, label) {
 }
 
 // Number 1 is the first turn; the one after the last is the end.
-function drawTurn(episode, number, pattern) {
+function drawTurn(episode, number, pattern, sent = null) {
   const turn = episode.turns[number - 1];
   const legend = legendOf(episode.turns[0]?.observation ?? episode.final_observation);
   const seen = turn ? turn.observation : episode.final_observation;
@@ -93,9 +96,9 @@ function drawTurn(episode, number, pattern) {
     const soFar = episode.turns.slice(0, number).reduce((sum, past) => sum + past.reward, 0);
     right.append(...answered(turn, pattern, PLAYERS_NAMES));
     if (turn.opponent) right.append(make("section", { class: "opponent", "aria-label": "Opponent" }, ...replied(turn, pattern)));
-    right.append(heading("What came of it"), measures(turn, soFar), ...flagList(flagsOf(turn), "Remarks"));
+    right.append(heading("What came of it"), measures(turn, soFar), ...flagList(flagsOf(turn), "Remarks"), ...drawSent(sent));
   } else {
-    right.append(heading("The end"), make("p", {}, `${words(episode.outcome)}, return ${signed(episode.return)}, score ${episode.score}`));
+    right.append(heading("The end"), make("p", {}, `${words(episode.outcome)}, return ${signed(episode.return)}${scoreOf(episode)}`));
     if (episode.opponent) right.append(...opponentsEnd(episode.opponent));
   }
   return make("div", { class: "turn" }, left, right);

@@ -70,13 +70,13 @@ class Viewer {
     const facts = [
       make("span", { class: "outcome", "data-outcome": outcome }, words(outcome)),
       label && `, ${words(label)}`,
-      `, return ${signed(episode.return)}, score ${episode.score}`,
+      `, return ${signed(episode.return)}${scoreOf(episode)}`,
       typeof episode.optimal_length === "number" && `, shortest solution ${counted(episode.optimal_length, "action")}`,
       typeof episode.ceiling === "number" && `, best player scores ${Math.round(episode.ceiling * 1e3) / 1e3}`,
     ];
     byId("episode-facts").replaceChildren(...facts.filter(Boolean));
     this.drawTurns();
-    byId("turn").replaceChildren(drawTurn(episode, this.number, this.filters.pattern));
+    byId("turn").replaceChildren(drawTurn(episode, this.number, this.filters.pattern, sentFor(this.store.prompt, env, episode, this.number)));
     this.buttons();
   }
 
@@ -93,7 +93,7 @@ class Viewer {
   turnButtons() {
     const turns = [...this.episode.turns, null];
     return turns.map((turn, i) => {
-      const state = !turn ? null : !turn.action_is_valid ? "wrong" : turn.reward > 0 ? "gain" : replyFlagsOf(turn).length ? "doubtful" : null;
+      const state = !turn ? null : turn.action_is_valid === false ? "wrong" : turn.reward > 0 ? "gain" : replyFlagsOf(turn).length ? "doubtful" : null;
       const name = turn ? [`Turn ${i + 1}`, `reward ${signed(turn.reward)}`, ...replyFlagsOf(turn)].join(", ") : "The end";
       const current = i + 1 === this.number ? "step" : null;
       const button = make(
