@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 
-from ragen_bench.console.tables import figures_table
+from ragen_bench.console.tables import FiguresTable
 from ragen_bench.pages.formats import short
 from ragen_bench.runs.schema import Object
 
@@ -32,33 +30,26 @@ def print_analysis(console: Console, analysis: Object, path: Path) -> None:
             )
 
 
-def failure_table(analysis: Object) -> Table:
-    """Return the causes of failure of each environment; it fits 80 columns."""
-    table = Table(title="Why episodes failed", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("cause")
-    table.add_column("n", justify="right", no_wrap=True)
-    table.add_column("%", justify="right", no_wrap=True)
-    table.add_column("first example", no_wrap=True)
-    table.add_column("what it means", ratio=1)
+def failure_table(analysis: Object) -> FiguresTable:
+    """Return the causes of failure of each environment, and below them what each means."""
+    causes = [cause for row in analysis["envs"] for cause in row["failures"]]
+    about = dict.fromkeys(f"{cause['label']}: {cause['about']}." for cause in causes)
+    table = FiguresTable("Why episodes failed", "\n".join(about), ("n", "%", "first example"))
     for row in analysis["envs"]:
-        failed = f"{row['failed']} of {row['episodes']} episodes failed"
-        table.add_row(short(row["env"]), "", "", "", failed, style="bold")
+        share = f"{100 * row['failed'] / max(row['episodes'], 1):.0f}"
+        table.add_row(short(row["env"]), f"{row['failed']} of {row['episodes']}", share)
         for cause in row["failures"]:
             index, sample, turn = cause["examples"][0]
-            table.add_row(
-                f"  {cause['label']}",
-                str(cause["episodes"]),
-                f"{100 * cause['share']:.0f}",
-                f"{index}/{sample}, turn {turn}",
-                cause["about"],
-            )
+            example = f"{index}/{sample}, turn {turn}"
+            shown = str(cause["episodes"]), f"{100 * cause['share']:.0f}", example
+            table.add_row(f"  {cause['label']}", *shown)
     return table
 
 
-def reasoning_table(analysis: Object) -> Table:
-    """Return the measures of reasoning of each environment; it fits 80 columns."""
+def reasoning_table(analysis: Object) -> FiguresTable:
+    """Return the measures of reasoning of each environment."""
     columns = ("turns", "words", "cut", "plan ok", "true", "unread", "zip", "dist-2", "same")
-    table = figures_table("How the model reasoned", _CAPTION, columns)
+    table = FiguresTable("How the model reasoned", _CAPTION, columns)
     for row in analysis["envs"]:
         table.add_row(short(row["env"]), *_reasoning_cells(row["reasoning"]))
     return table

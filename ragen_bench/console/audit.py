@@ -11,11 +11,10 @@ from pathlib import Path
 import gymnasium
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from ragen_bench.audit import Audit, audit_environment, steps_of, third_party_subject
 from ragen_bench.console.plain import plain_console
-from ragen_bench.console.tables import figures_table
+from ragen_bench.console.tables import FiguresTable
 from ragen_bench.pages.formats import short
 from ragen_bench.suites import env_id
 from ragen_envs.registration import IDS, OPPONENT_IDS, TABLE
@@ -121,8 +120,8 @@ def _progress(console: Console) -> Progress:
     )
 
 
-def _table(audits: Sequence[Audit]) -> Table:
-    table = figures_table("The suite's guarantees", _EXPLAINED, _COLUMNS, padding=0)
+def _table(audits: Sequence[Audit]) -> FiguresTable:
+    table = FiguresTable("The suite's guarantees", _EXPLAINED, _COLUMNS)
     for counts in audits:
         table.add_row(*_cells(counts))
     return table

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from ragen_bench.console.tables import figures_table
+from ragen_bench.console.tables import FiguresTable
 from ragen_bench.console.visible import visible
 from ragen_bench.pages.formats import short
 from ragen_bench.runs.schema import Object
@@ -27,25 +25,21 @@ def print_comparison(console: Console, differences: Object) -> None:
         console.print(f"Note: {visible(note)}", soft_wrap=True)
 
 
-def comparison_table(differences: Object) -> Table:
-    """Return a table with two rows for each environment and for the suite.
-
-    It fits a terminal of 80 columns.
-    """
-    title = Text(f"A - B on the {differences['split']} split", style="table.title")
-    table = figures_table(title, _EXPLAINED, ("n", "A", "B", "A - B", "95 %", "A>B", "B>A"))
+def comparison_table(differences: Object) -> FiguresTable:
+    """Return a table with two rows for each environment and for the suite."""
+    title = f"A - B on the {differences['split']} split"
+    table = FiguresTable(title, _EXPLAINED, ("n", "A", "B", "A - B", "95 %", "A>B", "B>A"))
     for row in differences["envs"]:
         ahead = ["-" if row[name] is None else str(row[name]) for name in ("a_ahead", "b_ahead")]
-        env = Text(short(row["env"]))
         main = _percents(row["success"]) if row["success"] else _scores(row["return"])
-        table.add_row(env, str(row["instances"]), *main, *ahead, style="bold")
+        table.add_row(short(row["env"]), str(row["instances"]), *main, *ahead)
         if not row["success"]:
             table.add_row("  (returns)")
             continue
         table.add_row("  norm.", "", *_scores(row["normalised"]))
     if len(differences["envs"]) > 1 and differences["suite"]["success"]:
-        table.add_section()
-        table.add_row("mean", "", *_percents(differences["suite"]["success"]), style="bold")
+        table.add_row("")
+        table.add_row("mean", "", *_percents(differences["suite"]["success"]))
         table.add_row("  norm.", "", *_scores(differences["suite"]["normalised"]))
     return table
 

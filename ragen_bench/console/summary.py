@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from rich.table import Table
-from rich.text import Text
-
 from ragen_bench.console.formats import fixed, interval, percent
-from ragen_bench.console.tables import figures_table
+from ragen_bench.console.tables import FiguresTable
 from ragen_bench.console.visible import visible
 from ragen_bench.opponents.wording import replies_in_words
 from ragen_bench.pages.formats import short
 from ragen_bench.runs.schema import Object
 
 
-def summary_table(summary: Object, constrained: bool = False) -> Table:
+def summary_table(summary: Object, constrained: bool = False) -> FiguresTable:
     """Return a table with the model's, the random and the oracle row of each environment.
-
-    It fits a terminal of 80 columns.
 
     Args:
         summary: of the run.
         constrained: whether its answers were constrained to the form, which the title says.
     """
     columns = ("n", "success", "95 %", "norm.", "form", "action", "tokens", "s")
-    table = figures_table(_title(summary, constrained), _caption(summary), columns)
+    table = FiguresTable(_title(summary, constrained), _caption(summary), columns)
     for row in summary["envs"]:
-        table.add_row(Text(short(row["env"])), *_model_cells(row), style="bold")
+        table.add_row(short(row["env"]), *_model_cells(row))
         for player in ("random", "oracle"):
             if row[player]:
                 scaled = {"random": "0.00", "oracle": "1.00"}[player] if row["oracle"] else "-"
@@ -34,15 +29,12 @@ def summary_table(summary: Object, constrained: bool = False) -> Table:
     return table
 
 
-def _title(summary: Object, constrained: bool) -> Text:
+def _title(summary: Object, constrained: bool) -> str:
     what = visible(summary["suite"]) or "chosen environments"
     constraint = ", constrained to the form" if constrained else ""
-    # A str would be read as markup, and a model's name may hold brackets.
     opponent = f" against {visible(summary['opponent'])}" if "opponent" in summary else ""
-    return Text(
-        f"{visible(summary['model'])}{opponent} on {what}, {summary['split']} split{constraint}",
-        style="table.title",
-    )
+    model = visible(summary["model"])
+    return f"{model}{opponent} on {what}, {summary['split']} split{constraint}"
 
 
 def _model_cells(row: Object) -> list[str]:
