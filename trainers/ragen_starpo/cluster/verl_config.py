@@ -27,10 +27,71 @@ from ragen_starpo.recipes.sections import (
 Device: TypeAlias = Literal["cpu", "cuda"]
 _STRATEGY = "fsdp2"
 _AGENT_LOOPS = "agent_loops.yaml"
-_FIXED = ("model_engine", "ragen")
-"""Names of verl's that have a place of their own in this driver."""
 _ROLLOUT, _ACTOR = "actor_rollout_ref.rollout", "actor_rollout_ref.actor"
 _MODEL, _REF = "actor_rollout_ref.model", "actor_rollout_ref.ref"
+USERS = (
+    *(f"trainer.{name}" for name in ("logger", "project_name", "experiment_name")),
+    *(f"{_ROLLOUT}.{name}" for name in ("max_num_seqs", "agent.num_workers")),
+    *(
+        f"{model}.{name}"
+        for model in (_MODEL, "critic.model")
+        for name in ("enable_gradient_checkpointing", "override_config.attn_implementation")
+    ),
+)
+"""verl's settings that users may change: a test shows of each that its effect arrives."""
+_INSTEAD = {
+    "adv_estimator": "advantage.estimator",
+    "norm_adv_by_std_in_grpo": "advantage.estimator=dr-grpo",
+    "gamma": "advantage.gamma",
+    "lam": "advantage.lam",
+    "filter_groups": "filter.strategy",
+    "kl_ctrl": "loss.kl",
+    "kl_penalty": "loss.kl_estimator",
+    "use_kl_in_reward": "loss.kl",
+    "use_kl_loss": "loss.kl",
+    "kl_loss_coef": "loss.kl",
+    "kl_loss_type": "loss.kl_estimator",
+    "clip_ratio": "loss.clip_low and loss.clip_high",
+    "clip_ratio_low": "loss.clip_low",
+    "clip_ratio_high": "loss.clip_high",
+    "clip_ratio_c": "loss.dual_clip",
+    "entropy_coeff": "loss.entropy",
+    "loss_agg_mode": "loss.aggregation",
+    "loss_scale_factor": "loss.horizon",
+    "cliprange_value": "loss.value_clip",
+    "ppo_epochs": "updates",
+    "ppo_mini_batch_size": "mini_batch",
+    "ppo_micro_batch_size_per_gpu": "micro_batch",
+    "log_prob_micro_batch_size_per_gpu": "micro_batch",
+    "use_dynamic_bsz": "micro_batch",
+    "train_batch_size": "rollouts.instances",
+    "rollout.n": "rollouts.samples",
+    "rollout.temperature": "rollouts.temperature",
+    "response_length": "rollouts.max_tokens",
+    "max_response_length": "rollouts.max_tokens",
+    "max_model_len": "rollouts.context",
+    "val_kwargs": "validation.temperature",
+    "total_epochs": "iterations",
+    "total_training_steps": "iterations",
+    "save_freq": "checkpoint_every",
+    "test_freq": "validation.every",
+    "default_local_dir": "--out",
+    "nnodes": "cluster.nodes",
+    "n_gpus_per_node": "cluster.processes",
+    "trainer.device": "cluster.device",
+    "gpu_memory_utilization": "cluster.memory",
+    "tensor_model_parallel_size": "cluster.tensor_parallel",
+    "mixed_precision": "cluster.dtype",
+    "lora_rank": "lora.rank",
+    "lora_alpha": "lora.alpha",
+    "target_modules": "lora.target_modules",
+    "model.path": "model",
+    "critic.optim": "critic",
+    "optim": "optimiser",
+    "rollout.name": "cluster.engine",
+    "seed": "seed",
+}
+"""The recipe's settings for parts of verl's names."""
 
 
 def verl_config(
@@ -42,20 +103,15 @@ def verl_config(
         recipe: of the run.
         model_dir: the folder of the model that training begins with.
         device: that it trains on.
-        overrides: hydra's, as `trainer.logger=[wandb]`; they may not change what the recipe says.
+        overrides: hydra's, of `USERS` alone, as `trainer.logger=[wandb]`.
 
     Raises:
-        UserError: if verl has no such setting, or the recipe decides it.
+        UserError: if one is of another setting, or cannot be.
     """
-    decided = decided_by(recipe, model_dir, device)
-    for name in _names(overrides):
-        if name in decided or name in _FIXED:
-            raise UserError(f"{name} follows from the recipe; change that, not verl's setting")
-        if any(setting.startswith(f"{name}.") for setting in decided):
-            raise UserError(f"{name} is a table, of which the recipe decides a part; set its parts")
+    _check(overrides)
     config = _composed([*_defaults(device), *overrides])
     with open_dict(config):
-        for name, value in decided.items():
+        for name, value in decided_by(recipe, model_dir, device).items():
             OmegaConf.update(config, name, value, merge=False)
     return config
 
@@ -201,16 +257,30 @@ def _defaults(device: Device) -> list[str]:
     return overrides
 
 
-def _names(overrides: Sequence[str]) -> list[str]:
-    """Return the dotted names that overrides change."""
+def _check(overrides: Sequence[str]) -> None:
+    """Check that overrides set what has an effect.
+
+    Raises:
+        UserError: if one does not, with what does.
+    """
     parser = OverridesParser.create()
-    names = []
     for text in overrides:
         try:
-            names.append(parser.parse_override(text).get_key_element().lstrip("+~"))
+            override = parser.parse_override(text)
         except HydraException as error:
             raise _refused(error, text) from error
-    return names
+        name = override.get_key_element().lstrip("+~")
+        if name not in USERS or override.is_delete():
+            raise UserError(f"{name} has no effect as a setting of verl; {_instead(name)}")
+
+
+def _instead(name: str) -> str:
+    """Return what to set in place of a setting of verl."""
+    for part, ours in _INSTEAD.items():
+        if f".{part}." in f".{name}.":
+            return f"set the recipe's {ours}"
+    users = ", ".join(USERS)
+    return f"ragen-train recipes RECIPE prints those of the recipe, and of verl's there are {users}"
 
 
 def _composed(overrides: Sequence[str]) -> DictConfig:

@@ -1,0 +1,115 @@
+"""Each setting of verl that users may change arrives where it has its effect."""
+
+import asyncio
+import json
+
+import pytest
+import ray
+from omegaconf import OmegaConf
+from verl.trainer.ppo.v1 import AgentLoopManagerTQ
+from verl.utils.config import omega_conf_to_dataclass
+from verl.workers.config import FSDPEngineConfig
+
+from ragen_starpo.cluster.verl_config import USERS, decided_by, verl_config
+from ragen_starpo.recipes.recipe import recipe_of
+
+from .test_runs import SETTINGS
+
+ROLLOUT = "actor_rollout_ref.rollout"
+MODELS = {"actor_rollout_ref.model": "PolicyEngine", "critic.model": "ValueEngine"}
+TESTED = {
+    *(f"trainer.{name}" for name in ("logger", "project_name", "experiment_name")),
+    *(f"{ROLLOUT}.{name}" for name in ("max_num_seqs", "agent.num_workers")),
+    *(f"{model}.enable_gradient_checkpointing" for model in MODELS),
+    *(f"{model}.override_config.attn_implementation" for model in MODELS),
+}
+
+
+@pytest.fixture
+def config(small):
+    recipe = recipe_of({**SETTINGS, "model": str(small)}, "a test")
+
+    def changed(*overrides):
+        return verl_config(recipe, small, "cpu", overrides)
+
+    changed.decided = decided_by(recipe, small, "cpu")
+    return changed
+
+
+def test_all_are_tested_here_and_none_is_the_recipes(config):
+    assert set(USERS) == TESTED
+    assert not [
+        name for name in USERS if any(name.startswith((d, f"{d}.")) for d in config.decided)
+    ]
+
+
+def test_loggers(config, tmp_path, monkeypatch):
+    from ragen_starpo.cluster import verl_trainer
+
+    monkeypatch.setenv("VERL_FILE_LOGGER_ROOT", str(tmp_path))
+    monkeypatch.delenv("VERL_FILE_LOGGER_PATH", raising=False)
+    names = ("trainer.project_name=lake", "trainer.experiment_name=second")
+    logger = verl_trainer._tracking(config("trainer.logger=[file]", *names))
+    logger.log(data={"rollout/reward": 1.5}, step=4)
+    logger.finish()
+    line = json.loads((tmp_path / "lake/second.jsonl").read_text())
+    assert line == {"step": 4, "data": {"rollout/reward": 1.5}}
+
+
+class Remote:
+    """What Ray makes of a class or a method, which keeps what it is called with."""
+
+    def __init__(self, answer=None):
+        self.given, self.answer = [], answer
+
+    def options(self, **_):
+        return self
+
+    def remote(self, *given):
+        self.given.append(given)
+        return self.answer
+
+
+def test_requests_at_once(config, monkeypatch):
+    from ragen_starpo.cluster import hf_replica
+
+    async def whereabouts():
+        return "a" * 56, ""
+
+    worker, server = Remote(), Remote()
+    worker.__ray_call__ = Remote(whereabouts())
+    monkeypatch.setattr(ray, "remote", lambda _: server)
+    found = config(f"{ROLLOUT}.max_num_seqs=7")
+    model = omega_conf_to_dataclass(found.actor_rollout_ref.model)
+    replica = hf_replica.HFReplica(0, found.actor_rollout_ref.rollout, model, 1)
+    replica.workers = [worker]
+    asyncio.run(replica.launch_servers())
+    assert [given[1] for given in server.given] == [7]
+
+
+def test_agent_loops(config, monkeypatch):
+    monkeypatch.setattr(
+        ray, "nodes", lambda: [{"NodeID": "a" * 56, "Alive": True, "Resources": {"CPU": 1}}]
+    )
+    manager = AgentLoopManagerTQ(config(f"{ROLLOUT}.agent.num_workers=3"), None)
+    manager.agent_loop_workers_class = Remote()
+    asyncio.run(manager._init_agent_loop_workers())
+    assert len(manager.agent_loop_workers) == 3
+
+
+@pytest.mark.parametrize("place", MODELS)
+@pytest.mark.parametrize(("checkpointing", "attention"), [(True, "eager"), (False, "sdpa")])
+def test_models(config, place, checkpointing, attention):
+    from ragen_starpo.engine import engines
+
+    found = config(
+        f"{place}.enable_gradient_checkpointing={str(checkpointing).lower()}",
+        f"{place}.override_config.attn_implementation={attention}",
+    )
+    model = omega_conf_to_dataclass(OmegaConf.select(found, place))
+    engine = getattr(engines, MODELS[place])(
+        model, FSDPEngineConfig(strategy=engines.STRATEGY), None, None
+    )
+    module = engine._build_module()
+    assert module.is_gradient_checkpointing == checkpointing
+    assert module.config._attn_implementation == attention
