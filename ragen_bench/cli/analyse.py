@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Annotated
 
 from ragen_bench.cli.groups import ForeignOptions
+from ragen_bench.cli.json_output import JsonOptions
 from ragen_bench.cli.options import Argument, Command
 from ragen_bench.errors import UserError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Analyse(ForeignOptions, Command):
+class Analyse(JsonOptions, ForeignOptions, Command):
     """Says why a run's episodes failed, and how the model reasoned.
 
     Replays a run, prints the causes of its failures and measures of its reasoning, and writes them
@@ -30,15 +31,18 @@ class Analyse(ForeignOptions, Command):
         from ragen_bench.runs.directory import read_run
         from ragen_bench.runs.json_lines import write_whole
 
-        self.name_environments()
-        run = read_run(self.directory)
-        console = plain_console()
-        with replay_bar(console, run) as advance:
-            analysis = analyse(run, advance)
-        if not analysis["envs"]:
-            raise UserError(f"{self.directory} holds no finished episode yet", exit_code=1)
-        file = self.directory / "analysis.json"
-        write_whole(file, analysis)
-        print_analysis(console, analysis, self.directory)
-        console.print(f"Analysis  {file}", soft_wrap=True)
+        with self.output() as found:
+            self.name_environments()
+            run = read_run(self.directory)
+            console = plain_console()
+            with replay_bar(console, run) as advance:
+                analysis = analyse(run, advance)
+            if not analysis["envs"]:
+                raise UserError(f"{self.directory} holds no finished episode yet", exit_code=1)
+            file = self.directory / "analysis.json"
+            write_whole(file, analysis)
+            found.update(analysis)
+            if not self.printed:
+                print_analysis(console, analysis, self.directory)
+            console.print(f"Analysis  {file}", soft_wrap=True)
         return 0

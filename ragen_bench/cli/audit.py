@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from ragen_bench.cli.json_output import JsonOptions
 from ragen_bench.cli.options import Argument, Command, Option
 from ragen_bench.errors import UserError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Audit(Command):
+class Audit(JsonOptions, Command):
     """Proves the suite's guarantees on this machine, or checks another environment.
 
     Generates, solves and compares instances of the suite's environments and runs the testing kit
@@ -39,4 +40,5 @@ class Audit(Command):
             raise UserError(f"--out {self.out}: there is no directory {self.out.parent}")
         from ragen_bench.console.audit import audit
 
-        return 0 if audit(self.env, self.levels, self.sealed, self.out) else 1
+        with self.output() as found:
+            return 0 if audit(self.env, self.levels, self.sealed, self.out, found) else 1

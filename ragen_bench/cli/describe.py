@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
-from typing import Annotated
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
 
+from ragen_bench.cli.json_output import JsonOptions
 from ragen_bench.cli.options import Argument, Command
 
 
 @dataclass(frozen=True)
-class Describe(Command):
+class Describe(JsonOptions, Command):
     """Prints an environment's specification and its first test observation."""
 
     env: Annotated[str, Argument("ENV")]
@@ -23,14 +25,34 @@ class Describe(Command):
 
         name = env_id(self.env, opposed=None)
         env = make_env(name, "test", "think")
-        observation, _ = env.reset(seed=0)
-        budget = env.budget
-        lacks = "".join(f"{note}\n" for note in foreign_notes(name))
-        sys.stdout.write(
-            f"{name}\n\n{documentation(name)}\n\n"
-            f"Budget: {budget.max_turns} turns, {budget.max_actions_per_turn} actions a turn, "
-            f"{budget.max_actions} actions; penalty {budget.penalty / 100:g}.\n"
-            f"{lacks}Specification (test, think): {spec_hash(name, 'test', 'think')}\n\n"
-            f"First observation of test instance 0:\n\n{observation}\n"
-        )
+        with self.output() as found:
+            found.update(
+                env=name,
+                documentation=documentation(name),
+                budget=asdict(env.budget),
+                notes=foreign_notes(name),
+                specification=spec_hash(name, "test", "think"),
+                first_observation=env.reset(seed=0)[0],
+            )
+            if not self.printed:
+                _print(found)
         return 0
+
+
+def _print(found: Mapping[str, Any]) -> None:
+    budget, notes = found["budget"], "".join(f"{note}\n" for note in found["notes"])
+    sys.stdout.write(f"{found['env']}\n\n")
+    if sys.stdout.isatty():
+        from rich.console import Console
+        from rich.markdown import Markdown
+
+        Console().print(Markdown(found["documentation"]), "")
+    else:
+        sys.stdout.write(f"{found['documentation']}\n\n")
+    sys.stdout.write(
+        f"Budget: {budget['max_turns']} turns, {budget['max_actions_per_turn']} actions a turn, "
+        f"{budget['max_actions']} actions; penalty {budget['penalty'] / 100:g}.\n"
+        f"{notes}"
+        f"Specification (test, think): {found['specification']}\n\n"
+        f"First observation of test instance 0:\n\n{found['first_observation']}\n"
+    )

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from ragen_bench.cli.groups import EvaluationOptions
+from ragen_bench.cli.json_output import JsonOptions
 from ragen_bench.cli.options import Command, Option
 from ragen_bench.errors import UserError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Doctor(EvaluationOptions, Command):
+class Doctor(JsonOptions, EvaluationOptions, Command):
     """Looks at a model before a long run.
 
     Checks what `evaluate` with the same options would use: whether the oracle reaches its ceiling,
@@ -32,9 +33,11 @@ class Doctor(EvaluationOptions, Command):
             raise UserError(f"--questions is at least 1, got {self.questions}")
         evaluation = evaluation_of(self)
         refuse_unknown(evaluation.model)
-        failed = False
-        for finding in examine(evaluation, self.questions):
-            sys.stdout.write(f"{finding.status:<5} {finding.name:<9} {finding.detail}\n")
-            sys.stdout.flush()
-            failed |= finding.status == "FAIL"
-        return 1 if failed else 0
+        with self.output() as found:
+            found["findings"] = []
+            for finding in examine(evaluation, self.questions):
+                sys.stdout.write(f"{finding.status:<5} {finding.name:<9} {finding.detail}\n")
+                sys.stdout.flush()
+                found["findings"].append(finding._asdict())
+            found["failed"] = any(look["status"] == "FAIL" for look in found["findings"])
+        return 1 if found["failed"] else 0

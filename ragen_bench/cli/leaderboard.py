@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from ragen_bench.cli.json_output import JsonOptions
 from ragen_bench.cli.options import Argument, Command, Group, Option
 
 
 @dataclass(frozen=True)
-class Check(Command):
+class Check(JsonOptions, Command):
     """Verifies the entry that a branch adds or changes, as is done with a pull request.
 
     The entry is taken out of git: nothing of the branch is run. Ends with exit code 1 if it is
@@ -24,7 +25,9 @@ class Check(Command):
         """Verify the entry; return 1 if it is refused."""
         from ragen_bench.console.verification import verify_branch
 
-        return 0 if verify_branch(self.base, self.head) else 1
+        with self.output() as found:
+            found["verified"] = verify_branch(self.base, self.head, found)
+        return 0 if found["verified"] else 1
 
 
 @dataclass(frozen=True, kw_only=True)

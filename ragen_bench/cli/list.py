@@ -6,11 +6,12 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ragen_bench.cli.json_output import JsonOptions
 from ragen_bench.cli.options import Command
 
 
 @dataclass(frozen=True)
-class List(Command):
+class List(JsonOptions, Command):
     """Lists environments, suites and models."""
 
     def run(self) -> int:
@@ -19,15 +20,23 @@ class List(Command):
         from ragen_bench.suites import SUITES
         from ragen_envs.registration import IDS, OPPONENT_IDS, OPPONENT_TABLE, TABLE
 
-        _print_section("Environments", {env: TABLE[env.partition("/")[2]].about for env in IDS})
-        against = {env: OPPONENT_TABLE[env.partition("/")[2]].about for env in OPPONENT_IDS}
-        _print_section("Played against another model, which --opponent names", against)
-        suites = {
-            name: f"{suite.about}; answers of up to {suite.max_tokens} tokens"
-            for name, suite in SUITES.items()
+        sections = {
+            "Environments": {env: TABLE[env.partition("/")[2]].about for env in IDS},
+            "Played against another model, which --opponent names": {
+                env: OPPONENT_TABLE[env.partition("/")[2]].about for env in OPPONENT_IDS
+            },
+            "Suites": {
+                name: f"{suite.about}; answers of up to {suite.max_tokens} tokens"
+                for name, suite in SUITES.items()
+            },
+            "Models": PROVIDERS,
         }
-        _print_section("Suites", suites)
-        _print_section("Models", PROVIDERS)
+        with self.output() as found:
+            keys = ("environments", "against_models", "suites", "models")
+            found.update(zip(keys, sections.values(), strict=True))
+            if not self.printed:
+                for title, rows in sections.items():
+                    _print_section(title, rows)
         return 0
 
 

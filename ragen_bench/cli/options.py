@@ -22,7 +22,8 @@ class Option:
     """How an option looks: `--the-field METAVAR`.
 
     Attributes:
-        metavar: what stands for its value in the help; None for a switch.
+        metavar: what stands for its value in the help; None for a switch, in brackets if the value
+            may be left out, which then is a dash.
         about: the help, to which the default is added.
     """
 
@@ -114,7 +115,12 @@ def _option(kind: Any, look: Option, default: Any) -> Iterator[tuple[str, Any]]:
     elif _reader(kind) is bool:
         yield "action", argparse.BooleanOptionalAction
     else:
-        yield from {"type": _reader(kind), "metavar": look.metavar}.items()
+        yield from {
+            "type": _reader(kind),
+            "metavar": look.metavar and look.metavar.strip("[]"),
+        }.items()
+        if look.metavar and look.metavar.startswith("["):
+            yield from {"nargs": argparse.OPTIONAL, "const": _reader(kind)("-")}.items()
         yield "required", default is MISSING
         yield "action", "append" if get_origin(kind) is tuple else "store"
 

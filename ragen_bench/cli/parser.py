@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NoReturn, cast
 
 from ragen_bench.cli.options import Command, Group, add_options, help_of
@@ -25,7 +26,8 @@ class Parser(argparse.ArgumentParser):
         Raises:
             UserError: if they are not a command with its options.
         """
-        values = vars(self.parse_args(arguments))
+        words = sys.argv[1:] if arguments is None else arguments
+        values = vars(self.parse_args(list(_json_alone(words))))
         command = cast(type[Command], values.pop("command"))
         # argparse collects repeated values in lists.
         return command(
@@ -65,6 +67,13 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise what is wrong as a UserError."""
         raise UserError(f"{message} (try `{self.prog} --help`)")
+
+
+def _json_alone(words: Sequence[str]) -> Iterator[str]:
+    """Keep `--json` from taking the word behind it, unless that is `-` or ends in .json."""
+    for word, following in pairwise((*words, "")):
+        alone = word == "--json" and following != "-" and not following.endswith(".json")
+        yield "--json=-" if alone else word
 
 
 class _Version(argparse.Action):

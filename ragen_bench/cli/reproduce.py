@@ -39,7 +39,7 @@ class Reproduce(ConnectionOptions, PriceOptions, Command):
         from ragen_bench.runs.json_lines import read_whole, write_whole
 
         # An entry whose figures are wrong is found before hours of answers, not after.
-        if not verify_entry(self.entry, None):
+        if not verify_entry(self.entry, {}):
             return 1
         entry = read_entry(self.entry)
         name = self.entry.absolute().name

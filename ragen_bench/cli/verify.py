@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from ragen_bench.cli.options import Argument, Command, Option
+from ragen_bench.cli.json_output import JsonOptions
+from ragen_bench.cli.options import Argument, Command
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verify(Command):
+class Verify(JsonOptions, Command):
     """Recomputes an entry of the leaderboard from its answers.
 
     Believes nothing in an entry that can be computed: replays every answer and recomputes every
@@ -18,10 +19,10 @@ class Verify(Command):
     """
 
     entry: Annotated[Path, Argument("ENTRY")]
-    json: Annotated[Path | None, Option("FILE", "write the findings as JSON")] = None
 
     def run(self) -> int:
         """Print one line for each check; return 1 if the entry is refused."""
         from ragen_bench.console.verification import verify_entry
 
-        return 0 if verify_entry(self.entry, self.json) else 1
+        with self.output() as found:
+            return 0 if verify_entry(self.entry, found) else 1

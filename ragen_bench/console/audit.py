@@ -16,6 +16,7 @@ from ragen_bench.audit import Audit, audit_environment, steps_of, third_party_su
 from ragen_bench.console.plain import plain_console
 from ragen_bench.console.tables import FiguresTable
 from ragen_bench.pages.formats import short
+from ragen_bench.runs.schema import Object
 from ragen_bench.suites import env_id
 from ragen_envs.registration import IDS, OPPONENT_IDS, TABLE
 from ragen_envs.sealed import open_key
@@ -33,7 +34,7 @@ _EXPLAINED = (
 )
 
 
-def audit(names: Sequence[str], levels: int, sealed: bool, out: Path | None) -> bool:
+def audit(names: Sequence[str], levels: int, sealed: bool, out: Path | None, found: Object) -> bool:
     """Audit environments, print the counts, and return whether every guarantee holds.
 
     Args:
@@ -41,6 +42,7 @@ def audit(names: Sequence[str], levels: int, sealed: bool, out: Path | None) -> 
         levels: train instances to generate of each.
         sealed: whether the sealed split is looked at too, where there is one.
         out: a file for everything that was counted, as JSON.
+        found: is given the same.
 
     Raises:
         UserError: for an environment that is unknown.
@@ -64,8 +66,9 @@ def audit(names: Sequence[str], levels: int, sealed: bool, out: Path | None) -> 
         for outcome in outcomes
         if outcome.status == "failed"
     ]
+    found.update(_content(audits, checked))
     if out:
-        _write(out, audits, checked)
+        out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     if problems:
         sys.stdout.write("Broken:\n" + "".join(f"  {problem}\n" for problem in problems))
         return False
@@ -157,8 +160,8 @@ def _check_lines(name: str, outcomes: Sequence[Outcome]) -> str:
     return f"Checks of {name}: {totals}\n{''.join(lines)}"
 
 
-def _write(out: Path, audits: Sequence[Audit], checked: dict[str, tuple[Outcome, ...]]) -> None:
-    content = {
+def _content(audits: Sequence[Audit], checked: dict[str, tuple[Outcome, ...]]) -> Object:
+    return {
         "environments": [
             {
                 **dataclasses.asdict(counts),
@@ -170,4 +173,3 @@ def _write(out: Path, audits: Sequence[Audit], checked: dict[str, tuple[Outcome,
             name: [outcome._asdict() for outcome in outcomes] for name, outcomes in checked.items()
         },
     }
-    out.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

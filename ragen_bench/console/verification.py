@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 import time
 from pathlib import Path
@@ -13,6 +12,7 @@ from ragen_bench.leaderboard import EntryError, verify
 from ragen_bench.leaderboard.files import shown_name
 from ragen_bench.leaderboard.git import Branch
 from ragen_bench.leaderboard.pull_request import Proposal, checked_out, proposal
+from ragen_bench.runs.schema import Object
 
 _CHANGES = {
     "adds": "Adds the entry {}.",
@@ -21,12 +21,12 @@ _CHANGES = {
 }
 
 
-def verify_entry(path: Path, out: Path | None) -> bool:
+def verify_entry(path: Path, found: Object) -> bool:
     """Verify an entry, print the checks, and return whether it is verified.
 
     Args:
         path: the entry's directory.
-        out: a file for the findings, as JSON.
+        found: is given the findings.
 
     Raises:
         UserError: if there is nothing at the path.
@@ -38,10 +38,7 @@ def verify_entry(path: Path, out: Path | None) -> bool:
     for check in verdict.checks:
         status = "ok" if check.passed else "FAIL"
         console.print(f"{status:<5} {check.name:<10} {check.said}", soft_wrap=True)
-    if out:
-        text = json.dumps(verdict.as_json(), indent=2) + "\n"
-        out.write_text(text, encoding="utf-8", newline="\n")
-        console.print(f"JSON  {out}", soft_wrap=True)
+    found.update(verdict.as_json())
     if not verdict.verified:
         console.print(f"NOT verified: {shown_name(verdict.directory)}", soft_wrap=True)
         return False
@@ -53,12 +50,13 @@ def verify_entry(path: Path, out: Path | None) -> bool:
     return True
 
 
-def verify_branch(base: str, head: str) -> bool:
+def verify_branch(base: str, head: str, found: Object) -> bool:
     """Verify what a branch of the repository here proposes, and return whether it may be merged.
 
     Args:
         base: a commit of the leaderboard that the branch is to be merged into.
         head: the branch's last commit.
+        found: is given the findings.
 
     Raises:
         UserError: if git cannot tell what the branch changes.
@@ -70,13 +68,15 @@ def verify_branch(base: str, head: str) -> bool:
         if proposed is None:
             console.print("No entry is touched, and nothing was verified.")
             return True
+        found.update(does=proposed.does, entry=proposed.name)
         console.print(_CHANGES[proposed.does].format(proposed.name), soft_wrap=True)
-        return not proposed.files or _verify_proposal(branch, proposed)
+        return not proposed.files or _verify_proposal(branch, proposed, found)
     except EntryError as error:
+        found["problem"] = str(error)
         console.print(f"NOT verified: {error}", soft_wrap=True)
         return False
 
 
-def _verify_proposal(branch: Branch, proposed: Proposal) -> bool:
+def _verify_proposal(branch: Branch, proposed: Proposal, found: Object) -> bool:
     with tempfile.TemporaryDirectory(prefix="ragen-entry-") as folder:
-        return verify_entry(checked_out(branch, proposed, Path(folder)), None)
+        return verify_entry(checked_out(branch, proposed, Path(folder)), found)

@@ -67,7 +67,7 @@ def test_a_refused_entry(submitted, told):
     code, out, err = told("verify", ENTRY, "--json", "found.json")
     assert (code, err) == (1, "")
     assert "FAIL  episodes   line 1 (ragen/Sokoban-v0/test/0/0) " in out
-    assert out.endswith("NOT verified: my-model-7b_tiny_test\n")
+    assert out.endswith("NOT verified: my-model-7b_tiny_test\nJSON  found.json\n")
     found = json.loads((submitted.parents[2] / "found.json").read_text())
     assert (found["verified"], found["suite_score"]) == (False, None)
     assert [check["passed"] for check in found["checks"]] == [True, True, True, False, False]
