@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+MYPY ?= $(BIN)/mypy
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 OLDEST := .venv-oldest
 VLLM := .venv-vllm
@@ -33,7 +34,7 @@ oldest: $(OLDEST)/oldest.stamp
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(MYPY)
 
 # The site, in build/site.
 docs: $(VENV)/dev.stamp
