@@ -142,7 +142,7 @@ class PageServer(LoopbackServer):
         self.word = secrets.token_urlsafe(16)
         self.files = {"base.css": pages / "templates" / "style" / "base.css"}
         self.files |= {file.name: file for place in (shared, folder) for file in place.iterdir()}
-        self.changing = Lock()
+        self.lock = Lock()
         super().__init__(_PageHandler, port)
 
     @property
@@ -163,7 +163,7 @@ class PageServer(LoopbackServer):
 
     @abstractmethod
     def post(self, place: str, message: Any) -> dict[str, Any]:
-        """Return the reply to a message, JSON-able; messages are taken one at a time.
+        """Return the reply to a message, JSON-able; neither this nor `get` runs beside another one.
 
         Args:
             place: the path behind the word.
@@ -207,14 +207,15 @@ class _PageHandler(BaseHTTPRequestHandler):
         place = self._place()
         file = self.server.files.get(place or "page.html")
         if file is None:
-            return _in_json(self.server.get(place))
+            with self.server.lock:
+                return _in_json(self.server.get(place))
         return _Reply(file.read_bytes(), _MEDIA_TYPES[file.name.rpartition(".")[2]])
 
     def _post(self) -> _Reply:
         # The body is read first, wherever it goes: a browser that is cut off shows no reply.
         message = self._message()
         place = self._place()
-        with self.server.changing:
+        with self.server.lock:
             return _in_json(self.server.post(place, message))
 
     def _place(self) -> str:

@@ -18,10 +18,14 @@ from ragen_bench.pages.local_server import (
 
 
 class Echo(PageServer):
-    def get(self, _place):
-        raise nothing_here()
+    def get(self, place):
+        if place != "state":
+            raise nothing_here()
+        return {"alone": self.lock.locked()}
 
     def post(self, place, message):
+        if place == "state":
+            return {"alone": self.lock.locked()}
         if message == "no":
             raise RefusedError(HTTPStatus.CONFLICT, "not now", due=3)
         return {"place": place, "message": message}
@@ -82,6 +86,12 @@ def test_a_reply_may_be_kept_by_nobody_and_asks_nothing_of_a_network(server):
     )
     assert policy["default-src"] == "'self'"
     assert policy["frame-ancestors"] == "'none'"
+
+
+def test_a_page_is_never_shown_while_a_message_changes_it(server):
+    for method, body in (("GET", None), ("POST", "0")):
+        _, content = ask(server, method, f"/{server.word}/state", body)
+        assert json.loads(content) == {"alone": True}
 
 
 def test_what_is_said_and_what_is_refused(server):
