@@ -165,6 +165,8 @@ def _reason(error: ErrorDetails, reasons: dict[str, str]) -> str:
     kind, limits = error["type"], error.get("ctx", {})
     if kind == "literal_error":
         return f"is not {limits['expected']}"
+    if kind == "greater_than" and limits["gt"] > -LARGEST:
+        return f"is not above {limits['gt']:g}"
     if kind == "greater_than_equal":
         return f"is below {limits['ge']:g}"
     if kind == "less_than_equal":

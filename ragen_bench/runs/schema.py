@@ -144,7 +144,8 @@ class ReplyCounts(Document):
 class TurnRecord:
     """One turn: what the player read and answered, and what came of it.
 
-    A flag is None where another package's environment does not tell it.
+    A flag is None where another package's environment does not tell it. Flags that a line of a file
+    lacks are None too, which is not what a replay gives.
     """
 
     observation: Text
@@ -152,11 +153,11 @@ class TurnRecord:
     reasoning: Text
     actions: list[str]
     reward: Number
-    terminated: Flag = False
-    truncated: Flag = False
+    terminated: Flag | None = None
+    truncated: Flag | None = None
     format_is_valid: Flag | None
     action_is_valid: Flag | None
-    action_is_effective: Flag | None = False
+    action_is_effective: Flag | None = None
     answer_is_example: Flag | None
     finish: Finish
     prompt_tokens: Count

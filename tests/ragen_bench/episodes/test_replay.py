@@ -146,6 +146,17 @@ def paths(record):
 CLAIMED = ("finish", "prompt_tokens", "completion_tokens")
 
 
+def test_a_missing_field_is_found(configs, records):
+    for path in paths(records[0]):
+        record = copy.deepcopy(records[0])
+        *inside, name = path
+        holder = record
+        for key in inside:
+            holder = holder[key]
+        if holder.pop(name) is not None:
+            assert problem_of(configs["think"], record), path
+
+
 @settings(max_examples=300)
 @given(data=st.data())
 def test_a_changed_field_is_found(configs, records, data):
@@ -370,6 +381,7 @@ def test_the_configuration_is_recomputed(configs):
         ({"history": "all"}, 'has history "all", which is not a whole number'),
         ({"history": True}, "has history true, which is not a whole number"),
         ({"history": -1}, "has history -1, which is below 0"),
+        ({"top_p": 0}, "has top_p 0, which is not above 0"),
         ({"seed": -1}, "has seed -1, which is below 0"),
         ({"samples": 0}, "has samples 0, which is below 1"),
         ({"split": []}, "has split a list of 0, which is not 'train', 'val', 'test' or 'sealed'"),
