@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from ragen_bench.models import PROVIDERS
 from ragen_bench.suites import SUITES
 from ragen_envs.registration import IDS
@@ -15,8 +17,11 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_python_example_prints_what_it_shows(tmp_path):
-    code, shown = re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", README, re.DOTALL).groups()
+EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", README, re.DOTALL)
+
+
+@pytest.mark.parametrize(("code", "shown"), EXAMPLES, ids=["gymnasium", "harness"])
+def test_a_python_example_prints_what_it_shows(code, shown, tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )

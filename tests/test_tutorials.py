@@ -18,6 +18,10 @@ def test_a_tutorial_does_what_it_says(name, tmp_path):
     follow(f"tutorials/{name}.md", tmp_path)
 
 
+def test_the_page_of_python_does_what_it_says(tmp_path):
+    follow("python.md", tmp_path)
+
+
 @pytest.mark.xdist_group("language-model")
 def test_a_hosted_model_is_evaluated_as_the_tutorial_says(tmp_path):
     with llama.running() as url:

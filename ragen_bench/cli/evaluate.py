@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -21,8 +23,10 @@ class Evaluate(EvaluationOptions, PriceOptions, Command):
         from ragen_bench.cli.evaluation import evaluation_of
         from ragen_bench.cli.naming import default_path
         from ragen_bench.console.evaluation import run_evaluation
+        from ragen_bench.models.server.further import without_headers
         from ragen_bench.scores.cost import load_prices
 
-        evaluation = evaluation_of(self)
+        command = shlex.join(without_headers(["ragen-bench", *sys.argv[1:]], self.header))
+        evaluation = evaluation_of(self, command)
         prices = load_prices(self.prices)
         return run_evaluation(evaluation, self.out or default_path(evaluation), prices)

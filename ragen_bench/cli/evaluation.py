@@ -1,9 +1,7 @@
-"""The evaluation that a command line describes."""
+"""The evaluation that options describe, of a command line or of a call in Python."""
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Iterable
 
 from ragen_bench.cli.groups import EvaluationOptions
@@ -13,7 +11,6 @@ from ragen_bench.episodes.episode import SAMPLES_A_SEED
 from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.errors import UserError
 from ragen_bench.models.prompt import History
-from ragen_bench.models.server.further import without_headers
 from ragen_bench.suites import SUITES, plays, response_format_of, select, split_name, states_form
 from ragen_envs.protocol import ResponseFormat
 from ragen_envs.registration import IDS
@@ -24,8 +21,12 @@ _HOTTEST = 100
 """The highest temperature."""
 
 
-def evaluation_of(options: EvaluationOptions) -> Evaluation:
+def evaluation_of(options: EvaluationOptions, command: str = "") -> Evaluation:
     """Return the evaluation that options describe.
+
+    Args:
+        options: what is evaluated, and how.
+        command: how they were given, for the record.
 
     Raises:
         UserError: if an option has a value that it cannot have.
@@ -53,7 +54,7 @@ def evaluation_of(options: EvaluationOptions) -> Evaluation:
         max_tokens=options.max_tokens or default,
         history=_history(options.history),
         constrain=options.constrain,
-        command=shlex.join(without_headers(["ragen-bench", *sys.argv[1:]], options.header)),
+        command=command,
         server=server_of(options),
         opponent=opponent_of(options, opponent_format),
         top_p=options.top_p,

@@ -1,4 +1,4 @@
-"""An evaluation in the terminal: a progress bar, then the table and where everything is."""
+"""An evaluation as it is watched: how far it is, then the table and where everything is."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from ragen_bench.console.plain import plain_console
-from ragen_bench.console.progress import PlainProgress, shortened
+from ragen_bench.console.progress import shortened, without_bar
 from ragen_bench.console.results import show_results
 from ragen_bench.episodes.evaluation import Evaluation, evaluate, refuse_early
 from ragen_bench.episodes.groups import played_again, said_of_interrupted
 from ragen_bench.errors import INCOMPLETE, INTERRUPTED
+from ragen_bench.models import Model
 from ragen_bench.opponents.opponent import load
 from ragen_bench.pages.formats import short
-from ragen_bench.runs.directory import read_run
+from ragen_bench.runs.directory import RunDirectory, read_run
 from ragen_bench.scores.cost import Prices
 
 
@@ -35,38 +36,67 @@ def run_evaluation(evaluation: Evaluation, path: Path, prices: Prices) -> int:
         UserError: if the directory holds something else, or the model cannot be loaded.
     """
     console = plain_console()
-    total = len(evaluation.tasks())
+    model = load_early(console, evaluation, path)
+    try:
+        run = played(console, evaluation, model, path)
+        try:
+            summary = show_results(console, run, prices)
+        finally:
+            run.unlock()
+    except KeyboardInterrupt:
+        return _interrupted(evaluation, model.group_size, path)
+    return INCOMPLETE if summary["infra_faults"] else 0
+
+
+def load_early(console: Console, evaluation: Evaluation, path: Path) -> Model:
+    """Return an evaluation's model, once all is refused that can be without it.
+
+    Args:
+        console: where it says what it waits for.
+        evaluation: what is evaluated.
+        path: the run directory.
+
+    Raises:
+        UserError: if the directory holds something else, or the model cannot be loaded.
+    """
     refuse_early(evaluation, path)
     with console.status(Text(f"Loading {evaluation.model} ...")):
-        model = load(evaluation.model, evaluation.server, evaluation.opponent)
+        return load(evaluation.model, evaluation.server, evaluation.opponent)
+
+
+def played(console: Console, evaluation: Evaluation, model: Model, path: Path) -> RunDirectory:
+    """Play what is missing of a run, and show how far it is.
+
+    Args:
+        console: where it is shown; a quiet one shows nothing.
+        evaluation: what is evaluated.
+        model: the evaluation's; with an opponent, the pair of them.
+        path: the run directory.
+
+    Returns:
+        The directory, still locked.
+
+    Raises:
+        UserError: as `ragen_bench.episodes.evaluation.evaluate`.
+    """
+    total = len(evaluation.tasks())
     with _progress(console) as bar:
         name = shortened(evaluation.model, console.width)
         task = bar.add_task(name, total=total, env="", answers=0)
-        plain = PlainProgress(total) if not console.is_terminal else None
+        tick = without_bar(console, total)
 
         def on_progress(episodes: int, answers: int, env: str) -> None:
             bar.update(task, completed=episodes, env=short(env), answers=answers)
-            if plain:
-                plain.tick(episodes, answers)
+            tick(episodes, answers)
 
         def on_message(line: str) -> None:
             bar.console.print(line, soft_wrap=True)
 
         try:
-            run = evaluate(evaluation, model, path, on_progress, on_message)
-        except KeyboardInterrupt:
-            bar.stop()
-            return _interrupted(evaluation, model.group_size, path)
+            return evaluate(evaluation, model, path, on_progress, on_message)
         except Exception:
             bar.live.transient = True  # the one line of the error says it all
             raise
-    try:
-        summary = show_results(console, run, prices)
-    except KeyboardInterrupt:
-        return _interrupted(evaluation, model.group_size, path)
-    finally:
-        run.unlock()
-    return INCOMPLETE if summary["infra_faults"] else 0
 
 
 def _interrupted(evaluation: Evaluation, group_size: int, path: Path) -> int:

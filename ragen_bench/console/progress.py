@@ -6,6 +6,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -13,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from ragen_bench.runs.directory import RunDirectory
 
 _PAUSE = 60.0
+_BLINK = 0.25
 _BESIDE = 64
 """The columns that everything beside a model's name takes at most."""
 _SHORTEST = 16
@@ -46,6 +49,45 @@ class PlainProgress:
             f"{episodes} of {self._total} episodes, {answers} answers in {minutes:.0f} min\n"
         )
         sys.stderr.flush()
+
+
+class NotebookProgress:
+    """Shows in a cell of a notebook how far a run is.
+
+    Args:
+        total: episodes of the run.
+        clock: seconds since any moment.
+    """
+
+    def __init__(self, total: int, clock: Callable[[], float] = time.monotonic) -> None:
+        display = import_module("IPython.display").display  # what runs a notebook has it
+        self._total, self._clock, self._last = total, clock, clock()
+        self._handle: Any = display({"text/plain": ""}, raw=True, display_id=True)
+
+    def tick(self, episodes: int, answers: int) -> None:
+        """Show how far the run is, as `PlainProgress.tick`, a few times a second and at the end."""
+        now = self._clock()
+        if now - self._last < _BLINK and episodes < self._total:
+            return
+        self._last = now
+        text = f"{episodes} of {self._total} episodes, {answers} answers"
+        bar = f'<progress value="{episodes}" max="{self._total}"></progress> {text}'
+        self._handle.update({"text/plain": text, "text/html": bar}, raw=True)
+
+
+def without_bar(console: Console, total: int) -> Callable[[int, int], None]:
+    """Return what shows the progress of a run where no terminal shows a bar.
+
+    Args:
+        console: of the run.
+        total: its episodes.
+
+    Returns:
+        A function of the number of episodes and of answers.
+    """
+    if console.quiet or console.is_terminal:
+        return lambda *_: None
+    return (NotebookProgress if Console().is_jupyter else PlainProgress)(total).tick
 
 
 def shortened(name: str, columns: int) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from rich.console import Console
 from rich.text import Text
 
@@ -15,18 +17,26 @@ from ragen_bench.scores.cost import Prices
 from ragen_bench.scores.summary import summarise
 
 
+def write_results(console: Console, run: RunDirectory, prices: Prices) -> tuple[Object, Path]:
+    """Summarise and analyse a run, and write both.
+
+    Returns:
+        The summary, and the report's file.
+    """
+    with console.status(Text("Playing the random and the oracle row ...")):
+        summary = summarise(run, prices)
+    run.write_summary(summary)
+    with console.status(Text("Reading the trajectories ...")):
+        return summary, write_report(run, summary, analyse(run))
+
+
 def show_results(console: Console, run: RunDirectory, prices: Prices) -> Object:
     """Summarise and analyse a run, write summary and report, and print the table.
 
     Returns:
         The summary.
     """
-    with console.status(Text("Playing the random and the oracle row ...")):
-        summary = summarise(run, prices)
-    run.write_summary(summary)
-    with console.status(Text("Reading the trajectories ...")):
-        analysis = analyse(run)
-        report = write_report(run, summary, analysis)
+    summary, report = write_results(console, run, prices)
     console.print(summary_table(summary, run.config.constrained))
     for line in (*return_lines(summary), *opponent_lines(summary)):
         console.print(line, soft_wrap=True)

@@ -23,7 +23,7 @@ from ragen_bench.models.base import (
     refuse_constraint,
 )
 from ragen_bench.models.grammar import action_schema
-from ragen_bench.models.own_sources import OwnSources
+from ragen_bench.models.own_sources import OwnSources, typed_identity
 from ragen_bench.models.server.background_loop import BackgroundLoop
 from ragen_bench.models.server.engine import ServerEngine
 
@@ -155,7 +155,7 @@ class FunctionModel:
         except (Exception, SystemExit) as error:
             raise UserError(f"{self._name} cannot be imported: {described(error)}") from error
         self._sources = OwnSources(imported)
-        self._identity = self._sources.identity()
+        self._identity = self._sources.identity() or typed_identity(own)
         methods = [callable(getattr(own, name, None)) for name in ("reset", "act")]
         if inspect.isclass(own) and not all(methods):
             raise UserError(f"{self._name} is not an agent; {_CLASS}")

@@ -1,0 +1,158 @@
+"""`ragen_bench.evaluate`: what the command `evaluate` does, as a function."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from io import StringIO
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+from rich.console import Console
+
+from ragen_bench.cli.evaluation import evaluation_of
+from ragen_bench.cli.groups import EvaluationOptions as Default
+from ragen_bench.cli.naming import default_path
+from ragen_bench.console.evaluation import load_early, played
+from ragen_bench.console.results import write_results
+from ragen_bench.errors import UserError
+from ragen_bench.finished import Run
+from ragen_bench.models.server.further import without_headers
+from ragen_bench.scores.cost import load_prices
+
+_OPTIONS = TypeAdapter(Default)
+
+
+def evaluate(  # noqa: PLR0913  # one for each option of the command
+    model: str | Callable[..., Any],
+    *,
+    suite: str | None = Default.suite,
+    env: str | Iterable[str] = Default.env,
+    split: str = Default.split,
+    limit: int | None = Default.limit,
+    samples: int = Default.samples,
+    seed: int = Default.seed,
+    temperature: float = Default.temperature,
+    top_p: float = Default.top_p,
+    max_tokens: int | None = Default.max_tokens,
+    format: str | None = Default.format,
+    history: str | int = Default.history,
+    constrain: bool = Default.constrain,
+    opponent: str | None = Default.opponent,
+    opponent_format: str | None = Default.opponent_format,
+    opponent_base_url: str | None = Default.opponent_base_url,
+    base_url: str | None = Default.base_url,
+    concurrency: int | None = Default.concurrency,
+    timeout: float | None = Default.timeout,
+    retries: int | None = Default.retries,
+    header: str | Iterable[str] = Default.header,
+    extra_body: str | None = Default.extra_body,
+    reasoning_effort: str | None = Default.reasoning_effort,
+    prices: str | PathLike[str] | None = None,
+    out: str | PathLike[str] | None = None,
+    progress: bool = True,
+) -> Run:
+    """Score a model on held-out instances; the same call goes on with an interrupted run.
+
+    The arguments are the options of `ragen-bench evaluate`, see docs/harness.md, and give the same
+    bytes as these.
+
+    Args:
+        model: its name, such as "hf/NAME"; or a function from a list of messages to an answer or
+            a class, `async def` or not, that has a name at the top of its module.
+        suite: "quick", "core" or "full"; "core" without `env`.
+        env: an environment's id, or several, in place of a suite; "MODULE:ID" imports the module.
+        split: "train", "val", "test" or "sealed".
+        limit: instances of each environment at most; None for all.
+        samples: episodes on each instance.
+        seed: of sampling and noise.
+        temperature: of sampling, 0 for greedy.
+        top_p: the probability together of the tokens that are drawn from.
+        max_tokens: in an answer; None for the suite's.
+        format: of answers, "think", "answer" or "plain"; None for what the environments take.
+        history: past turns that the model is shown: "full", "none" or a number.
+        constrain: whether the engine lets only answers in form pass.
+        opponent: the name of the model that plays against it, where a game needs one.
+        opponent_format: of its answers; None for `format`.
+        opponent_base_url: of its server; None for `base_url`.
+        base_url: of the server of "openai/NAME"; None for `OPENAI_BASE_URL`.
+        concurrency: requests or conversations at once; None for the provider's own number.
+        timeout: seconds for a server's answer.
+        retries: of a request that failed.
+        header: "NAME: VALUE" of each request, or several; secret, not recorded.
+        extra_body: further fields of each request, an object as JSON; recorded.
+        reasoning_effort: as the server names it.
+        prices: the file that says what tokens cost; None for that of `RAGEN_PRICES`.
+        out: the run directory; None for one below `runs/` that is named for the settings.
+        progress: whether to show how far the run is and what is worth a note; False prints nothing.
+
+    Returns:
+        The run. It is not complete where a server left episodes unfinished.
+
+    Raises:
+        UserError: for what the command refuses too, in one line; what a server or one's own code
+            did not answer ends the run, and finished episodes are kept.
+        ragen_envs.sealed.SealedKeyError: if the split is sealed and there is no key.
+    """
+    given = {name: value for name, value in locals().items() if name in _NAMES}
+    given["model"], given["history"] = _name_of(model), str(history)
+    for name in ("env", "header"):
+        given[name] = (given[name],) if isinstance(given[name], str) else tuple(given[name])
+    options = _options(given)
+    evaluation = evaluation_of(options, _call(options, out))
+    path, money = (
+        Path(out or default_path(evaluation)),
+        load_prices(Path(prices) if prices else None),
+    )
+    console = _console(progress)
+    run = played(console, evaluation, load_early(console, evaluation, path), path)
+    try:
+        write_results(console, run, money)
+    finally:
+        run.unlock()
+    return Run(path)
+
+
+_NAMES = tuple(Default.__dataclass_fields__)
+
+
+def _options(given: Mapping[str, Any]) -> Default:
+    """Return the options of the command, each of its type."""
+    try:
+        return _OPTIONS.validate_python(given)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = ".".join(map(str, first["loc"]))
+        raise UserError(f"{name}: {first['msg']}, got {first['input']!r}") from None
+
+
+def _name_of(model: str | Callable[..., Any]) -> str:
+    """Return a model's name: of a callable, that by which it can be found again."""
+    if isinstance(model, str):
+        return model
+    module, name = (getattr(model, of, None) for of in ("__module__", "__qualname__"))
+    if not name or getattr(sys.modules.get(str(module)), name, None) is not model:
+        raise UserError(
+            f"{model!r} cannot be found by its name; give a model's name, or a function or a class "
+            "from the top of a module"
+        )
+    return f"python:{module}:{name}"
+
+
+def _call(options: Default, out: str | PathLike[str] | None) -> str:
+    """Return the call for the record, without defaults and without secrets."""
+    headers = tuple(without_headers(list(options.header), options.header))
+    settings = {name: getattr(options, name) for name in _NAMES if name != "model"}
+    shown = {**settings, "header": headers, "out": out and str(Path(out))}
+    words = [repr(options.model)]
+    words += [f"{name}={v!r}" for name, v in shown.items() if v != getattr(Default, name, None)]
+    return f"ragen_bench.evaluate({', '.join(words)})"
+
+
+def _console(progress: bool) -> Console:
+    """Return where progress is shown: rich's own bars want more packages in a notebook."""
+    if not progress:
+        return Console(file=StringIO(), quiet=True, force_terminal=False, force_jupyter=False)
+    return Console(markup=False, highlight=False, emoji=False, force_jupyter=False)
