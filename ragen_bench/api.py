@@ -152,7 +152,11 @@ def _call(options: Default, out: str | PathLike[str] | None) -> str:
 
 
 def _console(progress: bool) -> Console:
-    """Return where progress is shown: rich's own bars want more packages in a notebook."""
+    """Return where progress is shown."""
     if not progress:
         return Console(file=StringIO(), quiet=True, force_terminal=False, force_jupyter=False)
-    return Console(markup=False, highlight=False, emoji=False, force_jupyter=False)
+    # A notebook claims to be a terminal, and rich's own bars want more packages there.
+    terminal = False if Console().is_jupyter else None
+    return Console(
+        markup=False, highlight=False, emoji=False, force_terminal=terminal, force_jupyter=False
+    )

@@ -236,6 +236,7 @@ def test_a_notebook_shows_one_line_that_changes(monkeypatch):
     display = types.ModuleType("IPython.display")
     display.display = lambda data, raw, display_id: handle
     monkeypatch.setitem(sys.modules, "IPython.display", display)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # so does ipykernel
     shell = type("ZMQInteractiveShell", (), {})()
     monkeypatch.setattr(builtins, "get_ipython", lambda: shell, raising=False)
     from ragen_bench.api import _console
