@@ -147,3 +147,84 @@ def test_a_deviation_of_eps_is_dropped():
 def test_bad_filters(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):
         FilterSettings(**bad)
+
+
+def as_released(settings, values):
+    """What RAGEN-2's released code keeps of positive scores, by its description."""
+    sign = 1 if settings.keep == "largest" else -1
+    order = sorted(range(len(values)), key=lambda n: -sign * values[n])
+    if settings.strategy == "top-k":
+        return set(order[: settings.groups])
+    if settings.strategy == "min-p":
+        best = values[order[0]]
+        return {
+            n
+            for n in order
+            if (
+                values[n] >= best * settings.amount
+                if sign == 1
+                else values[n] <= best / settings.amount
+            )
+        }
+    masses = values
+    if settings.strategy == "top-p-softmax":
+        total = sum(math.exp(sign * value) for value in values)
+        masses = [math.exp(sign * value) / total for value in values]
+    kept, reached = set(), 0.0
+    for n in order:
+        if reached >= settings.amount * sum(masses) - settings.slack:
+            break
+        kept.add(n)
+        reached += masses[n]
+    return kept
+
+
+@given(
+    st.lists(st.integers(1, 400), min_size=1, max_size=12, unique=True),
+    st.sampled_from(["top-k", "top-p", "top-p-softmax", "min-p"]),
+    st.sampled_from(["largest", "smallest"]),
+    st.sampled_from([0.137, 0.5211, 0.8713, 0.953]),
+    st.sampled_from([0.0, 0.01, 0.5]),
+    st.integers(1, 9),
+)
+def test_by_deviation_as_the_released_code(hundredths, strategy, keep, amount, slack, most):
+    values = [number / 100 for number in hundredths]
+    settings = FilterSettings(
+        strategy,
+        amount,
+        0.0,
+        most if strategy == "top-k" else None,
+        "deviation",
+        keep,
+        slack if strategy == "top-p" else 0.0,
+    )
+    assert kept_groups(settings, *five(*values)) == as_released(settings, values)
+
+
+def test_a_softmax_of_deviations_keeps_more_than_one_of_variances():
+    values = [0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0]
+    counts = {
+        score: len(kept_groups(FilterSettings("top-p-softmax", 0.9, score=score), *five(*values)))
+        for score in ("deviation", "variance")
+    }
+    assert counts == {"deviation": 5, "variance": 1}
+
+
+@pytest.mark.parametrize(("keep", "first"), [("largest", {0, 2}), ("smallest", {1, 3})])
+def test_by_what_is_measured(keep, first):
+    scores, groups = five(1.0, 2.0, 0.1, 0.2, 0.0)
+    measured = torch.tensor([9.0, 7, 1, 1, 5, 5, 2, 2, 99, 0])  # the last group does not differ
+    settings = FilterSettings("top-k", groups=2, score="length", keep=keep)
+    kept = kept_rollouts(settings, scores, groups, measured)
+    assert set(groups[kept].tolist()) == first
+
+
+def test_scales():
+    found = {how: FilterSettings(loss_scale=how).scale(0.25) for how in ("none", "sqrt", "linear")}
+    assert found == {"none": 1.0, "sqrt": 0.5, "linear": 0.25}
+
+
+@pytest.mark.parametrize("strategy", ["top-p", "min-p"])
+def test_rewards_have_no_shares(strategy):
+    with pytest.raises(ValueError, match=f"score reward may be below 0, of which {strategy} has"):
+        FilterSettings(strategy, score="reward")

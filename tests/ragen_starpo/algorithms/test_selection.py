@@ -81,3 +81,21 @@ def test_trajectories_of_no_turn_are_tensors_too():
     for one, other in zip(vars(batch).values(), vars(whole).values(), strict=True):
         assert one.dtype == other.dtype
     assert whole.turn_rewards.dtype == torch.float32
+
+
+@pytest.mark.parametrize(
+    ("score", "first"), [("reward", 1), ("length", 0), ("entropy", 2), ("deviation", 1)]
+)
+def test_scores_of_groups(score, first):
+    """Of mean returns 0.5, 3, 1, lengths 3, 1, 2 and entropies 1, 2, 3."""
+    played = [
+        TokenTrajectory(
+            number, (Turn((1,), Sampled((2,) * length, (-entropy,) * length, True), reward),), of
+        )
+        for of in [played_in("Sokoban-v0")]
+        for number, (returns, length, entropy) in enumerate(
+            [((0.0, 1.0), 3, 1.0), ((0.0, 6.0), 1, 2.0), ((0.0, 2.0), 2, 3.0)]
+        )
+        for reward in returns
+    ]
+    assert kept(FilterSettings("top-k", groups=1, score=score), played) == [first, first]

@@ -23,7 +23,7 @@ SETTINGS = {
     "checkpoint_every": 2,
     "rollouts": {"instances": 4, "samples": 3, "max_tokens": 24},
     "advantage": {"estimator": "bi-level-gae", "credit": "turn"},
-    "filter": {"strategy": "top-k", "amount": 0.5},
+    "filter": {"strategy": "top-k", "amount": 0.5, "loss_scale": "sqrt"},
     "loss": {"kl": 0.01},
     "optimiser": {"learning_rate": 1e-3, "warmup_steps": 2},
     "critic": {"learning_rate": 1e-3},

@@ -1,9 +1,11 @@
 """An iteration in one process."""
 
 import pytest
+import torch
 
 from ragen_starpo.local.trainer import Trainer
 from ragen_starpo.recipes.recipe import recipe_of
+from ragen_starpo.rollout.trajectory import batch_of
 
 SETTINGS = {
     "model": "small",
@@ -26,3 +28,15 @@ def test_a_longer_horizon_makes_smaller_gradients(small):
         norms.append(found.metrics["policy/grad_norm"])
     assert norms[0] == pytest.approx(2 * norms[1], rel=1e-4)
     assert norms[1] > 0
+
+
+def test_advantages_are_scaled_by_what_the_filter_kept(small):
+    found = {}
+    for how in ("none", "linear", "sqrt"):
+        told = {**SETTINGS, "filter": {"loss_scale": how}}
+        trainer = Trainer(small, recipe_of(told, "a test"))
+        batch = batch_of(trainer._actor.rollouts(0, 1.0), 0)
+        found[how] = trainer._columns(batch, 0.25)["advantages"]
+    assert found["none"].abs().max() > 0.1
+    torch.testing.assert_close(found["linear"], 0.25 * found["none"])
+    torch.testing.assert_close(found["sqrt"], 0.5 * found["none"])

@@ -61,7 +61,7 @@ def test_settings_and_defaults(written):
     ("override", "said"),
     [
         ("sed=3", "sed: there is no such setting; did you mean seed?"),
-        ("filter.share=1", "filter.share: there is no such setting; filter has: strategy, amount"),
+        ("filter.part=1", "filter.part: there is no such setting; filter has: strategy, amount"),
         ("lora.rnk=1", "lora.rnk: there is no such setting; did you mean lora.rank?"),
         ("filter.amount=3", "filter.amount: is above 0 and at most 1, got 3.0"),
         ("advantage.estimator=gea", "advantage.estimator: Input should be 'gae'"),

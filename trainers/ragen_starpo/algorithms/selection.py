@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
 from ragen_bench.errors import UserError
 from ragen_starpo.algorithms.filters import kept_rollouts
-from ragen_starpo.recipes.sections import FilterSettings
+from ragen_starpo.recipes.sections import FilterSettings, GroupScore
 from ragen_starpo.rollout.trajectory import TokenTrajectory, scores_of
 
 
@@ -35,7 +36,23 @@ def chosen(settings: FilterSettings, trajectories: Sequence[TokenTrajectory]) ->
         places = [n for n, rollout in enumerate(trajectories) if rollout.record.env == env]
         of_env = [trajectories[place] for place in places]
         groups = torch.tensor([rollout.group for rollout in of_env])
-        in_env = kept_rollouts(settings, scores_of(of_env), groups).tolist()
+        measured = _measured(settings.score, of_env)
+        in_env = kept_rollouts(settings, scores_of(of_env), groups, measured).tolist()
         for place, keep in zip(places, in_env, strict=True):
             kept[place] = keep and bool(trajectories[place].turns)
     return kept
+
+
+def _measured(score: GroupScore, rollouts: Sequence[TokenTrajectory]) -> Tensor | None:
+    """Return what a group's score is the mean of; None if that compares returns."""
+    if score in ("deviation", "variance"):
+        return None
+    if score == "reward":
+        return scores_of(rollouts)
+    sampled = [
+        [value for turn in one.turns for value in turn.sampled.log_probs] for one in rollouts
+    ]
+    if score == "length":
+        return torch.tensor([len(values) for values in sampled], dtype=torch.float64)
+    means = [-sum(values) / max(1, len(values)) for values in sampled]
+    return torch.tensor(means, dtype=torch.float64)

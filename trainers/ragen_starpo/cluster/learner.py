@@ -72,7 +72,11 @@ class Learner:
             processes.critic.set_loss_fn(partial(critic_loss, recipe.loss))
 
     def learn(
-        self, rows: KVBatchMeta, trajectories: Sequence[TokenTrajectory], iteration: int
+        self,
+        rows: KVBatchMeta,
+        trajectories: Sequence[TokenTrajectory],
+        iteration: int,
+        share: float,
     ) -> dict[str, float]:
         """Take all steps of an iteration, and return its figures.
 
@@ -80,6 +84,7 @@ class Learner:
             rows: in verl's queue; they are dropped from it.
             trajectories: of these rows.
             iteration: from 0 on.
+            share: of those that were played.
         """
         batch = batch_of(trajectories, self._filler)
         recipe, passes = self._recipe, self.settings.updates
@@ -91,7 +96,7 @@ class Learner:
         filled = self._with_fillers(rows, [len(rows.keys), *map(len, steps)])
         keys, fillers = filled.keys[: len(batch)], filled.keys[len(batch) :]
         work = _Rows(filled.partition_id, keys, fillers, responses_of(trajectories), batch)
-        columns = self._columns(work)
+        columns = self._columns(work, share)
         figures = StepFigures()
         for chosen in steps:
             figures.add(self._step(work, columns, chosen), int(batch.mask[chosen].sum()))
@@ -114,7 +119,7 @@ class Learner:
         # By verl's function, which knows all fields of a row; it fills up to a multiple.
         return upsample_batch_to_divisible_size(rows, len(rows.keys) + fillers, self._filler)
 
-    def _columns(self, work: _Rows) -> dict[str, Tensor]:
+    def _columns(self, work: _Rows, share: float) -> dict[str, Tensor]:
         """Return what the losses need, computed before the first step, and put it in the queue."""
         (old,) = self._outputs(work, self._processes.policy.compute_log_prob, "log_probs")
         columns = {"old_log_probs": old}
@@ -124,7 +129,7 @@ class Learner:
         if self._processes.critic is not None:
             (values,) = self._outputs(work, self._processes.critic.infer_batch, "values")
         advantages, returns = advantages_of(self._recipe.advantage, work.batch, values)
-        columns["advantages"] = advantages
+        columns["advantages"] = advantages * self._recipe.filter.scale(share)
         if values is not None and returns is not None:
             columns |= {"old_values": values, "returns": returns}
         work.put(columns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -129,17 +130,12 @@ def decided_by(recipe: Recipe, model_dir: Path, device: Device) -> dict[str, Any
 
 
 def _of_run(recipe: Recipe) -> dict[str, Any]:
-    filtered = recipe.filter
     return {
         "trainer.use_v1": True,
         "trainer.v1.trainer_mode": "sync",
         "trainer.v1.sampler.custom_sampler.path": "pkg://ragen_starpo.cluster.group_sampler",
         "trainer.v1.sampler.custom_sampler.name": "GroupSampler",
-        "trainer.v1.sampler.sampler_kwargs": {
-            "strategy": filtered.strategy,
-            "amount": filtered.amount,
-            "eps": filtered.eps,
-        },
+        "trainer.v1.sampler.sampler_kwargs": asdict(recipe.filter),
         "trainer.total_training_steps": recipe.iterations,
         "trainer.nnodes": recipe.cluster.nodes,
         "trainer.n_gpus_per_node": recipe.cluster.processes,

@@ -77,10 +77,12 @@ class VerlTrainer(PPOTrainerSync):
         rows = clock.during("rollouts", lambda: self._play(episodes, TRAIN, temperature))
         played = self.replay_buffer.played
         metrics = {f"rollout/{name}": value for name, value in rollout_metrics(played).items()}
-        metrics["filter/kept"] = len(rows.keys) / len(played)
+        share = metrics["filter/kept"] = len(rows.keys) / len(played)
         if rows.keys:
             kept = self.replay_buffer.kept
-            metrics |= clock.during("updates", lambda: self.learner.learn(rows, kept, number))
+            metrics |= clock.during(
+                "updates", lambda: self.learner.learn(rows, kept, number, share)
+            )
         clock.during("weights", lambda: self.checkpoint_manager.update_weights(number))
         return Iteration(number, bool(rows.keys), metrics, clock.seconds)
 

@@ -75,10 +75,10 @@ class Trainer:
         trajectories = clock.during("rollouts", lambda: self._actor.rollouts(number, temperature))
         metrics = {f"rollout/{k}": v for k, v in rollout_metrics(trajectories).items()}
         kept = self._kept(trajectories)
-        metrics["filter/kept"] = len(kept) / len(trajectories)
+        share = metrics["filter/kept"] = len(kept) / len(trajectories)
         if kept:
             batch = batch_of(kept, self._actor.pad)
-            metrics |= clock.during("updates", lambda: self._learn(batch, number))
+            metrics |= clock.during("updates", lambda: self._learn(batch, number, share))
             clock.during("weights", lambda: self._actor.take(self.policy.state_for_rollout()))
         return Iteration(number, bool(kept), metrics, clock.seconds)
 
@@ -121,8 +121,8 @@ class Trainer:
         kept = chosen(self._recipe.filter, trajectories)
         return [trajectory for trajectory, keep in zip(trajectories, kept, strict=True) if keep]
 
-    def _learn(self, batch: TokenBatch, number: int) -> dict[str, float]:
-        columns = self._columns(batch)
+    def _learn(self, batch: TokenBatch, number: int, share: float) -> dict[str, float]:
+        columns = self._columns(batch, share)
         figures = StepFigures()
         recipe, passes = self._recipe, self._settings.updates
         steps = list(
@@ -136,10 +136,11 @@ class Trainer:
         trained = passes * int(batch.mask.sum())
         return {**figures.means(), "steps": len(steps), "trained_tokens": trained}
 
-    def _columns(self, batch: TokenBatch) -> dict[str, Tensor]:
+    def _columns(self, batch: TokenBatch, share: float) -> dict[str, Tensor]:
         """Return what the losses need, computed before the first step."""
         values = self._critic.values(batch) if self._critic else None
         advantages, returns = advantages_of(self._recipe.advantage, batch, values)
+        advantages = advantages * self._recipe.filter.scale(share)
         columns = {"advantages": advantages, "old_log_probs": batch.log_probs}
         if values is not None and returns is not None:
             columns |= {"old_values": values, "returns": returns}

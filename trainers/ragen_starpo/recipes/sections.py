@@ -19,6 +19,7 @@ Estimator: TypeAlias = Literal[
 ]
 WITH_CRITIC: tuple[Estimator, ...] = ("gae", "bi-level-gae")
 Strategy: TypeAlias = Literal["all", "top-k", "top-p", "top-p-softmax", "min-p"]
+GroupScore: TypeAlias = Literal["deviation", "variance", "reward", "length", "entropy"]
 Aggregation: TypeAlias = Literal[
     "token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm"
 ]
@@ -105,24 +106,54 @@ class FilterSettings:
 
     Attributes:
         strategy: `all` keeps every group; `top-k` a fixed share of them, the ones of the largest
-            deviation (StarPO-S, arXiv 2504.20073, section 4.2); `top-p` the fewest whose variances
-            make up a share of the sum of all; `top-p-softmax` the same of the variances' softmax;
-            `min-p` those of at least a share of the largest variance (RAGEN-2, arXiv 2604.06268).
+            score (StarPO-S, arXiv 2504.20073, section 4.2, by deviation); `top-p` the fewest whose
+            scores make up a share of the sum of all; `top-p-softmax` the same of the scores'
+            softmax; `min-p` those of at least a share of the largest score (RAGEN-2, arXiv
+            2604.06268).
         amount: the share, above 0 and at most 1.
+        groups: of `top-k`; how many groups are kept, in place of a share.
+        score: of a group: the deviation of its returns, which RAGEN-2's code calls their variance;
+            their variance; their mean; the mean number of sampled tokens; or the mean of minus
+            their log-probabilities, which estimates the entropy.
+        keep: whether the groups of the largest or of the smallest scores are kept; `min-p` then
+            keeps those of at most the smallest score divided by `amount`.
+        slack: of `top-p`; taken off the sum that is to be reached, and where nothing of it is left,
+            no group is kept. RAGEN-2's code has 0.01.
         eps: groups whose deviation is not above it are dropped, whatever the strategy but `all`:
             they have no advantages. Returns that differ by rounding alone have a deviation of 0.
+        loss_scale: what advantages are multiplied by: the share of trajectories that is kept, its
+            root, or nothing.
     """
 
     strategy: Strategy = "top-k"
     amount: ShareAboveZero = 0.25
     eps: Weight = 1e-6
+    groups: Count | None = None
+    score: GroupScore = "variance"
+    keep: Literal["largest", "smallest"] = "largest"
+    slack: Weight = 0.0
+    loss_scale: Literal["none", "linear", "sqrt"] = "none"
+
+    def __post_init__(self) -> None:
+        if self.score == "reward" and self.strategy in ("top-p", "min-p"):
+            raise ValueError(f"score reward may be below 0, of which {self.strategy} has no share")
 
     def most(self, groups: int) -> int:
         """Return how many of so many groups are kept at most."""
         if self.strategy != "top-k":
             return groups
+        if self.groups is not None:
+            return min(self.groups, groups)
         # A share such as 0.3 of 10 is 3, whatever floating point says.
         return math.ceil(self.amount * groups - 1e-9)
+
+    def scale(self, kept: float) -> float:
+        """Return what advantages are multiplied by.
+
+        Args:
+            kept: share of the trajectories.
+        """
+        return {"none": 1.0, "sqrt": math.sqrt(kept), "linear": kept}[self.loss_scale]
 
 
 @dataclass(frozen=True, config=STRICT)
