@@ -1,5 +1,6 @@
 """Runs as a user types them, and the proof that none leaves a process behind."""
 
+import json
 import os
 import signal
 import subprocess
@@ -8,6 +9,7 @@ import uuid
 from pathlib import Path
 
 import pytest
+from safetensors.torch import load_file, save_file
 
 from ragen_starpo.warm_start import WarmStart, warm_start
 from tests.ragen_starpo.verl_process import in_process_group, on_one_worker  # noqa: F401
@@ -25,10 +27,15 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="package")
 def warm(small, tmp_path_factory):
-    """The small model, which finds the form of an answer and little more."""
+    """The small model, which finds the form of an answer and little more, in 16 bits."""
     folder = tmp_path_factory.mktemp("warm") / "model"
     shown = WarmStart(("FrozenLake-v0",), "answer", 64, 8, 16, learning_rate=1e-2, max_tokens=24)
     warm_start(shown, small, folder)
+    file = folder / "model.safetensors"
+    halves = {name: weight.bfloat16() for name, weight in load_file(file).items()}
+    save_file(halves, file, {"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "dtype": "bfloat16"}))
     return folder
 
 

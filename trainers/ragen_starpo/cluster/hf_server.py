@@ -47,6 +47,8 @@ class HFServer:
 
     def __init__(self, model_dir: str, largest: int) -> None:
         self._loaded = load(model_dir)
+        # A published model may have 16 bits; the trainer's has these.
+        self._loaded.model.float()
         self._largest = largest
         self._waiting: list[tuple[Asked, asyncio.Future[Sampled]]] = []
         self._version: int | None = None
