@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ragen_bench.analysis import replay_episode
 from ragen_bench.analysis.games import reading_of
 from ragen_bench.analysis.reasoning import Reasoning
+from ragen_bench.analysis.replayed_episode import ReplayedEpisode
 from ragen_bench.analysis.scene import Scene
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.episodes.replay import Replayer
@@ -164,6 +165,20 @@ def test_the_weights_add_up(form, cost, plan, claims, game, data):
         assert max(abs(parts["plan_agreement"]), abs(parts["true_claims"])) <= 1 + 1e-9
         wanted = turn.reward + sum(weights[name] * part for name, part in parts.items())
         assert reward == pytest.approx(wanted)
+
+
+def test_one_action_a_turn_is_the_last_that_the_plan_names():
+    """As in the Bandit, whose turns take one; two would have to agree in order."""
+    episode = next(playing("Bandit", []))
+    instance = episode.env.instance_of(episode.task.index)
+    whole = ReplayedEpisode(episode.record(), episode.env, instance, ())
+    first, last = reading_of(episode.task.env).actions(whole)
+    found = []
+    for arm in (first, last):
+        answers = [format_answer([arm], "think", f"Plan: {first}, then {last}.")]
+        _, ((turn, reward),) = shaped(ShapingSettings(plan_agreement=1), "Bandit", answers)
+        found.append(reward - turn.reward)
+    assert found == pytest.approx([-1.0, 1.0])
 
 
 @given(st.sampled_from(sorted(THOUGHTS)), st.data())
