@@ -1,4 +1,4 @@
-"""Supervised training on demonstrations, before reinforcement learning (RAGEN, section 4)."""
+"""Supervised training on demonstrations, before reinforcement learning."""
 
 from __future__ import annotations
 

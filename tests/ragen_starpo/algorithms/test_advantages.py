@@ -148,10 +148,8 @@ def test_rloo_is_the_score_less_the_others_mean(scored):
 
 
 @given(batches(), shares)
-def test_reinforce_plus_plus_is_verls_where_no_observation_stands_between(batch, gamma):
-    # Over observations verl's returns are set to 0 and so lose what comes after them.
+def test_reinforce_plus_plus_is_verls(batch, gamma):
     mask, _, rewards, _ = batch
-    mask = torch.ones_like(mask)
     if mask.sum() < 2:
         return
     config = type("Config", (), {"gamma": gamma})()
