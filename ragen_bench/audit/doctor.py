@@ -243,24 +243,38 @@ def _pace(evaluation: Evaluation, completions: Sequence[Completion], seconds: fl
         for env, count in evaluation.instances.items()
     )
     least, most = seconds_each * episodes, seconds_each * turns * evaluation.samples
-    tokens = sum(completion.completion_tokens for completion in completions) / seconds
+    tokens = sum(completion.completion_tokens for completion in completions)
+    written = f" of {tokens / len(completions):,.0f} tokens" if tokens else ""
     return Finding(
         "pace",
         "ok",
-        f"{1 / seconds_each:,.1f} answers and {tokens:,.0f} tokens a second; {episodes:,} episodes "
-        f"take {_duration(least)} to {_duration(most)}",
+        f"an answer{written} takes {_duration(seconds_each)}; {_number(episodes, 'episode')} "
+        f"{'takes' if episodes == 1 else 'take'} {_range(least, most)}",
     )
 
 
 def _number(count: int, thing: str) -> str:
-    return f"{count} {thing}{'' if count == 1 else 's'}"
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def _range(least: float, most: float) -> str:
+    """Return two durations in words, their unit once where it is the same."""
+    (low, unit), (high, other) = (_duration(seconds).split(maxsplit=1) for seconds in (least, most))
+    if (low, unit) == (high, other):
+        return f"{low} {unit}"
+    return f"{low} to {high} {other}" if unit == other else f"{low} {unit} to {high} {other}"
 
 
 def _duration(seconds: float) -> str:
-    minutes = seconds / 60
-    if minutes < 1:
-        return f"{seconds:.0f} s"
-    return f"{minutes:.0f} min" if minutes < 100 else f"{minutes / 60:.1f} h"
+    """Return a duration in words, with two digits at least where it is short."""
+    for size, unit in ((86400, "days"), (3600, "hours"), (60, "min"), (1, "s"), (1e-3, "ms")):
+        if seconds >= 1.5 * size:
+            return (
+                f"{seconds / size:.2g} {unit}"
+                if seconds < 10 * size
+                else f"{seconds / size:,.0f} {unit}"
+            )
+    return "1 ms at most"
 
 
 def _shown(text: str) -> str:

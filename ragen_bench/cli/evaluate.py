@@ -17,6 +17,7 @@ class Evaluate(EvaluationOptions, PriceOptions, Command):
     """Scores a model on held-out instances; the same command resumes an interrupted run."""
 
     out: Annotated[Path | None, Option("DIR", "run directory (default: in runs/)")] = None
+    quiet: Annotated[bool, Option(None, "print the run directory alone")] = False
 
     def run(self) -> int:
         """Evaluate; return 1 if a server left episodes unfinished."""
@@ -29,4 +30,4 @@ class Evaluate(EvaluationOptions, PriceOptions, Command):
         command = shlex.join(without_headers(["ragen-bench", *sys.argv[1:]], self.header))
         evaluation = evaluation_of(self, command)
         prices = load_prices(self.prices)
-        return run_evaluation(evaluation, self.out or default_path(evaluation), prices)
+        return run_evaluation(evaluation, self.out or default_path(evaluation), prices, self.quiet)

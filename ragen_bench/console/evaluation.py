@@ -22,7 +22,7 @@ from ragen_bench.runs.directory import RunDirectory, read_run
 from ragen_bench.scores.cost import Prices
 
 
-def run_evaluation(evaluation: Evaluation, path: Path, prices: Prices) -> int:
+def run_evaluation(evaluation: Evaluation, path: Path, prices: Prices, quiet: bool) -> int:
     """Evaluate a model, print the table, and return the exit code.
 
     The exit code is 1 if a server left episodes unfinished.
@@ -31,11 +31,12 @@ def run_evaluation(evaluation: Evaluation, path: Path, prices: Prices) -> int:
         evaluation: what is evaluated, and how.
         path: the run directory; an interrupted run there goes on.
         prices: of tokens.
+        quiet: whether the path is all that is printed.
 
     Raises:
         UserError: if the directory holds something else, or the model cannot be loaded.
     """
-    console = plain_console()
+    console = plain_console(quiet)
     model = load_early(console, evaluation, path)
     try:
         run = played(console, evaluation, model, path)
@@ -45,6 +46,8 @@ def run_evaluation(evaluation: Evaluation, path: Path, prices: Prices) -> int:
             run.unlock()
     except KeyboardInterrupt:
         return _interrupted(evaluation, model.group_size, path)
+    if quiet:
+        sys.stdout.write(f"{path}\n")
     return INCOMPLETE if summary["infra_faults"] else 0
 
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 from rich.console import Console
 
 
-def plain_console() -> Console:
-    """Return a console that reads no markup, so that brackets and colons stay in names."""
-    return Console(markup=False, highlight=False, emoji=False)
+def plain_console(quiet: bool = False) -> Console:
+    """Return a console that reads no markup, so that brackets and colons stay in names.
+
+    Args:
+        quiet: whether nothing is shown.
+    """
+    return Console(markup=False, highlight=False, emoji=False, quiet=quiet)

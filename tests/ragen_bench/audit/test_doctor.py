@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from ragen_bench.audit import doctor
 from ragen_bench.audit.doctor import examine, examine_model
 from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.errors import UserError
@@ -193,3 +194,29 @@ def test_a_model_that_there_is_not(evaluation):
 def test_the_scripted_models_are_well(evaluation):
     for name in ("random", "oracle"):
         assert {f.status for f in examine_model(resolve(name), evaluation, 70)} == {"ok"}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.00001, "1 ms at most"),
+        (0.0042, "4.2 ms"),
+        (0.9, "900 ms"),
+        (12.4, "12 s"),
+        (89.0, "89 s"),
+        (2.5 * 3600, "2.5 hours"),
+        (26 * 3600, "26 hours"),
+        (72 * 3600, "3 days"),
+    ],
+)
+def test_a_duration_in_words_is_never_zero(seconds, said):
+    assert doctor._duration(seconds) == said
+
+
+def test_an_answer_of_twelve_seconds_takes_a_day(evaluation):
+    assert doctor._range(5 * 3600, 26 * 3600) == "5 to 26 hours"
+    assert doctor._range(60, 7200) == "60 s to 2 hours"
+    assert doctor._range(7200, 7210) == "2 hours"
+    completions = [Completion(text="no", completion_tokens=50)] * 4
+    pace = doctor._pace(dataclasses.replace(evaluation, samples=192), completions, 48.0)
+    assert pace.detail.startswith("an answer of 50 tokens takes 12 s; 1,536 episodes take 5.1 to ")

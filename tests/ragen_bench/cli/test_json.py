@@ -74,6 +74,14 @@ def test_a_file_is_named_by_its_end_or_an_equals_sign(runs):
         assert json.loads((runs / name).read_text())["envs"][0]["env"] == "ragen/Bandit-v0"
 
 
+def test_a_quiet_evaluation_prints_its_directory_alone(runs):
+    line = "evaluate random --env Bandit-v0 --limit 2 --quiet --out quiet"
+    for _ in range(2):
+        done = run(*line.split(), cwd=runs)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "quiet\n", "")
+    assert (runs / "quiet/report.html").is_file()
+
+
 def test_an_error_leaves_standard_output_empty(runs):
     done = run("compare", "oracle", "nowhere", "--json", cwd=runs)
     assert (done.returncode, done.stdout) == (2, "")
