@@ -15,6 +15,7 @@ from ragen_bench.models import Completion, Model, Request, Sampling, ask_all, no
 from ragen_bench.models.reasoning import without_reasoning
 from ragen_bench.opponents.opponent import load
 from ragen_bench.opponents.pair import Pair
+from ragen_bench.statistics.duration import duration
 from ragen_bench.suites import make_env, plays
 
 Status = Literal["ok", "warn", "FAIL"]
@@ -248,7 +249,7 @@ def _pace(evaluation: Evaluation, completions: Sequence[Completion], seconds: fl
     return Finding(
         "pace",
         "ok",
-        f"an answer{written} takes {_duration(seconds_each)}; {_number(episodes, 'episode')} "
+        f"an answer{written} takes {duration(seconds_each)}; {_number(episodes, 'episode')} "
         f"{'takes' if episodes == 1 else 'take'} {_range(least, most)}",
     )
 
@@ -259,22 +260,10 @@ def _number(count: int, thing: str) -> str:
 
 def _range(least: float, most: float) -> str:
     """Return two durations in words, their unit once where it is the same."""
-    (low, unit), (high, other) = (_duration(seconds).split(maxsplit=1) for seconds in (least, most))
+    (low, unit), (high, other) = (duration(seconds).split(maxsplit=1) for seconds in (least, most))
     if (low, unit) == (high, other):
         return f"{low} {unit}"
     return f"{low} to {high} {other}" if unit == other else f"{low} {unit} to {high} {other}"
-
-
-def _duration(seconds: float) -> str:
-    """Return a duration in words, with two digits at least where it is short."""
-    for size, unit in ((86400, "days"), (3600, "hours"), (60, "min"), (1, "s"), (1e-3, "ms")):
-        if seconds >= 1.5 * size:
-            return (
-                f"{seconds / size:.2g} {unit}"
-                if seconds < 10 * size
-                else f"{seconds / size:,.0f} {unit}"
-            )
-    return "1 ms at most"
 
 
 def _shown(text: str) -> str:

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from ragen_bench.console.plain import plain_console
-from ragen_bench.console.progress import shortened, without_bar
+from ragen_bench.console.progress import Pace, shortened, without_bar
 from ragen_bench.console.results import show_results
 from ragen_bench.episodes.evaluation import Evaluation, evaluate, refuse_early
 from ragen_bench.episodes.groups import played_again, said_of_interrupted
@@ -20,6 +20,9 @@ from ragen_bench.opponents.opponent import load
 from ragen_bench.pages.formats import short
 from ragen_bench.runs.directory import RunDirectory, read_run
 from ragen_bench.scores.cost import Prices
+
+_WIDE = 110
+"""Columns in which the name of the environment has room beside the bar."""
 
 
 def run_evaluation(evaluation: Evaluation, path: Path, prices: Prices, quiet: bool) -> int:
@@ -85,12 +88,15 @@ def played(console: Console, evaluation: Evaluation, model: Model, path: Path) -
     total = len(evaluation.tasks())
     with _progress(console) as bar:
         name = shortened(evaluation.model, console.width)
-        task = bar.add_task(name, total=total, env="", answers=0)
+        task = bar.add_task(name, total=total, said="")
+        pace = Pace(total)
         tick = without_bar(console, total)
 
-        def on_progress(episodes: int, answers: int, env: str) -> None:
-            bar.update(task, completed=episodes, env=short(env), answers=answers)
-            tick(episodes, answers)
+        def on_progress(episodes: int, answers: int, env: str, success: float | None) -> None:
+            said = pace.said(episodes, success) or f"{answers} answers"
+            room = console.width >= _WIDE
+            bar.update(task, completed=episodes, said=f"{said} {short(env) if room else ''}")
+            tick(episodes, answers, success)
 
         def on_message(line: str) -> None:
             bar.console.print(line, soft_wrap=True)
@@ -117,7 +123,7 @@ def _progress(console: Console) -> Progress:
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=10),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[answers]} answers {task.fields[env]}", markup=False),
+        TextColumn("{task.fields[said]}", markup=False),
         TimeElapsedColumn(),
         console=console,
         disable=not console.is_terminal,

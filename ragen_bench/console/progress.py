@@ -13,12 +13,41 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ragen_bench.runs.directory import RunDirectory
+from ragen_bench.statistics.duration import duration
 
 _PAUSE = 60.0
 _BLINK = 0.25
 _BESIDE = 64
 """The columns that everything beside a model's name takes at most."""
 _SHORTEST = 16
+
+
+class Pace:
+    """Says how a run goes: the time left, and the success so far.
+
+    Args:
+        total: episodes of the run.
+        clock: seconds since any moment.
+    """
+
+    def __init__(self, total: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._total, self._clock, self._start = total, clock, clock()
+        self._first: int | None = None
+
+    def said(self, episodes: int, success: float | None) -> str:
+        """Return both in words, as far as they are known.
+
+        Args:
+            episodes: that are recorded; those of the first call were there before.
+            success: the share of them that succeeded.
+        """
+        self._first = episodes if self._first is None else self._first
+        parts = [] if success is None else [f"{100 * success:.0f} % solved"]
+        if self._first < episodes < self._total:
+            spent = self._clock() - self._start
+            left = spent / (episodes - self._first) * (self._total - episodes)
+            parts.append(f"{duration(left)} left")
+        return ", ".join(parts)
 
 
 class PlainProgress:
@@ -32,21 +61,25 @@ class PlainProgress:
     def __init__(self, total: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._total, self._clock = total, clock
         self._start = self._last_line = clock()
+        self._pace = Pace(total, clock)
 
-    def tick(self, episodes: int, answers: int) -> None:
+    def tick(self, episodes: int, answers: int, success: float | None = None) -> None:
         """Write how far the run is, unless a line was written within the last minute.
 
         Args:
             episodes: that are recorded.
             answers: that this process received.
+            success: the share of the episodes that succeeded.
         """
+        said = self._pace.said(episodes, success)
         now = self._clock()
         if now - self._last_line < _PAUSE:
             return
         self._last_line = now
         minutes = (now - self._start) / 60
         sys.stderr.write(
-            f"{episodes} of {self._total} episodes, {answers} answers in {minutes:.0f} min\n"
+            f"{episodes} of {self._total} episodes, {answers} answers in {minutes:.0f} min"
+            f"{said and ', '}{said}\n"
         )
         sys.stderr.flush()
 
@@ -64,18 +97,19 @@ class NotebookProgress:
         self._total, self._clock, self._last = total, clock, clock()
         self._handle: Any = display({"text/plain": ""}, raw=True, display_id=True)
 
-    def tick(self, episodes: int, answers: int) -> None:
+    def tick(self, episodes: int, answers: int, success: float | None = None) -> None:
         """Show how far the run is, as `PlainProgress.tick`, a few times a second and at the end."""
         now = self._clock()
         if now - self._last < _BLINK and episodes < self._total:
             return
         self._last = now
-        text = f"{episodes} of {self._total} episodes, {answers} answers"
+        solved = "" if success is None else f", {100 * success:.0f} % solved"
+        text = f"{episodes} of {self._total} episodes, {answers} answers{solved}"
         bar = f'<progress value="{episodes}" max="{self._total}"></progress> {text}'
         self._handle.update({"text/plain": text, "text/html": bar}, raw=True)
 
 
-def without_bar(console: Console, total: int) -> Callable[[int, int], None]:
+def without_bar(console: Console, total: int) -> Callable[[int, int, float | None], None]:
     """Return what shows the progress of a run where no terminal shows a bar.
 
     Args:
@@ -83,7 +117,7 @@ def without_bar(console: Console, total: int) -> Callable[[int, int], None]:
         total: its episodes.
 
     Returns:
-        A function of the number of episodes and of answers.
+        A function of the number of episodes, of answers, and the success so far.
     """
     if console.quiet or console.is_terminal:
         return lambda *_: None

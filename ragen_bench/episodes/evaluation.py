@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -161,7 +162,7 @@ def evaluate(
     evaluation: Evaluation,
     model: Model,
     path: Path,
-    progress: Callable[[int, int, str], None] = lambda *_: None,
+    progress: Callable[[int, int, str, float | None], None] = lambda *_: None,
     say: Callable[[str], None] = lambda _: None,
 ) -> RunDirectory:
     """Play what is missing of a run and record it.
@@ -171,7 +172,8 @@ def evaluate(
         model: the model of `evaluation.model`; with an opponent, the pair of them.
         path: the run directory; one that holds a part of this run is completed.
         progress: called as answers and episodes come with the number of recorded episodes, the
-            answers given to this process, and the environment of the latest episode.
+            answers given to this process, the environment of the latest episode, and the share of
+            the recorded ones that succeeded; None where none tells success.
         say: called with a line for the user.
 
     Returns:
@@ -191,9 +193,9 @@ def evaluate(
             say(f"A torn last line in {path} was cut off; its episode is played again.")
         for line in (note for env in evaluation.instances for note in foreign_notes(env)):
             say(f"Note: {line}")
-        recorded = {episode.key for episode in run.episodes()}
+        recorded = {episode.key: episode.success for episode in run.episodes()}
         if recorded:
-            again = played_again(evaluation.tasks(), model.group_size, recorded)
+            again = played_again(evaluation.tasks(), model.group_size, recorded.keys())
             say(f"Resuming {path}: {said_of(len(recorded), again)}.")
             if differing := otherwise(run.config.as_json(), config.as_json()):
                 say(f"Note: other bytes may follow than on what began: {'; '.join(differing)}.")
@@ -209,19 +211,25 @@ def _complete(
     run: RunDirectory,
     evaluation: Evaluation,
     model: Model,
-    recorded: set[Key],
-    progress: Callable[[int, int, str], None],
+    recorded: dict[Key, bool | None],
+    progress: Callable[[int, int, str, float | None], None],
 ) -> None:
     """Play and record what is missing."""
     answers, env = 0, ""
+    told = Counter(recorded.values())
+
+    def say() -> None:
+        telling = told[True] + told[False]
+        share = told[True] / telling if telling else None
+        progress(len(recorded), answers, env, share)
 
     def on_answers(count: int) -> None:
         nonlocal answers
         answers += count
-        progress(len(recorded), answers, env)
+        say()
 
-    progress(len(recorded), answers, env)
-    for tasks in missing(evaluation.tasks(), model.group_size, recorded):
+    say()
+    for tasks in missing(evaluation.tasks(), model.group_size, recorded.keys()):
         for played in play(
             tasks,
             model,
@@ -231,12 +239,14 @@ def _complete(
             on_answers=on_answers,
             opponent_format=evaluation.opponent_format,
         ):
-            env = played.task.env
+            env, before = played.task.env, len(recorded)
             _keep(run, played, recorded)
-            progress(len(recorded), answers, env)
+            if len(recorded) > before:
+                told[recorded[played.task.key]] += 1
+            say()
 
 
-def _keep(run: RunDirectory, played: Played, recorded: set[Key]) -> None:
+def _keep(run: RunDirectory, played: Played, recorded: dict[Key, bool | None]) -> None:
     """Record an episode unless it is there already, as in a group that is replayed."""
     key = played.task.key
     run.append_timing(played.task.env, played.seconds, played.elapsed)
@@ -244,4 +254,4 @@ def _keep(run: RunDirectory, played: Played, recorded: set[Key]) -> None:
         run.append_fault(key, played.fault)
     elif key not in recorded:
         run.append(played.record)
-        recorded.add(key)
+        recorded[key] = played.record.success

@@ -10,6 +10,7 @@ from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.errors import UserError
 from ragen_bench.models import resolve
 from ragen_bench.models.base import Completion
+from ragen_bench.statistics.duration import duration
 from ragen_envs.frozen_lake.env import FrozenLakeEnv
 from ragen_envs.sokoban.env import SokobanEnv
 
@@ -210,7 +211,7 @@ def test_the_scripted_models_are_well(evaluation):
     ],
 )
 def test_a_duration_in_words_is_never_zero(seconds, said):
-    assert doctor._duration(seconds) == said
+    assert duration(seconds) == said
 
 
 def test_an_answer_of_twelve_seconds_takes_a_day(evaluation):

@@ -7,7 +7,7 @@ import pexpect
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.console.progress import PlainProgress, shortened
+from ragen_bench.console.progress import Pace, PlainProgress, shortened
 from tests.ragen_bench.cli.command import run
 
 
@@ -20,10 +20,23 @@ def test_a_line_comes_at_most_once_a_minute(capsys):
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err == (
-        "15 of 64 episodes, 60 answers in 1 min\n"
-        "30 of 64 episodes, 120 answers in 2 min\n"
-        "45 of 64 episodes, 180 answers in 3 min\n"
+        "15 of 64 episodes, 60 answers in 1 min, 3.3 min left\n"
+        "30 of 64 episodes, 120 answers in 2 min, 2.3 min left\n"
+        "45 of 64 episodes, 180 answers in 3 min, 76 s left\n"
     )
+
+
+def test_time_left_counts_what_this_process_played_and_the_success_so_far():
+    now = 0.0
+    pace = Pace(100, lambda: now)
+    assert pace.said(0, None) == ""
+    resumed = Pace(100, lambda: now)
+    assert resumed.said(40, 0.25) == "25 % solved"
+    now = 120.0
+    assert resumed.said(60, 0.5) == "50 % solved, 4 min left"
+    assert resumed.said(60, None) == "4 min left"
+    assert resumed.said(100, 1.0) == "100 % solved"
+    assert pace.said(1, 0.0) == "0 % solved, 3.3 hours left"
 
 
 AGENT = """
@@ -44,7 +57,7 @@ def test_a_run_without_a_terminal_says_how_far_it_is(tmp_path):
         "evaluate", "python:hasty:answer", "--env", "Bandit-v0", "--limit", "3", cwd=tmp_path
     )
     assert done.returncode == 0
-    assert "3 of 3 episodes, 3 answers in 0 min\n" in done.stderr
+    assert "3 of 3 episodes, 3 answers in 0 min, 0 % solved\n" in done.stderr
 
 
 def test_nothing_stands_before_an_error(tmp_path):
@@ -77,7 +90,7 @@ def test_a_long_name_leaves_room_for_the_bar(tmp_path):
     )
     child.expect_exact("python...answer")
     child.expect(r"\d+/256")
-    child.expect(r"\d answers FrozenLakeNewVocab-v0")
+    child.expect(r"\d % solved, \d[\d.]* m?s left")
     child.expect(pexpect.EOF)
 
 

@@ -1,0 +1,14 @@
+"""Durations in words."""
+
+from __future__ import annotations
+
+_UNITS = ((86400.0, "days"), (3600.0, "hours"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"))
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in words, of two digits or more; it is never zero."""
+    for size, unit in _UNITS:
+        if seconds >= 1.5 * size:
+            count = seconds / size
+            return f"{count:.2g} {unit}" if count < 10 else f"{count:,.0f} {unit}"
+    return "1 ms at most"
