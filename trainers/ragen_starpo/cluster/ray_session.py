@@ -23,6 +23,9 @@ _CPUS_A_PROCESS, _CPUS_BESIDE = 4, 12
 def ray_session(cluster: ClusterSettings, device: Device, address: str | None) -> Iterator[None]:
     """Run inside with Ray, and leave no process of it behind.
 
+    Without an address it is a Ray of this run's own: neither `RAY_ADDRESS` nor a Ray that somebody
+    has started on this machine is joined.
+
     Args:
         cluster: what the run wants.
         device: that it trains on.
@@ -34,17 +37,17 @@ def ray_session(cluster: ClusterSettings, device: Device, address: str | None) -
     variables = _variables(device)
     before = dict(os.environ)
     os.environ.update(variables)
+    os.environ.pop("RAY_ADDRESS", None)
     try:
         _init(cluster, device, address, variables)
         _check_size(cluster, address)
         yield
     finally:
         ray.shutdown()
-        for name in variables:
-            if name in before:
-                os.environ[name] = before[name]
-            else:
-                os.environ.pop(name, None)
+        # Ray sets some of its own, and leaves them.
+        for name in set(os.environ) - set(before):
+            del os.environ[name]
+        os.environ.update(before)
 
 
 def check_address(address: str) -> None:
@@ -95,7 +98,7 @@ def _init(
         cpus = _CPUS_A_PROCESS * cluster.processes + _CPUS_BESIDE
         # On a CPU Ray's GPUs are counts too: one for each process that trains.
         gpus = cluster.processes if device == "cpu" else None
-        ray.init(num_cpus=cpus, num_gpus=gpus, include_dashboard=False, **shared)
+        ray.init("local", num_cpus=cpus, num_gpus=gpus, include_dashboard=False, **shared)
     except (ConnectionError, RuntimeError, ValueError) as error:
         raise UserError(f"Ray does not start: {described(error)}") from error
 

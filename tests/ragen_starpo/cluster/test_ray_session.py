@@ -1,0 +1,44 @@
+"""A run joins the Ray that it is told of, and no other."""
+
+import os
+
+import pytest
+import ray
+from ray.cluster_utils import Cluster
+
+from ragen_bench.errors import UserError
+from ragen_starpo.cluster.ray_session import ray_session
+from ragen_starpo.recipes.sections import ClusterSettings
+
+
+@pytest.fixture
+def strangers(monkeypatch):
+    """Somebody else's Ray on this machine, which the environment names."""
+    cluster = Cluster(
+        initialize_head=True,
+        head_node_args={"num_cpus": 3, "num_gpus": 1, "include_dashboard": False},
+    )
+    monkeypatch.setenv("RAY_ADDRESS", cluster.address)
+    try:
+        yield cluster
+    finally:
+        cluster.shutdown()
+
+
+def test_somebody_elses_ray_is_left_alone(strangers):
+    with ray_session(ClusterSettings(processes=2), "cpu", None):
+        assert ray.get_runtime_context().gcs_address != strangers.address
+        (node,) = ray.nodes()
+        assert (node["Resources"]["CPU"], node["Resources"]["GPU"]) == (20, 2)
+        assert "RAY_ADDRESS" not in os.environ
+    assert os.environ["RAY_ADDRESS"] == strangers.address
+    joined = ray_session(ClusterSettings(processes=2), "cpu", strangers.address)
+    with pytest.raises(UserError, match=r"and the cluster at [0-9.:]+ has 0 such"):
+        joined.__enter__()
+    assert not ray.is_initialized()
+
+
+def test_an_address_that_does_not_answer_is_not_asked(monkeypatch):
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    with ray_session(ClusterSettings(), "cpu", None):
+        assert len(ray.nodes()) == 1
