@@ -90,10 +90,28 @@ def add_options(parser: argparse.ArgumentParser, command: type[Command]) -> None
     for field in fields(command):  # type: ignore[arg-type]  # a command is a dataclass
         kind, look = get_args(hints[field.name])
         if isinstance(look, Argument):
-            parser.add_argument(field.name, **dict(_argument(kind, look, field.default)))
+            action = parser.add_argument(field.name, **dict(_argument(kind, look, field.default)))
         else:
             name = "--" + field.name.replace("_", "-")
-            parser.add_argument(name, **dict(_option(kind, look, field.default)))
+            action = parser.add_argument(name, **dict(_option(kind, look, field.default)))
+        if field.name in _COMPLETED:
+            action.completer = _COMPLETED[field.name]  # type: ignore[attr-defined]  # argcomplete's
+
+
+def _environments(**_: Any) -> list[str]:
+    from ragen_envs.registration import IDS, OPPONENT_IDS
+
+    return [env.partition("/")[2] for env in (*IDS, *OPPONENT_IDS)]
+
+
+def _suites(**_: Any) -> list[str]:
+    from ragen_bench.suites import SUITES
+
+    return list(SUITES)
+
+
+_COMPLETED = {"env": _environments, "suite": _suites}
+"""What a shell may complete besides commands, options and files, by the field."""
 
 
 def _argument(kind: Any, look: Argument, default: Any) -> Iterator[tuple[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -17,6 +18,10 @@ def run_program(parser: Parser, arguments: Sequence[str] | None) -> int:
         parser: of the program.
         arguments: the words of the command line; those of this process if None.
     """
+    if "_ARGCOMPLETE" in os.environ:  # the shell asks for the words that may follow
+        from argcomplete import autocomplete
+
+        autocomplete(parser)
     resumes = False
     try:
         command = parser.parse(arguments)
