@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +19,7 @@ from ragen_bench.runs.schema import EpisodeRecord, Object, RunConfig
 from ragen_bench.scores.metrics import estimate_of
 from ragen_bench.scores.summary import summarise
 from ragen_bench.statistics import Estimate, Interval
+from ragen_bench.suites import env_id
 
 
 @dataclass(frozen=True)
@@ -73,12 +74,17 @@ class Run:
 
     Args:
         path: the directory.
+        env: another package's environments of the run, "MODULE:ID", to import, as `--env` of the
+            command `report`: a run's own word is not enough to run somebody's code.
 
     Raises:
-        UserError: if it holds no run. The figures and episodes raise it too, for a broken file.
+        UserError: if it holds no run, or names an environment that is not known. The
+            figures and episodes raise it too, for a broken file.
     """
 
-    def __init__(self, path: str | PathLike[str]) -> None:
+    def __init__(self, path: str | PathLike[str], env: str | Iterable[str] = ()) -> None:
+        for name in (env,) if isinstance(env, str) else env:
+            env_id(name, opposed=None)
         self._run = read_run(Path(path))
 
     @property

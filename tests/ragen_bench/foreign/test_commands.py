@@ -3,6 +3,8 @@
 import json
 import random
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import gymnasium
@@ -190,3 +192,30 @@ def test_an_environment_that_fails_loses_nothing_that_was_finished(folder):
     assert "Traceback" not in done.stderr
     kept = (folder / "broken" / "episodes.jsonl").read_text().splitlines()
     assert len(kept) == 2
+
+
+PYTHON = f"""
+import model, ragen_bench
+envs = [{GUESS!r}, {ECHO!r}]
+try: ragen_bench.Run("run")
+except ragen_bench.UserError as error: assert "and you trust it, add --env" in str(error)
+else: raise AssertionError
+commanded = ragen_bench.Run("run", envs)
+called = ragen_bench.evaluate(
+    model.answer, env=envs, limit=12, samples=2, out="again", progress=False
+)
+assert called.complete and called.envs == commanded.envs
+assert list(called.episodes()) == list(commanded.episodes())
+[untold] = [figures for figures in called.envs.values() if figures.success is None]
+low, high = untold.return_interval
+assert low <= untold.mean_return <= high
+assert (untold.normalised, untold.pass_at_k, called.suite_score) == (None, {{}}, None)
+assert called._repr_html_().count("<td>\u2013</td>") >= 3
+"""
+
+
+def test_python_plays_and_reads_what_does_not_tell_success(folder):
+    done = subprocess.run(
+        [sys.executable, "-c", PYTHON], cwd=folder, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
