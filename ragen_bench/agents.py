@@ -1,4 +1,4 @@
-"""What an agent of your own, `python:MODULE:ATTRIBUTE`, is told and may return.
+"""Types for agents of your own, `python:MODULE:ATTRIBUTE`: their turns and their answers.
 
 An agent is a function that takes a list of messages, or a class as `Agent` describes it, of which
 every episode has an object of its own. Functions and `act` may be `async def`. All of this is plain
@@ -61,7 +61,7 @@ class Answer:
         completion_tokens: tokens that were sampled for it, in all calls together.
 
     Raises:
-        TypeError: if a text is no str or a count no int.
+        TypeError: if a text is not a str, or a count not an int.
         ValueError: if a count is below 0.
     """
 

@@ -239,7 +239,7 @@ def make_text_env(env: str, split: Split, response_format: ResponseFormat) -> Te
     """
     made = make_env(env, split, response_format)
     if not isinstance(made, TextEnv):
-        raise UserError(f"{env} is no TextEnv of ragen_envs: it has no oracle")
+        raise UserError(f"{env} is not a TextEnv of ragen_envs, so it has no oracle")
     return made
 
 

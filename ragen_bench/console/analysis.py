@@ -1,4 +1,4 @@
-"""Why a run's episodes failed, and how the model reasoned, as tables."""
+"""Tables of an analysis: causes of failure, and measures of reasoning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why an entry is refused."""
+"""The error that says why an entry is refused."""
 
 from __future__ import annotations
 

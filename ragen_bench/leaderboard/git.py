@@ -1,4 +1,4 @@
-"""What a branch changes, read from git's objects alone."""
+"""The changes of a branch, read from git's objects alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How large an entry may be, and each of its parts: far above every honest one."""
+"""Limits of an entry and of each of its parts, far above every honest one."""
 
 from __future__ import annotations
 

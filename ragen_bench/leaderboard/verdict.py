@@ -1,4 +1,4 @@
-"""What a verification checked, and what it found."""
+"""Verdicts: the checks of a verification, and their findings."""
 
 from __future__ import annotations
 

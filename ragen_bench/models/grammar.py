@@ -1,4 +1,4 @@
-"""What an engine lets pass under `--constrain`: answers that are in form and name known actions.
+"""Grammars for `--constrain`: answers that are in form and name known actions.
 
 The language is what `ragen_envs.protocol.format_answer` writes of the actions that may be answered
 now: at least one, and no more than the turn may run. A thought is of printable ASCII and line ends,

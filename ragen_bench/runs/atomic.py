@@ -56,6 +56,8 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
             folder.rename(old)  # a folder cannot replace another one
         draft.rename(folder)
     except BaseException:
+        if old.is_dir() and not folder.exists():
+            old.rename(folder)
         _remove(draft)
         raise
     _remove(old)

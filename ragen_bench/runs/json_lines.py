@@ -20,21 +20,21 @@ RESUME = "cut the file from that line on and resume, or choose another --out"
 _BLOCK = 1 << 16
 
 
-def numbered(file: Path, mend: str = RESUME) -> Iterator[tuple[int, Object]]:
+def numbered(file: Path, mend: str = RESUME, edited: bool = False) -> Iterator[tuple[int, Object]]:
     """Yield the objects of a file with their numbers from 1 on, as `parsed`."""
-    for number, (_, content) in enumerate(parsed(file, mend), start=1):
+    for number, (_, content) in enumerate(parsed(file, mend, edited), start=1):
         yield number, content
 
 
 def read_lines(
-    file: Path, read: Callable[[Any], T], mend: str = RESUME
+    file: Path, read: Callable[[Any], T], mend: str = RESUME, edited: bool = False
 ) -> Iterator[tuple[int, Object, T]]:
     """Yield the numbers of the lines of a file, their objects, and what these hold, as `parsed`.
 
     Raises:
         UserError: if a line does not hold what `read` returns, with its number.
     """
-    for number, content in numbered(file, mend):
+    for number, content in numbered(file, mend, edited):
         try:
             held = read(content)
         except BadRecordError as error:
@@ -42,7 +42,7 @@ def read_lines(
         yield number, content, held
 
 
-def parsed(file: Path, mend: str = RESUME) -> Iterator[tuple[bytes, Object]]:
+def parsed(file: Path, mend: str = RESUME, edited: bool = False) -> Iterator[tuple[bytes, Object]]:
     """Yield the lines of a file, which may be missing, with their objects.
 
     A last line without its end is not there yet.
@@ -50,6 +50,7 @@ def parsed(file: Path, mend: str = RESUME) -> Iterator[tuple[bytes, Object]]:
     Args:
         file: the file.
         mend: what to do about a bad line.
+        edited: whether people edit the file: a whole object then counts without a line's end.
 
     Raises:
         UserError: if a line holds no object, with its number.
@@ -58,9 +59,9 @@ def parsed(file: Path, mend: str = RESUME) -> Iterator[tuple[bytes, Object]]:
         return
     with file.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
-            if not line.endswith(b"\n"):
-                return
             content = _object(line)
+            if not line.endswith(b"\n") and not (edited and content):
+                return
             if content is None:
                 raise bad_line(file, number, "is not a JSON object", mend)
             yield line, content
@@ -93,27 +94,41 @@ def sync(file: Path) -> None:
             os.fsync(written.fileno())
 
 
-def cut_torn_line(file: Path) -> bool:
-    """Cut off a last line without its end; return whether there was one."""
+def cut_torn_line(file: Path, edited: bool = False) -> bool:
+    """Cut off a last line without its end; return whether there was one.
+
+    Args:
+        file: the file.
+        edited: whether people edit the file: a whole object then gets the line's end instead.
+    """
     if not file.is_file():
         return False
     size = file.stat().st_size
     end = _end_of_lines(file, size)
     if end == size:
         return False
-    os.truncate(file, end)
+    with file.open("r+b") as lines:
+        lines.seek(end)
+        if edited and _object(lines.read()):
+            lines.write(b"\n")
+            return False
+        lines.truncate(end)
     return True
 
 
-def read_whole(file: Path) -> Object:
+def read_whole(file: Path, mend: str = "choose another --out") -> Object:
     """Return the object that a file holds.
+
+    Args:
+        file: the file.
+        mend: what to do about one that holds something else.
 
     Raises:
         UserError: if it holds no JSON object.
     """
     content = _object(file.read_bytes())
     if content is None:
-        raise UserError(f"{file} is not a JSON object; choose another --out")
+        raise UserError(f"{file} is not a JSON object; {mend}")
     return content
 
 

@@ -1,4 +1,4 @@
-"""How far two runs differ on the instances that both have played."""
+"""Comparisons of two runs on the instances that both have played."""
 
 from __future__ import annotations
 

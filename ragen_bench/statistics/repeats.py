@@ -1,4 +1,4 @@
-"""What several episodes on the same instance say: pass@k, pass^k, mean@k."""
+"""Figures of several episodes on the same instance: pass@k, pass^k, mean@k."""
 
 from __future__ import annotations
 

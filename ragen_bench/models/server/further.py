@@ -1,4 +1,4 @@
-"""What a user adds to each request: headers, which are secrets, and fields, which are recorded."""
+"""Additions to each request: headers, which are secrets, and fields, which are recorded."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def fields_of(extra_body: str | None, effort: str | None) -> str:
         effort: what `--reasoning-effort` says.
 
     Raises:
-        UserError: if it is no object of JSON, or sets what another option sets.
+        UserError: if it is not an object of JSON, or sets what another option sets.
     """
     try:
         fields = {} if extra_body is None else json.loads(extra_body)

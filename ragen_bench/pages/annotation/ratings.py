@@ -58,7 +58,7 @@ class Rating:
 
 def append_rating(run: Path, rating: Rating) -> None:
     """Add a rating to a run directory."""
-    cut_torn_line(run / FILE)
+    cut_torn_line(run / FILE, edited=True)
     append(run / FILE, asdict(rating))
 
 
@@ -69,6 +69,6 @@ def ratings_of(run: Path) -> Iterator[Rating]:
         UserError: if a line is not a rating, with its number.
     """
     read = partial(read_record, TypeAdapter(Rating).validate_python)
-    lines = read_lines(run / FILE, read, "mend or remove that line")
+    lines = read_lines(run / FILE, read, "mend or remove that line", edited=True)
     latest = {(rating.rater, rating.key): rating for _, _, rating in lines}
     yield from latest.values()

@@ -85,6 +85,24 @@ def test_a_folder_keeps_what_it_has_until_the_new_one_is_complete(tmp_path):
         assert [file.name for file in folder.parent.iterdir()] == ["point"]
 
 
+def test_a_folder_that_cannot_be_replaced_is_put_back(tmp_path, monkeypatch):
+    folder = tmp_path / "entry"
+    folder.mkdir()
+    (folder / "file").write_text("old")
+    rename = Path.rename
+
+    def failing(path, target):
+        if path.name.endswith(".draft"):
+            raise PermissionError("no")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(PermissionError), replacing_folder(folder) as draft:
+        (draft / "file").write_text("new")
+    assert (folder / "file").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["entry"]
+
+
 @pytest.mark.parametrize("end", ["draft", "old"])
 def test_the_draft_of_a_folder_is_never_opened_through_a_link(tmp_path, end):
     (tmp_path / "mine").mkdir()

@@ -26,6 +26,19 @@ def test_what_is_appended_is_read(tmp_path_factory, objects, cut):
         assert [found for _, found in json_lines.numbered(file)] == objects[:-1]
 
 
+def test_a_whole_last_line_that_an_editor_left_open_counts_where_people_edit(tmp_path):
+    file = tmp_path / "file.jsonl"
+    file.write_bytes(b'{"a": 1}\n{"a": 2}')
+    assert [line for _, line in json_lines.numbered(file)] == [{"a": 1}]
+    assert [line for _, line in json_lines.numbered(file, edited=True)] == [{"a": 1}, {"a": 2}]
+    assert not json_lines.cut_torn_line(file, edited=True)
+    assert file.read_bytes() == b'{"a": 1}\n{"a": 2}\n'
+    file.write_bytes(b'{"a": 1}\n{"a": ')
+    assert [line for _, line in json_lines.numbered(file, edited=True)] == [{"a": 1}]
+    assert json_lines.cut_torn_line(file, edited=True)
+    assert file.read_bytes() == b'{"a": 1}\n'
+
+
 @given(st.lists(st.integers(0, 20), max_size=6), st.integers(0, 20), st.integers(1, 7))
 def test_a_torn_line_is_found_across_blocks(tmp_path_factory, lengths, torn, block):
     file = tmp_path_factory.mktemp("lines") / "file.jsonl"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from ragen_bench.runs.directory import read_run
+from ragen_bench.runs.json_lines import read_whole
 from ragen_bench.statistics import mean_interval
 from ragen_envs.instances import Split
 from ragen_starpo.demo.games import Game
@@ -45,7 +45,7 @@ def results(game: Game, folders: Sequence[Path], split: Split) -> Results:
         name: [_successes(folder / evaluation(name, split)) for folder in folders]
         for name in MODELS
     }
-    summary = json.loads((folders[0] / evaluation("RL", split) / "summary.json").read_text())
+    summary = read_whole(folders[0] / evaluation("RL", split) / "summary.json")
     rows = [
         {
             "model": name,

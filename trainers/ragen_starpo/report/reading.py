@@ -10,6 +10,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.runs.json_lines import numbered, read_whole
 
 Line = dict[str, Any]
+_RESTORE = "restore it from a copy, or report another run"
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,12 @@ def read_training_run(path: Path) -> TrainingRun:
     if not file.is_file():
         raise UserError(f"{path} is not a training run: it has no recipe.json")
     began = path / "start.json"
-    start = read_whole(began) if began.exists() else {}
+    start = read_whole(began, _RESTORE) if began.exists() else {}
     metrics = _lines(path / "metrics.jsonl")
     if not metrics:
         raise UserError(f"{path} holds no finished iteration yet", exit_code=1)
     others = (_lines(path / f"{name}.jsonl") for name in ("timings", "warnings"))
-    return TrainingRun(path, read_whole(file), start, metrics, *others)
+    return TrainingRun(path, read_whole(file, _RESTORE), start, metrics, *others)
 
 
 def _lines(file: Path) -> list[Line]:
