@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from typing import Annotated, Any
 
 from ragen_bench.cli.json_output import JsonOptions
@@ -42,7 +43,7 @@ class Describe(JsonOptions, Command):
 def _print(found: Mapping[str, Any]) -> None:
     budget, notes = found["budget"], "".join(f"{note}\n" for note in found["notes"])
     sys.stdout.write(f"{found['env']}\n\n")
-    if sys.stdout.isatty():
+    if sys.stdout.isatty() and find_spec("rich"):  # which is of an extra
         from rich.console import Console
         from rich.markdown import Markdown
 
