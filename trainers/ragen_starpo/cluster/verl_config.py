@@ -155,6 +155,8 @@ def _of_models(lora: LoraSettings | None, model_dir: Path) -> dict[str, Any]:
         adapted = {
             f"{_MODEL}.lora_rank": lora.rank,
             f"{_MODEL}.lora_alpha": lora.alpha,
+            # Weights are sent merged, by plain names: vLLM is to wait for no adapter.
+            f"{_MODEL}.lora.merge": True,
             f"{_MODEL}.target_modules": names if isinstance(names, str) else list(names),
         }
     return {
