@@ -13,6 +13,7 @@ from rich.table import Table
 
 from ragen_bench.console.formats import interval, percent
 from ragen_bench.console.plain import plain_console
+from ragen_bench.runs.atomic import write_text
 from ragen_starpo.console.progress import progress_bar
 from ragen_starpo.demo.games import GAMES, SPLITS, Game
 from ragen_starpo.demo.results import Results, results
@@ -42,7 +43,7 @@ def train_agents(out: Path, seeds: Sequence[int], instances: int) -> None:
         for game in GAMES
         for split in SPLITS
     ]
-    (folder / "results.json").write_text(json.dumps(tables, indent=1) + "\n", "utf-8")
+    write_text(folder / "results.json", json.dumps(tables, indent=1) + "\n")
     for table in tables:
         console.print(_table(table))
     console.print(f"Agents  {out}/*/seed-*/run/best", soft_wrap=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ragen_bench.errors import INTERRUPTED, UserError
-from ragen_bench.runs.json_lines import append, parsed
+from ragen_bench.runs.json_lines import append, parsed, read_whole, write_whole
 from ragen_envs.instances import Split
 from ragen_starpo.demo.games import (
     EVALUATION_SEED,
@@ -170,12 +170,11 @@ class Commands:
 def _claim(folder: Path, plan: dict[str, Any]) -> None:
     """Check that a folder is new or of the same plan: what is done in it need not be done again."""
     file = folder / "plan.json"
-    written = json.dumps(plan, indent=1) + "\n"
     if file.exists():
-        if file.read_text(encoding="utf-8") != written:
+        if read_whole(file) != json.loads(json.dumps(plan)):
             raise UserError(f"{folder} holds an agent of other settings; choose another --out")
         return
     if folder.exists() and any(folder.iterdir()):
         raise UserError(f"{folder} holds something else; choose another --out")
     folder.mkdir(parents=True, exist_ok=True)
-    file.write_text(written, encoding="utf-8")
+    write_whole(file, plan)

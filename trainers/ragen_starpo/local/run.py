@@ -12,7 +12,7 @@ from typing import Any
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.runs.atomic import replacing_folder, write_text
 from ragen_bench.runs.differences import first_difference
-from ragen_bench.runs.json_lines import numbered, read_whole, write_whole
+from ragen_bench.runs.json_lines import append, line_of, numbered, read_whole, write_whole
 from ragen_starpo.made_folder import check_place
 from ragen_starpo.recipes.recipe import Recipe
 
@@ -81,7 +81,7 @@ class TrainingRun:
             self._refuse_other(checkpoints[done], driver)
         for name in ("metrics.jsonl", "timings.jsonl", "warnings.jsonl"):
             kept = [line for line in self.lines(name) if line["iteration"] < done]
-            write_text(self.path / name, "".join(json.dumps(line) + "\n" for line in kept))
+            write_text(self.path / name, "".join(f"{line_of(line).decode()}\n" for line in kept))
         return (done, checkpoints[done]) if checkpoints else None
 
     @contextmanager
@@ -110,9 +110,12 @@ class TrainingRun:
         return read_whole(file) if file.exists() else {}
 
     def append(self, name: str, line: dict[str, Any]) -> None:
-        """Add a line to a file of lines."""
-        with (self.path / name).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        """Add a line to a file of lines.
+
+        Raises:
+            UserError: if the file cannot be written.
+        """
+        append(self.path / name, line)
 
     def lines(self, name: str) -> Iterator[dict[str, Any]]:
         """Yield the whole lines of a file; a torn last one is passed over."""
