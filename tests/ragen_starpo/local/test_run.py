@@ -155,7 +155,7 @@ class Scripted:
 def scripted(out, successes, **changed):
     iterations, made = [], recipe(**changed)
     trainer = Scripted(successes)
-    go_on(made, trainer, TrainingRun(out, made), iterations.append, print)
+    go_on(made, trainer, TrainingRun(out, made), iterations.append)
     return trainer
 
 
@@ -211,7 +211,7 @@ def test_one_process_writes_a_run(tmp_path):
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout.readline() == b"held\n"
         with pytest.raises(UserError, match=r"run is being written by another process") as refused:
-            go_on(recipe(), Scripted([0.0] * 3), run, print, print)
+            go_on(recipe(), Scripted([0.0] * 3), run, print)
         assert refused.value.exit_code == 1
         assert not (tmp_path / "run/metrics.jsonl").exists()
         other.stdin.close()
@@ -234,7 +234,7 @@ def test_the_other_drivers_checkpoint_is_refused(tmp_path):
     other.driver = "another"
     run = TrainingRun(tmp_path / "run", longer)
     with pytest.raises(UserError, match="was begun by ragen-train scripted; go on with that"):
-        go_on(longer, other, run, print, print)
+        go_on(longer, other, run, print)
     assert len(lines(tmp_path / "run")) == 2
     scripted(tmp_path / "run", [0.0] * 4, iterations=3)
     assert len(lines(tmp_path / "run")) == 3

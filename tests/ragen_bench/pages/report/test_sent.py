@@ -23,6 +23,7 @@ def written(tmp_path, history, recorded=None):
 def shown(page):
     """Return the messages below "What was sent", read in the page."""
     page.locator("#turn .sent summary").click()
+    page.locator("#turn .sent pre").first.wait_for()
     roles = page.locator("#turn .sent h5").all_text_contents()
     return list(zip(roles, page.locator("#turn .sent pre").all_text_contents(), strict=True))
 
