@@ -205,12 +205,18 @@ class Episode:
             optimal_length=info.get("optimal_length"),
             outcome=self._outcome(),
             success=self._success,
-            score=0.0 if self._overflowed else info["score"],
+            score=self._score,
             episode_return=round(sum(turn.reward for turn in self._turns), 6),
             opponent=self._reply_counts(),
             turns=self._turns,
             final_observation=self.observation,
         )
+
+    @property
+    def _score(self) -> float | None:
+        # An unfinished episode scores 0, but where the environment tells no score there is none.
+        score: float | None = self._info.get("score", 0.0)
+        return 0.0 if self._overflowed and score is not None else score
 
     def _reply_counts(self) -> ReplyCounts | None:
         """Return what the game counts of the opponent's replies; None without opponent."""

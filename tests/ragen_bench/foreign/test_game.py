@@ -3,6 +3,7 @@
 import gymnasium
 import pytest
 
+from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.errors import UserError
 from ragen_bench.foreign import ForeignEnv, game_of, name_environment
 from ragen_bench.scores.baselines import baseline
@@ -103,3 +104,13 @@ def test_an_unknown_environment_is_one_clear_error(name, message):
 def test_nobody_plays_against_the_model_in_another_package_s_environment():
     with pytest.raises(UserError, match="nobody plays against the model in"):
         env_id(GUESS, opposed=True)
+
+
+def test_an_overflow_scores_nothing_where_no_score_is_told():
+    for env, score, success in ((ECHO, None, None), (GUESS, 0.0, False)):
+        made = make_env(env, "test", "plain")
+        episode = Episode(Task(env, "test", 0, 0), 0, made, "plain")
+        episode.overflow("player")
+        record = episode.record()
+        assert record.outcome == "context_overflow"
+        assert (record.score, record.success) == (score, success)
