@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from ragen_envs.wording import counted
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -36,6 +38,14 @@ class Budget:
                 raise ValueError(
                     f"{field.name} is an int of at least {least}{unit}, got {number!r}"
                 )
+
+    @property
+    def told(self) -> str:
+        """The sentence that tells a player the budget, for games with several actions a turn."""
+        return (
+            f"You have {counted(self.max_turns, 'turn')}, with at most "
+            f"{counted(self.max_actions_per_turn, 'action')} each and {self.max_actions} in all."
+        )
 
     def must_allow(self, name: str, moves: int) -> None:
         """Refuse a variant whose longest instance cannot be won within the budget.

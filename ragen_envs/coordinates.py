@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+POSITIONS = "Positions as (row, column), both from 0 in reading order"
+"""What stands before the names of squares; "the top left" would name an action."""
+
 
 @lru_cache(maxsize=64)
 def coordinates_of(squares: int, stride: int) -> tuple[str, ...]:

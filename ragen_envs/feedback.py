@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ragen_envs.wording import counted
+
 _CACHED = 4096
 _STOPS = (".", "?", "!")
 _FEW = 8
@@ -44,5 +46,10 @@ def feedback(turn: Turn) -> str:
         if not actions_valid:
             done += " What is not an action was skipped."
         if dropped:
-            done += f" The last {dropped} not run."
-    return f"{done} Reward: {points / 100:g}. Left: {turns} turns, {actions} actions."
+            done += f" The last {_not_run(dropped)} not run."
+    budget = f"{counted(turns, 'turn')}, {counted(actions, 'action')}"
+    return f"{done} Reward: {points / 100:g}. Remaining: {budget}."
+
+
+def _not_run(dropped: int) -> str:
+    return "action was" if dropped == 1 else f"{dropped} actions were"

@@ -10,6 +10,7 @@ from ragen_envs.budget import Budget
 from ragen_envs.instances import Stream, content_hash, partition_of
 from ragen_envs.protocol import ActionReader
 from ragen_envs.text_env import TextEnv
+from ragen_envs.wording import counted
 
 EXAMPLE = "ACTION"
 COLOURS = ("Blue", "Green", "Red", "Yellow", "Purple")
@@ -148,12 +149,12 @@ class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
         return round(self._gained / self._most, 9)
 
     def _rules(self) -> str:
-        budget = self.budget
+        turns = counted(self.budget.max_turns, "turn")
         return (
             f"You are at a machine with {len(self._names)} arms. Each action pulls one.\n"
             f"Actions: {', '.join(self._names)}.\n"
             "Each arm wins with a chance of its own, which never changes. A win pays 1, a loss 0.\n"
-            f"You have {budget.max_turns} turns with one pull each. Win as often as you can."
+            f"You have {turns} with one pull each. Win as often as you can."
         )
 
     def _state(self) -> str:

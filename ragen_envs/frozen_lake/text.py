@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from ragen_envs.budget import Budget
-from ragen_envs.coordinates import coordinates_of
+from ragen_envs.coordinates import POSITIONS, coordinates_of
 from ragen_envs.frozen_lake.rules import ACTIONS, FROZEN, GOAL, HOLE, START, Lake, Slip
 
 
@@ -67,8 +67,7 @@ def rules(vocabulary: Vocabulary, slip: Slip, budget: Budget) -> str:
         f"{'goes' if slip.intended == 1 else 'go'} where you want, and {slip.aside} "
         "to each side of that direction. A step over the edge leaves you where you are.\n"
         f"Actions: {', '.join(ACTIONS)}.\n"
-        f"You have {budget.max_turns} turns, with up to {budget.max_actions_per_turn} actions "
-        f"each and {budget.max_actions} in all."
+        f"{budget.told}"
     )
 
 
@@ -90,7 +89,7 @@ class LakeRenderer:
         lake = self._lake
         you = coordinates_of(len(lake.map), lake.stride)[player]
         others = _places(lake.map, lake.stride)
-        return f"(row, column) from the top left, counted from 0: you {you}; {others}"
+        return f"{POSITIONS}: you {you}; {others}"
 
 
 @lru_cache(maxsize=4096)

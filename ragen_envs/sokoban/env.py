@@ -149,14 +149,7 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
         return points, True
 
     def _rules(self) -> str:
-        variant, budget = self.variant, self.budget
-        return text.rules(
-            variant.vocabulary,
-            variant.generator.boxes,
-            budget.max_turns,
-            budget.max_actions_per_turn,
-            budget.max_actions,
-        )
+        return text.rules(self.variant.vocabulary, self.variant.generator.boxes, self.budget)
 
     def _state(self) -> str:
         if not self._text:  # drawn anew only if something moved

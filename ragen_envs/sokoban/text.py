@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from ragen_envs.coordinates import coordinates_of
+from ragen_envs.budget import Budget
+from ragen_envs.coordinates import POSITIONS, coordinates_of
 from ragen_envs.sokoban.rules import (
     ACTIONS,
     BOX,
@@ -70,7 +71,7 @@ NEW = Vocabulary("W", ".", "G", "B", "C", "A", "@")
 """The held-out symbols of RAGEN's SokobanNewVocab."""
 
 
-def rules(vocabulary: Vocabulary, boxes: int, turns: int, per_turn: int, actions: int) -> str:
+def rules(vocabulary: Vocabulary, boxes: int, budget: Budget) -> str:
     """Return what the player is told once."""
     v = vocabulary
     goal = "the box onto the target" if boxes == 1 else f"all {boxes} boxes onto the targets"
@@ -81,7 +82,7 @@ def rules(vocabulary: Vocabulary, boxes: int, turns: int, per_turn: int, actions
         "You move one square at a time. Moving into a box pushes it one square further, if the "
         "square behind it is free. Boxes cannot be pulled, and nothing moves through a wall.\n"
         f"Actions: {', '.join(ACTIONS)}.\n"
-        f"You have {turns} turns, with up to {per_turn} actions each and {actions} in all."
+        f"{budget.told}"
     )
 
 
@@ -130,7 +131,7 @@ class LevelRenderer:
     def coordinates(self, player: int, boxes: int) -> str:
         """Return a line that names the squares of the player, the boxes and the targets."""
         return (
-            f"(row, column) from the top left, counted from 0: you {self._names[player]}; "
+            f"{POSITIONS}: you {self._names[player]}; "
             f"boxes {self._places(boxes)}; targets {self._target_places}."
         )
 

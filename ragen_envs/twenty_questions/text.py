@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ragen_envs.wording import counted
+
 REPHRASE = "I cannot tell, please rephrase"
 """The reply to what is not understood."""
 LONGEST_SHOWN = 140
@@ -21,8 +23,8 @@ def rules(turns: int, cost: int, repeat: int, win: int) -> str:
     """
     return (
         "You play Twenty Questions: find the word that I think of. It is an everyday noun.\n"
-        f"You have {turns} turns. In each, ask one question in plain English that Yes or No can "
-        "answer, or guess the word: Is it a ...?\n"
+        f"You have {counted(turns, 'turn')}. In each, ask one question in plain English that Yes "
+        "or No can answer, or guess the word: Is it a ...?\n"
         f'I reply Yes, No or Sometimes, or "{REPHRASE}" where I do not understand; '
         "the turn has passed then all the same.\n"
         "Only a guess of the one word wins. "

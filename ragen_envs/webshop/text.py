@@ -20,6 +20,7 @@ from ragen_envs.webshop.pages import (
     option_labels,
 )
 from ragen_envs.webshop.products import Catalogue, Product
+from ragen_envs.wording import counted
 
 Mode = Literal["rich", "plain"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -43,7 +44,7 @@ def rules(mode: Mode, turns: int) -> str:
         "click[buy now] ends the episode. Its reward is the share of what was asked for "
         "(attributes, options and price) that the purchase meets; a product of another kind is "
         "mostly worth less.\n"
-        f"You have {turns} turns with one action each."
+        f"You have {counted(turns, 'turn')} with one action each."
     )
 
 

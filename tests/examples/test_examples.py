@@ -99,7 +99,7 @@ def test_the_react_loop_uses_its_tools(tmp_path, server, form):
     for turn in turns:
         thoughts = turn["answer" if form == "think" else "reasoning"]
         assert "Observation: Up; Right; Down; Left\n" in thoughts
-        assert re.search(r"Observation: You have 5 turns, with up to 5 actions each", thoughts)
+        assert re.search(r"Observation: You have 5 turns, with at most 5 actions each", thoughts)
 
 
 def test_the_react_loop_ends_when_its_steps_are_used_up(tmp_path, server):

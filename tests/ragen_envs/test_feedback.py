@@ -8,14 +8,16 @@ def test_lines_are_those_of_feedback_and_bounded():
     for left in range(10_000):
         turn = NAMES, (0, 1), 1, True, False, -30, 4, left
         assert lines[turn] == lines[turn] == feedback(turn)
-        assert lines[turn].endswith(f"Reward: -0.3. Left: 4 turns, {left} actions.")
+        assert f"Reward: -0.3. Remaining: 4 turns, {left} action" in lines[turn]
     assert 0 < len(lines) <= 4096
 
 
 def test_lines_of_many_names_are_not_kept():
     lines = Lines()
     turn = tuple(f"click[{i}]" for i in range(9)), (8,), 0, True, True, 0, 4, 9
-    assert lines[turn] == feedback(turn) == "Done: click[8]. Reward: 0. Left: 4 turns, 9 actions."
+    assert (
+        lines[turn] == feedback(turn) == "Done: click[8]. Reward: 0. Remaining: 4 turns, 9 actions."
+    )
     assert not lines
 
 
@@ -23,7 +25,7 @@ def test_an_action_that_ends_with_a_stop_gets_no_further_one():
     names = ("Is it big?", "Tell me.", "Now!", "a dog", "\u2026")
     for place, told in enumerate(("Is it big?", "Tell me.", "Now!", "a dog.", "\u2026.")):
         turn = names, (place,), 0, True, True, -1, 4, 9
-        assert feedback(turn) == f"Done: {told} Reward: -0.01. Left: 4 turns, 9 actions."
+        assert feedback(turn) == f"Done: {told} Reward: -0.01. Remaining: 4 turns, 9 actions."
     assert feedback((names, (3, 0), 0, True, False, 0, 4, 9)).startswith(
         "Done: a dog, Is it big? What is not an action was skipped. Reward: 0."
     )

@@ -43,39 +43,40 @@ def test_the_first_observation_has_rules_state_and_instructions():
     ("answer", "told", "reward", "flags"),
     [
         # flags: format_is_valid, action_is_valid, action_is_effective, answer_is_example
-        ("Up", "Done: Up. Reward: 0.01. Left: 4 turns, 9 actions.", 0.01, (1, 1, 1, 0)),
-        ("stay", "Done: Stay. Reward: -0.1. Left: 4 turns, 9 actions.", -0.1, (1, 1, 0, 0)),
+        ("Up", "Done: Up. Reward: 0.01. Remaining: 4 turns, 9 actions.", 0.01, (1, 1, 1, 0)),
+        ("stay", "Done: Stay. Reward: -0.1. Remaining: 4 turns, 9 actions.", -0.1, (1, 1, 0, 0)),
         (
             "Up || fly || Up",
             "Done: Up, Up. What is not an action was skipped. Reward: -0.08. "
-            "Left: 4 turns, 8 actions.",
+            "Remaining: 4 turns, 8 actions.",
             -0.08,
             (1, 0, 1, 0),
         ),
         (
             "fly || swim",
             "Done: nothing. What is not an action was skipped. Reward: -0.1. "
-            "Left: 4 turns, 10 actions.",
+            "Remaining: 4 turns, 10 actions.",
             -0.1,
             (1, 0, 0, 0),
         ),
         (
             "Stay || Stay || Stay || Stay || Stay || Stay || Up",
-            "Done: Stay, Stay, Stay, Stay, Stay. The last 2 not run. Reward: -0.5. "
-            "Left: 4 turns, 5 actions.",
+            "Done: Stay, Stay, Stay, Stay, Stay. The last 2 actions were not run. Reward: -0.5. "
+            "Remaining: 4 turns, 5 actions.",
             -0.5,
             (1, 1, 0, 0),
         ),
         (
             "Up || Win || Up || Up",
-            "Done: Up, Win. The last 2 not run. Reward: 1.01. Left: 4 turns, 8 actions.",
+            "Done: Up, Win. The last 2 actions were not run. Reward: 1.01. "
+            "Remaining: 4 turns, 8 actions.",
             1.01,
             (1, 1, 1, 0),
         ),
         (
             "WORD || WORD",
             "Done: nothing. What is not an action was skipped. Reward: -0.1. "
-            "Left: 4 turns, 10 actions.",
+            "Remaining: 4 turns, 10 actions.",
             -0.1,
             (1, 0, 0, 1),
         ),
@@ -98,7 +99,7 @@ def test_a_broken_form_costs_the_penalty_and_does_nothing(answer):
     observation, reward, terminated, truncated, info = env.step(answer)
     assert observation == (
         "The answer was not in the required form, so nothing was done. Reward: -0.1. "
-        f"Left: 4 turns, 10 actions.\n№ {env.number}"
+        f"Remaining: 4 turns, 10 actions.\n№ {env.number}"
     )
     assert (reward, terminated, truncated) == (-0.1, False, False)
     assert (info["format_is_valid"], info["action_is_valid"]) == (False, False)

@@ -32,9 +32,10 @@ TEMPLATE = """\
 {%- else -%}
 {%- set seen = namespace(rows=[], left='') -%}
 {%- for line in message.content.split('\n') -%}
-{%- if 'Left: ' in line -%}
-{%- set left = line.split('Left: ')[1] -%}
-{%- set seen.left = left | replace(' turns, ', '/') | replace(' actions.', '') -%}
+{%- if 'Remaining: ' in line -%}
+{%- set left = line.split('Remaining: ')[1] -%}
+{%- set left = left | replace(' turns, ', '/') | replace(' turn, ', '/') -%}
+{%- set seen.left = left | replace(' actions.', '') | replace(' action.', '') -%}
 {%- elif line and ' ' not in line -%}
 {%- set seen.rows = seen.rows + [line] -%}
 {%- endif -%}

@@ -51,6 +51,22 @@ def broken(messages):
 """
 
 
+WAITING = """
+import time
+from pathlib import Path
+
+asked = 0
+
+def answer(messages):
+    global asked
+    asked += 1
+    while asked > 400 and not Path("seen").exists():
+        time.sleep(0.01)
+    return ""
+"""
+"""Stops in the middle of a run until somebody has seen the bar."""
+
+
 def test_a_run_without_a_terminal_says_how_far_it_is(tmp_path):
     (tmp_path / "hasty.py").write_text(AGENT)
     done = run(
@@ -70,7 +86,7 @@ def test_nothing_stands_before_an_error(tmp_path):
 
 def test_a_long_name_leaves_room_for_the_bar(tmp_path):
     name = "smile_" * 12 + "end"
-    (tmp_path / f"{name}.py").write_text("def answer(messages): return ''")
+    (tmp_path / f"{name}.py").write_text(WAITING)
     child = pexpect.spawn(
         sys.executable,
         [
@@ -91,6 +107,7 @@ def test_a_long_name_leaves_room_for_the_bar(tmp_path):
     child.expect_exact("python...answer")
     child.expect(r"\d+/256")
     child.expect(r"\d % solved, \d[\d.]* m?s left")
+    (tmp_path / "seen").touch()
     child.expect(pexpect.EOF)
 
 

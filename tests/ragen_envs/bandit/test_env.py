@@ -122,7 +122,7 @@ def test_an_answer_without_an_arm_forfeits_the_pull(id_, answer, told):
     env = make(id_, split="val", response_format="plain")
     env.reset(seed=0)
     observation, reward, terminated, truncated, info = env.step(answer)
-    assert observation.startswith(f"{told} Reward: -0.1. Left: 0 turns, 1 actions.\nActions: ")
+    assert observation.startswith(f"{told} Reward: -0.1. Remaining: 0 turns, 1 action.\nActions: ")
     assert (reward, terminated, truncated) == (-0.1, True, False)
     assert (info["success"], info["actions_left"], info["legal_actions"]) == (False, 1, ())
     env = make(id_, split="val")

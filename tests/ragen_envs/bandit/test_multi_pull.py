@@ -99,7 +99,7 @@ def test_one_pull_a_turn():
     observation, _, _, _, info = env.step("Blue || Green || Red")
     assert info["actions_left"] == 19
     assert info["action_is_valid"]
-    assert observation.startswith("Done: Blue. The last 2 not run.")
+    assert observation.startswith("Done: Blue. The last 2 actions were not run.")
     assert observation.endswith(" of 1, Green 0 of 0, Red 0 of 0, Yellow 0 of 0, Purple 0 of 0.")
 
 

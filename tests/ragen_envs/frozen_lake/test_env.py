@@ -82,10 +82,10 @@ def test_the_first_observation_in_full():
         "The ice is slippery: in 3 steps, 1 on average goes where you want, and 1 to each side "
         "of that direction. A step over the edge leaves you where you are.\n"
         "Actions: Up, Right, Down, Left.\n"
-        "You have 5 turns, with up to 5 actions each and 10 in all.\n"
+        "You have 5 turns, with at most 5 actions each and 10 in all.\n"
         "\n"
         "____\n__PO\nG___\n__OO\n"
-        "(row, column) from the top left, counted from 0: you (1, 2); goal (2, 0); "
+        "Positions as (row, column), both from 0 in reading order: you (1, 2); goal (2, 0); "
         "holes (1, 3) (3, 2) (3, 3).\n"
         "\n"
         "First reason, then answer in exactly this form, with || between actions:\n"
@@ -97,7 +97,7 @@ def test_the_rules_of_the_other_variants():
     mild = make("FrozenLakeMild-v0").reset(seed=0)[0]
     assert "in 10 steps, 8 on average go where you want, and 1 to each side" in mild
     large = make("FrozenLakeLarge-v0").reset(seed=0)[0]
-    assert "You have 10 turns, with up to 3 actions each and 30 in all." in large
+    assert "You have 10 turns, with at most 3 actions each and 30 in all." in large
     new = make("FrozenLakeNewVocab-v0").reset(seed=0)[0]
     assert "Symbols: A you, . ice, H hole, T goal, D you in a hole, @ you on the goal.\n" in new
 
@@ -122,7 +122,7 @@ def coordinates(rows, you):
     named = " ".join(f"({y}, {x})" for y, x in holes) or "none"
     goal = reference.find(rows, "G")
     return (
-        f"(row, column) from the top left, counted from 0: you ({you[0]}, {you[1]}); "
+        f"Positions as (row, column), both from 0 in reading order: you ({you[0]}, {you[1]}); "
         f"goal ({goal[0]}, {goal[1]}); holes {named}."
     )
 
@@ -270,14 +270,14 @@ def test_without_slips_a_lake_is_walked_as_told():
     env.reset(seed=0)
     observation, reward, terminated, truncated, info = env.step("Right || Right || Up || Down")
     assert observation == (
-        "Done: Right, Right, Up, Down. Reward: 0. Left: 9 turns, 6 actions.\n"
+        "Done: Right, Right, Up, Down. Reward: 0. Remaining: 9 turns, 6 actions.\n"
         "___\n_OP\n__G\n" + coordinates(rows, (1, 2))
     )
     assert (reward, terminated, truncated) == (0.0, False, False)
     assert info["action_is_effective"]
     observation, reward, terminated, truncated, info = env.step("Down || Down")
     assert observation == (
-        "Done: Down. The last 1 not run. Reward: 1. Left: 8 turns, 5 actions.\n"
+        "Done: Down. The last action was not run. Reward: 1. Remaining: 8 turns, 5 actions.\n"
         "___\n_O_\n__√\n" + coordinates(rows, (2, 2))
     )
     assert (reward, terminated, truncated, info["success"]) == (1.0, True, False, True)

@@ -37,10 +37,10 @@ def test_the_first_observation_in_full():
         "You move one square at a time. Moving into a box pushes it one square further, if the "
         "square behind it is free. Boxes cannot be pulled, and nothing moves through a wall.\n"
         "Actions: Up, Down, Left, Right.\n"
-        "You have 5 turns, with up to 5 actions each and 10 in all.\n"
+        "You have 5 turns, with at most 5 actions each and 10 in all.\n"
         "\n"
         "######\n##_P_#\n###X_#\n##__O#\n#____#\n######\n"
-        "(row, column) from the top left, counted from 0: you (1, 3); boxes (2, 3); "
+        "Positions as (row, column), both from 0 in reading order: you (1, 3); boxes (2, 3); "
         "targets (3, 4).\n"
         "\n"
         "First reason, then answer in exactly this form, with || between actions:\n"
@@ -77,7 +77,7 @@ def test_held_out_states_are_the_shipped_levels(name, split):
 )
 def test_play_agrees_with_characters(name, seed, turns):
     env = make(name, split="val", response_format="plain")
-    state = to_xsb(name, state_in(env.reset(seed=seed)[0]).split("(")[0].rstrip("\n"))
+    state = to_xsb(name, state_in(env.reset(seed=seed)[0]).split("\nPositions")[0])
     left = 10
     for actions in turns:
         run, points, start = 0, 0, state
@@ -114,7 +114,7 @@ def coordinates(state):
         return " ".join(f"({y}, {x})" for y, x, c in places if c in symbols)
 
     return (
-        f"(row, column) from the top left, counted from 0: you {named('@+')}; "
+        f"Positions as (row, column), both from 0 in reading order: you {named('@+')}; "
         f"boxes {named('$*')}; targets {named('.*+')}."
     )
 
@@ -158,7 +158,7 @@ def test_rewards_step_by_step():
     observation, reward, terminated, truncated, _ = env.step("Right")
     assert (reward, terminated, truncated) == (10.9, True, False)
     assert observation == (
-        "Done: Right. Reward: 10.9. Left: 4 turns, 9 actions.\n#####\n#_P√#\n#####"
+        "Done: Right. Reward: 10.9. Remaining: 4 turns, 9 actions.\n#####\n#_P√#\n#####"
     )
 
 

@@ -165,9 +165,9 @@ def test_rewards_and_counts_of_an_episode():
     assert effective == [True, False, False, False, False, False, False]
     assert all(type(i[key]) is float for i in infos for key in ("questions", "repeats", "unparsed"))
     assert told[0][0].startswith(
-        "Done: Is it an animal? Reward: -0.01. Left: 19 turns, 19 actions."
+        "Done: Is it an animal? Reward: -0.01. Remaining: 19 turns, 19 actions."
     )
-    assert told[3][0].startswith("Done: Quux blorp. Reward: -0.01. Left: 16 turns")
+    assert told[3][0].startswith("Done: Quux blorp. Reward: -0.01. Remaining: 16 turns")
     assert told[3][0].endswith("\n4. Quux blorp: I cannot tell, please rephrase")
 
 

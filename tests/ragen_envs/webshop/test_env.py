@@ -137,7 +137,7 @@ def test_searches_of_markup_control_characters_and_10000_characters(parts, repea
         return  # several actions, of which the first may be none
     assert info["action_is_valid"] == (search_of(said) != "search[]")
     if info["action_is_valid"]:
-        assert observation.startswith(f"Done: {search_of(said)}. Reward: 0. Left: 8 turns")
+        assert observation.startswith(f"Done: {search_of(said)}. Reward: 0. Remaining: 8 turns")
         assert env.page.hits == tuple(env.shop.search(search_of(said)[7:-1]))
     assert "desk lamp" not in parts[:1] or env.page.hits
 
@@ -173,8 +173,8 @@ def test_what_the_page_does_not_offer_does_nothing(answer):
     assert not info["action_is_effective"]
     assert info["turn"] == 1
     assert observation == (
-        "Done: nothing. What is not an action was skipped. Reward: 0. Left: 8 turns, 9 actions.\n"
-        + first.split("\n\n")[1]
+        "Done: nothing. What is not an action was skipped. Reward: 0. "
+        "Remaining: 8 turns, 9 actions.\n" + first.split("\n\n")[1]
     )
 
 
@@ -193,7 +193,8 @@ def test_a_turn_has_one_action():
     env.reset(seed=0)
     observation = env.step("search[ankle boots] || search[lamp]")[0]
     assert observation.startswith(
-        "Done: search[ankle boots]. The last 1 not run. Reward: 0. Left: 8 turns, 8 actions."
+        "Done: search[ankle boots]. The last action was not run. Reward: 0. "
+        "Remaining: 8 turns, 8 actions."
     )
     assert env.page.kind == "results"
 

@@ -1,0 +1,73 @@
+"""The words around the states: the rules, the line on the last answer, and the form of answers."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragen_envs import frozen_lake, sokoban
+from ragen_envs.bandit.multi_pull import COLOURS
+from ragen_envs.bandit.names import BOLD, STEADY
+from ragen_envs.budget import Budget
+from ragen_envs.feedback import feedback
+from ragen_envs.frozen_lake.rules import ACTIONS as STEPS
+from ragen_envs.sokoban.rules import ACTIONS as MOVES
+from ragen_envs.webshop.pages import BACK, BUY, NEXT, PREVIOUS, SUB_PAGES
+from ragen_envs.webshop.text import rules
+from ragen_envs.wording import counted
+from tests.ragen_envs.support import IDS, WEBSHOP, make
+
+ACTIONS = {name.lower() for name in (*MOVES, *STEPS, *COLOURS, *BOLD, *STEADY)}
+LABELS = {f"click[{label}]" for label in (BACK, BUY, NEXT, PREVIOUS, *SUB_PAGES)}
+
+
+def frame(id_: str) -> str:
+    """Return all that a player reads but boards, pages of a shop, and what names the actions."""
+    env = make(id_)
+    told = [env.reset(seed=1)[0], env.step("no form")[0]]
+    if id_.rpartition("/")[2] in WEBSHOP:
+        told = [rules("rich", 9), told[1].partition("\n")[0], told[0].rpartition("\n\n")[2]]
+    lines = "\n".join(told).splitlines()
+    named = "Actions: ", "Wins so far: "
+    return "\n".join(line for line in lines if " " in line and not line.startswith(named))
+
+
+@pytest.mark.parametrize("id_", IDS)
+def test_no_word_of_a_frame_is_an_action_of_any_game(id_):
+    words = set(re.findall(r"[a-z]+", frame(id_).lower()))
+    assert {"exactly", "remaining", "reward"} <= words
+    assert not words & ACTIONS
+    if id_.rpartition("/")[2] not in WEBSHOP:
+        assert not {action for action in LABELS if action in frame(id_)}
+
+
+@given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 5), st.booleans(), st.booleans())
+def test_no_word_of_the_line_on_an_answer_is_an_action(turns, actions, dropped, form, known):
+    line = feedback((("Up",), (), dropped, form, known, -10, turns, actions))
+    assert not set(re.findall(r"[a-z]+", line.lower())) & ACTIONS
+    assert ("1 turn," in line) == (turns == 1) or turns in (11, 21)
+    assert line.endswith(f"Remaining: {counted(turns, 'turn')}, {counted(actions, 'action')}.")
+
+
+@pytest.mark.parametrize(
+    ("number", "told"), [(0, "0 turns"), (1, "1 turn"), (2, "2 turns"), (11, "11 turns")]
+)
+def test_one_is_singular(number, told):
+    assert counted(number, "turn") == told
+
+
+def test_a_budget_is_told_in_the_singular_too():
+    assert Budget(1, 1, 1).told == "You have 1 turn, with at most 1 action each and 1 in all."
+    assert Budget().told == "You have 5 turns, with at most 5 actions each and 10 in all."
+    for told in (
+        sokoban.text.rules(sokoban.text.CLASSIC, 1, Budget(1)),
+        frozen_lake.text.rules(frozen_lake.text.CLASSIC, frozen_lake.rules.Slip(1, 1), Budget(1)),
+    ):
+        assert told.endswith("\nYou have 1 turn, with at most 5 actions each and 10 in all.")
+
+
+def test_actions_that_were_not_run_are_told():
+    ran, rest = (("Up",), (0,)), (True, True, 0, 1, 2)
+    assert "Up. The last action was not run. Reward" in feedback((*ran, 1, *rest))
+    assert "Up. The last 3 actions were not run. Reward" in feedback((*ran, 3, *rest))
