@@ -126,7 +126,8 @@ class PageServer(LoopbackServer):
     """Serves one page to one person; a subclass answers the requests of its script.
 
     The address holds a random word, which another page in the same browser cannot guess. Beside
-    the page's own files, `base.css` and the files of `local_pages` are served.
+    the page's own files, those of `local_pages` and the styles and scripts that all pages share
+    are served.
 
     Args:
         folder: the page's files; `page.html` is what the address shows.
@@ -138,10 +139,10 @@ class PageServer(LoopbackServer):
 
     def __init__(self, folder: Traversable, port: int = 0) -> None:
         pages = files("ragen_bench.pages")
-        shared = pages / "local_pages"
+        templates = pages / "templates"
         self.word = secrets.token_urlsafe(16)
-        self.files = {"base.css": pages / "templates" / "style" / "base.css"}
-        self.files |= {file.name: file for place in (shared, folder) for file in place.iterdir()}
+        places = (templates / "style", templates / "script", pages / "local_pages", folder)
+        self.files = {file.name: file for place in places for file in place.iterdir()}
         self.lock = Lock()
         super().__init__(_PageHandler, port)
 

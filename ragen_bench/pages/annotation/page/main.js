@@ -1,4 +1,4 @@
-import { element, find } from "./dom.js";
+import { element, find } from "./parts.js";
 
 let state = null;
 let answers = {};

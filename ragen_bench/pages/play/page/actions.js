@@ -1,4 +1,4 @@
-import { button, find } from "./dom.js";
+import { button, find } from "./parts.js";
 
 const FEW = 12; // so many can be read without a search
 

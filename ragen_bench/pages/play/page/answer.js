@@ -1,4 +1,4 @@
-import { find } from "./dom.js";
+import { find } from "./parts.js";
 
 const ARROWS = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right" };
 

@@ -1,4 +1,4 @@
-import { figures, find, number, table } from "./dom.js";
+import { figures, find, number, table } from "./parts.js";
 
 // Shows how the episode ended, and only then how the oracle plays it.
 export function showEnding(state) {

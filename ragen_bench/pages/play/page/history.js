@@ -1,4 +1,4 @@
-import { element, find, number } from "./dom.js";
+import { element, find, number } from "./parts.js";
 
 // Shows the turns that are over, each of which opens to what was shown before its answer.
 export function showHistory(turns) {

@@ -1,6 +1,6 @@
 import { showActions } from "./actions.js";
 import { act, showAnswer } from "./answer.js";
-import { figures, find, number } from "./dom.js";
+import { figures, find, number } from "./parts.js";
 import { showEnding } from "./ending.js";
 import { showHistory } from "./history.js";
 import { showObservation } from "./observation.js";

@@ -1,4 +1,4 @@
-import { button, element, find } from "./dom.js";
+import { button, element, find } from "./parts.js";
 
 // How a shop's page marks what can be clicked, and what was chosen of it.
 const MARKED = /(\[(?:clicked )?button\] )(.+?)( \[(?:clicked )?button_\])/g;

@@ -4,6 +4,7 @@
 {% include "script/store.js" %}
 {% include "script/text.js" %}
 {% include "script/board.js" %}
+{% include "script/reading.js" %}
 {% include "script/turn.js" %}
 {% include "script/opponent.js" %}
 {% include "script/sent.js" %}

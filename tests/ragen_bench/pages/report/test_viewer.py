@@ -71,11 +71,13 @@ def test_the_first_episode_is_open(page):
 def test_a_turn_shows_what_was_seen_thought_done_and_paid(page):
     turn = page.locator("#turn")
     expect(turn.locator(".board")).to_have_text("#####\n#OXP#\n#####", use_inner_text=True)
-    expect(turn.locator("[data-kind=you]")).to_have_text("P")
-    expect(turn.locator("[data-kind=box]")).to_have_text("X")
-    expect(turn.locator("[data-kind=goal]")).to_have_text("O")
-    expect(turn.locator("[data-kind=wall]")).to_have_count(12)
-    expect(turn.locator(".meanings")).to_have_text("# wall, O target, X box, P you")
+    expect(turn.locator(".board [data-kind=you]")).to_have_text("P")
+    expect(turn.locator(".board [data-kind=box]")).to_have_text("X")
+    expect(turn.locator(".board [data-kind=goal]")).to_have_text("O")
+    expect(turn.locator(".board [data-kind=wall]")).to_have_count(12)
+    expect(turn.locator(".meanings")).to_have_text(
+        "# wall, _ floor, O target, X box, √ box on target, P you, S you on target"
+    )
     expect(turn.locator(".thought")).to_have_text("I think 00.")
     expect(turn.get_by_text("<answer>Left</answer>", exact=True)).to_be_visible()
     expect(turn.locator(".reward")).to_have_text("−0.5")  # noqa: RUF001
@@ -94,7 +96,7 @@ def test_arrows_step_through_turns(page):
         page.keyboard.press("ArrowRight")
         shows(page, "Sokoban-v0, instance 0, sample 0", current)
     expect(page.locator("#turn")).to_contain_text("success, return −1.5, score 0")  # noqa: RUF001
-    expect(page.locator("#turn [data-kind=done]")).to_have_text("√")
+    expect(page.locator("#turn .board [data-kind=done]")).to_have_text("√")
     page.keyboard.press("ArrowLeft")
     shows(page, "Sokoban-v0, instance 0, sample 0", "3")
     expect(page.locator("#turn")).to_contain_text("<b>Up")

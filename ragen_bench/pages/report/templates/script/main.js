@@ -1,5 +1,10 @@
 // Ties it together once the page is there.
 
+function warn(text) {
+  byId("broken").textContent = text;
+  byId("broken").hidden = !text;
+}
+
 // On paper the open episode stands with all its turns.
 function handlePrinting(viewer) {
   addEventListener("beforeprint", () => {

@@ -37,13 +37,20 @@ function splitBoard(observation, legend) {
   return { before: part(0, best[0]), board: lines.slice(...best), after: part(best[1]) };
 }
 
+const drawSymbol = (symbol, legend) => make("b", { "data-kind": legend.get(symbol).kind }, symbol);
+
+// The board, and below it what each symbol means: those too that only later turns show.
 function drawBoard(lines, legend) {
   const board = make("pre", { class: "board" });
+  board.style.setProperty("--columns", Math.max(...lines.map((line) => [...line].length)));
+  board.style.setProperty("--rows", lines.length);
   lines.forEach((line, number) => {
     if (number) board.append("\n");
-    for (const symbol of line) board.append(make("b", { "data-kind": legend.get(symbol).kind }, symbol));
+    board.append(...[...line].map((symbol) => drawSymbol(symbol, legend)));
   });
-  const drawn = new Set(lines.join(""));
-  const meanings = [...legend].filter(([symbol]) => drawn.has(symbol)).map(([symbol, { name }]) => `${symbol} ${name}`);
-  return make("div", { role: "group", "aria-label": "Board" }, board, make("p", { class: "meanings" }, meanings.join(", ")));
+  const meanings = make("p", { class: "meanings" });
+  [...legend].forEach(([symbol, { name }], number) => {
+    meanings.append(number ? ", " : "", make("span", {}, drawSymbol(symbol, legend), ` ${name}`));
+  });
+  return make("div", { class: "drawing", role: "group", "aria-label": "Board" }, board, meanings);
 }

@@ -13,11 +13,6 @@ function make(tag, attributes, ...children) {
   return element;
 }
 
-function warn(text) {
-  byId("broken").textContent = text;
-  byId("broken").hidden = !text;
-}
-
 const words = (name) => String(name).replaceAll("_", " ");
 const shortName = (env) => env.slice(env.lastIndexOf("/") + 1);
 const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
