@@ -11,8 +11,9 @@ NAMES = sorted(entry.name for entry in ENTRIES.iterdir())
 
 
 def test_there_are_a_floor_a_ceiling_and_a_language_model():
-    players = ("oracle", "random", "smollm2-135m-instruct")
-    assert set(NAMES) >= {f"{one}_{suite}_test" for one in players for suite in ("core", "quick")}
+    for suite in ("core", "quick"):
+        assert {f"oracle_{suite}_test", f"random_{suite}_test"} <= set(NAMES)
+    assert "smollm2-135m-instruct_quick_test" in NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
