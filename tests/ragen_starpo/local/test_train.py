@@ -108,7 +108,7 @@ def test_another_recipe_is_refused_and_a_longer_one_is_not(small, whole, tmp_pat
     with pytest.raises(UserError, match="holds something else than a training run"):
         train(recipe(), small, tmp_path)
     shutil.copytree(whole, tmp_path / "longer")
-    train(recipe(iterations=5), small, tmp_path / "longer")
+    train(recipe(iterations=5, name="longer"), small, tmp_path / "longer")
     assert lines(tmp_path / "longer")[:4] == lines(whole)
     assert len(lines(tmp_path / "longer")) == 5
 

@@ -29,7 +29,9 @@ SLIP_OF = {"FrozenLake-v0": 2 / 3, "FrozenLakeMild-v0": 0.2}
 
 def flat(recipe):
     found = {}
-    for name, value in asdict(recipe).items():
+    settings = asdict(recipe)
+    del settings["name"]
+    for name, value in settings.items():
         if isinstance(value, dict):
             found |= {f"{name}.{key}": inner for key, inner in value.items()}
         else:

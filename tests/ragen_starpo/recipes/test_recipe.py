@@ -40,7 +40,8 @@ def written(tmp_path):
 
 def test_settings_and_defaults(written):
     recipe = read_recipe(written(GOOD), ["seed=3", "filter.strategy=top-p", "filter.amount=0.9"])
-    assert recipe.seed == 3
+    assert (recipe.name, recipe.seed) == ("r", 3)
+    assert read_recipe(written(GOOD), ["name=again"]).name == "again"
     assert (recipe.rollouts.instances, recipe.rollouts.samples) == (8, 4)
     assert (recipe.filter.strategy, recipe.filter.amount) == ("top-p", 0.9)
     assert recipe.optimiser.betas == (0.9, 0.95)

@@ -36,7 +36,8 @@ def make_run(folder, lines=None, recipe=None):
     """Write a run's files; return the directory."""
     folder.mkdir(parents=True)
     lines = metrics() if lines is None else lines
-    settings = recipe or recipe_of({"model": "warm", "envs": ENVS}, "a test").as_json()
+    named = {"name": "grpo@small", "model": "warm", "envs": ENVS}
+    settings = recipe or recipe_of(named, "a test").as_json()
     (folder / "recipe.json").write_text(json.dumps({"schema": 1, **settings}))
     monitor = EchoTrapMonitor(recipe_of({"model": "m", "envs": ENVS}, "a test").monitor)
     warnings = [asdict(one) for line in lines for one in monitor.take(line)]

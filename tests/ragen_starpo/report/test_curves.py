@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_starpo.report.curves import curve, groups, held_out
+from ragen_starpo.report.curves import ROUNDING, curve, groups, held_out
 
 from .runs import ENVS, metrics
 
@@ -23,6 +23,12 @@ def test_a_curve_is_what_was_measured(values, window):
     ]
     found = curve(lines, "a/b", window)
     finite = [(n, v) for n, v in enumerate(values) if v is not None and math.isfinite(v)]
+    if all(abs(v) <= ROUNDING for _, v in finite):
+        finite = [(n, 0.0) for n, _ in finite]
+    elif max(v for _, v in finite) - min(v for _, v in finite) <= ROUNDING * max(
+        abs(v) for _, v in finite
+    ):
+        finite = [(n, finite[-1][1]) for n, _ in finite]
     assert found.name == "b"
     assert found.points == finite
     assert len(found.smooth) == max(0, len(finite) - window + 1)
@@ -32,6 +38,26 @@ def test_a_curve_is_what_was_measured(values, window):
         assert value == median(v for _, v in part)
     assert found.low < found.high
     assert all(found.low <= value <= found.high for _, value in finite)
+
+
+@pytest.mark.parametrize(
+    ("values", "drawn", "axis"),
+    [
+        ([1.3e-17, -2.1e-17, 0.0], [0.0] * 3, (0.0, 1.0)),
+        ([-4e-9, ROUNDING, 7e-8], [0.0] * 3, (0.0, 1.0)),
+        ([-4e-9, 1.2e-7, 7e-8], [-4e-9, 1.2e-7, 7e-8], (-4e-9, 1.2e-7)),
+        ([0.3, 0.1 + 0.2, 0.3], [0.3] * 3, (0.0, 0.6)),
+        ([0.3, 0.3 + 1e-7, 0.3], [0.3, 0.3 + 1e-7, 0.3], (0.3, 0.3 + 1e-7)),
+    ],
+)
+def test_what_only_rounding_moves_is_drawn_as_still(values, drawn, axis):
+    lines = [{"iteration": n, "a/b": v, "a/lr": v} for n, v in enumerate(values)]
+    found = curve(lines, "a/b", 3)
+    assert [value for _, value in found.points] == drawn
+    assert found.smooth == [(2, median(drawn))]
+    assert (found.low, found.high) == axis
+    # A learning rate is exact, and may be as small.
+    assert [value for _, value in curve(lines, "a/lr", 3).points] == values
 
 
 def test_every_figure_is_in_one_group():

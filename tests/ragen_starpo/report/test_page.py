@@ -114,7 +114,8 @@ def test_it_loads_nothing_and_runs_its_own_script_only(made):
 
 
 def test_hostile_text_is_text(visit, tmp_path):
-    recipe = recipe_of({"model": HOSTILE, "envs": [HOSTILE]}, "a test").as_json()
+    named = {"name": HOSTILE, "model": HOSTILE, "envs": [HOSTILE]}
+    recipe = recipe_of(named, "a test").as_json()
     recipe["loss"] = {HOSTILE: HOSTILE}
     lines = [one | {f"{HOSTILE}/{HOSTILE}": 1.5, f"x/{HOSTILE}": HOSTILE} for one in metrics(30)]
     path = report(tmp_path / "run", lines, recipe)
@@ -123,7 +124,9 @@ def test_hostile_text_is_text(visit, tmp_path):
     write_report(read_training_run(tmp_path / "run"))
     page = visit(path, ready="table")
     seen = HOSTILE.replace("\u202e", "⟨U+202E⟩")
-    expect(page.locator("h1")).to_have_text(seen)
+    expect(page.locator("h1")).to_have_text(f"{seen} on {seen}")
+    assert page.title() == f"{seen} on {seen}"
+    expect(page.locator(".lead bdi")).to_have_text(seen)
     expect(page.locator(".badge")).to_have_text(seen)
     expect(page.locator("dt", has_text=seen)).to_have_text(f"loss.{seen}")
     assert page.locator("script").count() == 1
@@ -146,7 +149,7 @@ def test_keyboard_and_screen_reader(visit, made):
     page = visit(made, ready="table")
     tree = page.locator("body").aria_snapshot()
     for line in (
-        'heading "warm" [level=1]',
+        'heading "grpo@small on Sokoban-v0, FrozenLake-v0" [level=1]',
         'region "Held-out success"',
         'img "entropy: ',
         'img "iteration 19: 12.5 %, interval 0.5 to 24.5 %',

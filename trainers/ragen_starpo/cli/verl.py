@@ -29,7 +29,7 @@ class Verl(TrainingCommand):
         recipe = read_recipe(self.recipe, own)
         device_of(recipe.cluster, self.ray_address)  # before a model may be fetched
         model = model_folder(recipe.model)
-        name, status = self.recipe.stem, "starting Ray"
+        name, status = recipe.name, "starting Ray"
         with follow(name, recipe.iterations, self.out, self.tensorboard, status):
             train(recipe, model, self.out, overrides, self.ray_address)
         return 0

@@ -150,10 +150,9 @@ def check_run(path: Path, recipe: Recipe) -> None:
             )
         return
     there = read_whole(path / _RECIPE)
-    # More iterations of the same recipe are a longer run, not another one.
-    different = first_difference(
-        {**there, "iterations": 0}, {**_settings(recipe), "iterations": 0}, "recipe"
-    )
+    # More iterations of the same recipe, or another name for it, do not make it another one.
+    free = {"iterations": 0, "name": ""}
+    different = first_difference({**there, **free}, {**_settings(recipe), **free}, "recipe")
     if different:
         raise UserError(f"{path} is a run of another recipe ({different}); choose another --out")
     done = max(_checkpoints(path), default=0)

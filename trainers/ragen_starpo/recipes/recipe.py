@@ -44,6 +44,8 @@ class Recipe:
         envs: ids, taken in turn, an iteration's instances from all of them; where their number does
             not divide, the next iteration begins with the next one. The filter keeps its share of
             each one's groups.
+        name: of the run, in its report and where its figures are told, and for nothing else;
+            `read_recipe` gives a recipe without one the name that it is read by.
         response_format: of the answers.
         iterations: of rollouts and updates.
         updates: passes over the rollouts of an iteration (online-k).
@@ -58,6 +60,7 @@ class Recipe:
 
     model: str
     envs: tuple[str, ...]
+    name: str = field(default="", compare=False)
     response_format: ResponseFormat = "think"
     iterations: Count = 200
     updates: Count = 1
@@ -125,6 +128,7 @@ def read_recipe(place: Path | str, overrides: Sequence[str] = ()) -> Recipe:
     settings = settings_of(str(place))
     for setting in overrides:
         override(settings, setting)
+    settings.setdefault("name", Path(place).name.removesuffix(".toml"))
     return recipe_of(settings, str(place))
 
 

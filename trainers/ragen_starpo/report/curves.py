@@ -11,6 +11,13 @@ from typing import Any
 
 _REST = "training"
 _BOUNDS = ("success", "low", "high")
+ROUNDING = 2.0**-23
+"""What a number of 32 bits is rounded by, as a share of it.
+
+Figures are computed in such numbers from numbers about 1, so one that never leaves this of 0 is 0
+but for rounding, and one that moves by less than this share of it stays. Neither is drawn as if it
+moved. Learning rates are exact, and may be as small.
+"""
 
 
 @dataclass(frozen=True)
@@ -84,9 +91,15 @@ def curve(metrics: Sequence[Mapping[str, Any]], key: str, window: int) -> Curve:
         metrics: lines of `metrics.jsonl`.
         key: the figure's name.
         window: measured iterations of the moving median.
+
+    Returns:
+        The curve, without what is `ROUNDING`.
     """
-    points = [(line["iteration"], line[key]) for line in metrics if _is_number(line.get(key))]
-    values = [value for _, value in points]
+    numbers = [line["iteration"] for line in metrics if _is_number(line.get(key))]
+    values = [line[key] for line in metrics if _is_number(line.get(key))]
+    if not key.endswith("/lr"):
+        values = _without_rounding(values)
+    points = list(zip(numbers, values, strict=True))
     smooth = [
         (points[end - 1][0], median(values[end - window : end]))
         for end in range(window, len(points) + 1)
@@ -121,6 +134,16 @@ def _order(group: FigureGroup) -> tuple[bool, bool, str]:
 
 def _group(key: str) -> str:
     return key.partition("/")[0] if "/" in key else _REST
+
+
+def _without_rounding(values: list[float]) -> list[float]:
+    """Return the values, or as many times the last one, or 0, where only rounding moves them."""
+    largest = max(map(abs, values), default=0.0)
+    if 0 < largest <= ROUNDING:
+        return [0.0] * len(values)
+    if largest and max(values) - min(values) <= ROUNDING * largest:
+        return values[-1:] * len(values)
+    return values
 
 
 def _axis(values: Sequence[float]) -> tuple[float, float]:
