@@ -100,7 +100,7 @@ def test_no_gpu(refused):
 def test_no_vllm(refused, monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     said = refused("cluster.device=gpu", "cluster.engine=vllm")
-    assert "cluster.engine=vllm needs vllm 0.24" in said
+    assert "cluster.engine=vllm wants vllm==0.24.0 (not installed) and torch==2.11.0 (" in said
 
 
 @pytest.mark.parametrize(

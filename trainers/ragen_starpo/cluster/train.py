@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from ragen_bench.errors import UserError, missing_extra
 from ragen_starpo.cluster.ray_session import check_address, ray_session
 from ragen_starpo.cluster.verl_config import Device, verl_config
+from ragen_starpo.cluster.versions import check_vllm
 from ragen_starpo.engine.platform import check_version
 from ragen_starpo.engine.quiet import import_quietly
 from ragen_starpo.hardware import check_devices
@@ -68,15 +68,13 @@ def device_of(cluster: ClusterSettings, address: str | None) -> Device:
     """Return what a run trains on.
 
     Raises:
-        UserError: if it wants GPUs that are not here; of a cluster, Ray is asked later.
+        UserError: if it wants GPUs that are not here (a cluster is asked later), or vLLM in
+            versions that are not installed.
     """
     if address is None:
         check_devices(cluster)
-    if cluster.engine == "vllm" and importlib.util.find_spec("vllm") is None:
-        raise UserError(
-            "cluster.engine=vllm needs vllm 0.24, the one that verl 0.9.1 fits: pip install "
-            "vllm==0.24.0; or set cluster.engine=hf"
-        )
+    if cluster.engine == "vllm":
+        check_vllm()
     return "cuda" if cluster.device == "gpu" or torch.cuda.is_available() else "cpu"
 
 
