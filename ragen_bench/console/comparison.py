@@ -1,4 +1,4 @@
-"""The differences of two runs as a table."""
+"""The differences of runs as a table."""
 
 from __future__ import annotations
 
@@ -9,19 +9,42 @@ from ragen_bench.console.visible import visible
 from ragen_bench.pages.formats import short
 from ragen_bench.runs.schema import Object
 
+_Rows = tuple[list[str], list[str]]
+"""The cells behind a name, and a whole row below it."""
 _EXPLAINED = (
     "Success in per cent; norm.: 0 is the random player, 1 the best one. n: instances that both "
     "played. A - B with its 95 % interval, of pairs on the same instance. A>B: instances that "
     "only A solved; of several samples, that A solved more often; - if one run has more samples."
+)
+_EXPLAINED_MORE = (
+    "X: the run of the row. " + _EXPLAINED.replace("B", "X") + " Each interval is of 95 % by "
+    "itself: of twenty that hold no difference, about one excludes 0."
 )
 
 
 def print_comparison(console: Console, differences: Object) -> None:
     """Print the two runs, the table of their differences, and notes on what was left out."""
     for letter, side in (("A", differences["a"]), ("B", differences["b"])):
-        console.print(f"{letter}  {visible(side['model'])}, {side['run']}", soft_wrap=True)
+        _print_run(console, letter, side)
     console.print(comparison_table(differences))
-    for note in differences["notes"]:
+    _print_notes(console, differences["notes"])
+
+
+def print_comparisons(console: Console, compared: Object) -> None:
+    """Print the runs, the table of their differences from the first one, and all notes."""
+    for run in compared["runs"]:
+        _print_run(console, run["name"], run)
+    console.print(comparisons_table(compared))
+    notes = [note for differences in compared["comparisons"] for note in differences["notes"]]
+    _print_notes(console, list(dict.fromkeys(notes)))
+
+
+def _print_run(console: Console, letter: str, run: Object) -> None:
+    console.print(f"{letter}  {visible(run['model'])}, {run['run']}", soft_wrap=True)
+
+
+def _print_notes(console: Console, notes: list[str]) -> None:
+    for note in notes:
         console.print(f"Note: {visible(note)}", soft_wrap=True)
 
 
@@ -30,18 +53,59 @@ def comparison_table(differences: Object) -> FiguresTable:
     title = f"A - B on the {differences['split']} split"
     table = FiguresTable(title, _EXPLAINED, ("n", "A", "B", "A - B", "95 %", "A>B", "B>A"))
     for row in differences["envs"]:
-        ahead = ["-" if row[name] is None else str(row[name]) for name in ("a_ahead", "b_ahead")]
-        main = _percents(row["success"]) if row["success"] else _scores(row["return"])
-        table.add_row(short(row["env"]), str(row["instances"]), *main, *ahead)
-        if not row["success"]:
-            table.add_row("  (returns)")
-            continue
-        table.add_row("  norm.", "", *_scores(row["normalised"]))
-    if len(differences["envs"]) > 1 and differences["suite"]["success"]:
+        main, norm = _rows(row)
+        table.add_row(short(row["env"]), *main)
+        table.add_row(*norm)
+    if _has_mean(differences):
+        main, norm = _mean_rows(differences["suite"])
         table.add_row("")
-        table.add_row("mean", "", *_percents(differences["suite"]["success"]))
-        table.add_row("  norm.", "", *_scores(differences["suite"]["normalised"]))
+        table.add_row("mean", *main)
+        table.add_row(*norm)
     return table
+
+
+def comparisons_table(compared: Object) -> FiguresTable:
+    """Return a table with two rows for each other run, by environment and for the mean."""
+    split = compared["comparisons"][0]["split"]
+    title = f"A - X on the {split} split, for each other run X"
+    table = FiguresTable(title, _EXPLAINED_MORE, ("n", "A", "X", "A - X", "95 %", "A>X", "X>A"))
+    for heading, parts in _groups(compared).items():
+        table.add_row(heading)
+        for letter, (main, norm) in parts:
+            table.add_row(f"  {letter}", *main)
+            table.add_row(f"  {norm[0]}", *norm[1:])
+    return table
+
+
+def _groups(compared: Object) -> dict[str, list[tuple[str, _Rows]]]:
+    """Return the letters of the other runs with their rows, by environment; the mean is last."""
+    groups: dict[str, list[tuple[str, _Rows]]] = {}
+    means = []
+    for run, differences in zip(compared["runs"][1:], compared["comparisons"], strict=True):
+        for row in differences["envs"]:
+            groups.setdefault(short(row["env"]), []).append((run["name"], _rows(row)))
+        if _has_mean(differences):
+            means.append((run["name"], _mean_rows(differences["suite"])))
+    return {**groups, "mean": means} if means else groups
+
+
+def _rows(row: Object) -> _Rows:
+    """Return an environment's figures, and a row below them with its name."""
+    ahead = ["-" if row[name] is None else str(row[name]) for name in ("a_ahead", "b_ahead")]
+    count = str(row["instances"])
+    if not row["success"]:
+        return [count, *_scores(row["return"]), *ahead], ["  (returns)"]
+    main = [count, *_percents(row["success"]), *ahead]
+    return main, ["  norm.", "", *_scores(row["normalised"])]
+
+
+def _has_mean(differences: Object) -> bool:
+    return len(differences["envs"]) > 1 and differences["suite"]["success"] is not None
+
+
+def _mean_rows(suite: Object) -> _Rows:
+    norm = ["  norm.", "", *_scores(suite["normalised"])]
+    return ["", *_percents(suite["success"])], norm
 
 
 def _percents(figures: Object) -> list[str]:

@@ -1,19 +1,23 @@
-"""Comparisons of two runs on the instances that both have played."""
+"""Comparisons of runs with the first of them, on the instances that both have played."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
+from string import ascii_uppercase
 from typing import Any, NamedTuple
 
 from ragen_bench.errors import UserError
 from ragen_bench.foreign import game_of
 from ragen_bench.runs.directory import RunDirectory
-from ragen_bench.runs.schema import Object, RunConfig
+from ragen_bench.runs.schema import Object, RunConfig, RunEnv
 from ragen_bench.runs.specification import spec_hash
 from ragen_bench.scores.baselines import floor_and_ceiling
 from ragen_bench.statistics import Estimate, Paired, mean_of, normalised, paired
 from ragen_bench.two_player import is_own
+from ragen_envs.instances import Split
+from ragen_envs.protocol import ResponseFormat
 from ragen_envs.sealed import SealedKeyError, open_key
 
 _MUST_AGREE = ("split", "sealed_key_hash", "response_format", "constrained", "opponent")
@@ -36,14 +40,42 @@ _Chosen = list[list[_Scored]]
 """The episodes of the compared instances, in the same order for both runs."""
 
 
-def incomparable(a: RunConfig, b: RunConfig) -> list[str]:
+class _Setting(NamedTuple):
+    """What two runs of an environment share, and the common instances."""
+
+    env: str
+    split: Split
+    response_format: ResponseFormat
+    sealed_key_hash: str
+    spec_hash: str
+    common: tuple[int, ...]
+
+
+_Anchors = Callable[[_Setting], tuple[tuple[float, float] | None, str]]
+"""Returns the floor and the ceiling on the common instances, or why they cannot be known."""
+
+
+class _Side(NamedTuple):
+    """A run with the letter that names it, and what counts of its episodes."""
+
+    letter: str
+    run: RunDirectory
+    episodes: dict[str, _Samples]
+
+    @property
+    def recorded(self) -> int:
+        return sum(len(samples) for env in self.episodes.values() for samples in env.values())
+
+
+def incomparable(a: RunConfig, b: RunConfig, letters: str = "AB") -> list[str]:
     """Return why figures of two runs may not stand side by side; nothing if they may.
 
     Args:
         a: the content of a run's run.json.
         b: that of another.
+        letters: what the lines call the two.
     """
-    differing = _differing(a, b, _MUST_AGREE)
+    differing = _differing(a, b, _MUST_AGREE, letters)
     if differing:  # The specifications' hashes follow from some of these and would say it again.
         return differing
     specs = [{env.id: env.spec_hash for env in config.envs} for config in (a, b)]
@@ -51,7 +83,8 @@ def incomparable(a: RunConfig, b: RunConfig) -> list[str]:
     if not common:
         return ["no environment is in both"]
     return [
-        f"{env} is specified otherwise: {specs[0][env]} in A, {specs[1][env]} in B"
+        f"{env} is specified otherwise: {specs[0][env]} in {letters[0]}, "
+        f"{specs[1][env]} in {letters[1]}"
         for env in common
         if specs[0][env] != specs[1][env]
     ]
@@ -74,27 +107,74 @@ def compare(a: RunDirectory, b: RunDirectory) -> Object:
     Raises:
         UserError: if the runs may not stand side by side, or have no finished instance in common.
     """
-    reasons = incomparable(a.config, b.config)
-    if reasons:
-        raise UserError(f"{a.path} (A) and {b.path} (B) cannot be compared: {'; '.join(reasons)}")
-    of_a, of_b = _scored(a), _scored(b)
-    notes = _differing(a.config, b.config, _SHOULD_AGREE)
-    notes += [*_gap(a, "A", of_a), *_gap(b, "B", of_b), *_overlaps(of_a, of_b)]
-    rows = []
-    for env in of_a:
-        common = sorted(of_a[env].keys() & of_b.get(env, {}).keys())
-        if common:
-            anchors, problem = _anchors(a.config, env, common)
-            notes += [problem] if problem else []
-            rows.append(_row(env, _chosen(of_a[env], common), _chosen(of_b[env], common), anchors))
-    if not rows:
-        raise UserError(f"no instance is finished in both {a.path} and {b.path}", exit_code=1)
+    found: Object = compare_with_first([a, b])["comparisons"][0]
+    return found
+
+
+def compare_with_first(runs: Sequence[RunDirectory]) -> Object:
+    """Compare the first run with each of the others, see `compare`.
+
+    Every interval is of 95 % by itself, whatever the number of comparisons.
+
+    Args:
+        runs: two at least, 26 at most.
+
+    Returns:
+        `runs`, each with its letter as `name`, `run`, `model`, `suite`, and the `episodes` that it
+        has of those `planned`; `comparisons`, what `compare` says of the first run and each other
+        one, in their order, with the letters in the `notes`.
+
+    Raises:
+        UserError: as `compare`, or if there are too few or too many runs.
+    """
+    if not 2 <= len(runs) <= len(ascii_uppercase):
+        raise UserError(f"2 to {len(ascii_uppercase)} runs can be compared, got {len(runs)}")
+    for letter, run in zip(ascii_uppercase[1:], runs[1:], strict=False):
+        _refuse_incomparable(runs[0], run, f"A{letter}")
+    sides = [
+        _Side(letter, run, _scored(run)) for letter, run in zip(ascii_uppercase, runs, strict=False)
+    ]
+    anchors = cache(_anchors)  # runs that have played the same share them
     return {
-        "a": _named(a),
-        "b": _named(b),
-        "split": a.config.split,
-        "response_format": a.config.response_format,
-        "constrained": a.config.constrained,
+        "runs": [
+            {
+                "name": side.letter,
+                **_named(side.run),
+                "episodes": side.recorded,
+                "planned": side.run.config.planned,
+            }
+            for side in sides
+        ],
+        "comparisons": [_compared(sides[0], side, anchors) for side in sides[1:]],
+    }
+
+
+def _refuse_incomparable(a: RunDirectory, b: RunDirectory, letters: str) -> None:
+    if reasons := incomparable(a.config, b.config, letters):
+        named = f"{a.path} ({letters[0]}) and {b.path} ({letters[1]})"
+        raise UserError(f"{named} cannot be compared: {'; '.join(reasons)}")
+
+
+def _compared(a: _Side, b: _Side, anchors_of: _Anchors) -> Object:
+    """Return what `compare` says of two runs that may stand side by side."""
+    config = a.run.config
+    notes = _differing(config, b.run.config, _SHOULD_AGREE, a.letter + b.letter)
+    notes += [*_gap(a), *_gap(b), *_overlaps(a, b)]
+    rows = []
+    for env in config.envs:
+        of_a, of_b = a.episodes[env.id], b.episodes.get(env.id, {})
+        if common := sorted(of_a.keys() & of_b.keys()):
+            anchors, problem = anchors_of(_setting(config, env, common))
+            notes += [problem] if problem else []
+            rows.append(_row(env.id, _chosen(of_a, common), _chosen(of_b, common), anchors))
+    if not rows:
+        raise UserError(f"no instance is finished in both {a.run.path} and {b.run.path}", 1)
+    return {
+        "a": _named(a.run),
+        "b": _named(b.run),
+        "split": config.split,
+        "response_format": config.response_format,
+        "constrained": config.constrained,
         "notes": notes,
         "envs": rows,
         "suite": {
@@ -104,10 +184,11 @@ def compare(a: RunDirectory, b: RunDirectory) -> Object:
     }
 
 
-def _differing(a: RunConfig, b: RunConfig, names: Sequence[str]) -> list[str]:
+def _differing(a: RunConfig, b: RunConfig, names: Sequence[str], letters: str) -> list[str]:
     of_a, of_b = a.as_json(), b.as_json()
     return [
-        f"{name}: {_shown(of_a.get(name))} in A, {_shown(of_b.get(name))} in B"
+        f"{name}: {_shown(of_a.get(name))} in {letters[0]}, "
+        f"{_shown(of_b.get(name))} in {letters[1]}"
         for name in names
         if of_a.get(name) != of_b.get(name)
     ]
@@ -127,37 +208,45 @@ def _scored(run: RunDirectory) -> dict[str, _Samples]:
     return scored
 
 
-def _gap(run: RunDirectory, name: str, scored: dict[str, _Samples]) -> list[str]:
+def _gap(side: _Side) -> list[str]:
     """Return a line if the run is incomplete."""
-    count = sum(len(samples) for env in scored.values() for samples in env.values())
-    planned = run.config.planned
-    return [] if count == planned else [f"{name} is incomplete: {count} of {planned} episodes"]
+    planned = side.run.config.planned
+    if side.recorded == planned:
+        return []
+    return [f"{side.letter} is incomplete: {side.recorded} of {planned} episodes"]
 
 
-def _overlaps(a: dict[str, _Samples], b: dict[str, _Samples]) -> list[str]:
+def _overlaps(a: _Side, b: _Side) -> list[str]:
     """Return a line for each environment of which the runs have not played the same instances."""
     lines = []
-    for env in {**a, **b}:
-        ours, theirs = a.get(env, {}).keys(), b.get(env, {}).keys()
+    for env in {**a.episodes, **b.episodes}:
+        ours, theirs = a.episodes.get(env, {}).keys(), b.episodes.get(env, {}).keys()
         if ours != theirs:
-            counts = f"{len(ours)} instances in A, {len(theirs)} in B"
+            counts = f"{len(ours)} instances in {a.letter}, {len(theirs)} in {b.letter}"
             lines.append(f"{env}: {counts}, compared are the {len(ours & theirs)} in both")
     return lines
 
 
-def _anchors(
-    config: RunConfig, env: str, common: Sequence[int]
-) -> tuple[tuple[float, float] | None, str]:
-    """Return the floor and the ceiling on the common instances, or why they cannot be known."""
-    split, response_format = config.split, config.response_format
+def _setting(config: RunConfig, env: RunEnv, common: Sequence[int]) -> _Setting:
+    return _Setting(
+        env.id,
+        config.split,
+        config.response_format,
+        config.sealed_key_hash,
+        env.spec_hash,
+        tuple(common),
+    )
+
+
+def _anchors(setting: _Setting) -> tuple[tuple[float, float] | None, str]:
+    env, split = setting.env, setting.split
     if not (is_own(env) or game_of(env).is_text_env):
         return None, f"{env}: norm. is left out, it has no oracle"
-    if split == "sealed" and _held_key() != config.sealed_key_hash:
+    if split == "sealed" and _held_key() != setting.sealed_key_hash:
         return None, f"{env}: norm. is left out, the sealed split's key is not at hand"
-    specs = {env.id: env.spec_hash for env in config.envs}
-    if spec_hash(env, split, response_format) != specs[env]:
+    if spec_hash(env, split, setting.response_format) != setting.spec_hash:
         return None, f"{env}: norm. is left out, the runs are of another version of it"
-    floor, ceiling = floor_and_ceiling(env, split, common)
+    floor, ceiling = floor_and_ceiling(env, split, setting.common)
     if ceiling <= floor:
         reason = "on these instances the random player does as well as the best one"
         return None, f"{env}: norm. is left out, {reason}"

@@ -36,6 +36,31 @@ def test_it_prints_a_table_and_writes_json(runs, tmp_path):
             assert f" {scale * row[figure]['difference']:+.{digits}f} " in done.stdout
 
 
+def test_of_more_runs_each_is_compared_with_the_first(runs, tmp_path):
+    name = "<script>alert(1)</script>"
+    third = tmp_path / "third"
+    shutil.copytree(runs / "random", third)
+    config = json.loads((third / "run.json").read_text())
+    (third / "run.json").write_text(json.dumps({**config, "model": name}))
+    files = "--json", str(tmp_path / "figures.json"), "--html", str(tmp_path / "page.html")
+    done = run("compare", "oracle", "random", str(third), *files, cwd=runs)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[:3] == ["A  oracle, oracle", "B  random, random", f"C  {name}, {third}"]
+    assert max(map(len, lines[3:-2])) <= 80
+    assert "about one excludes 0." in " ".join(done.stdout.split())
+    found = json.loads((tmp_path / "figures.json").read_text())
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert [each["name"] for each in found["runs"]] == ["A", "B", "C"]
+    assert name not in page
+    for letter, differences in zip("BC", found["comparisons"], strict=True):
+        for row in (*differences["envs"], differences["suite"]):
+            low, high = (f"{100 * bound:+.1f}" for bound in row["success"]["interval"])
+            said = [line.split() for line in lines if f" {low} to {high}" in line]
+            assert letter in {words[0] for words in said}
+            assert f"<td>{low} to {high}</td>".replace("-", "\N{MINUS SIGN}") in page
+
+
 def test_the_order_of_the_runs_is_the_order_of_the_difference(runs):
     assert (
         "A  random, random\nB  oracle, oracle\n"

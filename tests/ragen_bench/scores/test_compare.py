@@ -14,7 +14,7 @@ from ragen_bench.models import resolve
 from ragen_bench.runs.directory import read_run
 from ragen_bench.scores import compare as comparison
 from ragen_bench.scores.baselines import baseline, floor_and_ceiling
-from ragen_bench.scores.compare import compare, incomparable
+from ragen_bench.scores.compare import compare, compare_with_first, incomparable
 from ragen_bench.scores.summary import summarise
 from ragen_bench.statistics import wilson
 from ragen_envs.sealed import new_key
@@ -374,3 +374,43 @@ def test_normalised_scores_are_of_scores_not_of_successes(random_run, changed):
     floor, ceiling = row["normalised"]["floor"], row["normalised"]["ceiling"]
     half = (0.25 + 0.5 * row["success"]["b"] - floor) / (ceiling - floor)
     assert row["normalised"]["b"] == pytest.approx(half, abs=1e-5)
+
+
+def test_each_run_is_compared_with_the_first(random_run, oracle_run, other_seed):
+    found = compare_with_first([random_run, oracle_run, other_seed])
+    of_all = [means(run, "success") for run in (random_run, oracle_run, other_seed)]
+    for differences, of_other in zip(found["comparisons"], of_all[1:], strict=True):
+        for row in differences["envs"]:
+            keys = [key for key in of_other if key[0] == row["env"]]
+            by_hand = fmean(of_all[0][key] - of_other[key] for key in keys)
+            assert row["success"]["difference"] == pytest.approx(by_hand, abs=1e-6)
+    assert found["comparisons"][0] == compare(random_run, oracle_run)
+    assert {**found["comparisons"][1], "notes": ["seed: 0 in A, 1 in B"]} == compare(
+        random_run, other_seed
+    )
+    assert found["comparisons"][1]["notes"] == ["seed: 0 in A, 1 in C"]
+    assert [(run["name"], run["model"], run["episodes"]) for run in found["runs"]] == [
+        ("A", "random", 56),
+        ("B", "oracle", 84),
+        ("C", "random", 56),
+    ]
+
+
+def test_a_third_run_goes_by_its_letter(random_run, changed):
+    part = changed("part")
+    cut(part, 27)
+    notes = compare_with_first([random_run, random_run, part])["comparisons"][1]["notes"]
+    assert notes[:2] == [
+        "C is incomplete: 27 of 56 episodes",
+        f"{SOKOBAN}: 8 instances in A, 2 in C, compared are the 2 in both",
+    ]
+    with pytest.raises(
+        UserError, match=r"\(A\) and \S+ \(C\) cannot .*: split: test in A, val in C"
+    ):
+        compare_with_first([random_run, random_run, changed("other", split="val")])
+
+
+@pytest.mark.parametrize("count", [1, 27])
+def test_one_run_and_too_many_are_refused(random_run, count):
+    with pytest.raises(UserError, match=f"2 to 26 runs can be compared, got {count}"):
+        compare_with_first([random_run] * count)
