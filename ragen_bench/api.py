@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from io import StringIO
 from os import PathLike
@@ -20,6 +19,7 @@ from ragen_bench.console.results import write_results
 from ragen_bench.errors import UserError
 from ragen_bench.finished import Run
 from ragen_bench.models.server.further import without_headers
+from ragen_bench.own_modules import name_of
 from ragen_bench.scores.cost import load_prices
 
 _OPTIONS = TypeAdapter(Default)
@@ -43,6 +43,7 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
     opponent: str | None = Default.opponent,
     opponent_format: str | None = Default.opponent_format,
     opponent_base_url: str | None = Default.opponent_base_url,
+    random_player: str | Callable[..., str] | None = Default.random_player,
     base_url: str | None = Default.base_url,
     concurrency: int | None = Default.concurrency,
     timeout: float | None = Default.timeout,
@@ -77,6 +78,9 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
         opponent: the name of the model that plays against it, where a game needs one.
         opponent_format: of its answers; None for `format`.
         opponent_base_url: of its server; None for `base_url`.
+        random_player: who gives the floor of another package's environment that lists no actions:
+            "MODULE:FUNCTION" or a function, from the observations so far and a `random.Random` to
+            an answer.
         base_url: of the server of "openai/NAME"; None for `OPENAI_BASE_URL`.
         concurrency: requests or conversations at once; None for the provider's own number.
         timeout: seconds for a server's answer.
@@ -98,6 +102,10 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
     """
     given = {name: value for name, value in locals().items() if name in _NAMES}
     given["model"], given["history"] = _name_of(model), str(history)
+    if callable(random_player):
+        given["random_player"] = name_of(
+            random_player, "MODULE:FUNCTION, or a function from the top of a module"
+        )
     for name in ("env", "header"):
         given[name] = (given[name],) if isinstance(given[name], str) else tuple(given[name])
     options = _options(given)
@@ -132,13 +140,8 @@ def _name_of(model: str | Callable[..., Any]) -> str:
     """Return a model's name: of a callable, that by which it can be found again."""
     if isinstance(model, str):
         return model
-    module, name = (getattr(model, of, None) for of in ("__module__", "__qualname__"))
-    if not name or getattr(sys.modules.get(str(module)), name, None) is not model:
-        raise UserError(
-            f"{model!r} cannot be found by its name; give a model's name, or a function or a class "
-            "from the top of a module"
-        )
-    return f"python:{module}:{name}"
+    instead = "a model's name, or a function or a class from the top of a module"
+    return f"python:{name_of(model, instead)}"
 
 
 def _call(options: Default, out: str | PathLike[str] | None) -> str:

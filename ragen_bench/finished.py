@@ -11,6 +11,7 @@ from os import PathLike
 from pathlib import Path
 
 from ragen_bench.errors import UserError
+from ragen_bench.models.random_player import name_random_player
 from ragen_bench.pages.escaping import shown
 from ragen_bench.pages.formats import NONE, fixed, percent, short
 from ragen_bench.runs.directory import read_run
@@ -53,7 +54,8 @@ class EnvFigures:
         return_interval: of the mean return, where success is not told; else None.
         pass_at_k: the chance that one of k episodes is solved, for k of 1, 2, 4 ... samples.
         pass_hat_k: the chance that all of k are.
-        random: the random player; None where no actions are listed for it.
+        random: the random player; None where no actions are listed for it, and no function was
+            named that plays.
         oracle: the best player; None where there is none.
     """
 
@@ -76,15 +78,23 @@ class Run:
         path: the directory.
         env: another package's environments of the run, "MODULE:ID", to import, as `--env` of the
             command `report`: a run's own word is not enough to run somebody's code.
+        random_player: "MODULE:FUNCTION", the run's random player, likewise.
 
     Raises:
         UserError: if it holds no run, or names an environment that is not known. The
             figures and episodes raise it too, for a broken file.
     """
 
-    def __init__(self, path: str | PathLike[str], env: str | Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        env: str | Iterable[str] = (),
+        random_player: str | None = None,
+    ) -> None:
         for name in (env,) if isinstance(env, str) else env:
             env_id(name, opposed=None)
+        if random_player is not None:
+            name_random_player(random_player)
         self._run = read_run(Path(path))
 
     @property

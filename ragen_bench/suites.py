@@ -144,17 +144,26 @@ def states_form(env: str) -> bool:
     return not is_own(env) and game_of(env).states_form
 
 
-def plays(player: str, env: str) -> bool:
+def is_text_env(env: str) -> bool:
+    """Return whether an environment is a `TextEnv`, with a random player, an oracle and a ceiling.
+
+    Args:
+        env: its full id.
+    """
+    return is_own(env) or game_of(env).is_text_env
+
+
+def plays(player: str, env: str, random_player: bool = False) -> bool:
     """Return whether a scripted player can play an environment; every other model can.
 
     Args:
         player: "random" needs a list of actions, "oracle" a `TextEnv`.
         env: the environment's full id.
+        random_player: whether the user named a function that plays for "random".
     """
-    if is_own(env) or player not in ("random", "oracle"):
+    if player not in ("random", "oracle") or is_text_env(env):
         return True
-    game = game_of(env)
-    return game.is_text_env or (player == "random" and game.lists_actions)
+    return player == "random" and (random_player or game_of(env).lists_actions)
 
 
 def held_out_size(env: str) -> int:

@@ -41,13 +41,14 @@ def needs_opponent(env: str) -> bool:
     return env in OPPONENT_IDS
 
 
-def foreign_notes(env: str) -> list[str]:
+def foreign_notes(env: str, random_player: bool = False) -> list[str]:
     """Return what another package's environment lacks, a line each; nothing of this suite's.
 
     Args:
         env: its full id.
+        random_player: whether the user named one.
     """
-    return [] if is_own(env) else game_of(env).notes()
+    return [] if is_own(env) else game_of(env).notes(random_player)
 
 
 def class_of(env: str) -> Any:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from pathlib import Path
 from random import Random
 from typing import Any, cast
 
 import gymnasium
 
 from ragen_bench.errors import UserError, described
+from ragen_bench.own_modules import import_own
 from ragen_bench.suites import held_out_size
 from ragen_envs.instances import SHIPPED_SPLITS, Split
 from ragen_envs.policies import oracle_answer
@@ -59,31 +57,23 @@ def third_party_subject(name: str) -> Subject:
         if not callable(subject) or isinstance(subject, gymnasium.Env):
             raise UserError(f"{name} is neither a Subject nor callable to make an environment")
         return Subject(make_env=subject)
-    _search_working_directory()
+    module, _, id_ = name.rpartition(":")
+    if module:
+        import_own(module, f"{name}: {module}")
     try:
-        module, _, id_ = name.rpartition(":")
-        if module:
-            importlib.import_module(module)
         gymnasium.spec(id_)
-    # The module is the user's own code: importing it may raise anything.
-    except (Exception, SystemExit) as error:
+    except gymnasium.error.Error as error:
         raise UserError(f"environment {name!r} cannot be found: {described(error)}") from error
     return Subject(make_env=name)
 
 
 def _attribute(name: str, module: str, attribute: str) -> Any:
-    _search_working_directory()
+    holder = import_own(module, name)
     try:
-        return getattr(importlib.import_module(module), attribute)
-    # The module is the user's own code: importing it may raise anything.
+        return getattr(holder, attribute)
+    # A module may have a `__getattr__` of the user's own.
     except (Exception, SystemExit) as error:
         raise UserError(f"{name} cannot be imported: {described(error)}") from error
-
-
-def _search_working_directory() -> None:
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
 
 
 class _Factory:

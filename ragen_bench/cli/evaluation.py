@@ -11,7 +11,16 @@ from ragen_bench.episodes.episode import SAMPLES_A_SEED
 from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.errors import UserError
 from ragen_bench.models.prompt import History
-from ragen_bench.suites import SUITES, plays, response_format_of, select, split_name, states_form
+from ragen_bench.models.random_player import RandomPlayer, name_random_player
+from ragen_bench.suites import (
+    SUITES,
+    is_text_env,
+    plays,
+    response_format_of,
+    select,
+    split_name,
+    states_form,
+)
 from ragen_envs.protocol import ResponseFormat
 from ragen_envs.registration import IDS
 
@@ -37,7 +46,8 @@ def evaluation_of(options: EvaluationOptions, command: str = "") -> Evaluation:
     instances = select(options.suite, options.env, options.limit, opposed)
     suite = "" if options.env else options.suite or "core"
     default = SUITES[suite].max_tokens if suite else DEFAULT_MAX_TOKENS
-    _check_scripted(options.model, instances)
+    random_player = _random_player(options, instances)
+    _check_scripted(options.model, instances, random_player is not None)
     response_format = _format_of(options, instances)
     opponent_format = response_format
     if options.opponent_format is not None:
@@ -58,15 +68,31 @@ def evaluation_of(options: EvaluationOptions, command: str = "") -> Evaluation:
         server=server_of(options),
         opponent=opponent_of(options, opponent_format),
         top_p=options.top_p,
+        random_player=random_player,
     )
 
 
-def _check_scripted(model: str, envs: Iterable[str]) -> None:
+def _random_player(options: EvaluationOptions, envs: Iterable[str]) -> RandomPlayer | None:
+    """Return the random player that the user named, for an environment that may lack one."""
+    if options.random_player is None:
+        return None
+    if all(map(is_text_env, envs)):
+        raise UserError(
+            "--random-player goes with --env MODULE:ID of another package; every TextEnv, as the "
+            "suite's own are, has a random player"
+        )
+    return name_random_player(options.random_player)
+
+
+def _check_scripted(model: str, envs: Iterable[str], random_player: bool) -> None:
     """Refuse a scripted player where an environment does not tell it what to play."""
     for env in envs:
-        if not plays(model, env):
-            lacks = "lists no legal actions" if model == "random" else "has no oracle"
-            raise UserError(f"{env} {lacks}, so `{model}` cannot play it; evaluate another model")
+        if not plays(model, env, random_player):
+            lacks, instead = "has no oracle", "evaluate another model"
+            if model == "random":
+                lacks = "lists no legal actions"
+                instead += ", or name a function that plays with --random-player"
+            raise UserError(f"{env} {lacks}, so `{model}` cannot play it; {instead}")
 
 
 def _format_of(options: EvaluationOptions, envs: Iterable[str]) -> ResponseFormat:

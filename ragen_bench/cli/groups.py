@@ -40,6 +40,27 @@ class ForeignOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PlayedOptions(ForeignOptions):
+    """What else of a run has to be imported, for its random player to play again."""
+
+    random_player: Annotated[
+        str | None, Option("NAME", "MODULE:FUNCTION, the run's random player, to import")
+    ] = None
+
+    def name_own(self) -> None:
+        """Import the environments and the random player that the user named.
+
+        Raises:
+            UserError: if one of them is not there.
+        """
+        from ragen_bench.models.random_player import name_random_player
+
+        self.name_environments()
+        if self.random_player is not None:
+            name_random_player(self.random_player)
+
+
+@dataclass(frozen=True, kw_only=True)
 class ConnectionOptions:
     """How a model's server is reached, and what is added to each request."""
 
@@ -111,4 +132,8 @@ class EvaluationOptions(ConnectionOptions):
     ] = None
     opponent_base_url: Annotated[
         str | None, Option("URL", "of the opponent's server (default: as --base-url)")
+    ] = None
+    random_player: Annotated[
+        str | None,
+        Option("NAME", "MODULE:FUNCTION, who gives the floor of another package's environment"),
     ] = None

@@ -35,11 +35,7 @@ def _plain(model: str) -> str:
 def _unusual(evaluation: Evaluation) -> Iterator[str]:
     """Yield a short name of each setting that is not the default one."""
     suite = SUITES[evaluation.suite] if evaluation.suite else None
-    opponent = evaluation.opponent
-    if opponent:
-        yield f"vs-{_plain(opponent.model)}"
-        if opponent.response_format != evaluation.response_format:
-            yield f"vs-{opponent.response_format}"
+    yield from _others(evaluation)
     if evaluation.samples != 1:
         yield f"samples{evaluation.samples}"
     if evaluation.temperature != DEFAULT_TEMPERATURE:
@@ -56,10 +52,20 @@ def _unusual(evaluation: Evaluation) -> Iterator[str]:
         yield f"body-{hashlib.sha256(evaluation.server.extra_body.encode()).hexdigest()[:8]}"
     yield from _unusual_scope(evaluation, suite)
     # Elsewhere a run may go on with another number.
-    for side in (evaluation, opponent):
+    for side in (evaluation, evaluation.opponent):
         if side and side.server and side.model.partition("/")[0] in IN_PROCESS:
             yield f"concurrency{side.server.concurrency}"
             return
+
+
+def _others(evaluation: Evaluation) -> Iterator[str]:
+    """Yield a short name of who else plays: an opponent, and a random player that was named."""
+    if opponent := evaluation.opponent:
+        yield f"vs-{_plain(opponent.model)}"
+        if opponent.response_format != evaluation.response_format:
+            yield f"vs-{opponent.response_format}"
+    if evaluation.random_player:
+        yield f"random-{_plain(evaluation.random_player.name)}"
 
 
 def _unusual_scope(evaluation: Evaluation, suite: Suite | None) -> Iterator[str]:

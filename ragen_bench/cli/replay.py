@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from ragen_bench.cli.groups import ForeignOptions
+from ragen_bench.cli.groups import PlayedOptions
 from ragen_bench.cli.options import Argument, Command
 
 
 @dataclass(frozen=True, kw_only=True)
-class Replay(ForeignOptions, Command):
+class Replay(PlayedOptions, Command):
     """Recomputes a run from its answers and compares.
 
     Plays every episode of a run again from its answers alone and compares every field of the
@@ -25,5 +25,5 @@ class Replay(ForeignOptions, Command):
         from ragen_bench.console.replay import print_replay
         from ragen_bench.runs.directory import read_run
 
-        self.name_environments()
+        self.name_own()
         return 0 if print_replay(read_run(self.directory)) else 1

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from ragen_bench.cli.groups import ForeignOptions, PriceOptions
+from ragen_bench.cli.groups import PlayedOptions, PriceOptions
 from ragen_bench.cli.options import Argument, Command
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report(PriceOptions, ForeignOptions, Command):
+class Report(PriceOptions, PlayedOptions, Command):
     """Prints a run's table and writes its HTML report."""
 
     directory: Annotated[Path, Argument("RUN")]
@@ -24,7 +24,7 @@ class Report(PriceOptions, ForeignOptions, Command):
         from ragen_bench.runs.directory import read_run
         from ragen_bench.scores.cost import load_prices
 
-        self.name_environments()
+        self.name_own()
         run, prices = read_run(self.directory), load_prices(self.prices)
         if not any(True for _ in run.episodes()):
             raise UserError(f"{self.directory} holds no finished episode yet", exit_code=1)

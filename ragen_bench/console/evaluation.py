@@ -67,7 +67,9 @@ def load_early(console: Console, evaluation: Evaluation, path: Path) -> Model:
     """
     refuse_early(evaluation, path)
     with console.status(Text(f"Loading {evaluation.model} ...")):
-        return load(evaluation.model, evaluation.server, evaluation.opponent)
+        return load(
+            evaluation.model, evaluation.server, evaluation.opponent, evaluation.random_player
+        )
 
 
 def played(console: Console, evaluation: Evaluation, model: Model, path: Path) -> RunDirectory:

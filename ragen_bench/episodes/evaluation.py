@@ -12,6 +12,7 @@ from ragen_bench.episodes.groups import missing, played_again, said_of
 from ragen_bench.episodes.runner import Played, play, tasks_of
 from ragen_bench.models import Model, Sampling, ServerOptions, notes_of
 from ragen_bench.models.prompt import History, prompt_hash
+from ragen_bench.models.random_player import RandomPlayer
 from ragen_bench.models.reasoning import stop_text
 from ragen_bench.opponents.opponent import Opponent
 from ragen_bench.opponents.pair import Pair
@@ -46,6 +47,7 @@ class Evaluation:
         server: how the model's server is reached, if it has one; it is not recorded.
         opponent: who plays against the model, where the environments need one.
         top_p: only the likeliest tokens, of this probability together, are drawn from.
+        random_player: who gives the floor where another package's environments list no actions.
     """
 
     model: str
@@ -63,6 +65,7 @@ class Evaluation:
     server: ServerOptions | None = None
     opponent: Opponent | None = None
     top_p: float = 1.0
+    random_player: RandomPlayer | None = None
 
     @property
     def sampling(self) -> Sampling:
@@ -108,6 +111,7 @@ class Evaluation:
             "schema": SCHEMA,
             "model": self.model,
             **self._opponent(),
+            **self._random_player(),
             "suite": self.suite,
             "suite_version": SUITES[self.suite].version if self.suite else 0,
             "suite_hash": suite_hash(envs, self.max_tokens),
@@ -141,6 +145,13 @@ class Evaluation:
             return {}
         named = {"model": self.opponent.model, "response_format": self.opponent.response_format}
         return {"opponent": named}
+
+    def _random_player(self) -> Object:
+        """Return what run.json says of the random player: nothing where none was named."""
+        if self.random_player is None:
+            return {}
+        player = self.random_player
+        return {"random_player": player.name, "random_player_identity": player.identity}
 
     def tasks(self) -> list[Task]:
         """Return the episodes, in the order of the record."""
@@ -191,7 +202,8 @@ def evaluate(
     try:
         if run.repair():
             say(f"A torn last line in {path} was cut off; its episode is played again.")
-        for line in (note for env in evaluation.instances for note in foreign_notes(env)):
+        named = evaluation.random_player is not None
+        for line in (note for env in evaluation.instances for note in foreign_notes(env, named)):
             say(f"Note: {line}")
         recorded = {episode.key: episode.success for episode in run.episodes()}
         if recorded:

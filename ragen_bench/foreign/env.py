@@ -49,6 +49,7 @@ class ForeignEnv:
         self._info: Mapping[str, Any] = {}
         self._turn = 0
         self._running = False
+        self._observations: list[str] = []
 
     def reset(
         self, *, seed: int, options: dict[str, Any] | None = None
@@ -60,6 +61,7 @@ class ForeignEnv:
         )
         observation, self._info = self._parts(result, 2, "reset")
         self._turn, self._running, self._index = 0, True, seed
+        self._observations = [observation]
         return observation, self._told()
 
     def step(self, answer: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -75,6 +77,7 @@ class ForeignEnv:
             raise self._wrong("step", f"the reward {reward!r}, which is not a finite number")
         ends = bool(terminated), bool(truncated) or self._turn >= self.budget.max_turns
         self._running = not any(ends)
+        self._observations.append(observation)
         return observation, float(reward), *ends, self._told()
 
     def read(self, answer: str) -> tuple[Parsed, tuple[str, ...]]:
@@ -82,6 +85,11 @@ class ForeignEnv:
         action, legal = answer.strip(), self.legal_actions
         named = (action,) if action in legal else ()
         return Parsed(True, (0,) * len(named), bool(named) or not legal, False), named
+
+    @property
+    def observations(self) -> tuple[str, ...]:
+        """What the environment said in this episode, the latest observation last."""
+        return tuple(self._observations)
 
     @property
     def legal_actions(self) -> tuple[str, ...]:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from dataclasses import dataclass
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -14,6 +11,7 @@ from gymnasium.envs.registration import EnvSpec, load_env_creator
 
 from ragen_bench.errors import UserError, described
 from ragen_bench.foreign.env import MOST_TURNS, ForeignEnv
+from ragen_bench.own_modules import import_own
 from ragen_envs.instances import HELD_OUT_SIZE, Split
 from ragen_envs.protocol import ResponseFormat
 from ragen_envs.text_env import TextEnv
@@ -73,15 +71,21 @@ class ForeignGame:
             return inner
         return ForeignEnv(self.id, made, self.takes_rollout)
 
-    def notes(self) -> list[str]:
-        """Return what the environment lacks, a line each."""
+    def notes(self, random_player: bool = False) -> list[str]:
+        """Return what the environment lacks, a line each.
+
+        Args:
+            random_player: whether the user named one.
+        """
         if self.is_text_env:
             return []
         lacks = []
         if "split" not in self.takes:
             lacks.append("no splits: instances are its seeds from 0 on")
-        if not self.lists_actions:
-            lacks.append("no legal_actions: no random player, so no floor")
+        if not (self.lists_actions or random_player):
+            lacks.append(
+                "no legal_actions: no random player, so no floor, unless --random-player names one"
+            )
         if not self.repeats:
             lacks.append("no fixed instances: the same seed gave two different observations")
         if _spec(self.id).max_episode_steps is None:
@@ -129,16 +133,8 @@ def name_environment(env: str) -> str:
 
 
 def _import(env: str) -> None:
-    module = env.rpartition(":")[0]
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        if module:
-            import_module(module)
-    # The module is the user's own code: importing it may raise anything, or leave the process.
-    except (Exception, SystemExit) as error:
-        raise UserError(f"{env}: {module} cannot be imported: {described(error)}") from error
+    if module := env.rpartition(":")[0]:
+        import_own(module, f"{env}: {module}")
 
 
 def _spec(env: str) -> EnvSpec:

@@ -104,6 +104,10 @@ def _unknown_field(_value: Any) -> None:
     raise PydanticCustomError("extra_forbidden", "is not allowed here")
 
 
+_Absent = SkipJsonSchema[Annotated[None, BeforeValidator(_unknown_field)]]
+"""A field of runs that no entry has."""
+
+
 class EntryRunEnv(RunEnv, _Closed):
     """An environment of an entry's run."""
 
@@ -117,7 +121,9 @@ class EntryRun(RunConfig, _Closed):
 
     model: Annotated[_Long, Field(min_length=1)]
     model_identity: Annotated[Object, Field(max_length=64)]
-    opponent: SkipJsonSchema[Annotated[None, BeforeValidator(_unknown_field)]] = None
+    opponent: _Absent = None
+    random_player: _Absent = None  # type: ignore[assignment]
+    random_player_identity: _Absent = None  # type: ignore[assignment]
     suite: Annotated[_Long, Field(min_length=1)]
     suite_version: Positive
     suite_hash: _Hash

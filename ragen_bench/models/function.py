@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import inspect
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from ragen_bench.agents import Answer, EpisodeStart, Turn
@@ -26,6 +23,7 @@ from ragen_bench.models.grammar import action_schema
 from ragen_bench.models.own_sources import OwnSources, typed_identity
 from ragen_bench.models.server.background_loop import BackgroundLoop
 from ragen_bench.models.server.engine import ServerEngine
+from ragen_bench.own_modules import import_own
 
 _SHAPE = (
     "it takes a list of messages ({'role', 'content'}) and returns the answer as a str or a "
@@ -145,13 +143,10 @@ class FunctionModel:
         )
 
     def _find(self, module: str, attribute: str) -> Any:
-        here = str(Path.cwd())
-        if here not in sys.path:
-            sys.path.insert(0, here)
+        imported = import_own(module, self._name)
         try:
-            imported = importlib.import_module(module)
             own = getattr(imported, attribute)
-        # The module is the user's own code: importing it may raise anything, or leave the process.
+        # A module may have a `__getattr__` of the user's own.
         except (Exception, SystemExit) as error:
             raise UserError(f"{self._name} cannot be imported: {described(error)}") from error
         self._sources = OwnSources(imported)

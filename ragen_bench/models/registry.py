@@ -7,6 +7,7 @@ from typing import Any
 
 from ragen_bench.errors import nearest, unknown
 from ragen_bench.models.base import Model
+from ragen_bench.models.random_player import RandomPlayer
 from ragen_bench.models.scripted import OracleModel, RandomModel
 from ragen_bench.models.server.options import ServerOptions
 
@@ -29,13 +30,16 @@ SERVED = ("openai", "anthropic", "google")
 _PREFIXES = ("hf", "vllm", "gguf", *SERVED)
 
 
-def resolve(name: str, server: ServerOptions | None = None) -> Model:
+def resolve(
+    name: str, server: ServerOptions | None = None, random_player: RandomPlayer | None = None
+) -> Model:
     """Return the model of a name.
 
     Args:
         name: one of the forms of `PROVIDERS`.
         server: how a model's server is reached; what generates in process, many at
             once, works on as many requests.
+        random_player: who answers for `random` where environments list no actions.
 
     Raises:
         UserError: if the name has none of the known forms, or the model cannot be loaded, or its
@@ -43,7 +47,7 @@ def resolve(name: str, server: ServerOptions | None = None) -> Model:
     """
     refuse_unknown(name)
     if name == "random":
-        return RandomModel()
+        return RandomModel(random_player)
     if name == "oracle":
         return OracleModel()
     if name.startswith("python:"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ragen_bench.foreign import ForeignEnv
 from ragen_bench.models.base import (
     CallEngine,
     Completion,
@@ -13,6 +14,7 @@ from ragen_bench.models.base import (
     Sampling,
     refuse_constraint,
 )
+from ragen_bench.models.random_player import RandomPlayer
 from ragen_envs.instances import Stream
 from ragen_envs.policies import oracle_answer, random_answer
 
@@ -33,18 +35,29 @@ class _Scripted:
 
 
 class RandomModel(_Scripted):
-    """Answers in form with random legal actions, as many as the turn may run."""
+    """Answers in form with random legal actions, as many as the turn may run.
+
+    Args:
+        own: answers in environments of other packages that are no `TextEnv`, if it is not None.
+    """
+
+    def __init__(self, own: RandomPlayer | None = None) -> None:
+        self._own = own
 
     def engine(self, sampling: Sampling) -> Engine:
         """Return an engine whose answers are a pure function of seed and key."""
         refuse_constraint(sampling, "random")
 
         def answer(requests: Sequence[Request]) -> list[Completion]:
-            streams = (Stream("random", sampling.seed, request.key) for request in requests)
-            pairs = zip(requests, streams, strict=True)
-            return [Completion(random_answer(request.env, stream)) for request, stream in pairs]
+            return [Completion(self._answer(request, sampling.seed)) for request in requests]
 
         return CallEngine(answer)
+
+    def _answer(self, request: Request, seed: int) -> str:
+        stream, env = Stream("random", seed, request.key), request.env
+        if self._own and isinstance(env, ForeignEnv):
+            return self._own.answer(env.observations, stream, request.spoken)
+        return random_answer(env, stream)
 
 
 class OracleModel(_Scripted):

@@ -9,6 +9,7 @@ from itertools import count
 from ragen_bench.errors import UserError
 from ragen_bench.models import Model, Request, Sampling, ServerOptions, ask_all, resolve
 from ragen_bench.models.prompt import opponent_conversation
+from ragen_bench.models.random_player import RandomPlayer
 from ragen_bench.models.reasoning import stop_text, without_reasoning
 from ragen_bench.models.registry import SERVED, refuse_unknown
 from ragen_bench.models.scripted import OracleModel
@@ -47,7 +48,12 @@ class Opponent:
     server: ServerOptions | None = None
 
 
-def load(name: str, server: ServerOptions | None, opponent: Opponent | None) -> Model:
+def load(
+    name: str,
+    server: ServerOptions | None,
+    opponent: Opponent | None,
+    random_player: RandomPlayer | None = None,
+) -> Model:
     """Return a model by its name; with an opponent, the pair of them.
 
     If both have the same name and server, they are one model, loaded once.
@@ -56,12 +62,13 @@ def load(name: str, server: ServerOptions | None, opponent: Opponent | None) -> 
         name: one of the forms of `ragen_bench.models.PROVIDERS`.
         server: how its server is reached.
         opponent: who plays against it.
+        random_player: who answers for `random`, which then has no opponent.
 
     Raises:
         UserError: as `resolve`, for either.
     """
     if opponent is None:
-        return resolve(name, server)
+        return resolve(name, server, random_player)
     wanted = [(name, server), (opponent.model, opponent.server)]
     for model, _ in wanted:
         refuse_unknown(model)

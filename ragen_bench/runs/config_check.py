@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from ragen_bench.errors import UserError
 from ragen_bench.models.prompt import prompt_hash
+from ragen_bench.models.random_player import named_random_player
 from ragen_bench.runs.differences import brief, first_difference
-from ragen_bench.runs.schema import RunConfig
+from ragen_bench.runs.schema import Object, RunConfig
 from ragen_bench.runs.specification import spec_hash, suite_hash
 from ragen_bench.suites import has_split, held_out_size
 from ragen_bench.two_player import is_known, needs_opponent
@@ -35,6 +36,11 @@ def config_problem(config: RunConfig) -> str | None:
     return None
 
 
+def _random_player(config: RunConfig) -> Object:
+    name = config.random_player
+    return {"random_player_identity": named_random_player(name).identity} if name else {}
+
+
 def _remedy(env: str) -> str:
     """Return what to do about an id that could be another package's."""
     if env.startswith(f"{NAMESPACE}/") or "/" not in env:
@@ -45,11 +51,12 @@ def _remedy(env: str) -> str:
 def config_differences(config: RunConfig) -> Iterator[str]:
     """Yield what run.json says differently from what this version of the suite computes.
 
-    The specification of every environment, the prompt, the whole suite, and for the sealed split
-    the key at hand, each by its hash.
+    The specification of every environment, the prompt, the whole suite, for the sealed split the
+    key at hand, and the module of a random player that the user named, each by its hash.
 
     Raises:
-        UserError: if no run can have the configuration.
+        UserError: if no run can have the configuration, or it names a random player and the user
+            did not.
         SealedKeyError: for a run of the sealed split without a key.
     """
     problem = config_problem(config)
@@ -63,6 +70,7 @@ def config_differences(config: RunConfig) -> Iterator[str]:
         "prompt_hash": prompt_hash(response_format, config.history, config.opponent_format),
         "suite_hash": suite_hash(envs, config.max_tokens),
         **({"sealed_key_hash": open_key()} if split == "sealed" else {}),
+        **_random_player(config),
         "envs": [
             {"id": env.id, "instances": env.instances, "spec_hash": envs[env.id][1]}
             for env in config.envs

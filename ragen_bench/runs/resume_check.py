@@ -25,6 +25,8 @@ def differences(found: Object, wanted: Object) -> list[str]:
     """
     names = [name for name in {**wanted, **found} if name not in _NOT_COMPARED]
     by_name = {name: list(_differing(name, found.get(name), wanted.get(name))) for name in names}
+    if by_name.get("random_player"):
+        by_name["random_player_identity"] = []
     if by_name.get("slots"):  # as --concurrency sets them
         by_name["group_size"] = []
     formed = bool(by_name.get("response_format"))

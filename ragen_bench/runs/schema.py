@@ -84,6 +84,8 @@ class RunConfig(Document):
     slots: Positive
     group_size: Positive
     opponent: Opponent | None = None
+    random_player: Text = ""
+    random_player_identity: Object = Field(default_factory=dict)
     suite: Text
     suite_version: Whole
     suite_hash: Text

@@ -13,7 +13,8 @@ from typing import Literal
 
 from ragen_bench.episodes.episode import Task
 from ragen_bench.episodes.runner import play
-from ragen_bench.models import Sampling
+from ragen_bench.models import Model, Sampling
+from ragen_bench.models.random_player import RandomPlayer
 from ragen_bench.models.scripted import OracleModel, RandomModel
 from ragen_bench.opponents.opponent import against_rule
 from ragen_bench.runs.schema import EpisodeRecord, Object
@@ -29,18 +30,31 @@ _SAMPLES = 16
 _SAMPLING = Sampling(temperature=1.0, max_tokens=0, stop="", seed=0)
 
 
-def baseline(player: Player, env: str, split: Split, instances: int) -> Object | None:
+def baseline(
+    player: Player,
+    env: str,
+    split: Split,
+    instances: int,
+    random_player: RandomPlayer | None = None,
+) -> Object | None:
     """Return the figures of a player on the first instances of a split.
 
     Its `ceiling` is the best player's expected score, which the environments know exactly; what
     the oracle scored here is one sample of it. They are played once a process. None where another
     package's environment has no oracle, or lists no actions for the random player.
+
+    Args:
+        player: who plays.
+        env: the environment's id.
+        split: where the instances come from.
+        instances: how many, from seed 0 on.
+        random_player: who plays for "random" in other packages' environments.
     """
-    if not plays(player, env):
+    if not plays(player, env, random_player is not None):
         return None
     # A sealed split has other instances with another key.
     key_hash = open_key() if split == "sealed" else ""
-    return deepcopy(_baseline(player, env, split, instances, key_hash))
+    return deepcopy(_baseline(player, env, split, instances, random_player, key_hash))
 
 
 def floor_and_ceiling(env: str, split: Split, indices: Sequence[int]) -> tuple[float, float]:
@@ -51,14 +65,22 @@ def floor_and_ceiling(env: str, split: Split, indices: Sequence[int]) -> tuple[f
         split: where the instances come from.
         indices: which ones, at least one.
     """
-    episodes = _played("random", env, split, indices)
+    episodes = _played(RandomModel(), env, split, indices)
     floor = sum(episode.score or 0.0 for episode in episodes) / len(episodes)
     return floor, _ceiling(episodes)
 
 
 @lru_cache(maxsize=256)
-def _baseline(player: Player, env: str, split: Split, instances: int, _key_hash: str) -> Object:
-    episodes = _played(player, env, split, range(instances))
+def _baseline(  # what the figures depend on
+    player: Player,
+    env: str,
+    split: Split,
+    instances: int,
+    random_player: RandomPlayer | None,
+    _key_hash: str,
+) -> Object:
+    model = RandomModel(random_player) if player == "random" else OracleModel()
+    episodes = _played(model, env, split, range(instances))
     of_player = figures(episodes)
     return {
         **{name: of_player[name] for name in _FIGURES},
@@ -67,9 +89,8 @@ def _baseline(player: Player, env: str, split: Split, instances: int, _key_hash:
     }
 
 
-def _played(player: Player, env: str, split: Split, indices: Sequence[int]) -> list[EpisodeRecord]:
+def _played(model: Model, env: str, split: Split, indices: Sequence[int]) -> list[EpisodeRecord]:
     """Return the episodes of a player: always the same ones on an instance."""
-    model = RandomModel() if player == "random" else OracleModel()
     tasks = [Task(env, split, index, sample) for index in indices for sample in range(_SAMPLES)]
     played = play(tasks, against_rule(model, env), _SAMPLING, "plain")
     return [light(ended.record) for ended in played if ended.record is not None]

@@ -9,20 +9,22 @@ from string import ascii_uppercase
 from typing import Any, NamedTuple
 
 from ragen_bench.errors import UserError
-from ragen_bench.foreign import game_of
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import Object, RunConfig, RunEnv
 from ragen_bench.runs.specification import spec_hash
 from ragen_bench.scores.baselines import floor_and_ceiling
 from ragen_bench.statistics import Estimate, Paired, mean_of, normalised, paired
-from ragen_bench.two_player import is_own
+from ragen_bench.suites import is_text_env
 from ragen_envs.instances import Split
 from ragen_envs.protocol import ResponseFormat
 from ragen_envs.sealed import SealedKeyError, open_key
 
 _MUST_AGREE = ("split", "sealed_key_hash", "response_format", "constrained", "opponent")
 """Settings without which two runs did not play the same game."""
-_SHOULD_AGREE = ("prompt_hash", "history", "max_tokens", "temperature", "top_p", "samples", "seed")
+_SHOULD_AGREE = (
+    *("prompt_hash", "history", "max_tokens", "temperature", "top_p", "samples", "seed"),
+    *("random_player", "random_player_identity"),
+)
 """Settings that may be what a user wants to compare; a difference is named."""
 
 
@@ -240,7 +242,7 @@ def _setting(config: RunConfig, env: RunEnv, common: Sequence[int]) -> _Setting:
 
 def _anchors(setting: _Setting) -> tuple[tuple[float, float] | None, str]:
     env, split = setting.env, setting.split
-    if not (is_own(env) or game_of(env).is_text_env):
+    if not is_text_env(env):
         return None, f"{env}: norm. is left out, it has no oracle"
     if split == "sealed" and _held_key() != setting.sealed_key_hash:
         return None, f"{env}: norm. is left out, the sealed split's key is not at hand"

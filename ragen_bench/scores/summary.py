@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Set
 
 from ragen_bench.errors import UserError
+from ragen_bench.models.random_player import RandomPlayer, named_random_player
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import EpisodeRecord, Key, Object, RunConfig
 from ragen_bench.scores.baselines import baseline
@@ -34,7 +35,8 @@ def summarise(run: RunDirectory, prices: Prices | None = None) -> Object:
         prices: what tokens cost.
 
     Raises:
-        UserError: if the run is of a sealed split and its key is not at hand.
+        UserError: if the run is of a sealed split and its key is not at hand, or names a random
+            player that its user did not name.
     """
     faults = {fault.key for fault in run.faults()}
     return summary_of(run.config, run.episodes(), run.seconds(), faults, prices)
@@ -57,9 +59,11 @@ def summary_of(
         prices: what tokens cost.
 
     Raises:
-        UserError: if the run is of a sealed split and its key is not at hand.
+        UserError: if the run is of a sealed split and its key is not at hand, or names a random
+            player that its user did not name.
     """
     _need_key_of(config)
+    random_player = _random_player_of(config)
     episodes: dict[str, list[EpisodeRecord]] = {env.id: [] for env in config.envs}
     played = set()
     for episode in recorded:
@@ -67,7 +71,7 @@ def summary_of(
         played.add(episode.key)
     rows = [
         {
-            **_row(env.id, episodes[env.id], config.split, env.instances),
+            **_row(env.id, episodes[env.id], config.split, env.instances, random_player),
             "seconds": round(seconds.get(env.id, 0.0), 2),
         }
         for env in config.envs
@@ -87,12 +91,18 @@ def summary_of(
     }
 
 
-def _row(env: str, episodes: list[EpisodeRecord], split: Split, instances: int) -> Object:
+def _row(
+    env: str,
+    episodes: list[EpisodeRecord],
+    split: Split,
+    instances: int,
+    random_player: RandomPlayer | None,
+) -> Object:
     """Return an environment's figures beside those of the random and the oracle player."""
     row = {"env": env, **figures(episodes)}
     if counts := reply_counts(env):
         row["opponent"] = opponent_figures(episodes, counts)
-    row["random"] = baseline("random", env, split, instances)
+    row["random"] = baseline("random", env, split, instances, random_player)
     row["oracle"] = baseline("oracle", env, split, instances)
     scaled = None
     if row["random"] and row["oracle"] and row["score"] is not None:
@@ -133,6 +143,19 @@ def _cost(config: RunConfig, rows: list[Object], prices: Prices | None) -> Objec
 def _tokens(rows: list[Object]) -> tuple[int, int]:
     read = sum(row["prompt_tokens"] for row in rows)
     return read, sum(row["completion_tokens"] for row in rows)
+
+
+def _random_player_of(config: RunConfig) -> RandomPlayer | None:
+    """Return the function that a run names as its random player, which its user named too."""
+    if not config.random_player:
+        return None
+    player = named_random_player(config.random_player)
+    if player.identity != config.random_player_identity:
+        raise UserError(
+            f"the module of {player.name}, the run's random player, was another one when the run "
+            "began; restore it, or evaluate again with another --out"
+        )
+    return player
 
 
 def _need_key_of(config: RunConfig) -> None:

@@ -37,7 +37,7 @@ def test_notes_say_what_is_missing():
     ]
     assert [line.partition(" has ")[2] for line in game_of(ECHO).notes()] == [
         "no splits: instances are its seeds from 0 on.",
-        "no legal_actions: no random player, so no floor.",
+        "no legal_actions: no random player, so no floor, unless --random-player names one.",
         "no max_episode_steps: episodes are cut after 100 turns.",
         "no oracle: no normalised score.",
     ]

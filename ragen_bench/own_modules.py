@@ -1,0 +1,48 @@
+"""Modules of the user's own, which are imported because the user named them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ragen_bench.errors import UserError, described
+
+
+def import_own(module: str, named: str) -> ModuleType:
+    """Return a module that the user named; the working directory is searched too.
+
+    Args:
+        module: its dotted name.
+        named: what messages say of it.
+
+    Raises:
+        UserError: if it cannot be imported.
+    """
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        return import_module(module)
+    # The module is the user's own code: importing it may raise anything, or leave the process.
+    except (Exception, SystemExit) as error:
+        raise UserError(f"{named} cannot be imported: {described(error)}") from error
+
+
+def name_of(own: Callable[..., Any], instead: str) -> str:
+    """Return the MODULE:NAME by which a function or a class can be found again.
+
+    Args:
+        own: from the top of a module.
+        instead: what else may be given, for the message.
+
+    Raises:
+        UserError: if it cannot be found by its name, as a lambda.
+    """
+    module, name = (getattr(own, of, None) for of in ("__module__", "__qualname__"))
+    if not name or getattr(sys.modules.get(str(module)), name, None) is not own:
+        raise UserError(f"{own!r} cannot be found by its name; give {instead}")
+    return f"{module}:{name}"

@@ -1,0 +1,30 @@
+"""Random players of a user's own, right and wrong ones."""
+
+NUMBER = 3
+
+
+def digit(observations, generator):
+    """Guess a digit that was not guessed before."""
+    assert "guess a digit" in observations[0]
+    told = {observation[0] for observation in observations[1:]}
+    return generator.choice([digit for digit in "0123456789" if digit not in told])
+
+
+def never(observations, generator):
+    return f"no digit, turn {len(observations)}: {generator.random()}"
+
+
+def number(observations, generator):
+    return 3
+
+
+def raising(observations, generator):
+    raise ValueError("it broke\nhere")
+
+
+async def later(observations, generator):
+    return "3"
+
+
+class Player:
+    """Not a function."""

@@ -1,0 +1,139 @@
+"""A random player that the user names, in environments of another package."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ragen_bench import UserError, evaluate
+from ragen_bench.cli.main import main
+from ragen_bench.leaderboard.rules import refusal
+from ragen_bench.leaderboard.schema import EntryRun
+from ragen_bench.models import random_player
+from ragen_bench.models.random_player import name_random_player
+from ragen_bench.runs.checked import BadRecordError, read_record
+from ragen_bench.runs.config_check import config_differences
+from ragen_bench.runs.directory import read_run
+from ragen_bench.scores.baselines import baseline
+from ragen_bench.scores.compare import compare
+from ragen_bench.scores.summary import summarise
+from ragen_bench.suites import name_environment
+from ragen_envs.instances import Stream
+from tests.ragen_bench.foreign import guessers
+
+GUESS = "tests.ragen_bench.foreign.stranger_games:stranger/Guess-v0"
+ECHO = "tests.ragen_bench.foreign.stranger_games:stranger/Echo-v0"
+GUESSERS = "tests.ragen_bench.foreign.guessers"
+NEVER = f"{GUESSERS}:never"
+ENTRIES = Path(__file__).parents[3] / "leaderboard" / "entries"
+
+
+def test_its_score_is_the_floor_and_another_function_has_another():
+    name_environment(GUESS)
+    floors = [
+        baseline("random", GUESS, "test", 16, name_random_player(f"{GUESSERS}:{function}"))
+        for function in ("digit", "never")
+    ]
+    # Four different digits of ten hit with 0.4; with repetition, as listed actions do, with 0.344.
+    assert floors[0]["success"] == pytest.approx(0.4, abs=0.09)
+    assert (floors[1]["success"], floors[1]["episodes"]) == (0.0, 256)
+
+
+def test_answers_are_a_function_of_what_was_seen_and_the_stream():
+    player = name_random_player(NEVER)
+    answers = [player.answer(("a", "b"), Stream("it", label), "here") for label in (1, 1, 2)]
+    assert answers[0] == answers[1] != answers[2]
+    assert answers[0].startswith("no digit, turn 2: 0.")
+
+
+def test_it_plays_where_nothing_is_listed_and_is_in_the_record(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    settings = {"env": [GUESS, ECHO], "limit": 2, "samples": 2, "progress": False}
+    run = evaluate("random", **settings, random_player=guessers.never)
+    assert "_random-tests.ragen-bench.foreign.guessers-never_samples2_" in run.path.name
+    assert run.config.random_player == NEVER
+    assert f"random_player='{NEVER}'" in run.config.command
+    first, *_ = run.episodes()
+    assert [turn.answer[:16] for turn in first.turns] == [f"no digit, turn {n}" for n in "1234"]
+    again = evaluate("random", **settings, random_player=NEVER, out="again")
+    assert [*again.episodes()] == [*run.episodes()]
+    assert run.envs[ECHO].random.episodes == 32
+    with pytest.raises(UserError, match=r'\(random_player: .*never" there, .*digit" here\)'):
+        evaluate("random", **settings, random_player=f"{GUESSERS}:digit", out="again")
+    listed = {"env": GUESS, "limit": 1, "out": "listed", "progress": False}
+    evaluate("random", **listed, random_player=NEVER)
+    with pytest.raises(UserError, match=r'\(random_player: ".*never" there, null here\)'):
+        evaluate("random", **listed)
+
+
+@pytest.fixture
+def recorded(tmp_path, monkeypatch):
+    """A run as another process finds it, whose user has named no function yet."""
+    path = tmp_path / "run"
+    evaluate("random", env=ECHO, limit=2, random_player=NEVER, out=path, progress=False)
+    monkeypatch.setattr(random_player, "_NAMED", {})
+    return path
+
+
+def test_a_record_alone_names_no_function(recorded, capsys):
+    here = [str(recorded), "--env", ECHO]
+    for name in ("replay", "report"):
+        assert main([name, *here]) == 2
+        refused = capsys.readouterr().err
+        assert f"is '{NEVER}'; if you trust it, add --random-player to import it" in refused
+        assert refused.count("\n") == 1
+    for name in ("replay", "report"):
+        assert main([name, *here, "--random-player", NEVER]) == 0
+    assert "Replayed 2 of 2 planned episodes: 2 equal, 0 different." in capsys.readouterr().out
+
+
+def test_a_changed_module_is_found(recorded):
+    run, file = read_run(recorded), recorded / "run.json"
+    [hashed] = run.config.random_player_identity.values()
+    file.write_text(file.read_text().replace(hashed, "0" * 16))
+    changed = read_run(recorded)
+    name_random_player(NEVER)
+    assert [*config_differences(run.config)] == []
+    [difference] = config_differences(changed.config)
+    assert difference.startswith('random_player_identity.source_sha256: recorded "0000')
+    with pytest.raises(UserError, match="the run's random player, was another one when the run"):
+        summarise(changed)
+    [note] = [line for line in compare(run, changed)["notes"] if "random_player" in line]
+    assert note.startswith(f'random_player_identity: {{"source_sha256": "{hashed}"}} in A')
+
+
+def test_the_leaderboard_has_no_entry_of_it(recorded):
+    assert "the run is of chosen environments" in refusal(read_run(recorded).config)
+    entry = json.loads((ENTRIES / "random_quick_test" / "entry.json").read_text())["run"]
+    assert read_record(EntryRun.model_validate, entry).as_json() == entry
+    with pytest.raises(BadRecordError, match='has the unknown field "random_player"'):
+        read_record(EntryRun.model_validate, {**entry, "random_player": NEVER})
+
+
+@pytest.mark.parametrize(
+    ("named", "says"),
+    [
+        ("nowhere:digit", "nowhere:digit cannot be imported: ModuleNotFoundError"),
+        ("guesser", "--random-player is MODULE:FUNCTION, got 'guesser'"),
+        (f"{GUESSERS}:digits", f"{GUESSERS}:digits is not in {GUESSERS}; it takes the obs"),
+        (f"{GUESSERS}:NUMBER", "NUMBER is not a function; it takes the observations"),
+        (f"{GUESSERS}:Player", "Player is a class, not a function"),
+        (f"{GUESSERS}:later", "later is async def, not a function"),
+        (
+            f"{GUESSERS}:number",
+            r"number returned int; .*Echo-v0/test, instance 0, sample 0",
+        ),
+        (f"{GUESSERS}:raising", r"raised ValueError: it broke \(.*guessers.py, line 22, in rais"),
+        (lambda observations, generator: "", "cannot be found by its name; give MODULE:FUNCTION"),
+    ],
+)
+def test_what_a_user_gets_wrong_is_one_line(named, says, tmp_path):
+    play = {"env": ECHO, "limit": 1, "out": tmp_path / "run", "progress": False}
+    with pytest.raises(UserError, match=says) as refused:
+        evaluate("random", **play, random_player=named)
+    assert "\n" not in str(refused.value)
+
+
+def test_the_suite_s_own_environments_keep_theirs(tmp_path):
+    with pytest.raises(UserError, match="--random-player goes with --env MODULE:ID of another"):
+        evaluate("random", env="Bandit-v0", random_player=guessers.digit, out=tmp_path / "run")
