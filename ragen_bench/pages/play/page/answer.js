@@ -1,25 +1,25 @@
-import { find } from "./parts.js";
+import { narrowActions } from "./actions.js";
 
 const ARROWS = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right" };
 
 let state = null;
 let send = null;
 
-// Shows the box of the answer, and the box of words where the game takes them.
+// Shows the box of the answer; where the game takes words of one's own, with what stands around them.
 export function showAnswer(shown, sending) {
   [state, send] = [shown, sending];
-  find("answer").value = "";
-  find("words").value = "";
-  find("undo").hidden = !state.several;
-  find("free").hidden = !state.free;
-  if (state.free) {
-    find("before").textContent = state.free.before;
-    find("after").textContent = state.free.after;
-    find("words").maxLength = state.free.longest;
-    find("say").textContent = state.several ? "Add" : "Send";
-    find("say").ariaLabel = `${find("say").textContent} the words`;
-  }
+  byId("answer").value = around();
+  byId("undo").hidden = !state.several;
+  if (document.activeElement === byId("answer")) goBetween();
   tell();
+}
+
+const around = () => (state.free && !state.several ? state.free.before + state.free.after : "");
+
+// Words are typed between what stands around them.
+function goBetween() {
+  const box = byId("answer");
+  if (around() && box.value === around()) box.setSelectionRange(state.free.before.length, state.free.before.length);
 }
 
 // What a button does: the answer, where a turn has one action; else one more action of it.
@@ -29,49 +29,42 @@ export function act(action) {
 }
 
 const actions = () => {
-  const typed = find("answer").value.trim();
+  const typed = byId("answer").value.trim();
   return typed ? typed.split(state.separator).map((action) => action.trim()) : [];
 };
 
 function write(chosen) {
-  find("answer").value = chosen.join(` ${state.separator} `);
-  tell(true);
+  byId("answer").value = chosen.join(` ${state.separator} `);
+  tell();
+  byId("told").textContent = byId("answer").value || "No action";
 }
 
-function tell(aloud = false) {
+function tell() {
   const most = state.actions_this_turn;
   const count = actions().length;
-  if (!state.several) {
-    find("form").textContent = "One action. A button sends it at once.";
-    return;
-  }
-  const arrows = state.legal.some((name) => Object.values(ARROWS).includes(name.toLowerCase()));
-  const keys = arrows ? " Arrow keys add, Backspace takes back, Enter sends." : "";
   const rest = count > most ? ` The last ${count - most} will not be run.` : "";
-  find("form").textContent =
-    `${count} of at most ${most} actions, with ${state.separator} between them.${rest}${keys}`;
-  if (aloud) find("told").textContent = find("answer").value || "No action";
+  const several = `${count} of at most ${most} actions, with ${state.separator} between them.${rest}`;
+  const single = `${state.free ? "Words of your own, or one action" : "One action"}. A button sends it at once.`;
+  const arrows = state.several && state.legal.some((name) => Object.values(ARROWS).includes(name.toLowerCase()));
+  byId("form").textContent = state.several ? several : single;
+  byId("keys").textContent = arrows ? " Arrow keys add, Backspace takes back, Enter sends." : "";
 }
 
 function submit() {
-  const answer = find("answer").value;
-  if (answer.trim()) send(answer);
-  else find("message").textContent = "Choose an action or type an answer first.";
+  const answer = byId("answer").value;
+  if (answer.trim() && answer !== around()) send(answer);
+  else byId("message").textContent = "Choose an action or type an answer first.";
 }
 
-find("answering").addEventListener("submit", (event) => { event.preventDefault(); submit(); });
-find("answer").addEventListener("input", () => tell());
-find("undo").addEventListener("click", () => write(actions().slice(0, -1)));
-find("free").addEventListener("submit", (event) => {
-  event.preventDefault();
-  const words = find("words").value.trim();
-  if (!words) {
-    find("message").textContent = "Type some words first.";
-    return;
-  }
-  find("words").value = "";
-  act(`${state.free.before}${words}${state.free.after}`);
+byId("answering").addEventListener("submit", (event) => { event.preventDefault(); submit(); });
+byId("answer").addEventListener("click", goBetween);
+byId("answer").addEventListener("keyup", (event) => { if (event.key === "Tab") goBetween(); });
+byId("answer").addEventListener("input", () => {
+  const { value } = byId("answer");
+  if (!state.several) narrowActions(value === around() ? "" : value);
+  tell();
 });
+byId("undo").addEventListener("click", () => write(actions().slice(0, -1)));
 
 document.addEventListener("keydown", (event) => {
   if (!state || state.end || !state.several) return;

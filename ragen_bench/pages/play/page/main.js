@@ -1,9 +1,9 @@
 import { showActions } from "./actions.js";
 import { act, showAnswer } from "./answer.js";
-import { figures, find, number } from "./parts.js";
 import { showEnding } from "./ending.js";
 import { showHistory } from "./history.js";
 import { showObservation } from "./observation.js";
+import { figures, number } from "./parts.js";
 
 const GONE = "The command has ended; start it again. Nothing was sent.";
 
@@ -16,25 +16,25 @@ function show(next) {
   state = next;
   const short = state.env.split("/").at(-1);
   document.title = `Play ${short}`;
-  find("env").textContent = short;
-  find("which").textContent =
+  byId("env").textContent = short;
+  byId("which").textContent =
     `${state.split}, instance ${state.index}${state.rollout ? `, rollout ${state.rollout}` : ""}`;
-  find("waiting").hidden = true;
-  find("now").hidden = false;
-  find("message").textContent = "";
+  byId("waiting").hidden = true;
+  document.querySelector("main").hidden = false;
+  byId("message").textContent = "";
   const turn = state.turns.length;
-  find("turn").textContent = state.end ? `The end, after turn ${turn}` : `Turn ${turn + 1} of ${state.max_turns}`;
+  byId("turn").textContent = state.end ? `The end, after turn ${turn}` : `Turn ${turn + 1} of ${state.max_turns}`;
   figures("figures", [
     ["turns left", state.turns_left],
     ["actions left", state.actions_left],
     ["return so far", number(state.total)],
   ]);
   showAnswer(state, send);
-  showActions(state, showObservation(state.observation, state.legal, act), act);
+  showActions(state, showObservation(state, act), act);
   showHistory(state.turns);
   showEnding(state);
   const first = turn ? state.observation.split("\n", 1)[0] : "A new episode.";
-  find("told").textContent = state.end ? `${first} ${state.end.verdict}.` : first;
+  byId("told").textContent = state.end ? `${first} ${state.end.verdict}.` : first;
   if (moved) keepFocus(held);
 }
 
@@ -44,7 +44,7 @@ function keepFocus(held) {
   if (!lost) return;
   const buttons = [...document.querySelectorAll("[data-action]")];
   const same = state.several && buttons.find((button) => button.dataset.action === held);
-  (same || find("turn")).focus();
+  (same || byId("turn")).focus();
 }
 
 async function ask(place, message) {
@@ -56,10 +56,10 @@ async function ask(place, message) {
     if (reply.ok) show(content);
     else {
       if (content.state) show(content.state);
-      find("message").textContent = `Not taken: ${content.error}.`;
+      byId("message").textContent = `Not taken: ${content.error}.`;
     }
   } catch {
-    find("message").textContent = GONE;
+    byId("message").textContent = GONE;
   } finally {
     busy = false;
   }
@@ -67,8 +67,8 @@ async function ask(place, message) {
 
 const send = (answer) => ask("answer", { game: state.game, turn: state.turns.length, answer });
 
-find("next").addEventListener("click", () => ask("start", { game: state.game, next: true }));
-find("again").addEventListener("click", () => ask("start", { game: state.game, next: false }));
+byId("next").addEventListener("click", () => ask("start", { game: state.game, next: true }));
+byId("again").addEventListener("click", () => ask("start", { game: state.game, next: false }));
 
 // Another tab may have gone on meanwhile.
 document.addEventListener("visibilitychange", async () => {
@@ -77,4 +77,5 @@ document.addEventListener("visibilitychange", async () => {
   if (now.game !== state.game || now.turns.length !== state.turns.length) show(now);
 });
 
+handleTheme();
 ask("state");

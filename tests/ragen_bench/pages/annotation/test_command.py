@@ -13,6 +13,7 @@ import pytest
 from ragen_bench.pages.annotation import Session, ratings_of
 from ragen_bench.pages.annotation.server import AnnotationServer
 from tests.ragen_bench.cli.command import run as command
+from tests.ragen_bench.pages.looks import check_contrast
 
 
 def terminal(*arguments, cwd):
@@ -116,6 +117,7 @@ def test_the_arrow_keys_answer_a_question_and_keep_the_focus(runs, page):
         page.set_viewport_size({"width": 400, "height": 800})
         page.goto(server.url)
         page.get_by_text("0 of 3 rated").wait_for()
+        check_looks(page)
         page.keyboard.press("y")  # the next question is set in bold
         assert page.evaluate("document.documentElement.scrollWidth") <= 400
         for legend in page.locator("legend").all():
@@ -130,6 +132,22 @@ def test_the_arrow_keys_answer_a_question_and_keep_the_focus(runs, page):
         assert page.locator(chosen).evaluate_all("all => all.map((one) => one.value)") == ["2"]
         assert page.locator(chosen).evaluate("one => one === document.activeElement")
         server.shutdown()
+
+
+def check_looks(page):
+    """Check the board of the first episode, its legend and, on a narrow screen, the form below."""
+    turn = page.locator("section").first
+    board, answer, form = (
+        place.bounding_box()
+        for place in (turn.locator(".board"), turn.locator("h4").last, page.locator("#form"))
+    )
+    assert board["width"] / 6 >= 40
+    assert turn.locator(".meanings").inner_text().startswith("# wall, _ floor, O target")
+    assert page.get_by_role("textbox").count() == 1
+    assert board["y"] + board["height"] < answer["y"] < form["y"]
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        check_contrast(page, "body *", 36)
 
 
 def test_rating_in_a_browser(runs, tmp_path, page):

@@ -13,10 +13,6 @@ pytestmark = pytest.mark.xdist_group("play")
 TEXT = "document.querySelector('#observation').textContent"
 
 
-def in_words(page):
-    return page.get_by_label("In your own words")
-
-
 def box(page):
     return page.get_by_role("textbox", name="The answer")
 
@@ -28,8 +24,14 @@ def test_a_shopping_task_with_the_mouse(served, visit):
     expect(page.locator("#which")).to_have_text("test, instance 5")
     expect(page.locator("#turn")).to_have_text("Turn 1 of 9")
     assert page.evaluate(TEXT) == observations[0]
-    in_words(page).fill(answers[0].removeprefix("search[").removesuffix("]"))
-    page.get_by_role("button", name="Send the words").click()
+    # What stands around words of one's own is there; they are typed between it.
+    assert box(page).input_value() == "search[]"
+    page.keyboard.press("Enter")
+    box(page).click()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_have_text("Choose an action or type an answer first.")
+    page.keyboard.type(answers[0].removeprefix("search[").removesuffix("]"))
+    page.get_by_role("button", name="Send the answer").click()
     for number, answer in enumerate(answers[1:], start=2):
         expect(page.locator("#turn")).to_have_text(f"Turn {number} of 9")
         # With buttons in it, the text is still what a model sees.
@@ -46,7 +48,7 @@ def test_a_shopping_task_with_the_mouse(served, visit):
     assert oracle.locator("tbody tr").all_inner_texts() == [
         f"{answer}\t{reward:.2f}" for answer, reward in zip(answers, rewards, strict=True)
     ]
-    for gone in ("#free", "#actions", "#answering"):
+    for gone in ("#actions", "#answering"):
         expect(page.locator(gone)).to_be_hidden()
 
 
@@ -71,37 +73,35 @@ def test_a_chosen_option_is_marked_and_a_part_of_the_text(served, visit):
     assert "[clicked button] charcoal [clicked button_]" in page.evaluate(TEXT)
 
 
-def test_a_long_list_is_searched(served, visit):
+def test_what_is_typed_narrows_a_long_list(served, visit):
     _, answers, _, _ = oracle_episode("ragen/WebShop-v0", 5)
     page = visit(served("WebShop-v0", 5))
     buttons = page.locator("#buttons button")
-    search = page.get_by_label("Find")
     every = buttons.all_inner_texts()
     assert len(every) == 18
-    search.fill("SPEA")
+    box(page).fill("SPEA")
     assert buttons.all_inner_texts() == [every[0], "search[speaker]"]
-    expect(page.locator("#found")).to_have_text("2 of 18")
-    page.keyboard.press("Enter")  # of two, none is meant
-    search.fill("search[speaker")
-    page.keyboard.press("Enter")
-    expect(page.locator("#turns code")).to_have_text("search[speaker]")
-    for answer in ("click[back to search]", *answers[:2]):
+    expect(page.locator("#found")).to_have_text("2 of 18 hold what is typed")
+    box(page).fill("search[]")
+    assert buttons.all_inner_texts() == every
+    expect(page.locator("#found")).to_have_text("")
+    for answer in answers[:2]:
         box(page).fill(answer)
         page.keyboard.press("Enter")
         expect(page.locator("#turns code").last).to_have_text(answer)
     # What has a button in the text is listed only when it is looked for.
     expect(page.locator("#elsewhere")).to_be_visible()
     expect(buttons).to_have_count(0)
-    search.fill("charc")
+    box(page).fill("charc")
     expect(page.locator("#elsewhere")).to_be_hidden()
-    page.keyboard.press("Enter")
+    buttons.click()
     expect(page.locator("#turns code").last).to_have_text("click[charcoal]")
 
 
 def test_pages_in_one_line_have_all_their_buttons_below(served, visit):
     server = served("WebShopText-v0", 5)
     page = visit(server)
-    in_words(page).fill("shower speaker")
+    box(page).fill("search[shower speaker]")
     page.keyboard.press("Enter")
     expect(page.locator("#turn")).to_have_text("Turn 2 of 9")
     legal = Client(server).state()["legal"]
@@ -112,14 +112,16 @@ def test_pages_in_one_line_have_all_their_buttons_below(served, visit):
 
 
 def test_sokoban_with_the_mouse(served, visit):
-    _, answers, rewards, _ = oracle_episode("ragen/Sokoban-v0", 1)
+    observations, answers, rewards, _ = oracle_episode("ragen/Sokoban-v0", 1)
     page = visit(served("Sokoban-v0", 1))
+    exact = page.locator("#exact")
     form = page.locator("#form")
     expect(form).to_contain_text("0 of at most 5 actions")
     send = page.get_by_role("button", name="Send the answer")
     send.click()
     expect(page.get_by_role("alert")).to_have_text("Choose an action or type an answer first.")
     for number, answer in enumerate(answers):
+        assert exact.text_content() == observations[number]
         for action in answer.split(" || "):
             page.get_by_role("button", name=action, exact=True).click()
         page.get_by_role("button", name="Up", exact=True).click()
@@ -174,12 +176,11 @@ def test_a_shopping_task_with_the_keys_alone(served, visit):
                 return
         raise AssertionError(f"no key leads to {text}")
 
-    tab_to("words")
+    tab_to("answer")
     page.keyboard.type("shower speaker")
     page.keyboard.press("Enter")
     expect(page.locator("#turn")).to_have_text("Turn 2 of 9")
-    # The box is gone, and the reader begins at the head of the turn.
-    assert page.evaluate("document.activeElement.id") == "turn"
+    assert page.evaluate("document.activeElement.id") == "answer"
     expect(page.locator("#told")).to_contain_text("Done: search[shower speaker]. Reward: 0.")
     tab_to("next >")
     page.keyboard.press("Enter")
@@ -193,14 +194,16 @@ def test_the_history_is_readable_and_stays_open(served, visit):
     expect(page.locator("#past")).to_be_hidden()
     box(page).fill("Up")
     page.keyboard.press("Enter")
-    summary = page.locator("#turns summary")
-    expect(summary).to_have_text(re.compile(r"Turn 1, with the rules: Up reward [\u2212\d.]+"))
+    summary = page.locator("#turns > li > details > summary")
+    expect(summary).to_have_text(re.compile(r"Turn 1: Up reward [\u2212\d.]+"))
     summary.click()
-    expect(page.locator("#turns pre")).to_have_text(observations[0])
+    rules, board, _ = observations[0].split("\n\n")
+    expect(page.locator("#turns .board")).to_have_text(board, use_inner_text=True)
+    expect(page.locator("#rules pre")).to_have_text(rules)
     box(page).fill("no action")
     page.keyboard.press("Enter")
     expect(page.locator("#turns li")).to_have_count(2)
-    expect(page.locator("#turns pre").first).to_be_visible()
+    expect(page.locator("#turns .board").first).to_be_visible()
     expect(summary.last).to_have_text("Turn 2: no action reward \u22120.10")
 
 
@@ -245,7 +248,7 @@ def test_two_tabs(served, visit):
 def test_markup_is_text(served, visit):
     page = visit(served("WebShop-v0"))
     words = "<img src=x onerror=alert(1)> [button] buy now [button_]"
-    in_words(page).fill(words)
+    box(page).fill(f"search[{words}]")
     page.keyboard.press("Enter")
     expect(page.locator("#turn")).to_have_text("Turn 2 of 9")
     assert page.locator("img").count() == 0
