@@ -11,14 +11,14 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 from rich.console import Console
 
-from ragen_bench.cli.evaluation import evaluation_of
-from ragen_bench.cli.groups import EvaluationOptions as Default
-from ragen_bench.cli.naming import default_path
 from ragen_bench.console.evaluation import load_early, played
 from ragen_bench.console.results import write_results
 from ragen_bench.errors import UserError
 from ragen_bench.finished import Run
 from ragen_bench.models.server.further import without_headers
+from ragen_bench.options.evaluation import evaluation_of
+from ragen_bench.options.groups import EvaluationOptions as Default
+from ragen_bench.options.naming import default_path
 from ragen_bench.own_modules import name_of
 from ragen_bench.scores.cost import load_prices
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from ragen_bench.environments import AnyEnv, class_of, is_own, is_text_env
 from ragen_bench.errors import UserError, nearest, unknown
 from ragen_bench.foreign import game_of, name_environment
-from ragen_bench.two_player import AnyEnv, class_of, is_own, needs_opponent
+from ragen_bench.two_player import needs_opponent
 from ragen_envs.instances import HELD_OUT_SIZE, SPLITS, Split
 from ragen_envs.protocol import RESPONSE_FORMATS, ResponseFormat
 from ragen_envs.registration import IDS, NAMESPACE, OPPONENT_IDS
@@ -142,15 +143,6 @@ def states_form(env: str) -> bool:
         env: its full id.
     """
     return not is_own(env) and game_of(env).states_form
-
-
-def is_text_env(env: str) -> bool:
-    """Return whether an environment is a `TextEnv`, with a random player, an oracle and a ceiling.
-
-    Args:
-        env: its full id.
-    """
-    return is_own(env) or game_of(env).is_text_env
 
 
 def plays(player: str, env: str, random_player: bool = False) -> bool:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from ragen_bench.environments import AnyEnv
 from ragen_bench.episodes.replay import Replayer
 from ragen_bench.runs.schema import EpisodeRecord, TurnRecord
-from ragen_bench.two_player import AnyEnv
 
 State = Any
 """A game's state, as its `Reading` returns it: hashable, and equal where play would go on alike."""

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import cycle, islice
 
+from ragen_bench.environments import AnyEnv
 from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.foreign import ForeignEnv
 from ragen_bench.models import Request
 from ragen_bench.models.base import OPPONENTS, Place
 from ragen_bench.models.prompt import conversation, opponent_conversation
 from ragen_bench.suites import make_env
-from ragen_bench.two_player import AnyEnv, as_two_player
+from ragen_bench.two_player import as_two_player
 from ragen_envs.policies import oracle_answer
 
 _Read = Callable[[str], tuple[bool, bool]]

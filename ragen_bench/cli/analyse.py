@@ -8,8 +8,9 @@ from typing import Annotated
 
 from ragen_bench.cli.groups import ForeignOptions
 from ragen_bench.cli.json_output import JsonOptions
-from ragen_bench.cli.options import Argument, Command
+from ragen_bench.cli.options import Command
 from ragen_bench.errors import UserError
+from ragen_bench.options.looks import Argument
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from ragen_bench.cli.options import Argument, Command, Option
+from ragen_bench.cli.options import Command
 from ragen_bench.errors import UserError
+from ragen_bench.options.looks import Argument, Option
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 from ragen_bench.cli.json_output import JsonOptions
-from ragen_bench.cli.options import Argument, Command, Option
+from ragen_bench.cli.options import Command
 from ragen_bench.errors import UserError
+from ragen_bench.options.looks import Argument, Option
 
 
 @dataclass(frozen=True, kw_only=True)

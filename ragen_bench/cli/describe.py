@@ -9,7 +9,8 @@ from importlib.util import find_spec
 from typing import Annotated, Any
 
 from ragen_bench.cli.json_output import JsonOptions
-from ragen_bench.cli.options import Argument, Command
+from ragen_bench.cli.options import Command
+from ragen_bench.options.looks import Argument
 
 
 @dataclass(frozen=True)
@@ -20,9 +21,9 @@ class Describe(JsonOptions, Command):
 
     def run(self) -> int:
         """Print them."""
+        from ragen_bench.environments import foreign_notes
         from ragen_bench.runs.specification import spec_hash
         from ragen_bench.suites import documentation, env_id, make_env
-        from ragen_bench.two_player import foreign_notes
 
         name = env_id(self.env, opposed=None)
         env = make_env(name, "test", "think")

@@ -6,10 +6,11 @@ import sys
 from dataclasses import dataclass
 from typing import Annotated
 
-from ragen_bench.cli.groups import EvaluationOptions
 from ragen_bench.cli.json_output import JsonOptions
-from ragen_bench.cli.options import Command, Option
+from ragen_bench.cli.options import Command
 from ragen_bench.errors import UserError
+from ragen_bench.options.groups import EvaluationOptions
+from ragen_bench.options.looks import Option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +27,8 @@ class Doctor(JsonOptions, EvaluationOptions, Command):
     def run(self) -> int:
         """Print the findings as they come; return 1 if the run would break."""
         from ragen_bench.audit.doctor import examine
-        from ragen_bench.cli.evaluation import evaluation_of
         from ragen_bench.models.registry import refuse_unknown
+        from ragen_bench.options.evaluation import evaluation_of
 
         if self.questions < 1:
             raise UserError(f"--questions is at least 1, got {self.questions}")

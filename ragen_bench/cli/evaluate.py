@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from ragen_bench.cli.groups import EvaluationOptions, PriceOptions
-from ragen_bench.cli.options import Command, Option
+from ragen_bench.cli.groups import PriceOptions
+from ragen_bench.cli.options import Command
+from ragen_bench.options.groups import EvaluationOptions
+from ragen_bench.options.looks import Option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,10 +23,10 @@ class Evaluate(EvaluationOptions, PriceOptions, Command):
 
     def run(self) -> int:
         """Evaluate; return 1 if a server left episodes unfinished."""
-        from ragen_bench.cli.evaluation import evaluation_of
-        from ragen_bench.cli.naming import default_path
         from ragen_bench.console.evaluation import run_evaluation
         from ragen_bench.models.server.further import without_headers
+        from ragen_bench.options.evaluation import evaluation_of
+        from ragen_bench.options.naming import default_path
         from ragen_bench.scores.cost import load_prices
 
         command = shlex.join(without_headers(["ragen-bench", *sys.argv[1:]], self.header))

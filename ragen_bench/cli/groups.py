@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from ragen_bench.cli.options import Argument, Option
+from ragen_bench.options.looks import Option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,82 +58,3 @@ class PlayedOptions(ForeignOptions):
         self.name_environments()
         if self.random_player is not None:
             name_random_player(self.random_player)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ConnectionOptions:
-    """How a model's server is reached, and what is added to each request."""
-
-    base_url: Annotated[
-        str | None, Option("URL", "of the model's server (default of openai/: OPENAI_BASE_URL)")
-    ] = None
-    concurrency: Annotated[
-        int | None, Option("N", "requests in flight: servers, python: (default: 8), vllm/, hf/")
-    ] = None
-    timeout: Annotated[float | None, Option("S", "seconds for an answer (default: 600)")] = None
-    retries: Annotated[int | None, Option("N", "of a request that failed (default: 7)")] = None
-    header: Annotated[
-        tuple[str, ...], Option("'NAME: VALUE'", "of each request; secret; may be repeated")
-    ] = ()
-    extra_body: Annotated[
-        str | None, Option("JSON", "further fields of each request; recorded")
-    ] = None
-    reasoning_effort: Annotated[
-        str | None, Option("LEVEL", "as the server names it, such as low")
-    ] = None
-
-    @property
-    def connection(self) -> dict[str, Any]:
-        """These options alone, by their names."""
-        return {field.name: getattr(self, field.name) for field in fields(ConnectionOptions)}
-
-
-@dataclass(frozen=True, kw_only=True)
-class EvaluationOptions(ConnectionOptions):
-    """What is evaluated, and how."""
-
-    model: Annotated[
-        str,
-        Argument(
-            "MODEL",
-            "random, oracle, smollm2-135m, hf/..., vllm/..., gguf/..., openai/..., anthropic/..., "
-            "google/..., python:...",
-        ),
-    ]
-    suite: Annotated[str | None, Option("NAME", "a named set of environments (default: core)")] = (
-        None
-    )
-    env: Annotated[
-        tuple[str, ...],
-        Option("ID", "an environment, MODULE:ID if it is another package's; may be repeated"),
-    ] = ()
-    split: Annotated[str, Option("NAME", "train, val, test or sealed")] = "test"
-    limit: Annotated[int | None, Option("N", "at most N instances of each environment")] = None
-    samples: Annotated[int, Option("K", "episodes an instance")] = 1
-    seed: Annotated[int, Option("N", "of sampling and noise")] = 0
-    temperature: Annotated[float, Option("T", "of sampling; 0 is greedy")] = 0.5
-    top_p: Annotated[
-        float, Option("P", "draw from the likeliest tokens only: servers, vllm/, gguf/")
-    ] = 1.0
-    max_tokens: Annotated[int | None, Option("N", "tokens in an answer (default: the suite's)")] = (
-        None
-    )
-    format: Annotated[str | None, Option("NAME", "think, answer or plain (default: think)")] = None
-    history: Annotated[str, Option("N", "past turns shown: full, none or a number")] = "full"
-    constrain: Annotated[
-        bool,
-        Option(None, "let only answers in form pass, where the engine can; the run is marked"),
-    ] = False
-    opponent: Annotated[
-        str | None, Option("MODEL", "who plays against it, in games that need one")
-    ] = None
-    opponent_format: Annotated[
-        str | None, Option("NAME", "of its answers (default: as --format)")
-    ] = None
-    opponent_base_url: Annotated[
-        str | None, Option("URL", "of the opponent's server (default: as --base-url)")
-    ] = None
-    random_player: Annotated[
-        str | None,
-        Option("NAME", "MODULE:FUNCTION, who gives the floor of another package's environment"),
-    ] = None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from ragen_bench.cli.options import Option
+from ragen_bench.options.looks import Option
 
 SCHEMA: Final = 1
 """The version of the documents; it rises when a field is renamed or means something else."""

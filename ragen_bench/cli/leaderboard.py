@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 from ragen_bench.cli.json_output import JsonOptions
-from ragen_bench.cli.options import Argument, Command, Group, Option
+from ragen_bench.cli.options import Command, Group
+from ragen_bench.options.looks import Argument, Option
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ import sys
 from dataclasses import dataclass
 from typing import Annotated
 
-from ragen_bench.cli.options import Argument, Command, Option
+from ragen_bench.cli.options import Command
 from ragen_bench.errors import UserError
+from ragen_bench.options.looks import Argument, Option
 
 
 @dataclass(frozen=True, kw_only=True)

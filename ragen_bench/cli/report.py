@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 from ragen_bench.cli.groups import PlayedOptions, PriceOptions
-from ragen_bench.cli.options import Argument, Command
+from ragen_bench.cli.options import Command
+from ragen_bench.options.looks import Argument
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ragen_bench.cli.evaluate import Evaluate
-from ragen_bench.cli.groups import ConnectionOptions, PriceOptions
-from ragen_bench.cli.options import Argument, Command, Option
+from ragen_bench.cli.groups import PriceOptions
+from ragen_bench.cli.options import Command
 from ragen_bench.errors import UserError
+from ragen_bench.options.groups import ConnectionOptions
+from ragen_bench.options.looks import Argument, Option
 
 if TYPE_CHECKING:
     from ragen_bench.runs.schema import RunConfig

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from ragen_bench.cli.options import Argument, Command, Group
+from ragen_bench.cli.options import Command, Group
 from ragen_bench.errors import UserError
+from ragen_bench.options.looks import Argument
 
 _is_hash = re.compile(r"[0-9a-f]{64}").fullmatch
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Annotated
 
 from ragen_bench.cli.groups import PriceOptions
-from ragen_bench.cli.options import Argument, Command, Option
+from ragen_bench.cli.options import Command
 from ragen_bench.errors import UserError
+from ragen_bench.options.looks import Argument, Option
 
 _read_size = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,6}))?([KMBT]?)", re.IGNORECASE).fullmatch
 _ZEROS = {"": 0, "K": 3, "M": 6, "B": 9, "T": 12}

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
+from ragen_bench.environments import AnyEnv
 from ragen_bench.errors import UserError
 from ragen_bench.foreign import ForeignEnv
 from ragen_bench.models.base import OPPONENTS, Completion, Place, Request, Seat
 from ragen_bench.models.prompt import History, conversation, opponent_conversation
 from ragen_bench.models.reasoning import without_reasoning
 from ragen_bench.runs.schema import EpisodeRecord, Key, Outcome, Reply, ReplyCounts, TurnRecord
-from ragen_bench.two_player import AnyEnv, as_two_player
+from ragen_bench.two_player import as_two_player
 from ragen_envs.instances import Split
 from ragen_envs.protocol import ResponseFormat
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ragen_bench.environments import foreign_notes
 from ragen_bench.episodes.episode import Task
 from ragen_bench.episodes.groups import missing, played_again, said_of
 from ragen_bench.episodes.runner import Played, play, tasks_of
@@ -21,7 +22,6 @@ from ragen_bench.runs.provenance import machine, otherwise, versions
 from ragen_bench.runs.schema import SCHEMA, Key, Object, RunConfig
 from ragen_bench.runs.specification import spec_hash, suite_hash
 from ragen_bench.suites import SUITES
-from ragen_bench.two_player import foreign_notes
 from ragen_envs.instances import Split
 from ragen_envs.protocol import ResponseFormat
 from ragen_envs.sealed import open_key

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ragen_bench.environments import is_known
 from ragen_bench.errors import UserError
 from ragen_bench.models.prompt import prompt_hash
 from ragen_bench.models.random_player import named_random_player
@@ -11,7 +12,7 @@ from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.runs.schema import Object, RunConfig
 from ragen_bench.runs.specification import spec_hash, suite_hash
 from ragen_bench.suites import has_split, held_out_size
-from ragen_bench.two_player import is_known, needs_opponent
+from ragen_bench.two_player import needs_opponent
 from ragen_envs.registration import NAMESPACE
 from ragen_envs.sealed import open_key
 

@@ -7,10 +7,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ragen_bench.environments import AnyEnv
 from ragen_bench.foreign import ForeignEnv
 from ragen_bench.models.prompt import opening
 from ragen_bench.suites import held_out_size, make_env
-from ragen_bench.two_player import AnyEnv, as_two_player, step_by_rule
+from ragen_bench.two_player import as_two_player, step_by_rule
 from ragen_envs.held_out import write
 from ragen_envs.instances import Split, Stream
 from ragen_envs.policies import oracle_answer, random_answer

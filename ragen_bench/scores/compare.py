@@ -8,13 +8,13 @@ from functools import cache
 from string import ascii_uppercase
 from typing import Any, NamedTuple
 
+from ragen_bench.environments import is_text_env
 from ragen_bench.errors import UserError
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import Object, RunConfig, RunEnv
 from ragen_bench.runs.specification import spec_hash
 from ragen_bench.scores.baselines import floor_and_ceiling
 from ragen_bench.statistics import Estimate, Paired, mean_of, normalised, paired
-from ragen_bench.suites import is_text_env
 from ragen_envs.instances import Split
 from ragen_envs.protocol import ResponseFormat
 from ragen_envs.sealed import SealedKeyError, open_key

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from ragen_bench.analysis.games.base import Reading
-from ragen_bench.two_player import class_of, is_own
+from ragen_bench.environments import class_of, is_own
 
 TABLE = {
     "foreign": "foreign:ForeignReading",

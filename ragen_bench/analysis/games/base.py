@@ -8,7 +8,7 @@ from typing import ClassVar
 from ragen_bench.analysis.failures import COMMON, Failure
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, State
 from ragen_bench.analysis.scene import Scene
-from ragen_bench.two_player import AnyEnv
+from ragen_bench.environments import AnyEnv
 
 
 class Reading:

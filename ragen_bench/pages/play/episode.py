@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from ragen_bench.environments import AnyEnv
 from ragen_bench.errors import UserError
 from ragen_bench.suites import env_id, make_env, split_name
-from ragen_bench.two_player import AnyEnv
 from ragen_envs.instances import Split
 
 

@@ -13,9 +13,9 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ragen_bench.environments import class_of
 from ragen_bench.opponents.wording import replies_in_words
 from ragen_bench.runs.schema import EpisodeRecord, Object
-from ragen_bench.two_player import class_of
 
 CHUNK_CHARACTERS = 1 << 18
 """JSON characters in a chunk; an episode that is longer has a chunk of its own. The more, the less

@@ -7,9 +7,9 @@ import subprocess
 import pytest
 
 from ragen_bench.cli import main
-from ragen_bench.cli.evaluation import evaluation_of
 from ragen_bench.cli.main import parser
-from ragen_bench.cli.naming import default_path
+from ragen_bench.options.evaluation import evaluation_of
+from ragen_bench.options.naming import default_path
 from tests.ragen_bench.cli.command import COMMAND, run
 from tests.waiting import wait_for_lines
 

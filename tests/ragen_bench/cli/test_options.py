@@ -6,9 +6,10 @@ from typing import Annotated
 
 import pytest
 
-from ragen_bench.cli.options import Argument, Command, Group, Option
+from ragen_bench.cli.options import Command, Group
 from ragen_bench.cli.parser import make_parser
 from ragen_bench.errors import UserError
+from ragen_bench.options.looks import Argument, Option
 
 
 @dataclass(frozen=True, kw_only=True)

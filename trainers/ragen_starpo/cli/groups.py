@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from ragen_bench.cli.options import Argument, Command, Option
+from ragen_bench.cli.options import Command
+from ragen_bench.options.looks import Argument, Option
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from ragen_bench.cli.options import Argument, Command
+from ragen_bench.cli.options import Command
+from ragen_bench.options.looks import Argument
 
 
 @dataclass(frozen=True, kw_only=True)

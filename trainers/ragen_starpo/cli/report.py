@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from ragen_bench.cli.options import Argument, Command
+from ragen_bench.cli.options import Command
+from ragen_bench.options.looks import Argument
 
 
 @dataclass(frozen=True)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ragen_bench.cli.groups import EvaluationOptions
-from ragen_bench.cli.naming import DEFAULT_MAX_TOKENS
-from ragen_bench.cli.server_options import opponent_of, server_of
+from ragen_bench.environments import is_text_env
 from ragen_bench.episodes.episode import SAMPLES_A_SEED
 from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.errors import UserError
 from ragen_bench.models.prompt import History
 from ragen_bench.models.random_player import RandomPlayer, name_random_player
+from ragen_bench.options.groups import EvaluationOptions
+from ragen_bench.options.naming import DEFAULT_MAX_TOKENS
+from ragen_bench.options.servers import opponent_of, server_of
 from ragen_bench.suites import (
     SUITES,
-    is_text_env,
     plays,
     response_format_of,
     select,

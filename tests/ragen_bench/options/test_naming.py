@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.cli.evaluation import evaluation_of
 from ragen_bench.cli.main import parser
-from ragen_bench.cli.naming import default_path
+from ragen_bench.options.evaluation import evaluation_of
+from ragen_bench.options.naming import default_path
 
 CHANGES = {
     "--samples": ["1", "4"],

@@ -6,14 +6,14 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from ragen_bench.cli.groups import EvaluationOptions
-from ragen_bench.cli.naming import IN_PROCESS
 from ragen_bench.errors import UserError
 from ragen_bench.models import ServerOptions
 from ragen_bench.models.registry import SERVED, refuse_unknown
 from ragen_bench.models.server.further import fields_of, header_of
 from ragen_bench.models.server.options import OPPONENT_KEY, checked_url
 from ragen_bench.opponents.opponent import Opponent
+from ragen_bench.options.groups import EvaluationOptions
+from ragen_bench.options.naming import IN_PROCESS
 from ragen_envs.protocol import ResponseFormat
 
 _FURTHER = ("header", "extra_body", "reasoning_effort")
