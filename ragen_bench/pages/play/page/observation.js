@@ -38,8 +38,9 @@ const feedback = (said, state, tag) =>
 
 // Where a text marks something that can be clicked, a button stands in its place.
 function text(state, inPlace, act) {
-  const { observation, legal, turns } = state;
-  const head = turns.length ? observation.split("\n", 1)[0] : "";
+  const { observation, legal } = state;
+  // Another package's environment need not begin with what came of the answer.
+  const head = /^Done: .*/.exec(observation)?.[0] ?? "";
   const parts = head ? [feedback(head, state, "span")] : [];
   let shown = head.length;
   for (const match of observation.matchAll(MARKED)) {

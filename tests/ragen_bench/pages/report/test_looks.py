@@ -56,6 +56,11 @@ def test_narrow_screens_scroll_one_way_only(visit, report, width):
     page = visit(report)
     page.set_viewport_size({"width": width, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    table = page.get_by_role("group", name="Table of results")
+    shadows = table.evaluate("place => getComputedStyle(place).backgroundAttachment")
+    assert shadows == "local, local, scroll, scroll"
+    table.press("ArrowRight")
+    expect(table).not_to_have_js_property("scrollLeft", 0)
     page.locator("#viewer").scroll_into_view_if_needed()
     page.get_by_role("button", name="Next turn").click()
     expect(page.locator("#turns [aria-current]")).to_have_text("2")
