@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -59,4 +60,13 @@ class JsonOptions:
 
 
 def _document(found: Mapping[str, Any]) -> str:
-    return json.dumps({"schema": SCHEMA, **found}, indent=2) + "\n"
+    return json.dumps(_finite({"schema": SCHEMA, **found}), indent=2, allow_nan=False) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    """Return a value with None for the numbers that JSON does not have."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _finite(each) for key, each in value.items()}
+    return [_finite(each) for each in value] if isinstance(value, list | tuple) else value

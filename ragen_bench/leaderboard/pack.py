@@ -17,7 +17,7 @@ from ragen_bench.leaderboard.limits import ENTRY_JSON_BYTES
 from ragen_bench.leaderboard.packed import write_packed
 from ragen_bench.leaderboard.rules import refusal
 from ragen_bench.leaderboard.schema import SCHEMA, checked_entry, read_statement
-from ragen_bench.runs.atomic import replacing_folder
+from ragen_bench.runs.atomic import alone, replacing_folder
 from ragen_bench.runs.config_check import config_differences
 from ragen_bench.runs.directory import RunDirectory, read_run
 from ragen_bench.runs.json_lines import line_of
@@ -89,7 +89,7 @@ def pack(
     except EntryError as error:
         raise UserError(str(error)) from None
     run = submittable(path)
-    with replacing_folder(out) as draft:
+    with alone(out), replacing_folder(out) as draft:
         digest, length = _write_episodes(run, draft / EPISODES, progress)
         entry = {
             "schema": SCHEMA,

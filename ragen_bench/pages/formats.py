@@ -52,8 +52,7 @@ def words(name: str) -> str:
 
 def sampling(config: RunConfig) -> str:
     """Return how a run was sampled; with a setting that its server refused, by the server's own."""
-    named = config.model_identity.get("refused")
-    refused = named if isinstance(named, list) else []
+    refused = config.left_to_server
     top_p = f", top-p {config.top_p}" if config.top_p != 1 and "top_p" not in refused else ""
     if "temperature" in refused:
         return f"the server's own temperature{top_p}"

@@ -8,7 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from ragen_bench.errors import UserError
+from ragen_bench.errors import UserError, missing_extra
+
+try:
+    from filelock import FileLock, Timeout
+except ImportError as missing:
+    raise missing_extra(missing, "bench") from missing
 
 DRAFT = ".draft"
 """Takes the place of a file's suffix while the file is written."""
@@ -61,6 +66,32 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
         _remove(draft)
         raise
     _remove(old)
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Keep other writers of a folder out until the block ends.
+
+    The lock is a hidden file beside the folder, which goes with the block.
+
+    Raises:
+        UserError: if another process, or another thread, is writing it.
+    """
+    file = folder.with_name(f".{folder.name}.lock")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(file)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise UserError(
+            f"{folder} is being written by another process; wait for it, or choose another --out",
+            exit_code=1,
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+        file.unlink(missing_ok=True)
 
 
 def _remove(folder: Path) -> None:

@@ -169,6 +169,8 @@ def _reason(error: ErrorDetails, reasons: dict[str, str]) -> str:
         return f"is not above {limits['gt']:g}"
     if kind == "greater_than_equal":
         return f"is below {limits['ge']:g}"
+    if kind == "less_than_equal" and error["loc"][-1] == "schema":
+        return "only a newer ragen-bench reads (install one)"
     if kind == "less_than_equal":
         return f"is above {limits['le']:g}"
     if kind == "too_long":

@@ -111,6 +111,13 @@ class RunConfig(Document):
         return sum(env.instances for env in self.envs) * self.samples
 
     @property
+    def left_to_server(self) -> list[str]:
+        """The settings that the model's server refused, so that its own default counted."""
+        named = self.model_identity.get("refused")
+        refused = named if isinstance(named, list) else []
+        return [name for name in ("temperature", "top_p", "seed") if name in refused]
+
+    @property
     def opponent_format(self) -> ResponseFormat | None:
         """The form of the opponent's answers, None where there is none."""
         return self.opponent.response_format if self.opponent else None

@@ -160,7 +160,7 @@ def _refuse_incomparable(a: RunDirectory, b: RunDirectory, letters: str) -> None
 def _compared(a: _Side, b: _Side, anchors_of: _Anchors) -> Object:
     """Return what `compare` says of two runs that may stand side by side."""
     config = a.run.config
-    notes = _differing(config, b.run.config, _SHOULD_AGREE, a.letter + b.letter)
+    notes = _otherwise(config, b.run.config, a.letter + b.letter)
     notes += [*_gap(a), *_gap(b), *_overlaps(a, b)]
     rows = []
     for env in config.envs:
@@ -194,6 +194,24 @@ def _differing(a: RunConfig, b: RunConfig, names: Sequence[str], letters: str) -
         for name in names
         if of_a.get(name) != of_b.get(name)
     ]
+
+
+def _otherwise(a: RunConfig, b: RunConfig, letters: str) -> list[str]:
+    """Return a line for each setting that may differ and does.
+
+    What both servers refused was asked for in vain; what one refused is a difference, even where
+    the same was asked for.
+    """
+    of_a, of_b = a.left_to_server, b.left_to_server
+    used = [name for name in _SHOULD_AGREE if not (name in of_a and name in of_b)]
+    lines = _differing(a, b, used, letters)
+    if of_a != of_b:
+        left = [", ".join(names) or "nothing" for names in (of_a, of_b)]
+        lines.append(
+            f"refused by the server, whose own default counts: {left[0]} in {letters[0]}, "
+            f"{left[1]} in {letters[1]}"
+        )
+    return lines
 
 
 def _shown(value: Any) -> str:

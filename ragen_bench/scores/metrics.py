@@ -47,13 +47,13 @@ def opponent_figures(episodes: Sequence[EpisodeRecord], counts: Sequence[ReplyCo
         counts: what the game counts.
     """
     replies = [turn.opponent for episode in episodes for turn in episode.turns if turn.opponent]
-    counted = [(episode.index, episode.opponent) for episode in episodes if episode.opponent]
+    counted = [(episode, episode.opponent) for episode in episodes if episode.opponent]
     figures: Object = {"replies": len(replies)}
     for count in counts:
         figures[count.name] = sum(replies_of[count.name] for _, replies_of in counted)
     for count in counts:
-        if count.share is not None and count.part_of is not None:
-            share = _share(counted, count.name, count.part_of)
+        if count.share is not None:
+            share = _share(counted, count)
             figures[count.share] = share and rounded(share.value)
             figures[f"{count.share}_interval"] = share and rounded_interval(share.interval)
     return {
@@ -64,14 +64,24 @@ def opponent_figures(episodes: Sequence[EpisodeRecord], counts: Sequence[ReplyCo
     }
 
 
-def _share(counted: Iterable[tuple[int, ReplyCounts]], part: str, whole: str) -> Estimate | None:
-    """Return the share of one count of an opponent's replies in another, over instances."""
+def _share(
+    counted: Iterable[tuple[EpisodeRecord, ReplyCounts]], count: ReplyCount
+) -> Estimate | None:
+    """Return the share of one count of an opponent's replies in another, over instances.
+
+    Without another it is the share in all replies.
+    """
     clusters: dict[int, list[float]] = {}
-    for index, counts in counted:
-        values = [1.0] * counts[part] + [0.0] * (counts[whole] - counts[part])
-        clusters.setdefault(index, []).extend(values)
+    for episode, counts in counted:
+        whole = counts[count.part_of] if count.part_of else _replies(episode)
+        values = [1.0] * counts[count.name] + [0.0] * (whole - counts[count.name])
+        clusters.setdefault(episode.index, []).extend(values)
     known = [values for values in clusters.values() if values]
     return mean_estimate(known) if known else None
+
+
+def _replies(episode: EpisodeRecord) -> int:
+    return sum(turn.opponent is not None for turn in episode.turns)
 
 
 def figures(episodes: Sequence[EpisodeRecord]) -> Object:

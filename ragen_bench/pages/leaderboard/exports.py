@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from ragen_bench.leaderboard.schema import Entry, Interval
 from ragen_bench.pages.escaping import csv_cell
@@ -68,7 +69,7 @@ def _entry(rank: int | None, entry: SiteEntry) -> Object:
         "rank": rank,
         "entry": entry.directory,
         **{name: getattr(entry.entry, name) for name in _STATED},
-        **{name: getattr(entry.run, name) for name in _RUN},
+        **{name: _used(entry.run, name) for name in _RUN},
         "verified": entry.verified,
         "reproduced": entry.reproduced,
         "scripted": entry.scripted,
@@ -99,7 +100,7 @@ def _rows(ranking: Ranking) -> Iterator[list[Cell]]:
     common: list[Cell] = [getattr(ranking, name) for name in _RANKING]
     common.append("; ".join(ranking.apart))
     for rank, entry in ranking.places:
-        own = [rank, entry.directory, *_texts(entry.entry, _STATED), *_texts(entry.run, _RUN)]
+        own = [rank, entry.directory, *_stated(entry.entry), *_settings(entry.run)]
         own += [_yes(entry.verified), _yes(entry.reproduced), entry.scripted]
         own += _with_interval(entry.figures.suite_score, entry.figures.suite_interval)
         for row in entry.figures.rows:
@@ -116,9 +117,22 @@ def _rows(ranking: Ranking) -> Iterator[list[Cell]]:
             ]
 
 
-def _texts(place: Entry | RunConfig, names: Sequence[str]) -> list[Cell]:
-    values = [getattr(place, name) for name in names]
-    return [_yes(value) if isinstance(value, bool) else value for value in values]
+def _stated(entry: Entry) -> list[Cell]:
+    return [_cell(getattr(entry, name)) for name in _STATED]
+
+
+def _settings(run: RunConfig) -> list[Cell]:
+    return [_cell(_used(run, name)) for name in _RUN]
+
+
+def _used(run: RunConfig, name: str) -> Any:
+    """Return a setting as it was used: None for a temperature that the server refused."""
+    refused = name == "temperature" and name in run.left_to_server
+    return None if refused else getattr(run, name)
+
+
+def _cell(value: Any) -> Cell:
+    return _yes(value) if isinstance(value, bool) else value
 
 
 def _yes(value: bool | None) -> str | None:

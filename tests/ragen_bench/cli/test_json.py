@@ -1,11 +1,14 @@
 """`--json`: standard output is one document and nothing else."""
 
 import json
+import math
 import os
+from pathlib import Path
 
 import pexpect
 import pytest
 
+from ragen_bench.cli.json_output import JsonOptions
 from ragen_envs.registration import IDS
 
 from .command import COMMAND, run
@@ -103,3 +106,15 @@ def test_a_terminal_gets_the_specification_rendered(runs):
     assert "`" not in shown
     assert "\x1b[" in shown
     assert "\x1b" not in plain
+
+
+def test_what_is_no_number_in_json_is_null(capsys):
+    with JsonOptions(json=Path("-")).output() as found:
+        found.update(rows=[{"share": math.nan}, (math.inf, 0.5)], low=-math.inf, none=None)
+
+    def refuse(constant):
+        raise AssertionError(constant)
+
+    document = json.loads(capsys.readouterr().out, parse_constant=refuse)
+    assert document["rows"] == [{"share": None}, [None, 0.5]]
+    assert (document["low"], document["none"], document["schema"]) == (None, None, 1)

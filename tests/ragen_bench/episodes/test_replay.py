@@ -376,7 +376,7 @@ def test_the_configuration_is_recomputed(configs):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"schema": 2}, "has schema 2, which is above 1"),
+        ({"schema": 2}, "has schema 2, which only a newer ragen-bench reads (install one)"),
         ({"response_format": "xml"}, "has response_format \"xml\", which is not 'think', 'answer'"),
         ({"history": "all"}, 'has history "all", which is not a whole number'),
         ({"history": True}, "has history true, which is not a whole number"),

@@ -7,6 +7,7 @@ import pytest
 from ragen_bench.errors import UserError
 from ragen_bench.leaderboard import About, entry_name, pack
 from ragen_bench.leaderboard.files import _DIRECTORY_NAME
+from ragen_bench.runs.atomic import alone
 from tests.ragen_bench.leaderboard.entries import ABOUT, evaluation, run_of
 
 TINY = {"ragen/Sokoban-v0": 4, "ragen/FrozenLake-v0": 4}
@@ -25,6 +26,14 @@ def refusal_of(run, about=ABOUT):
     assert [file.name for file in run.parent.iterdir()] == [run.name]
     assert "\n" not in str(caught.value)
     return str(caught.value)
+
+
+def test_two_at_once(run):
+    with alone(run.parent / "entry"):
+        with pytest.raises(UserError, match="entry is being written by another process"):
+            pack(run, run.parent / "entry", ABOUT)
+        assert not (run.parent / "entry").exists()
+    assert [file.name for file in run.parent.iterdir()] == [run.name]
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,16 @@ def test_the_tables_hold_everything():
     assert source["rows"][0]["scores"] == {"Sokoban": 21.48}
 
 
+def test_a_temperature_that_a_server_refused_is_empty():
+    refused = {"refused": ["temperature"]}
+    found = rankings([made("told"), made("refusing", model_identity=refused)])
+    [board] = json.loads(as_json(found, []))["boards"]
+    told = {entry["entry"]: entry["temperature"] for entry in board["entries"]}
+    assert told == {"told": 0.5, "refusing": None}
+    rows = csv.DictReader(io.StringIO(as_csv(found)))
+    assert {row["entry"]: row["temperature"] for row in rows} == {"told": "0.5", "refusing": ""}
+
+
 def test_without_entries_there_are_heads():
     assert json.loads(as_json([], []))["boards"] == []
     assert as_csv([]).startswith("suite,suite_version,suite_hash,split,")

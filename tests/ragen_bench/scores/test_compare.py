@@ -222,6 +222,17 @@ def test_what_must_not_stand_side_by_side_is_refused(random_run, changed, change
     assert raised.value.exit_code == 2
 
 
+def test_what_a_server_refused_is_a_difference_and_what_both_refused_is_none(changed):
+    refused = {"refused": ["max_tokens", "temperature", "top_p"]}
+    asked = changed("asked")
+    one = changed("one", model_identity=refused)
+    other = changed("other", model_identity=refused, temperature=0.25, seed=1)
+    assert compare(asked, one)["notes"] == [
+        "refused by the server, whose own default counts: nothing in A, temperature, top_p in B"
+    ]
+    assert compare(one, other)["notes"] == ["seed: 0 in A, 1 in B"]
+
+
 def test_a_refusal_names_both_specifications(random_run, changed):
     envs = [env.as_json() for env in random_run.config.envs]
     envs[2]["spec_hash"] = "0123456789abcdef"

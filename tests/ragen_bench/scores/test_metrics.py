@@ -81,6 +81,18 @@ def test_figures_of_replies_by_hand():
     }
 
 
+def test_a_share_of_all_replies_by_hand():
+    played = [
+        episode(0, ["stop", "stop", None], {"rude": 1}),
+        episode(0, ["stop"], {"rude": 1}, sample=1),
+        episode(1, ["stop", "stop", "length"], {"rude": 0}),
+    ]
+    found = opponent_figures(played, [ReplyCount("rude", "that are rude", share="rudeness")])
+    low, high = mean_interval([[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
+    assert (found["replies"], found["rude"], found["rudeness"]) == (6, 2, round(1 / 3, 6))
+    assert found["rudeness_interval"] == [round(low, 6), round(high, 6)]
+
+
 def test_without_a_reply_there_is_no_share():
     assert opponent_figures([episode(0, [None], None)], COUNTS) == {
         **{"replies": 0, "clear": 0, "right": 0, "lies": 0},
