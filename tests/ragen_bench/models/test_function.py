@@ -5,30 +5,16 @@ import sys
 
 import pytest
 
-from ragen_bench.episodes.evaluation import Evaluation, evaluate
+from ragen_bench.episodes.evaluation import evaluate
 from ragen_bench.errors import UserError
 from ragen_bench.models import resolve
 from ragen_bench.models.base import Place, Request, Sampling, ask_all
 from ragen_bench.models.function import FunctionModel
 from ragen_bench.runs.directory import read_run
+from tests.ragen_bench.models.own_agent import SAMPLING, run_of
 
 ANSWERS = "def answer(messages):\n    return '<think></think><answer>Up</answer>'\n"
-SAMPLING = Sampling(0.5, 8, "", 0)
 PLACE = Place("ragen/X-v0", "val", 3, 1, 2)
-
-
-def run_of(model="python:own_agent:answer"):
-    return Evaluation(
-        model=model,
-        suite="",
-        instances={"ragen/FrozenLake-v0": 3},
-        split="test",
-        response_format="think",
-        samples=1,
-        seed=0,
-        temperature=0.5,
-        max_tokens=8,
-    )
 
 
 def test_the_identity_changes_with_the_source(agent):

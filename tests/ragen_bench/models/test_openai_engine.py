@@ -1,13 +1,15 @@
 """`openai/NAME`: requests in flight, faults among them, and what closing does."""
 
 import threading
-import time
 from contextlib import closing
 
 import pytest
 
 from ragen_bench.errors import UserError
 from ragen_bench.models import Fault, Request, ask_all
+from ragen_bench.models.server import retries
+from ragen_bench.models.server.faults import PassingError
+from tests.waiting import wait_until
 
 from .server import proxy
 from .server.client import REQUESTS, SAMPLED, model_at, texts
@@ -44,10 +46,7 @@ def test_an_answer_is_handed_out_while_another_is_waited_for(between, faultless)
 
 
 def wait_for(between, bodies):
-    deadline = time.monotonic() + 60
-    while len(between.bodies) < bodies:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: len(between.bodies) >= bodies)
 
 
 def test_a_request_is_sent_when_it_is_submitted(between):
@@ -121,19 +120,34 @@ def test_eight_in_flight_through_every_fault(between):
     release.set()
 
 
-def test_eight_in_flight_while_the_server_is_gone(between):
+def failures(monkeypatch):
+    """Return a list that grows by each try that fails."""
+    failed, in_time = [], retries._in_time
+
+    async def noted(send, seconds):
+        try:
+            return await in_time(send, seconds)
+        except PassingError as error:
+            failed.append(error)
+            raise
+
+    monkeypatch.setattr(retries, "_in_time", noted)
+    return failed
+
+
+def test_eight_in_flight_while_the_server_is_gone(between, monkeypatch):
     model = model_at(between.url, concurrency=8, first_wait=0.2, longest_wait=0.5, retries=30)
     whole = texts(model, MANY)
     release = threading.Event()
-    between.plan = [proxy.held(release)] * 3
-    answers = []
+    between.plan = [proxy.held(release)] * 8
+    failed, answers = failures(monkeypatch), []
     worker = threading.Thread(target=lambda: answers.extend(texts(model, MANY + REQUESTS)))
     worker.start()
-    wait_for(between, 8 + 3)
+    wait_for(between, 8 + 8)
     between.down()
-    time.sleep(0.5)
-    between.up()
     release.set()
+    wait_until(lambda: len(failed) >= len(REQUESTS))  # those that begin now find nobody
+    between.up()
     worker.join()
     assert answers[:8] == whole
     assert len(answers) == 12

@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
-from ragen_bench.runs.schema import EpisodeRecord, Reply, ReplyCounts, TurnRecord
+from ragen_bench.runs.schema import EpisodeRecord, Reply, ReplyCounts
 from ragen_bench.scores.metrics import figures, light, opponent_figures
 from ragen_bench.statistics import mean_interval
 from ragen_envs.two_player import ReplyCount
+from tests.ragen_bench.scores.turns import played_turn
 
 COUNTS = (
     ReplyCount("clear", "to clear questions"),
@@ -26,20 +27,7 @@ def turn(finish=None):
             prompt_tokens=5,
             completion_tokens=2,
         )
-    return TurnRecord(
-        observation="",
-        answer="",
-        reasoning="",
-        actions=[],
-        reward=0.0,
-        format_is_valid=True,
-        action_is_valid=True,
-        answer_is_example=False,
-        finish="stop",
-        prompt_tokens=1,
-        completion_tokens=1,
-        opponent=reply,
-    )
+    return played_turn(reply=reply)
 
 
 def episode(index, finishes, counts, sample=0):

@@ -6,7 +6,7 @@ import pytest
 
 from ragen_bench.episodes.evaluation import evaluate
 from ragen_bench.errors import UserError
-from ragen_bench.runs.schema import EpisodeRecord, TurnRecord
+from ragen_bench.runs.schema import EpisodeRecord
 from ragen_bench.scores import baselines
 from ragen_bench.scores.baselines import baseline
 from ragen_bench.scores.cost import Price, Prices
@@ -15,22 +15,7 @@ from ragen_bench.scores.summary import summarise, summary_of
 from ragen_bench.statistics import over_instances, wilson
 from ragen_envs.frozen_lake.env import FrozenLakeEnv
 from ragen_envs.sealed import KEY_FILE_VARIABLE, KEY_VARIABLE, new_key, open_key
-
-
-def turn(form, action, read, generated):
-    return TurnRecord(
-        observation="",
-        answer="",
-        reasoning="",
-        actions=[],
-        reward=0.0,
-        format_is_valid=form,
-        action_is_valid=action,
-        answer_is_example=not action,
-        finish="stop" if form else "length",
-        prompt_tokens=read,
-        completion_tokens=generated,
-    )
+from tests.ragen_bench.scores.turns import played_turn
 
 
 def episode(index, success, turns, outcome="failure", sample=0):
@@ -53,9 +38,9 @@ def episode(index, success, turns, outcome="failure", sample=0):
 def test_figures_by_hand():
     found = figures(
         [
-            episode(0, True, [turn(True, True, 10, 3)], "success"),
-            episode(1, False, [turn(True, False, 10, 4), turn(False, False, 20, 5)]),
-            episode(2, False, [turn(False, False, 10, 6)], "invalid_format"),
+            episode(0, True, [played_turn(True, True, 10, 3)], "success"),
+            episode(1, False, [played_turn(True, False, 10, 4), played_turn(False, False, 20, 5)]),
+            episode(2, False, [played_turn(False, False, 10, 6)], "invalid_format"),
         ]
     )
     assert found["episodes"] == 3
@@ -69,7 +54,7 @@ def test_figures_by_hand():
 
 
 def test_several_samples_of_an_instance_count_as_one_cluster():
-    turns = [turn(True, True, 1, 1)]
+    turns = [played_turn(True, True, 1, 1)]
     found = figures([episode(i, i < 5, turns, sample=s) for i in range(10) for s in range(4)])
     low, high = found["success_interval"]
     # Ten instances, not forty episodes: the standard error is 0.5 / sqrt(10).
@@ -78,7 +63,7 @@ def test_several_samples_of_an_instance_count_as_one_cluster():
 
 @pytest.mark.parametrize(("success", "expected"), [(True, wilson(10, 10)), (False, wilson(0, 10))])
 def test_clusters_that_all_ended_alike_leave_room_for_doubt(success, expected):
-    turns = [turn(True, True, 1, 1)]
+    turns = [played_turn(True, True, 1, 1)]
     found = figures([episode(i, success, turns, sample=s) for i in range(10) for s in range(4)])
     assert found["success_interval"] == pytest.approx(expected, abs=1e-6)
 
@@ -176,7 +161,7 @@ def width(interval):
 
 
 def test_several_samples_give_pass_at_k():
-    turns = [turn(True, True, 1, 1)]
+    turns = [played_turn(True, True, 1, 1)]
     solved = {0: 4, 1: 0, 2: 1, 3: 2}
     found = figures(
         [episode(i, s < count, turns, sample=s) for i, count in solved.items() for s in range(4)]
@@ -194,13 +179,13 @@ def test_several_samples_give_pass_at_k():
 
 
 def test_an_instance_with_fewer_samples_bounds_k():
-    turns = [turn(True, True, 1, 1)]
+    turns = [played_turn(True, True, 1, 1)]
     episodes = [episode(0, True, turns, sample=s) for s in range(4)]
     assert list(figures([*episodes, episode(1, True, turns)])["pass_at_k"]) == ["1"]
 
 
 def test_breakdowns():
-    turns = [turn(True, True, 1, 1)]
+    turns = [played_turn(True, True, 1, 1)]
     found = figures([episode(i, i < 3, turns * (1 + i % 2)) for i in range(6)])
     assert [(row["bucket"], row["episodes"]) for row in found["by_difficulty"]] == [
         ("1", 2),
@@ -214,7 +199,7 @@ def test_breakdowns():
 
 def of_instances(ceilings, lengths):
     """Return an episode of each instance; the first ones are solved, one in three."""
-    turns = [turn(True, True, 1, 1)]
+    turns = [played_turn(True, True, 1, 1)]
     return [
         replace(episode(index, index % 3 == 0, turns), ceiling=ceiling, optimal_length=length)
         for index, (ceiling, length) in enumerate(zip(ceilings, lengths, strict=True))
@@ -245,7 +230,7 @@ def test_equal_ceilings_and_unknown_lengths_are_no_breakdown():
 
 
 def test_intervals_of_repeats_are_those_over_instances():
-    turns = [turn(True, True, 1, 1)]
+    turns = [played_turn(True, True, 1, 1)]
     solved = {0: 2, 1: 0, 2: 1}
     found = figures(
         [episode(i, s < count, turns, sample=s) for i, count in solved.items() for s in range(2)]
@@ -262,7 +247,7 @@ def test_intervals_of_repeats_are_those_over_instances():
 
 
 def test_a_third_of_the_answers_was_cut():
-    turns = [turn(True, True, 1, 1), turn(False, True, 1, 1), turn(True, True, 1, 1)]
+    turns = [played_turn(), played_turn(form=False), played_turn()]
     assert figures([episode(0, True, turns)])["cut"] == 0.333333
 
 
