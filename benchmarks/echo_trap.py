@@ -18,7 +18,7 @@ from ragen_starpo.engine.platform import prepare, release
 from ragen_starpo.local.train import train
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.small_model import Shape, make_small_model
-from ragen_starpo.warm_start import WarmStart, warm_start
+from ragen_starpo.warm_start import WarmStartSettings, warm_start
 
 ENV = "FrozenLakeMild-v0"
 TEMPLATE = r"""
@@ -49,7 +49,7 @@ def make_walker(folder: Path) -> Path:
     """Write a model that reaches the goal in about half of the episodes, and return its folder."""
     make_small_model(folder / "untrained", Shape(width=32, layers=2, hidden=64), 0)
     (folder / "untrained/chat_template.jinja").write_text(TEMPLATE, encoding="utf-8")
-    shown = WarmStart((ENV,), "answer", 256, 12, 16, 16, learning_rate=1e-2, max_tokens=24)
+    shown = WarmStartSettings((ENV,), "answer", 256, 12, 16, 16, learning_rate=1e-2, max_tokens=24)
     warm_start(shown, folder / "untrained", folder / "warm")
     return folder / "warm"
 

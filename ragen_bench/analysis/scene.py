@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 
-Place = tuple[int, int]
+Square = tuple[int, int]
 """Row and column, counted from the top left."""
 _MANY = {"hole", "wall"}
 """Things of which there are many, so that a thought does not say which one it means."""
-DIRECTIONS: Mapping[str, Place] = {
+DIRECTIONS: Mapping[str, Square] = {
     "above": (-1, 0),
     "below": (1, 0),
     "left": (0, -1),
@@ -43,7 +43,7 @@ class Scene:
         coordinates: whether the player is told how squares are counted.
     """
 
-    places: Mapping[str, frozenset[Place]]
+    places: Mapping[str, frozenset[Square]]
     corners: tuple[int, int, int, int]
     coordinates: bool = False
 
@@ -67,7 +67,7 @@ class Scene:
                 return None
         return False
 
-    def stands_at(self, thing: str, place: Place) -> bool:
+    def stands_at(self, thing: str, place: Square) -> bool:
         """Tell whether such a thing stands on a square."""
         return place in self.places[thing]
 
@@ -82,7 +82,7 @@ class Scene:
 
 
 def _hold(
-    a: Place, b: Place, relations: tuple[Relation, ...], adjacent: bool, in_line: bool = False
+    a: Square, b: Square, relations: tuple[Relation, ...], adjacent: bool, in_line: bool = False
 ) -> bool:
     away = a[0] - b[0], a[1] - b[1]
     for relation in relations:

@@ -8,7 +8,7 @@ from ragen_bench.errors import UserError
 from ragen_starpo.cli import main
 from ragen_starpo.made_folder import MadeFolder, check_place
 from ragen_starpo.small_model import Shape, make_small_model
-from ragen_starpo.warm_start import WarmStart, warm_start
+from ragen_starpo.warm_start import WarmStartSettings, warm_start
 
 pytestmark = pytest.mark.xdist_group("verl")
 BY = {"command": "test", "seed": 0, "envs": ("a",)}
@@ -89,7 +89,7 @@ def test_a_warm_start_is_recorded_and_made_again(small, tmp_path, every):
     with MadeFolder(begun, {"command": "small-model"}).written() as draft:
         make_small_model(draft, Shape(width=32, layers=2, hidden=48), 0)
     of_bandit = {"max_tokens": 8, "validate_every": every, "val_instances": 1}
-    settings = WarmStart(("Bandit-v0",), "answer", 2, 1, 2, **of_bandit)
+    settings = WarmStartSettings(("Bandit-v0",), "answer", 2, 1, 2, **of_bandit)
     for _ in range(2):
         warm_start(settings, begun, tmp_path / "warm")
     typed = ["warm-start", str(begun), "--out", str(tmp_path / "warm"), "--env", "Bandit-v0"]
@@ -100,6 +100,6 @@ def test_a_warm_start_is_recorded_and_made_again(small, tmp_path, every):
     record = json.loads((tmp_path / "warm/ragen-train.json").read_text())
     assert (record["command"], record["model"]) == ("warm-start", str(begun))
     assert (record["envs"], record["max_tokens"]) == (["Bandit-v0"], 8)
-    again = WarmStart(("Bandit-v0",), "answer", 2, 1, 2, **of_bandit, seed=5)
+    again = WarmStartSettings(("Bandit-v0",), "answer", 2, 1, 2, **of_bandit, seed=5)
     with pytest.raises(UserError, match=r"\(settings.seed: recorded 0, .* 5\)"):
         warm_start(again, begun, tmp_path / "warm")

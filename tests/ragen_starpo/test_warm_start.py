@@ -12,7 +12,7 @@ from ragen_bench.models.hf_loading import load
 from ragen_starpo.demonstrations import Demonstrator
 from ragen_starpo.local.validation import validate
 from ragen_starpo.recipes.sections import ValidationSettings
-from ragen_starpo.warm_start import WarmStart, warm_start
+from ragen_starpo.warm_start import WarmStartSettings, warm_start
 
 pytestmark = pytest.mark.xdist_group("verl")
 
@@ -40,7 +40,7 @@ def moves(trajectory):
 
 def test_answers_find_their_form(small, tmp_path):
     told = []
-    settings = WarmStart(
+    settings = WarmStartSettings(
         ("FrozenLake-v0",), "answer", 64, 16, 16, learning_rate=1e-2, max_tokens=24
     )
     warm_start(settings, small, tmp_path / "warm", told.append)
@@ -60,7 +60,7 @@ def test_answers_find_their_form(small, tmp_path):
 
 def test_the_model_of_the_highest_held_out_success_is_kept(small, tmp_path):
     told = []
-    settings = WarmStart(
+    settings = WarmStartSettings(
         *(("FrozenLake-v0",), "answer", 32, 5, 16),
         **{"learning_rate": 2e-2, "max_tokens": 24, "validate_every": 2, "val_instances": 16},
     )
@@ -74,7 +74,7 @@ def test_the_model_of_the_highest_held_out_success_is_kept(small, tmp_path):
 
 def test_the_same_seed_makes_the_same_model(small, tmp_path):
     def trained(name, seed):
-        settings = WarmStart(("Sokoban-v0",), "answer", 8, 1, 4, max_tokens=24, seed=seed)
+        settings = WarmStartSettings(("Sokoban-v0",), "answer", 8, 1, 4, max_tokens=24, seed=seed)
         warm_start(settings, small, tmp_path / name)
         return (tmp_path / name / "model.safetensors").read_bytes()
 
@@ -84,14 +84,14 @@ def test_the_same_seed_makes_the_same_model(small, tmp_path):
 def test_bad_settings(small, tmp_path):
     for name in ("episodes", "epochs", "batch", "micro_batch", "max_tokens"):
         with pytest.raises(UserError, match=f"^{name} is at least 1, got 0"):
-            WarmStart(("FrozenLake-v0",), **{name: 0})
+            WarmStartSettings(("FrozenLake-v0",), **{name: 0})
     for rate in (0.0, -1.0, math.inf, math.nan):
         with pytest.raises(UserError, match="learning_rate is above 0 and finite"):
-            WarmStart(("FrozenLake-v0",), learning_rate=rate)
+            WarmStartSettings(("FrozenLake-v0",), learning_rate=rate)
     for count in (0, 257):
         with pytest.raises(UserError, match=f"val_instances is from 1 to 256, got {count}"):
-            WarmStart(("FrozenLake-v0",), val_instances=count)
+            WarmStartSettings(("FrozenLake-v0",), val_instances=count)
     with pytest.raises(UserError, match="val_temperature is at least 0 and finite, got -1"):
-        WarmStart(("FrozenLake-v0",), val_temperature=-1)
+        WarmStartSettings(("FrozenLake-v0",), val_temperature=-1)
     with pytest.raises(UserError, match="unknown environment 'Lake'"):
-        warm_start(WarmStart(("Lake",)), small, tmp_path / "warm")
+        warm_start(WarmStartSettings(("Lake",)), small, tmp_path / "warm")

@@ -20,7 +20,7 @@ from ragen_starpo.local.validation import validate
 from ragen_starpo.made_folder import MadeFolder
 from ragen_starpo.recipes.sections import OptimiserSettings, ValidationSettings
 from ragen_starpo.rollout.trajectory import TokenTrajectory, batch_of
-from ragen_starpo.warm_start_settings import WarmStart
+from ragen_starpo.warm_start_settings import WarmStartSettings
 
 FIRST_INDEX = 1 << 62
 """Demonstrations are of train instances from this seed on, where no rollouts come from."""
@@ -44,7 +44,7 @@ class Epoch:
 
 
 def warm_start(
-    settings: WarmStart,
+    settings: WarmStartSettings,
     folder: Path,
     out: Path,
     on_epoch: Callable[[Epoch], None] = lambda _: None,
@@ -83,7 +83,9 @@ def warm_start(
         _save(policy, target)
 
 
-def _validated(settings: WarmStart, policy: Policy, target: MadeFolder, best: float) -> float:
+def _validated(
+    settings: WarmStartSettings, policy: Policy, target: MadeFolder, best: float
+) -> float:
     """Return held-out success, and keep the model if it is better than the best before."""
     with TemporaryDirectory() as scratch:
         latest = Path(scratch) / "latest"
@@ -104,7 +106,9 @@ def _save(policy: Policy, target: MadeFolder) -> None:
         policy.save(draft)
 
 
-def _demonstrations(settings: WarmStart, demonstrator: Demonstrator) -> Iterator[TokenTrajectory]:
+def _demonstrations(
+    settings: WarmStartSettings, demonstrator: Demonstrator
+) -> Iterator[TokenTrajectory]:
     envs = [env_id(name) for name in settings.envs]
     first = FIRST_INDEX + settings.seed * INSTANCES_A_SEED
     for number in range(settings.episodes):
@@ -113,7 +117,7 @@ def _demonstrations(settings: WarmStart, demonstrator: Demonstrator) -> Iterator
 
 
 def _mini_batches(
-    shown: Sequence[TokenTrajectory], settings: WarmStart, epoch: int
+    shown: Sequence[TokenTrajectory], settings: WarmStartSettings, epoch: int
 ) -> Iterator[list[TokenTrajectory]]:
     stream = Stream("warm start", settings.seed, str(epoch))
     order = torch.randperm(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class WarmStart:
+class WarmStartSettings:
     """What is demonstrated and how it is learned.
 
     Attributes:

@@ -15,7 +15,7 @@ from ragen_bench.models.server.dialects import Dialect
 from ragen_bench.models.server.faults import (
     ContextError,
     PassingError,
-    RefusedError,
+    RefusedRequestError,
     without_secrets,
 )
 from ragen_bench.models.server.options import ServerKey, ServerOptions
@@ -28,7 +28,7 @@ _EMPTY: list[Message] = [{"role": "user", "content": "-"}]
 
 
 @dataclass(frozen=True)
-class Place:
+class ServerPlace:
     """Where a model is.
 
     Attributes:
@@ -66,7 +66,7 @@ class Chat:
         UserError: if the server cannot sample so.
     """
 
-    def __init__(self, place: Place, options: ServerOptions, sampling: Sampling) -> None:
+    def __init__(self, place: ServerPlace, options: ServerOptions, sampling: Sampling) -> None:
         if sampling.constrain and place.dialect.constraint is None:
             raise UserError(
                 f"{place.url} is not known to hold answers to a grammar; leave --constrain out, or "
@@ -94,7 +94,7 @@ class Chat:
                 raise UserError(self._given_up(error), exit_code=1) from error
             except ContextError as error:
                 raise self._no_room(error) from error
-            except RefusedError as error:
+            except RefusedRequestError as error:
                 refused = self._place.refused
                 new = next((name for name in error.settings if name not in refused), None)
                 if new is None:
@@ -124,7 +124,7 @@ class Chat:
                 return Completion("", finish="context")
         except PassingError as error:
             return Fault(self._given_up(error))
-        except RefusedError as error:
+        except RefusedRequestError as error:
             if not self._answered:
                 raise
             return Fault(str(error))

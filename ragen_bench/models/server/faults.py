@@ -21,7 +21,7 @@ __all__ = [
     "ContextError",
     "PassingError",
     "Refusal",
-    "RefusedError",
+    "RefusedRequestError",
     "openai",
     "raise_fault",
     "raise_refusal",
@@ -79,7 +79,7 @@ class ContextError(Exception):
     """
 
 
-class RefusedError(UserError):
+class RefusedRequestError(UserError):
     """The server refused what was asked; of another conversation it may not.
 
     Args:
@@ -121,7 +121,7 @@ def raise_fault(error: openai.APIError, url: str, key: ServerKey) -> NoReturn:
     Raises:
         PassingError: if another try may succeed.
         ContextError: if the conversation is too long.
-        RefusedError: if the server will not answer this request.
+        RefusedRequestError: if the server will not answer this request.
         UserError: if none of these, with what to do.
     """
     if not isinstance(error, openai.APIStatusError):
@@ -151,7 +151,7 @@ def raise_refusal(said: Refusal, url: str, key: ServerKey) -> NoReturn:
     refusal = f"{url} refused a request: {words}"
     if status in _REFUSALS:
         settings = refused_settings(words, " ".join(said.names), said.setting)
-        raise RefusedError(refusal, settings)
+        raise RefusedRequestError(refusal, settings)
     raise UserError(refusal, exit_code=1)
 
 

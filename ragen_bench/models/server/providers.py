@@ -13,7 +13,7 @@ from ragen_bench.models.base import Message
 from ragen_bench.models.server.faults import (
     PassingError,
     Refusal,
-    RefusedError,
+    RefusedRequestError,
     raise_refusal,
     words_of,
 )
@@ -184,7 +184,7 @@ def _raise_fault(error: AnyLLMError, url: str, key: ServerKey) -> NoReturn:
     cause = error.original_exception or error
     if error.status_code is None:
         if isinstance(error, InvalidRequestError | UnsupportedParameterError):
-            raise RefusedError(f"{url} cannot be asked so: {' '.join(str(error).split())}")
+            raise RefusedRequestError(f"{url} cannot be asked so: {' '.join(str(error).split())}")
         raise PassingError(described(cause)) from error
     body = getattr(cause, "body", None)
     inner = body.get("error") if isinstance(body, dict) else None

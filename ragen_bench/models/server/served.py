@@ -10,7 +10,7 @@ from typing import Any
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Engine, Message, Sampling
 from ragen_bench.models.server.background_loop import BackgroundLoop
-from ragen_bench.models.server.chat import Chat, Place
+from ragen_bench.models.server.chat import Chat, ServerPlace
 from ragen_bench.models.server.dialects import PLAIN, Dialect, context_of, dialect_of
 from ragen_bench.models.server.engine import ServerEngine
 from ragen_bench.models.server.faults import PassingError
@@ -144,9 +144,9 @@ class ServedModel(ABC):
         chat = Chat(self._place(dialect), self._options, sampling)
         return ServerEngine(self._loop, self._options.concurrency, chat.answer)
 
-    def _place(self, dialect: Dialect) -> Place:
+    def _place(self, dialect: Dialect) -> ServerPlace:
         refused = self._refused or frozenset()
-        return Place(self._send, self._url, self._key, dialect, refused, self._further)
+        return ServerPlace(self._send, self._url, self._key, dialect, refused, self._further)
 
     def _find_refused(self, sampling: Sampling) -> None:
         """Find out what the server refuses of one sampling; for another one it is not asked."""

@@ -17,7 +17,7 @@ from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import EpisodeRecord, Object
 
 
-class EntryRun(RunDirectory):
+class EntryDirectory(RunDirectory):
     """A verified entry, read as a run.
 
     Args:
@@ -53,5 +53,5 @@ def write_entry_report(directory: Path, entry: Entry, out: Path) -> None:
         entry: the content of its entry.json.
         out: the directory of its page.
     """
-    run = EntryRun(directory, entry, out)
+    run = EntryDirectory(directory, entry, out)
     write_report(run, entry.summary.as_json(), analyse(run), home="index.html")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file, save_file
 
-from ragen_starpo.warm_start import WarmStart, warm_start
+from ragen_starpo.warm_start import WarmStartSettings, warm_start
 from tests.ragen_starpo.verl_process import in_process_group, on_one_worker  # noqa: F401
 from tests.waiting import wait_until
 
@@ -29,7 +29,9 @@ def pytest_collection_modifyitems(items):
 def warm(small, tmp_path_factory):
     """The small model, which finds the form of an answer and little more, in 16 bits."""
     folder = tmp_path_factory.mktemp("warm") / "model"
-    shown = WarmStart(("FrozenLake-v0",), "answer", 64, 8, 16, learning_rate=1e-2, max_tokens=24)
+    shown = WarmStartSettings(
+        ("FrozenLake-v0",), "answer", 64, 8, 16, learning_rate=1e-2, max_tokens=24
+    )
     warm_start(shown, small, folder)
     file = folder / "model.safetensors"
     halves = {name: weight.bfloat16() for name, weight in load_file(file).items()}

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_bench.errors import UserError
-from ragen_starpo.local.run import TrainingRun, check_run
+from ragen_starpo.local.run import TrainingDirectory, check_run
 from ragen_starpo.local.train import go_on, train
 from ragen_starpo.local.trainer import Iteration
 from ragen_starpo.recipes.recipe import recipe_of
@@ -66,7 +66,7 @@ def test_a_damaged_record_is_told(tmp_path, there):
 def test_a_run_that_is_begun(tmp_path):
     check_run(tmp_path / "run", recipe())
     assert not (tmp_path / "run").exists()
-    TrainingRun(tmp_path / "run", recipe())
+    TrainingDirectory(tmp_path / "run", recipe())
     check_run(tmp_path / "run", recipe())
     with pytest.raises(UserError, match=r"another recipe \(recipe.seed: recorded 0, .* 1\)"):
         check_run(tmp_path / "run", recipe(seed=1))
@@ -155,7 +155,7 @@ class Scripted:
 def scripted(out, successes, **changed):
     iterations, made = [], recipe(**changed)
     trainer = Scripted(successes)
-    go_on(made, trainer, TrainingRun(out, made), iterations.append)
+    go_on(made, trainer, TrainingDirectory(out, made), iterations.append)
     return trainer
 
 
@@ -206,7 +206,7 @@ def test_the_latest_two_checkpoints_are_kept(tmp_path):
 
 
 def test_one_process_writes_a_run(tmp_path):
-    run = TrainingRun(tmp_path / "run", recipe())
+    run = TrainingDirectory(tmp_path / "run", recipe())
     command = [sys.executable, "-c", HOLDS, str(tmp_path / "run/.lock")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout.readline() == b"held\n"
@@ -232,7 +232,7 @@ def test_the_other_drivers_checkpoint_is_refused(tmp_path):
     longer = recipe(iterations=3)
     other = Scripted([0.0] * 4)
     other.driver = "another"
-    run = TrainingRun(tmp_path / "run", longer)
+    run = TrainingDirectory(tmp_path / "run", longer)
     with pytest.raises(UserError, match="was begun by ragen-train scripted; go on with that"):
         go_on(longer, other, run, print)
     assert len(lines(tmp_path / "run")) == 2

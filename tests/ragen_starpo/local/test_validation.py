@@ -7,7 +7,7 @@ import pytest
 from ragen_bench.cli import main as bench
 from ragen_starpo.local.validation import validate
 from ragen_starpo.recipes.sections import ValidationSettings
-from ragen_starpo.warm_start import WarmStart, warm_start
+from ragen_starpo.warm_start import WarmStartSettings, warm_start
 
 ENVS = ("FrozenLake-v0", "Sokoban-v0")
 COUNT, TEMPERATURE, TOKENS = 32, 0.7, 14
@@ -17,7 +17,7 @@ COUNT, TEMPERATURE, TOKENS = 32, 0.7, 14
 def warm(small, tmp_path_factory):
     """A model that fails and succeeds."""
     folder = tmp_path_factory.mktemp("warm") / "model"
-    settings = WarmStart(ENVS, "answer", 128, 10, 16, learning_rate=1e-2, max_tokens=TOKENS)
+    settings = WarmStartSettings(ENVS, "answer", 128, 10, 16, learning_rate=1e-2, max_tokens=TOKENS)
     warm_start(settings, small, folder)
     return folder
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from ragen_bench.cli.options import Command
 from ragen_bench.options.looks import Argument, Option
-from ragen_starpo.warm_start_settings import WarmStart as Settings
+from ragen_starpo.warm_start_settings import WarmStartSettings
 
 if TYPE_CHECKING:
     from ragen_starpo.warm_start import Epoch
@@ -24,16 +24,18 @@ class WarmStart(Command):
     out: Annotated[Path, Option("DIR", "the trained model")]
     env: Annotated[tuple[str, ...], Option("ID", "an environment; may be repeated")]
     format: Annotated[str, Option("NAME", "of the answers: think, answer or plain")] = (
-        Settings.response_format
+        WarmStartSettings.response_format
     )
-    episodes: Annotated[int, Option("N", "of the oracle")] = Settings.episodes
-    epochs: Annotated[int, Option("N", "passes over them")] = Settings.epochs
-    batch: Annotated[int, Option("N", "episodes of a step")] = Settings.batch
+    episodes: Annotated[int, Option("N", "of the oracle")] = WarmStartSettings.episodes
+    epochs: Annotated[int, Option("N", "passes over them")] = WarmStartSettings.epochs
+    batch: Annotated[int, Option("N", "episodes of a step")] = WarmStartSettings.batch
     micro_batch: Annotated[
         int, Option("N", "episodes that are computed at once; decides memory alone")
-    ] = Settings.micro_batch
-    learning_rate: Annotated[float, Option("X", "after the warm-up")] = Settings.learning_rate
-    max_tokens: Annotated[int, Option("N", "of an answer")] = Settings.max_tokens
+    ] = WarmStartSettings.micro_batch
+    learning_rate: Annotated[float, Option("X", "after the warm-up")] = (
+        WarmStartSettings.learning_rate
+    )
+    max_tokens: Annotated[int, Option("N", "of an answer")] = WarmStartSettings.max_tokens
     validate_every: Annotated[
         int,
         Option(
@@ -41,11 +43,11 @@ class WarmStart(Command):
             "epochs after which held-out success is measured, and the best model kept; "
             "0 keeps the last model",
         ),
-    ] = Settings.validate_every
+    ] = WarmStartSettings.validate_every
     val_instances: Annotated[int, Option("N", "held-out instances of each environment")] = (
-        Settings.val_instances
+        WarmStartSettings.val_instances
     )
-    seed: Annotated[int, Option("N", "of the instances and their order")] = Settings.seed
+    seed: Annotated[int, Option("N", "of the instances and their order")] = WarmStartSettings.seed
 
     def run(self) -> int:
         """Train, and print the loss of each epoch."""
@@ -54,7 +56,7 @@ class WarmStart(Command):
         from ragen_starpo.cli.models import model_folder
         from ragen_starpo.warm_start import warm_start
 
-        settings = Settings(
+        settings = WarmStartSettings(
             envs=self.env,
             response_format=response_format_of(self.format),
             episodes=self.episodes,

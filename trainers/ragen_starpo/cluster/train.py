@@ -20,7 +20,7 @@ from ragen_starpo.cluster.versions import check_vllm
 from ragen_starpo.engine.platform import check_version
 from ragen_starpo.engine.quiet import import_quietly
 from ragen_starpo.hardware import check_devices
-from ragen_starpo.local.run import TrainingRun, check_run, finished
+from ragen_starpo.local.run import TrainingDirectory, check_run, finished
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.recipes.sections import ClusterSettings
 from ragen_starpo.rollout.training_envs import training_pool
@@ -32,7 +32,7 @@ def train(
     out: Path,
     overrides: Sequence[str] = (),
     address: str | None = None,
-) -> TrainingRun:
+) -> TrainingDirectory:
     """Train to the recipe's last iteration; the same call goes on where a killed one ended.
 
     Args:
@@ -53,7 +53,7 @@ def train(
     check_run(out, recipe)
     training_pool(recipe.envs, recipe.response_format, recipe.environment)
     if finished(out, recipe.iterations):
-        return TrainingRun(out, recipe)
+        return TrainingDirectory(out, recipe)
     config = verl_config(recipe, model_dir.resolve(), device, overrides)
     if address is not None:
         check_address(address)
@@ -61,7 +61,7 @@ def train(
         config.ragen = {"recipe": json.dumps(recipe.as_json()), "run": str(out.resolve())}
     with ray_session(recipe.cluster, device, address):
         _run(config)
-    return TrainingRun(out, recipe)
+    return TrainingDirectory(out, recipe)
 
 
 def device_of(cluster: ClusterSettings, address: str | None) -> Device:

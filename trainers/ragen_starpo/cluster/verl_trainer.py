@@ -25,7 +25,7 @@ from ragen_starpo.cluster.workers import PolicyWorker, TrainedWorker
 from ragen_starpo.diagnostics.adaptation import AdaptableSettings
 from ragen_starpo.diagnostics.metrics import rollout_metrics
 from ragen_starpo.local.clock import Clock
-from ragen_starpo.local.run import TrainingRun
+from ragen_starpo.local.run import TrainingDirectory
 from ragen_starpo.local.train import go_on
 from ragen_starpo.local.trainer import Iteration
 from ragen_starpo.local.validation import held_out
@@ -64,7 +64,7 @@ class VerlTrainer(PPOTrainerSync):
             UserError: as `go_on` does.
         """
         self.agent_loop_manager = agent_loop_manager
-        run = TrainingRun(Path(self.config.ragen.run), self.recipe)
+        run = TrainingDirectory(Path(self.config.ragen.run), self.recipe)
         self.logger = _tracking(self.config)
         go_on(self.recipe, self, run, self._log)
 

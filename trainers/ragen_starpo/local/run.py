@@ -27,7 +27,7 @@ _DRIVER = "driver.txt"
 _START = "start.json"
 
 
-class TrainingRun:
+class TrainingDirectory:
     """The files of a run.
 
     `recipe.json` holds the settings; `metrics.jsonl` a line for each iteration, which follow from

@@ -11,7 +11,7 @@ from ragen_bench.errors import UserError
 from ragen_starpo.diagnostics.adaptation import AdaptableSettings, Adaptation
 from ragen_starpo.diagnostics.monitor import EchoTrapMonitor, TrapWarning
 from ragen_starpo.local.clock import Clock
-from ragen_starpo.local.run import TrainingRun, check_run, finished
+from ragen_starpo.local.run import TrainingDirectory, check_run, finished
 from ragen_starpo.local.trainer import Iteration, Trainer
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.recipes.sections import MonitorSettings
@@ -50,7 +50,7 @@ class Trains(Protocol):
 
 def train(
     recipe: Recipe, folder: Path, out: Path, on_iteration: OnIteration = lambda _: None
-) -> TrainingRun:
+) -> TrainingDirectory:
     """Train in one process to the recipe's last iteration.
 
     The same call resumes a killed run, and leaves a finished one as it is.
@@ -71,15 +71,17 @@ def train(
     check_run(out, recipe)
     training_pool(recipe.envs, recipe.response_format, recipe.environment)
     if finished(out, recipe.iterations):
-        return TrainingRun(out, recipe)
+        return TrainingDirectory(out, recipe)
     trainer = Trainer(folder, recipe)
     # Last, so that a mistake leaves no directory that the corrected command would be refused.
-    run = TrainingRun(out, recipe)
+    run = TrainingDirectory(out, recipe)
     go_on(recipe, trainer, run, on_iteration)
     return run
 
 
-def go_on(recipe: Recipe, trainer: Trains, run: TrainingRun, on_iteration: OnIteration) -> None:
+def go_on(
+    recipe: Recipe, trainer: Trains, run: TrainingDirectory, on_iteration: OnIteration
+) -> None:
     """Iterate from the latest checkpoint, or the first iteration, to the last one.
 
     If the recipe has a validation, the model that training begins with is measured too, and the
@@ -100,7 +102,9 @@ def go_on(recipe: Recipe, trainer: Trains, run: TrainingRun, on_iteration: OnIte
         _iterate(recipe, trainer, run, on_iteration)
 
 
-def _iterate(recipe: Recipe, trainer: Trains, run: TrainingRun, on_iteration: OnIteration) -> None:
+def _iterate(
+    recipe: Recipe, trainer: Trains, run: TrainingDirectory, on_iteration: OnIteration
+) -> None:
     first = _resumed(run, trainer)
     if first == 0 and recipe.validation.every:
         figures = trainer.validate(run.path / "latest")
@@ -162,7 +166,7 @@ class _Watch:
         return [self._adaptation.take(warning) for warning in self._monitor.take(line)]
 
 
-def _resumed(run: TrainingRun, trainer: Trains) -> int:
+def _resumed(run: TrainingDirectory, trainer: Trains) -> int:
     """Load the latest checkpoint, if there is one, and return the next iteration."""
     resumed = run.resume(trainer.driver)
     if resumed is None:
@@ -172,13 +176,13 @@ def _resumed(run: TrainingRun, trainer: Trains) -> int:
     return first
 
 
-def _checkpoint(trainer: Trains, run: TrainingRun, done: int) -> None:
+def _checkpoint(trainer: Trains, run: TrainingDirectory, done: int) -> None:
     with run.checkpoint(done, trainer.driver) as draft:
         trainer.save_checkpoint(draft)
 
 
 def _validated(
-    iteration: Iteration, trainer: Trains, run: TrainingRun, every: int, iterations: int
+    iteration: Iteration, trainer: Trains, run: TrainingDirectory, every: int, iterations: int
 ) -> Iteration:
     """Return the iteration with held-out figures, where they are due; keep the best model."""
     done = iteration.number + 1
@@ -199,7 +203,7 @@ def _of_validation(figures: Mapping[str, float]) -> dict[str, float]:
     return {f"val/{name}": value for name, value in figures.items()}
 
 
-def _starved(run: TrainingRun, give_up_after: int) -> str | None:
+def _starved(run: TrainingDirectory, give_up_after: int) -> str | None:
     """Return why a run ends in which no group's returns differ any more."""
     last = list(run.lines("metrics.jsonl"))[-give_up_after:]
     if len(last) < give_up_after or any(line["filter/kept"] for line in last):
@@ -211,7 +215,7 @@ def _starved(run: TrainingRun, give_up_after: int) -> str | None:
     )
 
 
-def _trapped(warnings: Sequence[TrapWarning], run: TrainingRun) -> str | None:
+def _trapped(warnings: Sequence[TrapWarning], run: TrainingDirectory) -> str | None:
     """Return why a run ends that is in the echo trap; None before a warning is confirmed."""
     confirmed = [warning for warning in warnings if warning.kind == "confirmed"]
     if not confirmed:

@@ -14,7 +14,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.leaderboard import EntryError, reproduction
 from ragen_bench.leaderboard.schema import checked_entry
 from ragen_bench.pages.leaderboard import build_site
-from ragen_bench.pages.leaderboard.entry_report import EntryRun
+from ragen_bench.pages.leaderboard.entry_report import EntryDirectory
 from ragen_bench.pages.leaderboard.reference import read_reference
 from ragen_bench.pages.local_server import SiteServer
 from tests.ragen_bench.leaderboard.entries import (
@@ -106,9 +106,9 @@ def test_a_site_of_verified_entries(site, originals):
 def test_episodes_that_change_after_their_verification(originals, tmp_path):
     path = originals / "entries/mixed"
     entry = entry_json(path)
-    assert len(list(EntryRun(path, checked_entry(entry), tmp_path).episodes())) == 8
+    assert len(list(EntryDirectory(path, checked_entry(entry), tmp_path).episodes())) == 8
     other = checked_entry({**entry, "episodes_sha256": "0" * 64})
-    changed = EntryRun(path, other, tmp_path)
+    changed = EntryDirectory(path, other, tmp_path)
     with pytest.raises(EntryError, match="has changed"):
         list(changed.episodes())
 
