@@ -27,7 +27,10 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="package")
 def warm(small, tmp_path_factory):
-    """The small model, which finds the form of an answer and little more, in 16 bits."""
+    """The small model, which finds the form of an answer and little more, in 16 bits.
+
+    Its weights are not tied, as are those of models that only one process of several loads.
+    """
     folder = tmp_path_factory.mktemp("warm") / "model"
     shown = WarmStartSettings(
         ("FrozenLake-v0",), "answer", 64, 8, 16, learning_rate=1e-2, max_tokens=24
@@ -35,9 +38,11 @@ def warm(small, tmp_path_factory):
     warm_start(shown, small, folder)
     file = folder / "model.safetensors"
     halves = {name: weight.bfloat16() for name, weight in load_file(file).items()}
+    halves["lm_head.weight"] = halves["model.embed_tokens.weight"].clone()
     save_file(halves, file, {"format": "pt"})
     config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**config, "dtype": "bfloat16"}))
+    changed = {"dtype": "bfloat16", "tie_word_embeddings": False}
+    (folder / "config.json").write_text(json.dumps({**config, **changed}))
     return folder
 
 

@@ -87,7 +87,17 @@ def test_what_verl_has_and_the_recipe_decides(refused, setting, ours):
 
 
 @pytest.mark.parametrize(
-    "setting", ["algorithm.rollout_correction.bypass_mode=true", "trainer.balance_batch=false"]
+    "setting",
+    [
+        "algorithm.rollout_correction.bypass_mode=true",
+        "trainer.balance_batch=false",
+        "actor_rollout_ref.model.trust_remote_code=true",
+        "actor_rollout_ref.model.use_fused_kernels=true",
+        "actor_rollout_ref.model.use_liger=true",
+        "actor_rollout_ref.model.use_remove_padding=true",
+        "actor_rollout_ref.actor.fsdp_config.ulysses_sequence_parallel_size=2",
+        "+critic.model.use_liger=true",
+    ],
 )
 def test_what_verl_has_and_the_recipe_has_not(refused, setting):
     assert "prints those of the recipe, and of verl's there are" in refused(setting)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from types import SimpleNamespace
 
 import pytest
 import ray
@@ -10,6 +11,7 @@ from verl.trainer.ppo.v1 import AgentLoopManagerTQ
 from verl.utils.config import omega_conf_to_dataclass
 from verl.workers.config import FSDPEngineConfig
 
+from ragen_bench.errors import UserError
 from ragen_starpo.cluster.verl_config import USERS, decided_by, verl_config
 from ragen_starpo.recipes.recipe import recipe_of
 
@@ -97,19 +99,57 @@ def test_agent_loops(config, monkeypatch):
     assert len(manager.agent_loop_workers) == 3
 
 
+def built(place, model, coordinate=0, **engine):
+    """Return the module that a process of a mesh loads."""
+    from ragen_starpo.engine import engines
+
+    settings = FSDPEngineConfig(strategy=engines.STRATEGY, **engine)
+    made = getattr(engines, MODELS[place])(model, settings, None, None)
+    made.device_mesh = SimpleNamespace(get_coordinate=lambda: [coordinate])
+    return made._build_module()
+
+
 @pytest.mark.parametrize("place", MODELS)
 @pytest.mark.parametrize(("checkpointing", "attention"), [(True, "eager"), (False, "sdpa")])
 def test_models(config, place, checkpointing, attention):
-    from ragen_starpo.engine import engines
-
     found = config(
         f"{place}.enable_gradient_checkpointing={str(checkpointing).lower()}",
         f"{place}.override_config.attn_implementation={attention}",
     )
     model = omega_conf_to_dataclass(OmegaConf.select(found, place))
-    engine = getattr(engines, MODELS[place])(
-        model, FSDPEngineConfig(strategy=engines.STRATEGY), None, None
-    )
-    module = engine._build_module()
+    module = built(place, model)
     assert module.is_gradient_checkpointing == checkpointing
     assert module.config._attn_implementation == attention
+
+
+@pytest.mark.parametrize("place", MODELS)
+@pytest.mark.parametrize(("tied", "coordinate"), [(False, 0), (False, 1), (True, 1)])
+def test_one_process_of_a_mesh_holds_the_weights(
+    config, random_model, small, tmp_path, place, tied, coordinate
+):
+    """But tied ones, which would come apart."""
+    random_model.save_pretrained(tmp_path)
+    part = OmegaConf.select(config(), place)
+    part.path = str(small if tied else tmp_path)
+    OmegaConf.update(part, "load_tokenizer", False, force_add=True)
+    weights = list(built(place, omega_conf_to_dataclass(part), coordinate).parameters())
+    assert {weight.device.type for weight in weights} == {
+        "meta" if coordinate and not tied else "cpu"
+    }
+
+
+@pytest.mark.parametrize(
+    "setting", ["trust_remote_code", "use_fused_kernels", "use_liger", "use_remove_padding"]
+)
+def test_what_verls_own_builder_would_do_is_refused(config, setting):
+    part = config().critic.model
+    part[setting] = True
+    line = f"^verl's setting {setting}=True is not supported; leave it at False$"
+    with pytest.raises(UserError, match=line):
+        built("critic.model", omega_conf_to_dataclass(part))
+
+
+def test_weights_of_16_bits_are_refused(config):
+    model = omega_conf_to_dataclass(config().critic.model)
+    with pytest.raises(UserError, match="setting model_dtype=bf16 is not supported; leave it at f"):
+        built("critic.model", model, model_dtype="bf16")

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import torch
 from transformers import AutoModelForCausalLM, AutoModelForTokenClassification
 from verl.utils.device import get_device_name, get_vendor
+from verl.utils.fsdp_utils import get_init_weight_context_manager
 from verl.workers.engine import EngineRegistry
 from verl.workers.engine.fsdp import transformer_impl
 from verl.workers.engine.fsdp.transformer_impl import (
@@ -17,6 +18,7 @@ from verl.workers.engine.fsdp.transformer_impl import (
     FSDPEngineWithValueHead,
 )
 
+from ragen_bench.errors import UserError
 from ragen_starpo.engine.loading import load_weights
 from ragen_starpo.engine.log_probs import log_probs_of
 from ragen_starpo.engine.merging import merged_weights
@@ -25,6 +27,14 @@ from ragen_starpo.engine.quiet import prints_logged
 STRATEGY = "fsdp2"
 _VERL: Any = transformer_impl
 """The module where verl's engine looks its functions up."""
+_SUPPORTED = {
+    "model_dtype": "fp32",
+    "trust_remote_code": False,
+    "use_fused_kernels": False,
+    "use_liger": False,
+    "use_remove_padding": False,  # and so, by verl's own check, no Ulysses
+}
+"""Settings of verl's models and engines that have only this value here."""
 
 
 class _Local:
@@ -40,6 +50,7 @@ class _Local:
 
     engine_config: Any
     model_config: Any
+    device_mesh: Any
     module: Any
 
     def _build_model_optimizer(self) -> None:
@@ -57,20 +68,38 @@ class _Local:
         return merged_weights(self.module), None
 
     def _build_module(self) -> Any:
-        """Load the model with the attention that its configuration names.
+        """Load the model with the attention that its configuration names; as verl, once a mesh.
 
-        Defect of verl 0.9.1: `load_valuehead_model` asks for flash-attention whatever is
-        configured, so no critic loads without that package; and for policies, weights that a folder
-        lacks are random without an error, see `load_weights`.
+        Defects of verl 0.9.1: `load_valuehead_model` asks for flash-attention whatever is
+        configured, so no critic loads without that package; for policies, weights that a folder
+        lacks are random without an error, see `load_weights`; and models without
+        `num_key_value_heads`, as GPT-2, are refused. What else verl's method does is for settings
+        that are refused here.
+
+        Raises:
+            UserError: for one of them.
         """
-        module = load_weights(
-            self.auto_class, self.model_config.local_path, self.model_config.hf_config, self.new
-        )
+        self._check_settings()
+        config = self.model_config.hf_config
+        # Only the first process needs the weights, which verl sends to the others; tied ones would
+        # come apart.
+        tied = getattr(config, "tie_word_embeddings", True)
+        with get_init_weight_context_manager(not tied, self.device_mesh)():
+            module = load_weights(self.auto_class, self.model_config.local_path, config, self.new)
         if self.model_config.enable_gradient_checkpointing:
             module.gradient_checkpointing_enable(
                 gradient_checkpointing_kwargs={"use_reentrant": False}
             )
         return module
+
+    def _check_settings(self) -> None:
+        for name, supported in _SUPPORTED.items():
+            place = self.model_config if hasattr(self.model_config, name) else self.engine_config
+            value = getattr(place, name)
+            if value != supported:
+                raise UserError(
+                    f"verl's setting {name}={value} is not supported; leave it at {supported}"
+                )
 
     def _build_fsdp_module(self, module: Any) -> Any:
         """Wrap the model, without offloading it from a CPU to a CPU.
