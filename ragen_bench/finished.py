@@ -10,15 +10,13 @@ from html import escape
 from os import PathLike
 from pathlib import Path
 
-from ragen_bench.errors import UserError
 from ragen_bench.models.random_player import name_random_player
 from ragen_bench.pages.escaping import shown
 from ragen_bench.pages.formats import NONE, fixed, percent, short
 from ragen_bench.runs.directory import read_run
-from ragen_bench.runs.json_lines import read_whole
 from ragen_bench.runs.schema import EpisodeRecord, Object, RunConfig
 from ragen_bench.scores.metrics import estimate_of
-from ragen_bench.scores.summary import summarise
+from ragen_bench.scores.summary import no_summary, summarise, written_summary
 from ragen_bench.statistics import Estimate, Interval
 from ragen_bench.suites import env_id
 
@@ -119,10 +117,7 @@ class Run:
     @cached_property
     def summary(self) -> Object:
         """The content of summary.json; where episodes came since, it is computed from them all."""
-        file, episodes = self.path / "summary.json", self._run.episodes_file
-        recorded = episodes.read_bytes().count(b"\n") if episodes.is_file() else 0
-        written = read_whole(file) if file.is_file() else {}
-        return written if written.get("episodes") == recorded else summarise(self._run)
+        return written_summary(self._run) or summarise(self._run)
 
     @property
     def complete(self) -> bool:
@@ -170,8 +165,7 @@ def _as_written(path: Path) -> Iterator[None]:
     try:
         yield
     except (KeyError, TypeError, ValueError, AttributeError):
-        file, mend = path / "summary.json", f"ragen-bench report {path}"
-        raise UserError(f"{file} is no summary; `{mend}` writes it anew", exit_code=1) from None
+        raise no_summary(path) from None
 
 
 def _estimate(figures: Object, name: str) -> Estimate | None:

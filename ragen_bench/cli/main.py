@@ -26,6 +26,7 @@ from ragen_bench.cli.reproduce import Reproduce
 from ragen_bench.cli.sealed import SEALED
 from ragen_bench.cli.submit import Submit
 from ragen_bench.cli.verify import Verify
+from ragen_bench.cli.view import View
 
 COMMANDS: Mapping[str, type[Command] | Group] = {
     "evaluate": Evaluate,
@@ -37,6 +38,7 @@ COMMANDS: Mapping[str, type[Command] | Group] = {
     "sealed": SEALED,
     "report": Report,
     "compare": Compare,
+    "view": View,
     "replay": Replay,
     "analyse": Analyse,
     "annotate": Annotate,

@@ -32,11 +32,14 @@ _MEDIA_TYPES = {
 }
 _HEADERS = {
     "Cache-Control": "no-store",
-    # Nothing from a network, no inline script or style, and no page around this one.
-    "Content-Security-Policy": "default-src 'self'; img-src data:; frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+
+
+_NO_FRAME = "frame-ancestors 'none'"
+_POLICY = f"default-src 'self'; img-src data:; {_NO_FRAME}"
+"""Nothing from a network, no inline script or style, and no page around this one."""
 
 
 class LoopbackServer(ThreadingHTTPServer):
@@ -122,6 +125,13 @@ def nothing_here() -> RefusedError:
     return RefusedError(HTTPStatus.NOT_FOUND, "there is nothing here")
 
 
+class Page(NamedTuple):
+    """A whole page with a content security policy of its own, see `frame.html`."""
+
+    text: str
+    status: HTTPStatus = HTTPStatus.OK
+
+
 class PageServer(LoopbackServer):
     """Serves one page to one person; a subclass answers the requests of its script.
 
@@ -130,18 +140,19 @@ class PageServer(LoopbackServer):
     are served.
 
     Args:
-        folder: the page's files; `page.html` is what the address shows.
+        folder: the page's files; `page.html` is what the address shows. None where `page` makes it.
         port: 0 for a free one.
 
     Raises:
         UserError: if the port is out of range or in use.
     """
 
-    def __init__(self, folder: Traversable, port: int = 0) -> None:
+    def __init__(self, folder: Traversable | None, port: int = 0) -> None:
         pages = files("ragen_bench.pages")
         templates = pages / "templates"
         self.word = secrets.token_urlsafe(16)
-        places = (templates / "style", templates / "script", pages / "local_pages", folder)
+        shared = templates / "style", templates / "script", pages / "local_pages"
+        places = (*shared, folder) if folder else ()
         self.files = {file.name: file for place in places for file in place.iterdir()}
         self.lock = Lock()
         super().__init__(_PageHandler, port)
@@ -150,6 +161,15 @@ class PageServer(LoopbackServer):
     def url(self) -> str:
         """The address of the page."""
         return f"{super().url}{self.word}/"
+
+    def page(self, place: str) -> Page | None:
+        """Return a page that is made when it is asked for, None where there is none.
+
+        Unlike `get` and `post`, this may run beside another request.
+
+        Args:
+            place: the path behind the word.
+        """
 
     @abstractmethod
     def get(self, place: str) -> dict[str, Any]:
@@ -184,6 +204,7 @@ class _Reply(NamedTuple):
     content: bytes
     media_type: str
     status: HTTPStatus = HTTPStatus.OK
+    policy: str = _POLICY
 
 
 def _in_json(content: dict[str, Any], status: HTTPStatus = HTTPStatus.OK) -> _Reply:
@@ -206,6 +227,10 @@ class _PageHandler(BaseHTTPRequestHandler):
 
     def _get(self) -> _Reply:
         place = self._place()
+        if page := self.server.page(place):
+            # Names may hold lone surrogates.
+            content = page.text.encode(errors="backslashreplace")
+            return _Reply(content, _MEDIA_TYPES["html"], page.status, _NO_FRAME)
         file = self.server.files.get(place or "page.html")
         if file is None:
             with self.server.lock:
@@ -253,6 +278,7 @@ class _PageHandler(BaseHTTPRequestHandler):
         self.send_response(reply.status)
         self.send_header("Content-Type", reply.media_type)
         self.send_header("Content-Length", str(len(reply.content)))
+        self.send_header("Content-Security-Policy", reply.policy)
         for name, value in _HEADERS.items():
             self.send_header(name, value)
         self.end_headers()

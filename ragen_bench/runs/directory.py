@@ -18,14 +18,13 @@ from ragen_bench.runs.atomic import replacing
 from ragen_bench.runs.checked import (
     BadRecordError,
     read_config,
-    read_episode,
     read_fault,
     read_timing,
 )
 from ragen_bench.runs.config_check import config_problem
+from ragen_bench.runs.episode_reader import EpisodeReader
 from ragen_bench.runs.json_lines import (
     append,
-    bad_line,
     cut_torn_line,
     parsed,
     read_lines,
@@ -157,21 +156,12 @@ class RunDirectory:
         return (episode for _, episode in self.recorded())
 
     def recorded(self) -> Iterator[tuple[Object, EpisodeRecord]]:
-        """Yield the recorded episodes, each as its line has it and as it is read.
+        """Return the recorded episodes, each as its line has it and as it is read.
 
         Raises:
             UserError: as `episodes`.
         """
-        seen: dict[Key, int] = {}
-        envs = {env.id: env.instances for env in self.config.envs}
-        for number, line, episode in read_lines(self.episodes_file, read_episode):
-            problem = self._misplaced(episode, envs)
-            first = seen.setdefault(episode.key, number)
-            if first != number:
-                problem = f"repeats the episode of line {first}"
-            if problem:
-                raise bad_line(self.episodes_file, number, problem)
-            yield line, episode
+        return EpisodeReader(self.episodes_file, self.config).added()
 
     def seconds(self) -> dict[str, float]:
         """Return the seconds that the episodes of each environment took.
@@ -187,14 +177,6 @@ class RunDirectory:
     def write_summary(self, summary: Object) -> None:
         """Write summary.json."""
         write_whole(self.path / "summary.json", summary)
-
-    def _misplaced(self, episode: EpisodeRecord, envs: dict[str, int]) -> str | None:
-        if episode.split != self.config.split or episode.env not in envs:
-            return f"is of {episode.env} {episode.split}, which run.json does not name"
-        inside = 0 <= episode.index < envs[episode.env]
-        if not inside or not 0 <= episode.sample < self.config.samples:
-            return f"is of instance {episode.index}, sample {episode.sample}, beyond run.json's"
-        return None
 
 
 def open_run(path: Path, config: RunConfig) -> RunDirectory:

@@ -42,7 +42,9 @@ def read_lines(
         yield number, content, held
 
 
-def parsed(file: Path, mend: str = RESUME, edited: bool = False) -> Iterator[tuple[bytes, Object]]:
+def parsed(
+    file: Path, mend: str = RESUME, edited: bool = False, begin: tuple[int, int] = (0, 1)
+) -> Iterator[tuple[bytes, Object]]:
     """Yield the lines of a file, which may be missing, with their objects.
 
     A last line without its end is not there yet.
@@ -51,6 +53,7 @@ def parsed(file: Path, mend: str = RESUME, edited: bool = False) -> Iterator[tup
         file: the file.
         mend: what to do about a bad line.
         edited: whether people edit the file: a whole object then counts without a line's end.
+        begin: the place and the number of the first line that is read.
 
     Raises:
         UserError: if a line holds no object, with its number.
@@ -58,7 +61,8 @@ def parsed(file: Path, mend: str = RESUME, edited: bool = False) -> Iterator[tup
     if not file.is_file():
         return
     with file.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
+        lines.seek(begin[0])
+        for number, line in enumerate(lines, start=begin[1]):
             content = _object(line)
             if not line.endswith(b"\n") and not (edited and content):
                 return

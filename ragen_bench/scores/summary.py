@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
+from pathlib import Path
 
 from ragen_bench.errors import UserError
 from ragen_bench.models.random_player import RandomPlayer, named_random_player
 from ragen_bench.runs.directory import RunDirectory
+from ragen_bench.runs.json_lines import read_whole
 from ragen_bench.runs.schema import EpisodeRecord, Key, Object, RunConfig
 from ragen_bench.scores.baselines import baseline
 from ragen_bench.scores.cost import Prices, cost
@@ -40,6 +42,24 @@ def summarise(run: RunDirectory, prices: Prices | None = None) -> Object:
     """
     faults = {fault.key for fault in run.faults()}
     return summary_of(run.config, run.episodes(), run.seconds(), faults, prices)
+
+
+def written_summary(run: RunDirectory) -> Object | None:
+    """Return the content of summary.json, None where it is missing or episodes came since.
+
+    Raises:
+        UserError: if it holds no JSON object.
+    """
+    file, episodes = run.path / "summary.json", run.episodes_file
+    recorded = episodes.read_bytes().count(b"\n") if episodes.is_file() else 0
+    written = read_whole(file) if file.is_file() else {}
+    return written if written.get("episodes") == recorded else None
+
+
+def no_summary(path: Path) -> UserError:
+    """Return what to raise where the summary.json of a run is not one that the harness wrote."""
+    file, mend = path / "summary.json", f"ragen-bench report {path}"
+    return UserError(f"{file} is no summary; `{mend}` writes it anew", exit_code=1)
 
 
 def summary_of(

@@ -11,7 +11,7 @@ from ragen_bench.leaderboard.files import opened
 from ragen_bench.leaderboard.packed import PackedEpisodes
 from ragen_bench.leaderboard.schema import Entry
 from ragen_bench.leaderboard.strict_json import parse
-from ragen_bench.pages.report import write_report
+from ragen_bench.pages.report import Home, write_report
 from ragen_bench.runs.checked import read_episode
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import EpisodeRecord, Object
@@ -53,5 +53,5 @@ def write_entry_report(directory: Path, entry: Entry, out: Path) -> None:
         entry: the content of its entry.json.
         out: the directory of its page.
     """
-    run = EntryDirectory(directory, entry, out)
-    write_report(run, entry.summary.as_json(), analyse(run), home="index.html")
+    run, home = EntryDirectory(directory, entry, out), Home("Leaderboard entry", "index.html")
+    write_report(run, entry.summary.as_json(), analyse(run), home)

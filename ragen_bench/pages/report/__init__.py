@@ -1,5 +1,5 @@
 """Reports: one self-contained HTML file for each run."""
 
-from ragen_bench.pages.report.html import write_report
+from ragen_bench.pages.report.html import Home, report_pieces, write_report
 
-__all__ = ["write_report"]
+__all__ = ["Home", "report_pieces", "write_report"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from ragen_bench.models.prompt import FIRST, SKIPPED, opening, prompt_hash
 from ragen_bench.opponents.wording import replies_in_words
@@ -14,21 +16,41 @@ from ragen_bench.runs.schema import Object, RunConfig
 from ragen_bench.suites import states_form
 
 
+class Home(NamedTuple):
+    """The page that a report belongs to: its name and its address."""
+
+    name: str
+    address: str
+
+
 def write_report(
-    run: RunDirectory, summary: Object, analysis: Object | None = None, home: str | None = None
+    run: RunDirectory, summary: Object, analysis: Object | None = None, home: Home | None = None
 ) -> Path:
-    """Write report.html into the run directory.
+    """Write report.html into the run directory, see `report_pieces`.
 
     Episodes are read one at a time, and a few at a time are held.
+
+    Returns:
+        The path of the report.
+    """
+    path = run.path / "report.html"
+    with replacing(path) as page:
+        # Names may hold lone surrogates, which no encoding of a page has.
+        pieces = report_pieces(run, summary, analysis, home)
+        page.writelines(piece.encode(errors="backslashreplace") for piece in pieces)
+    return path
+
+
+def report_pieces(
+    run: RunDirectory, summary: Object, analysis: Object | None = None, home: Home | None = None
+) -> Iterator[str]:
+    """Return the report in pieces, which are made one by one.
 
     Args:
         run: the run.
         summary: what `summarise` says of it; figures that it lacks are left out.
         analysis: what `ragen_bench.analysis.analyse` says of it, if it was asked.
-        home: address of the page that the report belongs to, if it stands on a site.
-
-    Returns:
-        The path of the report.
+        home: the page that the report belongs to, if it stands on a site.
 
     Raises:
         UserError: if a line of the run's files is broken.
@@ -38,7 +60,7 @@ def write_report(
     prompt = _prompt(run.config)
     pack = Pack(run.episodes(), envs, analysis.get("labels", {}), prompt)
     template = page_environment("ragen_bench.pages.report").get_template("page.html")
-    pieces = template.generate(
+    return template.generate(
         config=run.config,
         summary=summary,
         analysis=analysis.get("envs", []),
@@ -47,11 +69,6 @@ def write_report(
         home=home,
         replies_in_words=replies_in_words,
     )
-    path = run.path / "report.html"
-    with replacing(path) as page:
-        # Names may hold lone surrogates, which no encoding of a page has.
-        page.writelines(piece.encode(errors="backslashreplace") for piece in pieces)
-    return path
 
 
 def _prompt(config: RunConfig) -> Object | None:

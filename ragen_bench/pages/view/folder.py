@@ -1,0 +1,83 @@
+"""The runs below a folder. Links are not followed, so that nothing outside is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ragen_bench.errors import UserError
+from ragen_bench.pages.view.listed_run import ListedRun, Row
+
+
+class Listing(NamedTuple):
+    """What is below a folder.
+
+    Attributes:
+        rows: the runs, by path.
+        notes: what was passed by, a line each.
+    """
+
+    rows: list[Row]
+    notes: list[str]
+
+
+class RunsFolder:
+    """The runs below a folder, each read once and again where it has changed.
+
+    Args:
+        path: the folder.
+
+    Raises:
+        UserError: if it is no folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_dir():
+            raise UserError(f"{path} is not a folder; name one that holds runs, such as runs/")
+        self.path = path
+        self._root = path.resolve()
+        self._runs: dict[Path, ListedRun] = {}
+        self._links = 0
+        self._unread = 0
+
+    def look(self) -> Listing:
+        """Return what is there now."""
+        self._find()
+        return Listing([run.row() for run in self._runs.values()], list(self._notes()))
+
+    def run(self, id: str) -> ListedRun:
+        """Return a run that the list has.
+
+        Raises:
+            UserError: if none has this id.
+        """
+        self._find()
+        for run in self._runs.values():
+            if run.id == id:
+                return run
+        raise UserError("this run is not there any more")
+
+    def _find(self) -> None:
+        self._links = self._unread = 0
+        self._runs = {
+            path: self._runs.get(path) or ListedRun(self._root, path) for path in self._paths()
+        }
+
+    def _paths(self) -> Iterator[Path]:
+        """Yield the run directories by path; hidden folders are passed by."""
+        for folder, names, files in os.walk(self._root, onerror=self._count_unread):
+            names[:] = sorted(name for name in names if not name.startswith("."))
+            self._links += sum((Path(folder) / name).is_symlink() for name in names)
+            if "run.json" in files:
+                yield Path(folder)
+
+    def _count_unread(self, _error: OSError) -> None:
+        self._unread += 1
+
+    def _notes(self) -> Iterator[str]:
+        if self._links:
+            yield f"Links to folders are not followed: {self._links} below this folder."
+        if self._unread:
+            yield f"Folders that cannot be read: {self._unread}."

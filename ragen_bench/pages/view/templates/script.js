@@ -1,0 +1,10 @@
+"use strict";
+(() => {
+{% include "script/dom.js" %}
+{% include "script/theme.js" %}
+{% include "script/kept.js" %}
+{% include "script/filters.js" %}
+{% include "script/choice.js" %}
+{% include "script/refresh.js" %}
+{% include "script/main.js" %}
+})();

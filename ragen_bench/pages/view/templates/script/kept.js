@@ -1,0 +1,9 @@
+// What a tab keeps while another of its pages is open: filters and ticks.
+
+const KEPT = "ragen-view";
+
+function keep(name, value) {
+  remembered(() => sessionStorage.setItem(`${KEPT}-${name}`, JSON.stringify(value)));
+}
+
+const kept = (name) => JSON.parse(remembered(() => sessionStorage.getItem(`${KEPT}-${name}`)) ?? "null");

@@ -1,0 +1,6 @@
+handleTheme();
+if (byId("runs")) {
+  handleFilters();
+  handleChoice();
+  handleRefresh();
+}

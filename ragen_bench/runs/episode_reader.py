@@ -1,0 +1,63 @@
+"""A reader of episodes.jsonl that can go on where it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from ragen_bench.runs.checked import BadRecordError, read_episode
+from ragen_bench.runs.json_lines import bad_line, parsed
+from ragen_bench.runs.schema import EpisodeRecord, Key, Object, RunConfig
+
+
+class EpisodeReader:
+    """Reads each episode of a run once, those too that are written meanwhile.
+
+    Args:
+        file: the episodes.jsonl, which may be missing; lines are only ever added to it.
+        config: the content of the run.json beside it.
+    """
+
+    def __init__(self, file: Path, config: RunConfig) -> None:
+        self._file = file
+        self._config = config
+        self._instances = {env.id: env.instances for env in config.envs}
+        self._lines: dict[Key, int] = {}
+        self._end = 0
+
+    @property
+    def end(self) -> int:
+        """How many bytes were read."""
+        return self._end
+
+    def added(self) -> Iterator[tuple[Object, EpisodeRecord]]:
+        """Yield the episodes that were not read yet, each as its line has it and as it is read.
+
+        A last line without its end is not there yet.
+
+        Raises:
+            UserError: if a line is not an episode of this run, or repeats one, with its number.
+        """
+        begin = self._end, len(self._lines) + 1
+        for number, (line, content) in enumerate(parsed(self._file, begin=begin), begin[1]):
+            try:
+                episode = read_episode(content)
+            except BadRecordError as error:
+                raise bad_line(self._file, number, str(error)) from None
+            problem = self._misplaced(episode)
+            first = self._lines.setdefault(episode.key, number)
+            if first != number:
+                problem = f"repeats the episode of line {first}"
+            if problem:
+                raise bad_line(self._file, number, problem)
+            self._end += len(line)
+            yield content, episode
+
+    def _misplaced(self, episode: EpisodeRecord) -> str | None:
+        config, instances = self._config, self._instances
+        if episode.split != config.split or episode.env not in instances:
+            return f"is of {episode.env} {episode.split}, which run.json does not name"
+        inside = 0 <= episode.index < instances[episode.env]
+        if not inside or not 0 <= episode.sample < config.samples:
+            return f"is of instance {episode.index}, sample {episode.sample}, beyond run.json's"
+        return None

@@ -1,0 +1,42 @@
+"""A served folder of runs, and the page in a browser."""
+
+from contextlib import ExitStack, contextmanager
+from threading import Thread
+
+import pytest
+
+from ragen_bench.pages.view import ViewServer
+from tests.ragen_bench.pages.browser import watched
+
+
+@contextmanager
+def serving(folder):
+    with ViewServer(folder) as server:
+        thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def served():
+    """Serves a folder until the test's end."""
+    with ExitStack() as servers:
+        yield lambda folder: servers.enter_context(serving(folder))
+
+
+@pytest.fixture
+def visit(browser):
+    """Opens a server's page; after the test, what went wrong in any page fails it."""
+    with ExitStack() as pages:
+
+        def opened(server, **options):
+            def asks_the_server_alone(requests):
+                return all(request.url.startswith(server.url) for request in requests)
+
+            page = pages.enter_context(watched(browser, asks_the_server_alone, **options))
+            page.goto(server.url)
+            return page
+
+        yield opened
