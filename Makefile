@@ -8,10 +8,24 @@ OLDEST := .venv-oldest
 VLLM := .venv-vllm
 VLLM_PIP := $(VLLM)/bin/python -m pip --disable-pip-version-check -q
 
-.PHONY: demo train-demo test oldest lint docs chromium held-out clean
+.PHONY: demo demo-agent picture train-demo test oldest lint docs chromium held-out clean
 
 demo: $(VENV)/demo.stamp
-	$(BIN)/ragen-bench evaluate smollm2-135m --suite quick
+	$(BIN)/ragen-bench demo
+
+# The demo's agent from nothing, into the folder that comes with the package.
+AGENT := runs/demo-agent
+demo-agent: export OMP_NUM_THREADS = 1
+demo-agent: $(VENV)/dev.stamp
+	$(BIN)/ragen-train small-model $(AGENT)/small --seed 0
+	$(BIN)/ragen-train warm-start $(AGENT)/small --out $(AGENT)/trained --env Sokoban-v0 --env FrozenLake-v0 \
+	  --format answer --max-tokens 14 --episodes 8000 --epochs 3 --batch 16 --micro-batch 16 \
+	  --learning-rate 0.002 --seed 0
+	cp $(AGENT)/trained/* ragen_bench/models/demo_agent/
+
+# The README's picture: the report of the agent's run.
+picture: demo chromium
+	PYTHONPATH=. $(BIN)/python scripts/report_picture.py runs/demo-agent_*/report.html docs/report.png
 
 # Small agents for two games, from nothing; SEEDS="0 1 2" trains three of each.
 SEEDS ?= 0

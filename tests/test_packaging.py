@@ -82,6 +82,14 @@ def test_the_recipes_come_along(python, tmp_path):
     assert run(python, "-c", code, cwd=tmp_path).stdout == f"{sorted(p.name for p in written)}\n"
 
 
+def test_the_demos_agent_comes_along(python):
+    [packed] = python.parents[1].glob("lib/python*/site-packages/ragen_bench/models/demo_agent")
+    shipped = ROOT / "ragen_bench" / "models" / "demo_agent"
+    files = [{f.name: f.read_bytes() for f in at.iterdir()} for at in (shipped, packed)]
+    assert files[0] == files[1]
+    assert "model.safetensors" in files[0]
+
+
 def test_the_module_prefix_of_gymnasium_works(python, tmp_path):
     code = "import gymnasium; gymnasium.make('ragen_envs:ragen/Sokoban-v0').reset(seed=0)"
     assert run(python, "-c", code, cwd=tmp_path).returncode == 0

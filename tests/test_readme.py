@@ -40,6 +40,14 @@ def test_the_readmes_links_work_where_its_folder_is_not():
     assert named == set(re.findall(r"^\[(.*)\]: https://", README, re.MULTILINE))
 
 
+def test_the_picture_is_small_and_in_the_repository():
+    [shown] = re.findall(r"!\[[^]]+\]\(([^)]+)\)", README)
+    raw = "https://raw.githubusercontent.com/ragen-bench/ragen-bench/main/"
+    picture = (ROOT / shown.removeprefix(raw)).read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) < 200_000
+
+
 def test_the_docs_name_every_environment_suite_and_model():
     environments = (ROOT / "docs" / "environments.md").read_text(encoding="utf-8")
     harness = (ROOT / "docs" / "harness.md").read_text(encoding="utf-8")

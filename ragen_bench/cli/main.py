@@ -10,6 +10,7 @@ from ragen_bench.cli.analyse import Analyse
 from ragen_bench.cli.annotate import Annotate
 from ragen_bench.cli.audit import Audit
 from ragen_bench.cli.compare import Compare
+from ragen_bench.cli.demo import Demo
 from ragen_bench.cli.describe import Describe
 from ragen_bench.cli.doctor import Doctor
 from ragen_bench.cli.evaluate import Evaluate
@@ -33,6 +34,7 @@ COMMANDS: Mapping[str, type[Command] | Group] = {
     "doctor": Doctor,
     "list": List,
     "describe": Describe,
+    "demo": Demo,
     "play": Play,
     "audit": Audit,
     "sealed": SEALED,

@@ -48,7 +48,7 @@ def run_evaluation(evaluation: Evaluation, path: Path, prices: Prices, quiet: bo
         finally:
             run.unlock()
     except KeyboardInterrupt:
-        return _interrupted(evaluation, model.group_size, path)
+        return interrupted(evaluation, model.group_size, path)
     if quiet:
         sys.stdout.write(f"{path}\n")
     return INCOMPLETE if summary["infra_faults"] else 0
@@ -110,7 +110,14 @@ def played(console: Console, evaluation: Evaluation, model: Model, path: Path) -
             raise
 
 
-def _interrupted(evaluation: Evaluation, group_size: int, path: Path) -> int:
+def interrupted(evaluation: Evaluation, group_size: int, path: Path) -> int:
+    """Say how far an interrupted run is, and what goes on with it; return the exit code.
+
+    Args:
+        evaluation: what is evaluated.
+        group_size: of the model.
+        path: the run directory, if there is one yet.
+    """
     tasks = evaluation.tasks()
     begun = (path / "run.json").is_file()
     kept = {episode.key for episode in read_run(path).episodes()} if begun else set()

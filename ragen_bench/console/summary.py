@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ragen_bench.console.formats import fixed, interval, percent
 from ragen_bench.console.tables import FiguresTable
 from ragen_bench.console.visible import visible
 from ragen_bench.opponents.wording import replies_in_words
 from ragen_bench.pages.formats import short
 from ragen_bench.runs.schema import Object
+
+_COLUMNS = ("n", "success", "95 %", "norm.", "form", "action", "tokens", "s")
+_EXPLAINED = (
+    "Success, form and action in per cent; norm.: 0 is the random player, 1 what the oracle "
+    "scores in expectation (its row: what it scored); form, action: turns whose answer had the "
+    "form, whose actions were all known; tokens generated; seconds."
+)
 
 
 def summary_table(summary: Object, constrained: bool = False) -> FiguresTable:
@@ -17,16 +26,38 @@ def summary_table(summary: Object, constrained: bool = False) -> FiguresTable:
         summary: of the run.
         constrained: whether its answers were constrained to the form, which the title says.
     """
-    columns = ("n", "success", "95 %", "norm.", "form", "action", "tokens", "s")
-    table = FiguresTable(_title(summary, constrained), _caption(summary), columns)
+    table = FiguresTable(_title(summary, constrained), _caption(summary), _COLUMNS)
     for row in summary["envs"]:
         table.add_row(short(row["env"]), *_model_cells(row))
         for player in ("random", "oracle"):
             if row[player]:
-                scaled = {"random": "0.00", "oracle": "1.00"}[player] if row["oracle"] else "-"
-                cells = str(row[player]["episodes"]), *_success(row[player]), scaled
-                table.add_row(f"  {player}", *cells)
+                table.add_row(f"  {player}", *_scripted_cells(row, player))
     return table
+
+
+def players_table(summaries: Sequence[Object]) -> FiguresTable:
+    """Return a table of models that played the same instances, between random and oracle.
+
+    Args:
+        summaries: of their runs; an environment that is missing in one but the first gets a dash.
+    """
+    title = f"{visible(summaries[0]['suite'])}, {summaries[0]['split']} split"
+    table = FiguresTable(title, f"-: not played. {_EXPLAINED}", _COLUMNS)
+    for first in summaries[0]["envs"]:
+        table.add_row(short(first["env"]))
+        table.add_row("  random", *_scripted_cells(first, "random"))
+        for summary in summaries:
+            rows = {row["env"]: row for row in summary["envs"]}
+            row = rows.get(first["env"])
+            table.add_row(f"  {visible(summary['model'])}", *(_model_cells(row) if row else "--"))
+        table.add_row("  oracle", *_scripted_cells(first, "oracle"))
+    return table
+
+
+def _scripted_cells(row: Object, player: str) -> list[str]:
+    """Return the cells of the random player or the oracle."""
+    scaled = {"random": "0.00", "oracle": "1.00"}[player] if row["oracle"] else "-"
+    return [str(row[player]["episodes"]), *_success(row[player]), scaled]
 
 
 def _title(summary: Object, constrained: bool) -> str:
@@ -77,11 +108,7 @@ def _caption(summary: Object) -> str:
         low, high = (fixed(bound, 3) for bound in summary["suite_score_interval"])
         mean = ", the mean of norm." if summary["suite"] else "."
         suite = f"{name} {fixed(score, 3)} [{low}, {high}]{mean} "
-    return (
-        f"{suite}Success, form and action in per cent; norm.: 0 is the random player, 1 what the "
-        "oracle scores in expectation (its row: what it scored); form, action: turns whose answer "
-        "had the form, whose actions were all known; tokens generated; seconds."
-    )
+    return f"{suite}{_EXPLAINED}"
 
 
 def opponent_lines(summary: Object) -> list[str]:

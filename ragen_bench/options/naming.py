@@ -12,7 +12,7 @@ from ragen_bench.suites import SUITES, Suite, held_out_size
 DEFAULT_TEMPERATURE = 0.5
 DEFAULT_MAX_TOKENS = 200
 """The limit of an answer where no suite sets one."""
-IN_PROCESS = ("hf", "vllm", "smollm2-135m")
+IN_PROCESS = ("hf", "vllm", "smollm2-135m", "demo-agent")
 """Models in this process that hold as many conversations at once as --concurrency says."""
 
 

@@ -36,7 +36,8 @@ def server_of(options: EvaluationOptions) -> ServerOptions | None:
         names = ", ".join("--" + name.replace("_", "-") for name in refused)
         where = "openai/, anthropic/ and google/"
         if refused == ["concurrency"]:
-            where = "openai/, anthropic/, google/, vllm/, hf/, python: and smollm2-135m"
+            own = "vllm/, hf/, python:, smollm2-135m and demo-agent"
+            where = f"openai/, anthropic/, google/, {own}"
         raise UserError(f"{names}: for {where} only, not for {' and '.join(map(repr, models))}")
     return _server_options(options.model, settings)
 

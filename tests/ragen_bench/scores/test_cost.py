@@ -66,7 +66,8 @@ def test_an_unknown_model_has_no_known_cost(written, model):
 
 def test_the_shipped_prices_know_what_runs_here_and_nothing_else():
     prices = load_prices()
-    for model in ("random", "oracle", "smollm2-135m", "hf/a/b", "vllm/x", "gguf/x.gguf"):
+    known = ("random", "oracle", "smollm2-135m", "demo-agent", "hf/a/b", "vllm/x", "gguf/x.gguf")
+    for model in known:
         assert cost(model, 10**6, 10**6, prices).amount == 0.0
     for model in ("openai/x", "python:agent:answer"):
         assert cost(model, 10**6, 10**6, prices) is None
