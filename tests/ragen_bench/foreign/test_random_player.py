@@ -85,6 +85,8 @@ def test_a_record_alone_names_no_function(recorded, capsys):
     for name in ("replay", "report"):
         assert main([name, *here, "--random-player", NEVER]) == 0
     assert "Replayed 2 of 2 planned episodes: 2 equal, 0 different." in capsys.readouterr().out
+    page = (recorded / "report.html").read_text(encoding="utf-8")
+    assert f"<dt>Random player</dt><dd><bdi>{NEVER}</bdi></dd>" in page
 
 
 def test_a_changed_module_is_found(recorded):
