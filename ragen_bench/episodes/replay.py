@@ -37,7 +37,7 @@ class Replayer:
         if problem:
             raise UserError(f"run.json {problem}", exit_code=1)
         self._config = config
-        self._instances = {env.id: env.instances for env in config.envs}
+        self._instances = {env.id: env.played for env in config.envs}
         make = partial(make_env, opponent_format=config.opponent_format)
         self._envs = EnvPool(config.response_format, make)
 
@@ -80,7 +80,7 @@ class Replayer:
             raise UnplayableError(
                 f"is of {brief(env)} {brief(split)}, which run.json does not name"
             )
-        if not (0 <= index < self._instances[env] and 0 <= sample < self._config.samples):
+        if not (index in self._instances[env] and 0 <= sample < self._config.samples):
             raise UnplayableError(f"is of instance {index}, sample {sample}, beyond run.json's")
         return Task(env, self._config.split, index, sample)
 

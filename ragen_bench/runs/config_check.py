@@ -9,10 +9,11 @@ from ragen_bench.errors import UserError
 from ragen_bench.models.prompt import prompt_hash
 from ragen_bench.models.random_player import named_random_player
 from ragen_bench.runs.differences import brief, first_difference
-from ragen_bench.runs.schema import Object, RunConfig
+from ragen_bench.runs.schema import Object, RunConfig, RunEnv
 from ragen_bench.runs.specification import spec_hash, suite_hash
 from ragen_bench.suites import has_split, held_out_size
 from ragen_bench.two_player import needs_opponent
+from ragen_envs.instances import Split
 from ragen_envs.registration import NAMESPACE
 from ragen_envs.sealed import open_key
 
@@ -32,6 +33,8 @@ def config_problem(config: RunConfig) -> str | None:
             return f"names more than {held_out_size(env.id)} instances of {env.id}"
         if needs_opponent(env.id) != (config.opponent is not None):
             return f"names {'an' if config.opponent else 'no'} opponent in {env.id}"
+        if problem := _choice_problem(config.split, env):
+            return problem
     if len({env.id for env in config.envs}) < len(config.envs):
         return "names an environment twice"
     return None
@@ -40,6 +43,17 @@ def config_problem(config: RunConfig) -> str | None:
 def _random_player(config: RunConfig) -> Object:
     name = config.random_player
     return {"random_player_identity": named_random_player(name).identity} if name else {}
+
+
+def _choice_problem(split: Split, env: RunEnv) -> str | None:
+    """Return why a run cannot have chosen the instances that it names, or None."""
+    if isinstance(env.played, range):
+        return None
+    if split != "train":
+        return f"chooses instances of {env.id}, which is for the train split"
+    if len(set(env.played)) != env.instances:
+        return f"chooses other than {env.instances} instances of {env.id}"
+    return None
 
 
 def _remedy(env: str) -> str:
@@ -72,10 +86,7 @@ def config_differences(config: RunConfig) -> Iterator[str]:
         "suite_hash": suite_hash(envs, config.max_tokens),
         **({"sealed_key_hash": open_key()} if split == "sealed" else {}),
         **_random_player(config),
-        "envs": [
-            {"id": env.id, "instances": env.instances, "spec_hash": envs[env.id][1]}
-            for env in config.envs
-        ],
+        "envs": [{**env.as_json(), "spec_hash": envs[env.id][1]} for env in config.envs],
     }
     recorded = config.as_json()
     for name, value in computed.items():

@@ -21,7 +21,7 @@ class EpisodeReader:
     def __init__(self, file: Path, config: RunConfig) -> None:
         self._file = file
         self._config = config
-        self._instances = {env.id: env.instances for env in config.envs}
+        self._instances = {env.id: env.played for env in config.envs}
         self._lines: dict[Key, int] = {}
         self._end = 0
 
@@ -57,7 +57,7 @@ class EpisodeReader:
         config, instances = self._config, self._instances
         if episode.split != config.split or episode.env not in instances:
             return f"is of {episode.env} {episode.split}, which run.json does not name"
-        inside = 0 <= episode.index < instances[episode.env]
+        inside = episode.index in instances[episode.env]
         if not inside or not 0 <= episode.sample < config.samples:
             return f"is of instance {episode.index}, sample {episode.sample}, beyond run.json's"
         return None

@@ -41,6 +41,8 @@ Flag = Annotated[bool, Strict()]
 Whole = Annotated[int, Strict(), Field(gt=-LARGEST, lt=LARGEST)]
 Count = Annotated[int, Strict(), Field(ge=0, lt=LARGEST)]
 Positive = Annotated[int, Strict(), Field(ge=1, lt=LARGEST)]
+Index = Annotated[int, Strict(), Field(gt=-(1 << 63), lt=1 << 63)]
+"""Of an instance; those of the train split are seeds, and no end of them."""
 Number = Annotated[float, Strict(), Field(gt=-LARGEST, lt=LARGEST, allow_inf_nan=False)]
 Share = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
 as_written = WrapValidator(lambda value, check: (check(value), value)[1])
@@ -59,12 +61,32 @@ class Document(BaseModel):
         return self.model_dump(by_alias=True, exclude_unset=True)
 
 
+Indices = range | tuple[int, ...]
+"""Which instances of a split are played."""
+
+
 class RunEnv(Document):
     """An environment of a run: its id, how many instances are played, and its specification."""
 
     id: Text
     instances: Whole
     spec_hash: Text
+
+    @property
+    def played(self) -> Indices:
+        """The instances that are played: the first ones of the split."""
+        return range(self.instances)
+
+
+class ChosenEnv(RunEnv):
+    """An environment of a run that may name which instances are played."""
+
+    indices: Annotated[list[Index], Field(min_length=1)] | None = None
+
+    @property
+    def played(self) -> Indices:
+        """The instances that are played: the named ones, or the first ones of the split."""
+        return super().played if self.indices is None else tuple(self.indices)
 
 
 class Opponent(Document):
@@ -100,7 +122,7 @@ class RunConfig(Document):
     history: Count | None = None
     constrained: Flag
     prompt_hash: Text
-    envs: Annotated[list[RunEnv], Field(min_length=1, fail_fast=True)]
+    envs: Annotated[list[ChosenEnv], Field(min_length=1, fail_fast=True)]
     versions: Object
     command: Text
     machine: Object = Field(default_factory=dict)
@@ -187,9 +209,9 @@ class EpisodeRecord:
 
     env: Text
     split: Text
-    index: Whole
+    index: Index
     sample: Whole
-    rollout: Whole | None = None
+    rollout: Index | None = None
     instance: Text | None = None
     ceiling: Share | None
     optimal_length: Whole | None = None

@@ -10,7 +10,7 @@ from typing import Any
 from ragen_bench.environments import AnyEnv
 from ragen_bench.foreign import ForeignEnv
 from ragen_bench.models.prompt import opening
-from ragen_bench.suites import held_out_size, make_env
+from ragen_bench.suites import Make, held_out_size, make_env
 from ragen_bench.two_player import as_two_player, step_by_rule
 from ragen_envs.held_out import write
 from ragen_envs.instances import Split, Stream
@@ -22,7 +22,9 @@ _PLAYED_SEEDS = 4
 _BROKEN = "<answer>Up || nothing"
 
 
-def spec_hash(env: str, split: Split, response_format: ResponseFormat) -> str:
+def spec_hash(
+    env: str, split: Split, response_format: ResponseFormat, make: Make = make_env
+) -> str:
     """Return 16 hex digits that change with what makes scores incomparable.
 
     They cover the variant's parameters, every held-out instance (of train: the first sixteen), and
@@ -30,8 +32,14 @@ def spec_hash(env: str, split: Split, response_format: ResponseFormat) -> str:
     an environment with an opponent, they cover what it reads, and the rule's replies. Of another
     package's environment they cover the first observations, some random episodes where it lists
     its actions, and the prompt; what two plays do not show alike is left out.
+
+    Args:
+        env: the full id.
+        split: where its instances come from.
+        response_format: of the answers.
+        make: makes the environment; one that is trained on may have changes.
     """
-    environment = make_env(env, split, response_format)
+    environment = make(env, split, response_format)
     if isinstance(environment, ForeignEnv):
         return _foreign_hash(environment, [env, split])
     instances = [

@@ -17,7 +17,7 @@ from ragen_bench.models import Model, Sampling
 from ragen_bench.models.random_player import RandomPlayer
 from ragen_bench.models.scripted import OracleModel, RandomModel
 from ragen_bench.opponents.opponent import against_rule
-from ragen_bench.runs.schema import EpisodeRecord, Object
+from ragen_bench.runs.schema import EpisodeRecord, Indices, Object
 from ragen_bench.scores.metrics import figures, light, rounded
 from ragen_bench.suites import plays
 from ragen_envs.instances import Split
@@ -34,10 +34,10 @@ def baseline(
     player: Player,
     env: str,
     split: Split,
-    instances: int,
+    indices: Indices,
     random_player: RandomPlayer | None = None,
 ) -> Object | None:
-    """Return the figures of a player on the first instances of a split.
+    """Return the figures of a player on instances of a split.
 
     Its `ceiling` is the best player's expected score, which the environments know exactly; what
     the oracle scored here is one sample of it. They are played once a process. None where another
@@ -47,14 +47,14 @@ def baseline(
         player: who plays.
         env: the environment's id.
         split: where the instances come from.
-        instances: how many, from seed 0 on.
+        indices: which instances.
         random_player: who plays for "random" in other packages' environments.
     """
     if not plays(player, env, random_player is not None):
         return None
     # A sealed split has other instances with another key.
     key_hash = open_key() if split == "sealed" else ""
-    return deepcopy(_baseline(player, env, split, instances, random_player, key_hash))
+    return deepcopy(_baseline(player, env, split, indices, random_player, key_hash))
 
 
 def floor_and_ceiling(env: str, split: Split, indices: Sequence[int]) -> tuple[float, float]:
@@ -75,12 +75,12 @@ def _baseline(  # what the figures depend on
     player: Player,
     env: str,
     split: Split,
-    instances: int,
+    indices: Indices,
     random_player: RandomPlayer | None,
     _key_hash: str,
 ) -> Object:
     model = RandomModel(random_player) if player == "random" else OracleModel()
-    episodes = _played(model, env, split, range(instances))
+    episodes = _played(model, env, split, indices)
     of_player = figures(episodes)
     return {
         **{name: of_player[name] for name in _FIGURES},

@@ -9,7 +9,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.models.random_player import RandomPlayer, named_random_player
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.json_lines import read_whole
-from ragen_bench.runs.schema import EpisodeRecord, Key, Object, RunConfig
+from ragen_bench.runs.schema import EpisodeRecord, Indices, Key, Object, RunConfig
 from ragen_bench.scores.baselines import baseline
 from ragen_bench.scores.cost import Prices, cost
 from ragen_bench.scores.metrics import (
@@ -91,7 +91,7 @@ def summary_of(
         played.add(episode.key)
     rows = [
         {
-            **_row(env.id, episodes[env.id], config.split, env.instances, random_player),
+            **_row(env.id, episodes[env.id], config.split, env.played, random_player),
             "seconds": round(seconds.get(env.id, 0.0), 2),
         }
         for env in config.envs
@@ -115,15 +115,15 @@ def _row(
     env: str,
     episodes: list[EpisodeRecord],
     split: Split,
-    instances: int,
+    indices: Indices,
     random_player: RandomPlayer | None,
 ) -> Object:
     """Return an environment's figures beside those of the random and the oracle player."""
     row = {"env": env, **figures(episodes)}
     if counts := reply_counts(env):
         row["opponent"] = opponent_figures(episodes, counts)
-    row["random"] = baseline("random", env, split, instances, random_player)
-    row["oracle"] = baseline("oracle", env, split, instances)
+    row["random"] = baseline("random", env, split, indices, random_player)
+    row["oracle"] = baseline("oracle", env, split, indices)
     scaled = None
     if row["random"] and row["oracle"] and row["score"] is not None:
         score, floor, ceiling = estimate_of(row, "score"), row["random"], row["oracle"]

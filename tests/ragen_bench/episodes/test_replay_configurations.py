@@ -48,8 +48,14 @@ def test_a_configuration_of_another_form_is_refused(configs, change, says):
 
 
 def test_a_configuration_that_no_run_can_have_is_refused(configs):
-    twice = [{"id": IDS[0], "instances": 1, "spec_hash": ""}] * 2
-    config = with_changes(configs["think"], envs=twice)
+    env = {"id": IDS[0], "instances": 1, "spec_hash": ""}
+    chosen = with_changes(configs["think"], split="train", envs=[{**env, "indices": [7]}])
+    assert config_problem(chosen) is None
+    says = f"chooses instances of {IDS[0]}, which is for the train split"
+    assert config_problem(with_changes(chosen, split="val")) == says
+    more = with_changes(chosen, envs=[{**env, "indices": [7, 8]}])
+    assert config_problem(more) == f"chooses other than 1 instances of {IDS[0]}"
+    config = with_changes(configs["think"], envs=[env] * 2)
     assert config_problem(config) == "names an environment twice"
     with pytest.raises(UserError, match=r"^run\.json names an environment twice"):
         list(replay(config, []))

@@ -70,7 +70,7 @@ def test_a_text_env_of_another_package_is_played_as_the_suite_s_own():
     assert isinstance(env, CountEnv)
     assert (env.split, env.response_format) == ("train", "answer")
     assert plays("oracle", "counted/Count-v0")
-    oracle = baseline("oracle", "counted/Count-v0", "train", 3)
+    oracle = baseline("oracle", "counted/Count-v0", "train", range(3))
     assert oracle is not None
     assert (oracle["episodes"], oracle["success"], oracle["ceiling"]) == (48, 1.0, 1.0)
 
@@ -78,9 +78,9 @@ def test_a_text_env_of_another_package_is_played_as_the_suite_s_own():
 def test_players_that_cannot_play_have_no_row():
     assert (plays("random", GUESS), plays("oracle", GUESS)) == (True, False)
     assert (plays("random", ECHO), plays("python:a:b", ECHO)) == (False, True)
-    assert baseline("oracle", GUESS, "test", 2) is None
-    assert baseline("random", ECHO, "test", 2) is None
-    floor = baseline("random", GUESS, "test", 8)
+    assert baseline("oracle", GUESS, "test", range(2)) is None
+    assert baseline("random", ECHO, "test", range(2)) is None
+    floor = baseline("random", GUESS, "test", range(8))
     assert floor is not None
     # Four draws of ten digits with repetition: 1 - 0.9 ** 4 = 0.344, here over 128 episodes.
     assert floor["success"] == pytest.approx(0.344, abs=0.13)

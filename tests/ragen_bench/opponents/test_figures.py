@@ -53,10 +53,10 @@ def test_nothing_judged_is_no_agreement(tmp_path):
 
 
 def test_floor_and_ceiling_are_those_of_the_rule_answering():
-    oracle = baseline("oracle", GAME, "test", 4)
-    assert oracle == baseline("oracle", RULE, "test", 4)
+    oracle = baseline("oracle", GAME, "test", range(4))
+    assert oracle == baseline("oracle", RULE, "test", range(4))
     assert (oracle["success"], oracle["ceiling"]) == (1.0, 1.0)
-    floor = baseline("random", GAME, "test", 4)
+    floor = baseline("random", GAME, "test", range(4))
     assert floor["success"] < 0.2
     assert floor_and_ceiling(GAME, "test", [0, 1, 2, 3]) == pytest.approx((floor["score"], 1.0))
 

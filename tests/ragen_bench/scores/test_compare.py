@@ -279,7 +279,7 @@ def test_only_common_instances_count(random_run, folder):
         f"{LAKE}: 8 instances in A, 5 in B, compared are the 5 in both",
         "ragen/BanditRev-v0: 0 instances in A, 2 in B, compared are the 0 in both",
     ]
-    floor = baseline("random", LAKE, "test", 5)
+    floor = baseline("random", LAKE, "test", range(5))
     assert found["envs"][0]["normalised"]["floor"] == floor["score"]
     assert found["envs"][0]["normalised"]["ceiling"] == floor["ceiling"]
 
@@ -367,7 +367,7 @@ def test_a_score_off_the_scale_is_refused(random_run, changed, score):
 
 def test_floor_and_ceiling_are_those_of_a_summary():
     for env in (BANDIT, LAKE):
-        summary = baseline("random", env, "val", 6)
+        summary = baseline("random", env, "val", range(6))
         found = floor_and_ceiling(env, "val", range(6))
         assert found == pytest.approx((summary["score"], summary["ceiling"]), abs=1e-6)
     of_each = [floor_and_ceiling(LAKE, "val", [index]) for index in (1, 4)]

@@ -69,16 +69,16 @@ def test_clusters_that_all_ended_alike_leave_room_for_doubt(success, expected):
 
 
 def test_floor_and_ceiling():
-    assert baseline("oracle", "ragen/Sokoban-v0", "test", 8)["success"] == 1.0
-    floor = baseline("random", "ragen/Bandit-v0", "test", 64)
+    assert baseline("oracle", "ragen/Sokoban-v0", "test", range(8))["success"] == 1.0
+    floor = baseline("random", "ragen/Bandit-v0", "test", range(64))
     assert floor["success"] == pytest.approx(0.5, abs=0.05)
-    assert baseline("random", "ragen/Bandit-v0", "val", 8) == baseline(
-        "random", "ragen/Bandit-v0", "val", 8
+    assert baseline("random", "ragen/Bandit-v0", "val", range(8)) == baseline(
+        "random", "ragen/Bandit-v0", "val", range(8)
     )
 
 
 def test_floor_and_ceiling_are_played_once_and_for_each_sealed_key(monkeypatch):
-    asked = "random", "ragen/FrozenLake-v0", "sealed", 8
+    asked = "random", "ragen/FrozenLake-v0", "sealed", range(8)
     keys = new_key(), new_key()
     played, found = [], []
     play = baselines.play

@@ -28,6 +28,7 @@ SETTINGS = {
     "optimiser": {"learning_rate": 1e-3, "warmup_steps": 2},
     "critic": {"learning_rate": 1e-3},
     "validation": {"every": 2, "instances": 6},
+    "records": {"every": 3},
 }
 TWO_NODES = {
     **SETTINGS,
@@ -66,6 +67,14 @@ def assert_same_run(run, local):
     assert models[0].keys() == models[1].keys()
     for name, weight in models[0].items():
         torch.testing.assert_close(weight, models[1][name], atol=1e-4, rtol=1e-3)
+    assert "iteration_000000" in kept(run)  # of the first model
+    assert kept(run) == kept(local)
+
+
+def kept(run):
+    """Return the rollouts that a run has kept."""
+    found = (run / "rollouts").glob("*/episodes.jsonl")
+    return {path.parent.name: path.read_text() for path in found}
 
 
 def test_a_run_and_its_resumption_are_those_of_one_process(typed, warm, tmp_path):

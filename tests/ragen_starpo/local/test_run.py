@@ -27,6 +27,7 @@ SETTINGS = {
     "advantage": {"estimator": "grpo"},
     "filter": {"strategy": "all"},
     "validation": {"every": 0},
+    "records": {"every": 0},
 }
 
 
@@ -135,7 +136,7 @@ class Scripted:
     def iterate(self, number):
         self.done = number + 1
         figures = {"rollout/reward": 0.0, "rollout/reward_deviation": 1.0, "filter/kept": 1.0}
-        return Iteration(number, True, figures, {})
+        return Iteration(number, True, figures, {}, [])
 
     def validate(self, folder):
         self.measured.append(self.done)

@@ -7,10 +7,16 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from ragen_bench.analysis import analyse
+from ragen_bench.cli import main as bench
+from ragen_bench.episodes.replay import replay
 from ragen_bench.errors import UserError
 from ragen_bench.models.hf import HFModel
+from ragen_bench.runs.config_check import config_differences
+from ragen_bench.runs.directory import read_run
 from ragen_starpo.local.train import train
 from ragen_starpo.recipes.recipe import recipe_of
+from ragen_starpo.rollout.episodes import rollout_specs
 
 SETTINGS = {
     "model": "small",
@@ -27,6 +33,7 @@ SETTINGS = {
     "loss": {"kl": 0.001},
     "optimiser": {"learning_rate": 1e-3},
     "validation": {"every": 2, "instances": 4},
+    "records": {"every": 3, "groups": 3},
 }
 
 
@@ -59,6 +66,7 @@ def test_a_killed_run_goes_on_to_the_same_weights(small, whole, tmp_path):
     with pytest.raises(KilledError):
         train(recipe(), small, tmp_path / "run", kill)
     assert len(lines(tmp_path / "run")) == 3
+    (tmp_path / "run/rollouts/iteration_000002/report.html").write_text("of what is played again")
     with (tmp_path / "run/metrics.jsonl").open("a") as file:
         file.write('{"iteration": 3, "torn')
     resumed = []
@@ -68,6 +76,32 @@ def test_a_killed_run_goes_on_to_the_same_weights(small, whole, tmp_path):
     for name in ("final", "best"):
         files = [run / name / "model.safetensors" for run in (whole, tmp_path / "run")]
         assert files[0].read_bytes() == files[1].read_bytes()
+    assert files_of(tmp_path / "run/rollouts") == files_of(whole / "rollouts")
+
+
+def files_of(folder):
+    found = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+
+
+def test_some_rollouts_are_kept_as_runs_of_the_harness(whole, capsys):
+    kept = {path.name: read_run(path) for path in (whole / "rollouts").iterdir()}
+    assert set(kept) == {f"iteration_00000{number}" for number in (0, 2)}
+    settings = recipe()
+    for name, run in kept.items():
+        number = int(name[-1])
+        specs = rollout_specs(settings.envs, settings.rollouts, settings.seed, number)
+        played = list(run.episodes())
+        assert [one.key for one in played] == [spec.task.key for spec in specs[: 3 * 3]]
+        assert [problem for _, problem in replay(run.config, played)] == [None] * 9
+        assert list(config_differences(run.config)) == []
+        assert run.config.model == f"small, iteration {number} of its training"
+    assert bench(["report", str(whole / "rollouts/iteration_000002")]) == 0
+    said = capsys.readouterr().out
+    assert "small, iteration 2 of its training on chosen environments, train split" in said
+    assert "Incomplete" not in said
+    analysis = analyse(kept["iteration_000002"])
+    assert [row["not_replayed"] for row in analysis["envs"]] == [0, 0]
 
 
 def test_the_weights_move_and_the_engines_agree(small, whole):
@@ -86,11 +120,21 @@ def test_the_weights_move_and_the_engines_agree(small, whole):
 
 def test_one_pass_sees_the_engines_own_probabilities(small, tmp_path):
     """The first step compares a token's probability with itself."""
-    one = recipe(iterations=1, updates=1, mini_batch=12, validation={"every": 0})
+    # The largest seed, whose instances have numbers of 62 bits.
+    changed = {"seed": 2**30 - 1, "environment": {"actions_per_turn": 2}}
+    one = recipe(iterations=1, updates=1, mini_batch=12, validation={"every": 0}, **changed)
     train(one, small, tmp_path / "run")
     (line,) = lines(tmp_path / "run")
     assert line["policy/kl_from_rollouts"] == pytest.approx(0, abs=1e-6)
     assert line["policy/clip_fraction"] == 0
+    kept = read_run(tmp_path / "run/rollouts/iteration_000000")
+    assert len(list(kept.episodes())) == 9
+    # Other environments than the suite's are not taken for those.
+    differences = list(config_differences(kept.config))
+    assert [difference.partition(":")[0] for difference in differences] == [
+        "suite_hash",
+        "envs[0].spec_hash",
+    ]
 
 
 def test_validation_is_at_its_turns(whole):

@@ -84,7 +84,8 @@ class VerlTrainer(PPOTrainerSync):
                 "updates", lambda: self.learner.learn(rows, kept, number, share)
             )
         clock.during("weights", lambda: self.checkpoint_manager.update_weights(number))
-        return Iteration(number, bool(rows.keys), metrics, clock.seconds)
+        records = [trajectory.record for trajectory in played]
+        return Iteration(number, bool(rows.keys), metrics, clock.seconds, records)
 
     def adapt(self, settings: AdaptableSettings) -> None:
         """Play and learn by these settings from now on."""
@@ -168,7 +169,7 @@ class VerlTrainer(PPOTrainerSync):
         return kept
 
     def _log(self, iteration: Iteration) -> None:
-        """Tell verl's loggers, such as wandb, where the user has asked for any."""
+        """Tell verl's loggers, such as mlflow, where the user has asked for any."""
         loggers: Any = self.logger
         loggers.log(data=iteration.metrics, step=iteration.number)
 

@@ -33,6 +33,7 @@ class TrainingDirectory:
     `recipe.json` holds the settings; `metrics.jsonl` a line for each iteration, which follow from
     the settings alone; `start.json` the held-out figures of the model that training begins with;
     `timings.jsonl` the iterations' seconds; `warnings.jsonl` the echo trap's;
+    `rollouts/` some of what was played, a run of the harness for each iteration that is kept;
     `checkpoints/` what a resumed run needs; `best/` the model of the highest held-out success,
     `final/` the last one.
 
@@ -82,7 +83,14 @@ class TrainingDirectory:
         for name in ("metrics.jsonl", "timings.jsonl", "warnings.jsonl"):
             kept = [line for line in self.lines(name) if line["iteration"] < done]
             write_text(self.path / name, "".join(f"{line_of(line).decode()}\n" for line in kept))
+        for number, folder in _iterations(self.path / "rollouts").items():
+            if number >= done:
+                shutil.rmtree(folder)
         return (done, checkpoints[done]) if checkpoints else None
+
+    def rollouts(self, number: int) -> Path:
+        """Return the folder of an iteration's rollouts, whether or not they are kept."""
+        return self.path / "rollouts" / _name(number)
 
     @contextmanager
     def checkpoint(self, done: int, driver: str) -> Iterator[Path]:
@@ -92,7 +100,7 @@ class TrainingDirectory:
             done: iterations.
             driver: that writes it.
         """
-        with replacing_folder(self.path / "checkpoints" / f"iteration_{done:06d}") as draft:
+        with replacing_folder(self.path / "checkpoints" / _name(done)) as draft:
             yield draft
             (draft / _DRIVER).write_text(driver + "\n", encoding="utf-8")
         checkpoints = _checkpoints(self.path)
@@ -180,8 +188,17 @@ def finished(path: Path, iterations: int) -> bool:
 
 def _checkpoints(path: Path) -> dict[int, Path]:
     """Return a run's checkpoints by how many iterations are done."""
-    folders = (path / "checkpoints").glob(f"iteration_{'[0-9]' * 6}")
+    return _iterations(path / "checkpoints")
+
+
+def _iterations(path: Path) -> dict[int, Path]:
+    """Return the folders of a folder that have the name of an iteration, by its number."""
+    folders = path.glob(_name(0).replace("0", "[0-9]"))
     return {int(folder.name.partition("_")[2]): folder for folder in folders}
+
+
+def _name(number: int) -> str:
+    return f"iteration_{number:06d}"
 
 
 def _settings(recipe: Recipe) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from ragen_bench.errors import UserError
 from ragen_starpo.diagnostics.adaptation import AdaptableSettings, Adaptation
 from ragen_starpo.diagnostics.monitor import EchoTrapMonitor, TrapWarning
 from ragen_starpo.local.clock import Clock
+from ragen_starpo.local.kept_rollouts import keep_rollouts
 from ragen_starpo.local.run import TrainingDirectory, check_run, finished
 from ragen_starpo.local.trainer import Iteration, Trainer
 from ragen_starpo.recipes.recipe import Recipe
@@ -117,6 +118,7 @@ def _iterate(
     for number in range(first, recipe.iterations):
         trainer.adapt(watch.settings)
         played = trainer.iterate(number)
+        _keep(played, recipe, watch.settings.temperature, run)
         played = replace(played, metrics={**played.metrics, **watch.figures()})
         iteration = _validated(played, trainer, run, recipe.validation.every, recipe.iterations)
         line = {"iteration": number, **iteration.metrics}
@@ -138,6 +140,15 @@ def _iterate(
         raise UserError(ended, exit_code=1)
     # Last of all: by it a run is known to be finished.
     _checkpoint(trainer, run, recipe.iterations)
+
+
+def _keep(
+    iteration: Iteration, recipe: Recipe, temperature: float, run: TrainingDirectory
+) -> None:
+    """Keep some of an iteration's rollouts, where it is its turn."""
+    number = iteration.number
+    if recipe.records.due(number):
+        keep_rollouts(run.rollouts(number), recipe, number, temperature, iteration.rollouts)
 
 
 class _Watch:
@@ -194,9 +205,7 @@ def _validated(
     if figures["success"] > max(line.get("val/success", -1.0) for line in earlier):
         trainer.save(run.path / "best")
     metrics = {**iteration.metrics, **_of_validation(figures)}
-    return Iteration(
-        iteration.number, iteration.learned, metrics, {**iteration.seconds, **clock.seconds}
-    )
+    return replace(iteration, metrics=metrics, seconds={**iteration.seconds, **clock.seconds})
 
 
 def _of_validation(figures: Mapping[str, float]) -> dict[str, float]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from torch import Tensor
 
+from ragen_bench.runs.schema import EpisodeRecord
 from ragen_starpo.algorithms.mini_batches import mini_batches
 from ragen_starpo.algorithms.objective import advantages_of, policy_contribution, value_contribution
 from ragen_starpo.algorithms.selection import chosen
@@ -34,12 +35,14 @@ class Iteration:
         learned: whether the filter left anything to learn from.
         metrics: figures by name.
         seconds: by phase.
+        rollouts: as the harness records them, before any filter, by group.
     """
 
     number: int
     learned: bool
     metrics: dict[str, float]
     seconds: dict[str, float]
+    rollouts: Sequence[EpisodeRecord]
 
 
 class Trainer:
@@ -80,7 +83,8 @@ class Trainer:
             batch = batch_of(kept, self._actor.pad)
             metrics |= clock.during("updates", lambda: self._learn(batch, number, share))
             clock.during("weights", lambda: self._actor.take(self.policy.state_for_rollout()))
-        return Iteration(number, bool(kept), metrics, clock.seconds)
+        records = [trajectory.record for trajectory in trajectories]
+        return Iteration(number, bool(kept), metrics, clock.seconds, records)
 
     def adapt(self, settings: AdaptableSettings) -> None:
         """Play and learn by these settings from now on."""

@@ -28,6 +28,7 @@ from ragen_starpo.recipes.sections import (
     MonitorSettings,
     NonNegative,
     OptimiserSettings,
+    RecordSettings,
     RolloutSettings,
     Seed,
     ShapingSettings,
@@ -78,6 +79,7 @@ class Recipe:
     critic: OptimiserSettings = field(default_factory=lambda: OptimiserSettings(1e-5))
     lora: LoraSettings | None = None
     validation: ValidationSettings = field(default_factory=ValidationSettings)
+    records: RecordSettings = field(default_factory=RecordSettings)
     monitor: MonitorSettings = field(default_factory=MonitorSettings)
     environment: EnvironmentSettings = field(default_factory=EnvironmentSettings)
     cluster: ClusterSettings = field(default_factory=ClusterSettings)

@@ -283,6 +283,23 @@ class ValidationSettings:
 
 
 @dataclass(frozen=True, config=STRICT)
+class RecordSettings:
+    """Which rollouts are kept for people to look at, see `ragen_starpo.local.kept_rollouts`.
+
+    Attributes:
+        every: iterations; those of the first one are kept too. 0 for never.
+        groups: of an iteration, with all their rollouts.
+    """
+
+    every: Every = 20
+    groups: Count = 4
+
+    def due(self, number: int) -> bool:
+        """Return whether the rollouts of an iteration, counted from 0, are kept."""
+        return self.every > 0 and (number == 0 or (number + 1) % self.every == 0)
+
+
+@dataclass(frozen=True, config=STRICT)
 class MonitorSettings:
     """When the echo trap's monitor warns, and what a warning does.
 
