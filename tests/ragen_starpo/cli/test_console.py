@@ -35,7 +35,7 @@ def test_what_is_told_while_a_run_is_trained(tmp_path, capsys):
         "warnings": {"text": "Early warning in iteration 0."},
         "timings": {"updates": 1.5},
     }
-    with follow("small", 1, tmp_path, tensorboard=False):
+    with follow("small", 1, tmp_path):
         for name, line in lines.items():
             (tmp_path / f"{name}.jsonl").write_text(json.dumps({"iteration": 0, **line}) + "\n")
     said = capsys.readouterr().out

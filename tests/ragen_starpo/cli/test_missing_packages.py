@@ -33,6 +33,7 @@ def typed_without(package, folder, *arguments):
     [
         ("torch", "train", ("small-model", "small")),
         ("torch", "train", LOCAL),
+        ("wandb", "train", (*LOCAL, "--wandb")),
         ("torch", "train", WARM),
         ("torch", "train", ("verl", "small", "--out", "run")),
         ("pydantic", "train", ("recipes",)),

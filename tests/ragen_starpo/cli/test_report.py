@@ -6,11 +6,13 @@ import pytest
 
 from ragen_starpo.cli import main
 from ragen_starpo.small_model import Shape, make_small_model
+from tests.ragen_starpo.diagnostics.test_weights_and_biases import told
 from tests.ragen_starpo.local.test_warnings import SETTINGS
 from tests.ragen_starpo.report.runs import make_run
 
 from .test_main import typed
 
+TOLD = ("--tensorboard", "--wandb")
 pytestmark = pytest.mark.xdist_group("verl")
 RECIPE = """
 model = "small"
@@ -21,7 +23,8 @@ checkpoint_every = 0
 """
 
 
-def test_a_run_that_warns(tmp_path):
+def test_a_run_that_warns(tmp_path, monkeypatch):
+    monkeypatch.setenv("WANDB_MODE", "offline")
     make_small_model(tmp_path / "small", Shape(width=32, layers=2, hidden=48), 0)
     tables = ("rollouts", "advantage", "filter", "loss", "optimiser", "validation", "monitor")
     settings = [
@@ -30,13 +33,20 @@ def test_a_run_that_warns(tmp_path):
         for name, value in SETTINGS[table].items()
     ]
     (tmp_path / "r.toml").write_text(RECIPE)
-    code, out, err = typed(tmp_path, "local", "r.toml", *settings, "--out", "run", "--tensorboard")
+    code, out, err = typed(tmp_path, "local", "r.toml", *settings, "--out", "run", *TOLD)
     assert (code, err) == (0, "")
     warnings = [json.loads(one)["text"] for one in (tmp_path / "run/warnings.jsonl").open()]
     assert warnings
     assert [line for line in out.splitlines() if line in warnings] == warnings
     (events,) = (tmp_path / "run/tensorboard").iterdir()
     assert events.stat().st_size > 1000
+    figures, _ = told(tmp_path / "run")
+    metrics = [json.loads(one) for one in (tmp_path / "run/metrics.jsonl").open()]
+    timings = [json.loads(one) for one in (tmp_path / "run/timings.jsonl").open()]
+    for number, line, timing in zip(range(7), metrics, timings, strict=True):
+        seconds = {f"seconds/{name}": taken for name, taken in timing.items()}
+        del line["iteration"], seconds["seconds/iteration"]
+        assert figures[number] == pytest.approx({"_step": number, **line, **seconds})
     code, out, err = typed(tmp_path, "report", "run")
     assert (code, out, err) == (0, "Report  run/report.html\n", "")
     assert all(text in (tmp_path / "run/report.html").read_text() for text in warnings)

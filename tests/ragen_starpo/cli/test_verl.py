@@ -3,16 +3,15 @@
 import json
 
 import pytest
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from ragen_bench.errors import UserError
 from ragen_starpo.cli.verl import split_settings
-from ragen_starpo.console.following import Following, write_events
-from ragen_starpo.diagnostics.tensorboard import EventFiles
+from ragen_starpo.console.following import Following, figures_of
 
 
 def test_whose_setting_it_is():
     own = ["seed=1", "rollouts.samples=8", "critic.learning_rate=1", "cluster.nodes=2"]
-    verls = ["trainer.logger=[wandb]", "critic.model.x=1", "+data.seed=3", "~trainer.x", "nope=1"]
+    verls = ["trainer.logger=[mlflow]", "critic.model.x=1", "+data.seed=3", "~trainer.x", "nope=1"]
     assert split_settings([*own, *verls]) == (own, verls)
 
 
@@ -37,18 +36,17 @@ def test_the_last_lines_are_told_when_the_run_is_over(tmp_path):
     assert told == [{"iteration": 0}]
 
 
-def test_events_are_those_of_the_iteration_that_was_timed(tmp_path):
+def test_figures_are_those_of_the_iteration_that_was_timed(tmp_path):
     lines = [{"iteration": 4, "a/b": 1.5}, {"iteration": 5, "a/b": 2.5, "val/success": 0.25}]
     text = "".join(json.dumps(line) + "\n" for line in lines)
     (tmp_path / "metrics.jsonl").write_text(text + '{"iteration": 6, "a')
-    with EventFiles(tmp_path / "tensorboard") as board:
-        write_events(board, tmp_path, {"iteration": 5, "updates": 3.25})
-    events = EventAccumulator(str(tmp_path / "tensorboard"))
-    events.Reload()
-    found = {
-        (name, event.step): event.value
-        for name in events.Tags()["scalars"]
-        for event in events.Scalars(name)
-    }
-    expected = {("a/b", 5): 2.5, ("val/success", 5): 0.25, ("seconds/updates", 5): 3.25}
-    assert found == pytest.approx(expected)
+    found = figures_of(tmp_path, {"iteration": 5, "updates": 3.25})
+    assert found == {"a/b": 2.5, "val/success": 0.25, "seconds/updates": 3.25}
+
+
+def test_a_mistake_that_following_finds_is_raised_at_its_end(tmp_path):
+    def refuse(line):
+        raise UserError(f"not {line['iteration']}")
+
+    with pytest.raises(UserError, match="not 7"), Following(tmp_path / "a", refuse):
+        (tmp_path / "a").write_text('{"iteration": 7}\n')

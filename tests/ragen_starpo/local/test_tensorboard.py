@@ -13,7 +13,8 @@ from .test_warnings import KilledError, recipe
 
 def test_events_are_the_runs_figures(small, tmp_path):
     def told(iteration):
-        board.write(iteration.number, iteration.metrics, iteration.seconds)
+        seconds = {f"seconds/{phase}": taken for phase, taken in iteration.seconds.items()}
+        board.write(iteration.number, {**iteration.metrics, **seconds})
 
     def killed(iteration):
         told(iteration)

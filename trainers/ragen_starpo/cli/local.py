@@ -22,6 +22,6 @@ class Local(TrainingCommand):
         recipe = read_recipe(self.recipe, self.settings)
         check_one_process(recipe.cluster)
         model = model_folder(recipe.model)
-        with follow(recipe.name, recipe.iterations, self.out, self.tensorboard):
+        with follow(recipe.name, recipe.iterations, self.out, self.told(recipe)):
             train(recipe, model, self.out)
         return 0

@@ -30,7 +30,7 @@ class Verl(TrainingCommand):
         device_of(recipe.cluster, self.ray_address)  # before a model may be fetched
         model = model_folder(recipe.model)
         name, status = recipe.name, "starting Ray"
-        with follow(name, recipe.iterations, self.out, self.tensorboard, status):
+        with follow(name, recipe.iterations, self.out, self.told(recipe), status):
             train(recipe, model, self.out, overrides, self.ray_address)
         return 0
 

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from rich.console import Console
 
 from ragen_bench.console.plain import plain_console
+from ragen_bench.errors import UserError
 from ragen_bench.runs.json_lines import numbered
 from ragen_starpo.console.progress import progress_bar
-
-if TYPE_CHECKING:
-    from ragen_starpo.diagnostics.tensorboard import EventFiles
 
 _PAUSE = 0.5
 """Seconds between two looks at what the run has written."""
 
 
+class Told(AbstractContextManager[object], Protocol):
+    """What is told the figures of each iteration beside the run's own files: a context."""
+
+    def write(self, number: int, figures: Mapping[str, float]) -> None:
+        """Take the figures of an iteration, by name."""
+
+
 @contextmanager
 def follow(
-    name: str, iterations: int, out: Path, tensorboard: bool, status: str = ""
+    name: str, iterations: int, out: Path, told: Sequence[Told] = (), status: str = ""
 ) -> Iterator[None]:
     """Print held-out figures while a run is trained, and in the end where the models are.
 
@@ -32,12 +37,14 @@ def follow(
         name: of the recipe, which stands beside the bar.
         iterations: of the whole run.
         out: directory of the run.
-        tensorboard: whether event files are written.
+        told: what else is told the figures.
         status: until the first iteration is there.
     """
     bar = progress_bar(plain_console())
-    events = _event_files(out) if tensorboard else None
-    with bar, events or nullcontext():
+    with ExitStack() as contexts:
+        for one in told:
+            contexts.enter_context(one)
+        contexts.enter_context(bar)
         task = bar.add_task(name, total=iterations, status=status)
 
         def on_metrics(line: dict[str, Any]) -> None:
@@ -51,14 +58,13 @@ def follow(
             bar.console.print(line["text"], soft_wrap=True)
 
         def on_timings(line: dict[str, Any]) -> None:
-            if events:
-                write_events(events, out, line)
+            for one in told:
+                one.write(line["iteration"], figures_of(out, line))
 
         callbacks = {"metrics": on_metrics, "warnings": on_warning, "timings": on_timings}
-        with ExitStack() as followers:
-            for file, on_line in callbacks.items():
-                followers.enter_context(Following(out / f"{file}.jsonl", on_line))
-            yield
+        for file, on_line in callbacks.items():
+            contexts.enter_context(Following(out / f"{file}.jsonl", on_line))
+        yield
     print_places(bar.console, out)
 
 
@@ -69,24 +75,18 @@ def print_places(console: Console, run: Path) -> None:
     console.print(f"Models  {', '.join(models)}", soft_wrap=True)
 
 
-def _event_files(run: Path) -> EventFiles:
-    from ragen_starpo.diagnostics.tensorboard import EventFiles
-
-    return EventFiles(run / "tensorboard")
-
-
-def write_events(events: EventFiles, run: Path, timing: dict[str, Any]) -> None:
-    """Write an iteration of a run as events.
+def figures_of(run: Path, timing: dict[str, Any]) -> dict[str, float]:
+    """Return the figures of an iteration by the names of `metrics.jsonl` and as `seconds/PHASE`.
 
     Args:
-        events: the event files.
-        run: its directory, whose `metrics.jsonl` holds the iteration.
+        run: the run's directory, whose `metrics.jsonl` holds the iteration.
         timing: its line of `timings.jsonl`, which is written after that of the metrics.
     """
     number = timing["iteration"]
     lines = numbered(run / "metrics.jsonl")
     metrics = next(line for _, line in lines if line["iteration"] == number)
-    events.write(number, _without_number(metrics), _without_number(timing))
+    seconds = {f"seconds/{phase}": taken for phase, taken in _without_number(timing).items()}
+    return {**_without_number(metrics), **seconds}
 
 
 def _without_number(line: dict[str, Any]) -> dict[str, float]:
@@ -95,6 +95,8 @@ def _without_number(line: dict[str, Any]) -> dict[str, float]:
 
 class Following:
     """Calls a function with each whole line that is added to a file while it is followed.
+
+    A user's error that it raises ends the following, and is raised when the context ends.
 
     Args:
         file: which need not be there yet.
@@ -106,6 +108,7 @@ class Following:
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True)
         self._known, self._size = sum(1 for _ in numbered(file)), -1
+        self._error: UserError | None = None
 
     def __enter__(self) -> Following:
         self._thread.start()
@@ -119,6 +122,8 @@ class Following:
     ) -> None:
         self._over.set()
         self._thread.join()
+        if self._error and error is None:
+            raise self._error
 
     def look(self) -> None:
         """Call the function with what is new."""
@@ -135,6 +140,9 @@ class Following:
 
     def _follow(self) -> None:
         over = False
-        while not over:
-            over = self._over.wait(_PAUSE)
-            self.look()
+        try:
+            while not over:
+                over = self._over.wait(_PAUSE)
+                self.look()
+        except UserError as error:
+            self._error = error

@@ -10,7 +10,7 @@ from torch.utils.tensorboard import SummaryWriter
 
 
 class EventFiles:
-    """Writes scalars by the names of `metrics.jsonl`, and seconds as `seconds/PHASE`.
+    """Writes figures as scalars.
 
     To be used as a context, which closes the files.
 
@@ -30,20 +30,15 @@ class EventFiles:
         if self._writer is not None:
             self._writer.close()
 
-    def write(
-        self, number: int, metrics: Mapping[str, float], seconds: Mapping[str, float]
-    ) -> None:
+    def write(self, number: int, figures: Mapping[str, float]) -> None:
         """Write an iteration; the first one decides from where on older files are purged.
 
         Args:
             number: of the iteration, from 0 on.
-            metrics: its figures.
-            seconds: what its phases took.
+            figures: by name.
         """
         if self._writer is None:
             self._writer = SummaryWriter(str(self._folder), purge_step=number)
-        for name, value in metrics.items():
+        for name, value in figures.items():
             self._writer.add_scalar(name, value, number)
-        for phase, taken in seconds.items():
-            self._writer.add_scalar(f"seconds/{phase}", taken, number)
         self._writer.flush()

@@ -142,9 +142,7 @@ def _iterate(
     _checkpoint(trainer, run, recipe.iterations)
 
 
-def _keep(
-    iteration: Iteration, recipe: Recipe, temperature: float, run: TrainingDirectory
-) -> None:
+def _keep(iteration: Iteration, recipe: Recipe, temperature: float, run: TrainingDirectory) -> None:
     """Keep some of an iteration's rollouts, where it is its turn."""
     number = iteration.number
     if recipe.records.due(number):

@@ -1,0 +1,87 @@
+"""What the service is told, as its own files of an offline run have it."""
+
+import json
+import struct
+
+import pytest
+import wandb
+from wandb.proto.wandb_internal_pb2 import Record
+
+from ragen_bench.errors import UserError
+from ragen_starpo.diagnostics.weights_and_biases import WandbRun
+
+BLOCK, CLOCK = 1 << 15, ("_runtime", "_timestamp")
+KEY = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.fixture
+def service(monkeypatch, tmp_path):
+    """Sets environment variables for the service, which reads them once a process."""
+
+    def set_up(**variables):
+        wandb.teardown()
+        for name in ("WANDB_API_KEY", "WANDB_MODE"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in {"HOME": tmp_path / "home", **variables}.items():
+            monkeypatch.setenv(name, str(value))
+
+    yield set_up
+    wandb.teardown()
+
+
+def records(path):
+    """Yield the records of the service's file: LevelDB's log, with a head of its own."""
+    content = path.read_bytes()
+    place, parts = 7, b""
+    while place + 7 <= len(content):
+        size, kind = struct.unpack("<4xHB", content[place : place + 7])
+        parts += content[place + 7 : place + 7 + size]
+        if kind in (1, 4):  # a whole record, or the last part of one
+            yield Record.FromString(parts)
+            parts = b""
+        place += 7 + size
+        left = BLOCK - place % BLOCK
+        place += left if left < 7 else 0
+
+
+def values(items):
+    return {"/".join(one.nested_key) or one.key: json.loads(one.value_json) for one in items}
+
+
+def told(folder):
+    """Return the figures that offline runs of a folder hold, and how each of them starts."""
+    figures, starts = [], []
+    for path in sorted(folder.glob("wandb/offline-run-*/run-*.wandb")):
+        for record in records(path):
+            if record.WhichOneof("record_type") == "run":
+                run = record.run
+                starts.append((run.run_id, run.display_name, values(run.config.update)))
+            elif record.WhichOneof("record_type") == "history":
+                line = values(record.history.item)
+                figures.append({name: line[name] for name in line if name not in CLOCK})
+    return figures, starts
+
+
+def test_a_resumed_run_goes_on_as_the_same_one(service, tmp_path):
+    service(WANDB_MODE="offline", WANDB_API_KEY=KEY)
+    settings = {"seed": 3, "rollouts": {"samples": 4}}
+    for numbers in ((0, 1), (2,)):
+        with WandbRun(tmp_path / "run", "small", settings) as run:
+            for number in numbers:
+                run.write(number, {"rollout/success": number / 4, "val/success": 0.5})
+    figures, starts = told(tmp_path / "run")
+    assert figures == [
+        {"_step": number, "rollout/success": number / 4, "val/success": 0.5} for number in range(3)
+    ]
+    identity = (tmp_path / "run/wandb/id.txt").read_text().strip()
+    assert [start[:2] for start in starts] == [(identity, "small")] * 2
+    assert [{name: start[2][name] for name in settings} for start in starts] == [settings] * 2
+    files = [path for path in (tmp_path / "run").rglob("*") if path.is_file()]
+    assert not [path for path in files if KEY.encode() in path.read_bytes()]
+
+
+def test_a_run_without_a_key_is_refused_before_it_begins(service, tmp_path):
+    service()
+    with pytest.raises(UserError, match=r"--wandb finds no key: type `wandb login`, or set WANDB_"):
+        WandbRun(tmp_path / "run", "small", {}).__enter__()
+    assert not (tmp_path / "run").exists()
