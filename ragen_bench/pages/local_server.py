@@ -125,7 +125,7 @@ def nothing_here() -> RefusedError:
     return RefusedError(HTTPStatus.NOT_FOUND, "there is nothing here")
 
 
-class Page(NamedTuple):
+class MadePage(NamedTuple):
     """A whole page with a content security policy of its own, see `frame.html`."""
 
     text: str
@@ -162,7 +162,7 @@ class PageServer(LoopbackServer):
         """The address of the page."""
         return f"{super().url}{self.word}/"
 
-    def page(self, place: str) -> Page | None:
+    def page(self, place: str) -> MadePage | None:
         """Return a page that is made when it is asked for, None where there is none.
 
         Unlike `get` and `post`, this may run beside another request.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ragen_bench.errors import UserError
-from ragen_bench.pages.view.listed_run import ListedRun, Row
+from ragen_bench.pages.view.listed_run import ListedRun, RunRow
 
 
 class Listing(NamedTuple):
@@ -19,7 +19,7 @@ class Listing(NamedTuple):
         notes: what was passed by, a line each.
     """
 
-    rows: list[Row]
+    rows: list[RunRow]
     notes: list[str]
 
 

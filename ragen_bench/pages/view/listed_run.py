@@ -18,7 +18,7 @@ _Stamp = tuple[int, int, int, int] | None
 
 
 @dataclass(frozen=True)
-class Row:
+class RunRow:
     """What the list shows of a run.
 
     Attributes:
@@ -61,7 +61,7 @@ class ListedRun:
         self._path = path
         self._stamps: tuple[_Stamp, _Stamp] | None = None
         self._reading: _Reading | None = None
-        self._row = Row(self.id, self._place)
+        self._row = RunRow(self.id, self._place)
 
     @property
     def _place(self) -> str:
@@ -78,7 +78,7 @@ class ListedRun:
                 raise UserError(f"{file} is a link to what is outside the folder")
         return read_run(self._path)
 
-    def row(self) -> Row:
+    def row(self) -> RunRow:
         """Return what the list shows, of what is recorded now."""
         stamps = _stamp(self._path / "run.json"), _stamp(self._path / "episodes.jsonl")
         if stamps != self._stamps:
@@ -86,7 +86,7 @@ class ListedRun:
                 self._row = self._read(stamps)
             except (UserError, OSError) as error:
                 self._reading = None
-                self._row = Row(self.id, self._place, problem=self._said(error))
+                self._row = RunRow(self.id, self._place, problem=self._said(error))
             self._stamps = stamps
         return self._row
 
@@ -97,7 +97,7 @@ class ListedRun:
         message = str(error).replace(f"{self._root}{os.sep}", "")
         return message.removesuffix("; choose another --out")
 
-    def _read(self, stamps: tuple[_Stamp, _Stamp]) -> Row:
+    def _read(self, stamps: tuple[_Stamp, _Stamp]) -> RunRow:
         """Go on with what was read, or begin anew where that does not lead on."""
         run, before = self.opened(), self._stamps
         if self._reading and before and _has_grown(before, stamps):
@@ -117,12 +117,12 @@ class _Reading:
         self._reader = EpisodeReader(run.episodes_file, run.config)
         self._tally = Tally()
 
-    def row(self, id: str, place: str) -> Row:
+    def row(self, id: str, place: str) -> RunRow:
         for _, episode in self._reader.added():
             self._tally.add(episode)
         outcomes = self._tally.outcomes
         figure = self._tally.figure()
-        return Row(id, place, self._config, outcomes.total(), tuple(outcomes), figure)
+        return RunRow(id, place, self._config, outcomes.total(), tuple(outcomes), figure)
 
 
 def _stamp(file: Path) -> _Stamp:

@@ -11,7 +11,7 @@ from jinja2 import UndefinedError
 from ragen_bench.analysis import analyse
 from ragen_bench.errors import UserError
 from ragen_bench.pages.comparison import comparison_page
-from ragen_bench.pages.local_server import Page, PageServer, nothing_here
+from ragen_bench.pages.local_server import MadePage, PageServer, nothing_here
 from ragen_bench.pages.rendering import page_environment
 from ragen_bench.pages.report import Home, report_pieces
 from ragen_bench.pages.view.folder import RunsFolder
@@ -39,20 +39,20 @@ class ViewServer(PageServer):
         self._templates = page_environment("ragen_bench.pages.view")
         super().__init__(None, port)
 
-    def page(self, place: str) -> Page | None:
+    def page(self, place: str) -> MadePage | None:
         """Return the list, `report/ID` or `compare/ID/ID/...`; else None."""
         kind, *ids = place.split("/")
         try:
             if kind == "report" and len(ids) == 1:
-                return Page(self._report(self._opened(ids[0])))
+                return MadePage(self._report(self._opened(ids[0])))
             if kind == "compare" and ids:
                 runs = [self._opened(id) for id in ids]
-                return Page(comparison_page(compare_with_first(runs), self._home.address))
+                return MadePage(comparison_page(compare_with_first(runs), self._home.address))
         except (UserError, SealedKeyError, OSError) as error:
             problem = self._templates.get_template("problem.html")
             text = problem.render(problem=str(error), home=self._home.address)
-            return Page(text, HTTPStatus.CONFLICT)
-        return None if place else Page(self._list())
+            return MadePage(text, HTTPStatus.CONFLICT)
+        return None if place else MadePage(self._list())
 
     def get(self, _place: str) -> dict[str, Any]:
         """Refuse: there are pages only."""

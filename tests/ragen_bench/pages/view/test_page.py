@@ -22,6 +22,7 @@ from tests.ragen_bench.pages.looks import BACKGROUND, DARK, LIGHT, check_contras
 pytestmark = pytest.mark.xdist_group("view")
 
 BANDIT, LAKE = "ragen/Bandit-v0", "ragen/FrozenLake-v0"
+HOSTILE = "'\"></td><img src=x onerror=alert(1)>{{ 7 * 7 }}"
 BASE = Evaluation(
     model="random",
     suite="",
@@ -56,7 +57,9 @@ def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     whole = played(folder / "random")
     played(folder / "oracle", model="oracle")
-    played(folder / "lake", instances={LAKE: 3}, split="val")
+    lake = played(folder / "lake", instances={LAKE: 3}, split="val")
+    config = {**lake.config.as_json(), "model": HOSTILE}
+    (lake.path / "run.json").write_text(json.dumps(config))
     growing = open_run(folder / "deep" / "growing", whole.config)
     growing.append(next(iter(whole.episodes())))
     growing.unlock()
@@ -146,6 +149,7 @@ def check_filters(page):
 def test_runs_are_filtered_compared_and_followed(served, visit, runs):
     page = visit(served(runs))
     expect(page.locator("#count")).to_have_text("5 runs")
+    expect(page.locator("#runs bdi").nth(1)).to_have_text(HOSTILE)
     for _ in in_both_sizes(page):
         check_filters(page)
 
