@@ -13,12 +13,11 @@ _Rows = tuple[list[str], list[str]]
 """The cells behind a name, and a whole row below it."""
 _EXPLAINED = (
     "Success in per cent; norm.: 0 is the random player, 1 the best one. n: instances that both "
-    "played. A - B with its 95 % interval, of pairs on the same instance. A>B: instances that "
+    "played. A - {0} with its 95 % interval, of pairs on the same instance. A>{0}: instances that "
     "only A solved; of several samples, that A solved more often; - if one run has more samples."
 )
-_EXPLAINED_MORE = (
-    "X: the run of the row. " + _EXPLAINED.replace("B", "X") + " Each interval is of 95 % by "
-    "itself: of twenty that hold no difference, about one excludes 0."
+_UNCORRECTED = (
+    "Each interval is of 95 % by itself: of twenty that hold no difference, about one excludes 0."
 )
 
 
@@ -51,7 +50,9 @@ def _print_notes(console: Console, notes: list[str]) -> None:
 def comparison_table(differences: Object) -> FiguresTable:
     """Return a table with two rows for each environment and for the suite."""
     title = f"A - B on the {differences['split']} split"
-    table = FiguresTable(title, _EXPLAINED, ("n", "A", "B", "A - B", "95 %", "A>B", "B>A"))
+    table = FiguresTable(
+        title, _EXPLAINED.format("B"), ("n", "A", "B", "A - B", "95 %", "A>B", "B>A")
+    )
     for row in differences["envs"]:
         main, norm = _rows(row)
         table.add_row(short(row["env"]), *main)
@@ -68,9 +69,10 @@ def comparisons_table(compared: Object) -> FiguresTable:
     """Return a table with two rows for each other run, by environment and for the mean."""
     split = compared["comparisons"][0]["split"]
     title = f"A - X on the {split} split, for each other run X"
-    table = FiguresTable(title, _EXPLAINED_MORE, ("n", "A", "X", "A - X", "95 %", "A>X", "X>A"))
+    explained = f"X: the run of the row. {_EXPLAINED.format('X')} {_UNCORRECTED}"
+    table = FiguresTable(title, explained, ("n", "A", "X", "A - X", "95 %", "A>X", "X>A"))
     for heading, parts in _groups(compared).items():
-        table.add_row(heading)
+        table.add_row(short(heading))
         for letter, (main, norm) in parts:
             table.add_row(f"  {letter}", *main)
             table.add_row(f"  {norm[0]}", *norm[1:])
@@ -83,7 +85,7 @@ def _groups(compared: Object) -> dict[str, list[tuple[str, _Rows]]]:
     means = []
     for run, differences in zip(compared["runs"][1:], compared["comparisons"], strict=True):
         for row in differences["envs"]:
-            groups.setdefault(short(row["env"]), []).append((run["name"], _rows(row)))
+            groups.setdefault(row["env"], []).append((run["name"], _rows(row)))
         if _has_mean(differences):
             means.append((run["name"], _mean_rows(differences["suite"])))
     return {**groups, "mean": means} if means else groups

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from ragen_bench.console import audit
 from ragen_bench.console.analysis import failure_table, reasoning_table
-from ragen_bench.console.comparison import comparison_table
+from ragen_bench.console.comparison import comparison_table, comparisons_table
 from ragen_bench.console.summary import summary_table
 from ragen_envs.registration import IDS, OPPONENT_IDS
 
@@ -30,7 +30,7 @@ def summary(ids):
     )
 
 
-def comparison(ids):
+def differences(ids):
     percent = {"a": 0.0, "b": 1.0, "difference": -1.0, "interval": [-1.0, -1.0]}
     norm = {"a": -10.25, "b": 10.25, "difference": -20.75, "interval": [-20.75, -20.25]}
     rows = [
@@ -41,7 +41,16 @@ def comparison(ids):
         for env in ids
     ]
     suite = {"success": percent, "normalised": norm}
-    return comparison_table({"split": "sealed", "envs": rows, "suite": suite})
+    return {"split": "sealed", "envs": rows, "suite": suite}
+
+
+def comparison(ids):
+    return comparison_table(differences(ids))
+
+
+def comparisons(ids):
+    runs = [{"name": name, "model": "m"} for name in "ABC"]
+    return comparisons_table({"runs": runs, "comparisons": [differences(ids)] * 2})
 
 
 def analysis(ids):
@@ -72,6 +81,7 @@ def audited(ids):
 TABLES = {
     "summary": summary,
     "compare": comparison,
+    "compare more": comparisons,
     "causes": lambda ids: failure_table(analysis(ids)),
     "reasoning": lambda ids: reasoning_table(analysis(ids)),
     "audit": audited,
@@ -103,6 +113,7 @@ def test_in_50_columns_figures_stand_below_the_name_with_their_names(table):
     first = {
         "summary": ["n", "1024", "success", "100.0"],
         "compare": ["n", "256", "A", "0.0"],
+        "compare more": ["B", "n", "256", "A"],
         "causes": ["n", "256", "of", "256"],
         "reasoning": ["turns", "12,345", "words", "123.4"],
         "audit": ["train", "1,000", "unsolved", "0"],

@@ -8,7 +8,10 @@ function handleFilters() {
   const form = byId("filters");
   form.hidden = false;
   offerChoices();
-  for (const [id, value] of Object.entries(kept("filters") ?? {})) byId(id).value = value;
+  for (const [id, value] of Object.entries(kept("filters") ?? {})) {
+    byId(id).value = value;
+    if (byId(id).selectedIndex === -1) byId(id).value = ""; // a choice that has gone
+  }
   form.addEventListener("input", applyFilters);
   form.addEventListener("submit", (event) => event.preventDefault());
   byId("show-all").addEventListener("click", () => {
