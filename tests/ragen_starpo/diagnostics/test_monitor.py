@@ -206,10 +206,35 @@ def test_it_warns_again_after_a_recovery_only():
     assert [kind for kind, _ in kinds(hovers)] == ["early"]
 
 
-def test_the_first_iterations_count_in_nothing():
-    found = [line(n, 0.5, 0.4, 5.0 if n < 10 else 1.0, 1.0) for n in range(60)]
+@given(st.floats(1.5, 4), st.floats(0.1, 0.4), st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_a_form_that_is_learned_at_first_is_no_news(pace, gain, seed):
+    """The entropy falls to a quarter, and the reward rises by it."""
+    left = [math.exp(-n / pace) for n in range(60)]
+    found = [(0.1 + gain * (1 - rest), 0.3, 0.5 + 1.5 * rest, 1.0) for rest in left]
+    assert kinds(noisy(seed, 0.05, found)) == []
+
+
+@given(st.integers(2, 14), st.floats(1, 2), st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_a_collapse_in_the_first_iterations_is_seen(start, pace, seed):
+    """Those of the warm-up too, where the first median of five iterations can show it."""
+    gone = [math.exp(-max(0, n - start) / pace) for n in range(60)]
+    found = [(0.5 * rest, 0.4 * rest, 0.6 * rest, 1.0) for rest in gone]
+    said = kinds(noisy(seed, 0.05, found))
+    (early, first), *_ = said
+    assert early == "early"
+    assert start < first <= start + 6
+    assert [kind for kind, _ in said].count("confirmed") == 1
+
+
+def test_the_first_iterations_do_not_count_later():
+    """Neither as peaks, nor as what a figure moves by chance."""
+    found = [line(n, 0.4 + 0.01 * n, 0.4, 5.0 if n < 10 else 1.0, 1.0) for n in range(60)]
     assert kinds(found) == []
     assert kinds(found, warm_up=0) == [("early", 12)]
+    flat = [{**one, "rollout/reward": 0.5} for one in found]
+    assert kinds(flat) == kinds(flat, warm_up=0) == [("early", 12)]
 
 
 @given(st.integers(0, 10**6), st.integers(1, ITERATIONS - 1), st.integers(30, 150))

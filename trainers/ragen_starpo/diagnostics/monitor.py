@@ -61,9 +61,7 @@ class EchoTrapMonitor:
 
     def __init__(self, settings: MonitorSettings) -> None:
         self._settings = settings
-        self._falls = {name: _Fall(settings, _NOISE[name]) for name in _NAMES if name != _REWARD}
-        self._reward = _Fall(settings, _NOISE[_REWARD])
-        self._gradient = _Moving(settings.window)
+        self._first, self._later = _Watch(settings), _Watch(settings)
         self._since: int | None = None
         self._last = 0
         self._confirmed = False
@@ -77,16 +75,25 @@ class EchoTrapMonitor:
                 finite gradient, its norm is as far above its median as can be.
         """
         number = int(line["iteration"])
-        if number < self._settings.warm_up:
-            return []
-        fallen = {name: fall.take(_finite(line.get(name))) for name, fall in self._falls.items()}
-        self._reward.take(_finite(line.get(_REWARD)))
-        self._gradient.take(_norm(line))
-        early = self._early(number, {name: new for name, new in fallen.items() if new is not None})
+        early = self._early(number, {**self._at_first(number, line), **self._then(number, line)})
         return [warning for warning in (early, self._confirmed_in(number)) if warning is not None]
 
+    def _at_first(self, number: int, line: Mapping[str, Any]) -> Signals:
+        """Return what has fallen while the first iterations count, until later ones have a level.
+
+        Who learns a form loses entropy, and gains reward by it: that is no news.
+        """
+        if number >= self._settings.warm_up + self._settings.window:
+            return {}
+        fallen = self._first.take(line)
+        return {} if self._first.rewarded else fallen
+
+    def _then(self, number: int, line: Mapping[str, Any]) -> Signals:
+        """Return what has fallen since the warm-up."""
+        return self._later.take(line) if number >= self._settings.warm_up else {}
+
     def _early(self, number: int, fallen: Signals) -> TrapWarning | None:
-        if any(fall.stands for fall in self._falls.values()):
+        if self._first.stands or self._later.stands:
             self._last = number
         elif number > self._last + self._settings.patience:
             # Not at once: the entropy of a model that breaks may leap up again.
@@ -105,7 +112,8 @@ class EchoTrapMonitor:
     def _confirmed_in(self, number: int) -> TrapWarning | None:
         if self._since is None or self._confirmed:
             return None
-        confirmation = self._fallen_reward() or self._risen_gradient()
+        fallen = self._first.reward.stands or self._later.reward.stands
+        confirmation = self._fallen_reward(fallen) if fallen else self._later.risen_gradient()
         if confirmation is None:
             return None
         self._confirmed = True
@@ -113,17 +121,55 @@ class EchoTrapMonitor:
         text = f"Confirmed in iteration {number}, after the early warning of iteration "
         return TrapWarning(number, "confirmed", signals, f"{text}{self._since}: {reason}.")
 
-    def _fallen_reward(self) -> tuple[Signals, str] | None:
+    def _fallen_reward(self, fallen: dict[str, float]) -> tuple[Signals, str]:
         """Return that the reward has fallen too, and how."""
-        if self._reward.stands is None:
-            return None
-        signals = {_REWARD: self._reward.stands}
+        signals = {_REWARD: fallen}
         return signals, self._described(signals)
 
-    def _risen_gradient(self) -> tuple[Signals, str] | None:
+    def _described(self, fallen: Signals) -> str:
+        falls = " and ".join(
+            f"{_NAMES[name]} fell from {new['before']:.3g} to {new['level']:.3g} "
+            f"(its peak was {new['peak']:.3g})"
+            for name, new in fallen.items()
+        )
+        return f"within {self._settings.patience} iterations {falls}"
+
+
+class _Watch:
+    """The figures of some iterations.
+
+    Attributes:
+        reward: whether it has fallen.
+    """
+
+    def __init__(self, settings: MonitorSettings) -> None:
+        self._settings = settings
+        self._falls = {name: _Fall(settings, _NOISE[name]) for name in _NAMES if name != _REWARD}
+        self.reward = _Fall(settings, _NOISE[_REWARD])
+        self._gradient = _Moving(settings.window)
+
+    def take(self, line: Mapping[str, Any]) -> Signals:
+        """Return what has fallen now, of the figures that fall first."""
+        fallen = {name: fall.take(_finite(line.get(name))) for name, fall in self._falls.items()}
+        self.reward.take(_finite(line.get(_REWARD)))
+        self._gradient.take(_norm(line))
+        return {name: new for name, new in fallen.items() if new is not None}
+
+    @property
+    def stands(self) -> bool:
+        """Whether a fall of them stands."""
+        return any(fall.stands for fall in self._falls.values())
+
+    @property
+    def rewarded(self) -> bool:
+        """Whether the reward is higher than at first."""
+        levels = self.reward.figure.levels
+        return bool(levels) and levels[-1] > levels[0]
+
+    def risen_gradient(self) -> tuple[Signals, str] | None:
         """Return that the gradient is large while the reward stands still."""
         patience, times = self._settings.patience, self._settings.gradient
-        rewards, norms = self._reward.figure.levels, self._gradient.levels
+        rewards, norms = self.reward.figure.levels, self._gradient.levels
         if len(rewards) <= patience or not norms:
             return None
         level, before, usual = rewards[-1], rewards[-1 - patience], median(self._gradient.values)
@@ -137,14 +183,6 @@ class EchoTrapMonitor:
             f"the reward is {level:.3g} ({patience} iterations before it was {before:.3g}) and the "
             f"gradient norm is {norms[-1]:.3g}, more than {times:g} times its median of {usual:.3g}"
         )
-
-    def _described(self, fallen: Signals) -> str:
-        falls = " and ".join(
-            f"{_NAMES[name]} fell from {new['before']:.3g} to {new['level']:.3g} "
-            f"(its peak was {new['peak']:.3g})"
-            for name, new in fallen.items()
-        )
-        return f"within {self._settings.patience} iterations {falls}"
 
 
 class _Moving:
