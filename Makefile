@@ -25,7 +25,8 @@ demo-agent: $(VENV)/dev.stamp
 
 # The README's picture: the report of the agent's run.
 picture: demo chromium
-	PYTHONPATH=. $(BIN)/python scripts/report_picture.py runs/demo-agent_*/report.html docs/report.png
+	PYTHONPATH=. $(BIN)/python scripts/report_picture.py \
+	  runs/demo-agent_Sokoban-v0+FrozenLake-v0_test_seed0_answer_limit16/report.html docs/report.png
 
 # Small agents for two games, from nothing; SEEDS="0 1 2" trains three of each.
 SEEDS ?= 0
