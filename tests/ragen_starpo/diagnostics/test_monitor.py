@@ -228,6 +228,14 @@ def test_a_collapse_in_the_first_iterations_is_seen(start, pace, seed):
     assert [kind for kind, _ in said].count("confirmed") == 1
 
 
+def test_a_fall_in_the_first_iterations_does_not_stand_forever():
+    """The entropy falls for good, and long after the reward falls alone."""
+    found = [line(n, 0.5 if n < 60 else 0.1, 0.4, 1.0 if n < 6 else 0.4, 1.0) for n in range(90)]
+    assert kinds(found) == [("early", 8)]
+    found = [line(n, 0.5 if n < 10 else 0.1, 0.4, 1.0 if n < 6 else 0.4, 1.0) for n in range(90)]
+    assert kinds(found) == [("early", 8), ("confirmed", 12)]
+
+
 def test_the_first_iterations_do_not_count_later():
     """Neither as peaks, nor as what a figure moves by chance."""
     found = [line(n, 0.4 + 0.01 * n, 0.4, 5.0 if n < 10 else 1.0, 1.0) for n in range(60)]

@@ -84,6 +84,7 @@ class EchoTrapMonitor:
         Who learns a form loses entropy, and gains reward by it: that is no news.
         """
         if number >= self._settings.warm_up + self._settings.window:
+            self._first = _Watch(self._settings)  # what fell then stands no longer
             return {}
         fallen = self._first.take(line)
         return {} if self._first.rewarded else fallen
