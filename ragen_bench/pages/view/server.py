@@ -70,7 +70,8 @@ class ViewServer(PageServer):
         with self.lock:
             listing = self.folder.look()
         page = self._templates.get_template("page.html")
-        return page.render(rows=listing.rows, notes=listing.notes, folder=self.folder.path)
+        folder = self.folder.path.resolve()
+        return page.render(rows=listing.rows, notes=listing.notes, folder=folder)
 
     def _opened(self, id: str) -> RunDirectory:
         with self.lock:
