@@ -77,7 +77,7 @@ def _players(names: list[str]) -> str:
     rows = ["| id | random success | random score | best score |", "| --- " * 4 + "|"]
     for name in names:
         env = f"{NAMESPACE}/{name}"
-        found = baseline("random", env, "test", held_out_size(env))
+        found = baseline("random", env, "test", range(held_out_size(env)))
         low, high = (f"{100 * bound:.1f}" for bound in found["success_interval"])
         rows.append(
             f"| `{NAMESPACE}/{name}` | {100 * found['success']:.1f} % [{low}, {high}] | "

@@ -31,7 +31,7 @@ ENTRIES = Path(__file__).parents[3] / "leaderboard" / "entries"
 def test_its_score_is_the_floor_and_another_function_has_another():
     name_environment(GUESS)
     floors = [
-        baseline("random", GUESS, "test", 16, name_random_player(f"{GUESSERS}:{function}"))
+        baseline("random", GUESS, "test", range(16), name_random_player(f"{GUESSERS}:{function}"))
         for function in ("digit", "never")
     ]
     # Four different digits of ten hit with 0.4; with repetition, as listed actions do, with 0.344.
