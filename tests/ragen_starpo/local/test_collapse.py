@@ -28,7 +28,7 @@ def test_a_warning_comes_before_the_success_falls(walker, tmp_path):
         if fall_of(successes) is not None:
             raise FallenError
 
-    collapses = recipe_of(settings(RISING, 0, 80), "a test")
+    collapses = recipe_of(settings(RISING, 1, 80), "a test")
     with pytest.raises(FallenError):
         train(collapses, walker, tmp_path / "run", watch)
     # It had learned something, which it lost.
