@@ -66,7 +66,8 @@ def test_a_killed_run_goes_on_to_the_same_weights(small, whole, tmp_path):
     with pytest.raises(KilledError):
         train(recipe(), small, tmp_path / "run", kill)
     assert len(lines(tmp_path / "run")) == 3
-    (tmp_path / "run/rollouts/iteration_000002/report.html").write_text("of what is played again")
+    after = tmp_path / "run/rollouts/iteration_000003"
+    shutil.copytree(after.with_name("iteration_000002"), after)
     with (tmp_path / "run/metrics.jsonl").open("a") as file:
         file.write('{"iteration": 3, "torn')
     resumed = []
