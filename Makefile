@@ -17,10 +17,11 @@ demo: $(VENV)/demo.stamp
 AGENT := runs/demo-agent
 demo-agent: export OMP_NUM_THREADS = 1
 demo-agent: $(VENV)/dev.stamp
-	$(BIN)/ragen-train small-model $(AGENT)/small --seed 0
-	$(BIN)/ragen-train warm-start $(AGENT)/small --out $(AGENT)/trained --env Sokoban-v0 --env FrozenLake-v0 \
-	  --format answer --max-tokens 14 --episodes 8000 --epochs 3 --batch 16 --micro-batch 16 \
-	  --learning-rate 0.002 --seed 0
+	mkdir -p $(AGENT)
+	cd $(AGENT) && $(CURDIR)/$(BIN)/ragen-train small-model small --seed 0
+	cd $(AGENT) && $(CURDIR)/$(BIN)/ragen-train warm-start small --out trained \
+	  --env Sokoban-v0 --env FrozenLake-v0 --format answer --max-tokens 14 --episodes 8000 \
+	  --epochs 3 --batch 16 --micro-batch 16 --learning-rate 0.002 --seed 0
 	cp $(AGENT)/trained/* ragen_bench/models/demo_agent/
 
 # The README's picture: the report of the agent's run.

@@ -48,9 +48,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("report", type=Path, help="a run's report.html")
     parser.add_argument("picture", type=Path, help="the PNG file to write")
-    parser.add_argument(
-        "--turn", default="ragen/Sokoban-v0/14/0/1", help="ENV/INSTANCE/SAMPLE/TURN"
-    )
+    parser.add_argument("--turn", default=SOLVED, help="ENV/INSTANCE/SAMPLE/TURN")
     options = parser.parse_args()
     take(options.report, options.picture, options.turn)
 
