@@ -41,4 +41,4 @@ def test_rollouts_of_a_model_that_the_harness_runs_otherwise(real_chat):
         found = torch.log_softmax(logits, -1).gather(1, torch.tensor(one.ids[1:])[:, None])[:, 0]
         sampled = batch.mask[0, 1:].bool()
         assert float((found[sampled] - batch.log_probs[0, 1:][sampled]).abs().max()) < 1e-4
-    assert "up to 2 actions" in made("chatml")[0].tokenizer.decode(played[0].ids)
+    assert "at most 2 actions" in made("chatml")[0].tokenizer.decode(played[0].ids)
