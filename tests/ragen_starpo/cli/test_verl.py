@@ -11,7 +11,7 @@ from ragen_starpo.console.following import Following, figures_of
 
 def test_whose_setting_it_is():
     own = ["seed=1", "rollouts.samples=8", "critic.learning_rate=1", "cluster.nodes=2"]
-    verls = ["trainer.logger=[mlflow]", "critic.model.x=1", "+data.seed=3", "~trainer.x", "nope=1"]
+    verls = ["trainer.logger=[file]", "critic.model.x=1", "+data.seed=3", "~trainer.x", "nope=1"]
     assert split_settings([*own, *verls]) == (own, verls)
 
 

@@ -26,7 +26,7 @@ def test_actions_of_a_turn(actions, turns):
     env = changed("ragen/Sokoban-v0", actions_per_turn=actions)
     assert env.budget == Budget(turns, actions, 10, 10)
     observation, _ = env.reset(seed=4)
-    assert f"up to {actions} action" in observation.lower()
+    assert f"at most {actions} action" in observation.lower()
     observation, *_ = env.step(" || ".join(["Up"] * 9))
     assert f"{10 - actions} actions" in observation
 

@@ -27,7 +27,7 @@ class TrainingCommand(Command):
         Argument(
             "NAME=VALUE",
             "in place of the recipe's, as seed=1; verl also takes its own, as "
-            "trainer.logger=[mlflow]",
+            "trainer.logger=[file]",
         ),
     ] = ()
     out: Annotated[Path, Option("DIR", "directory of the run")]

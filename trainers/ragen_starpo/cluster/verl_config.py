@@ -104,7 +104,7 @@ def verl_config(
         recipe: of the run.
         model_dir: the folder of the model that training begins with.
         device: that it trains on.
-        overrides: hydra's, of `USERS` alone, as `trainer.logger=[mlflow]`.
+        overrides: hydra's, of `USERS` alone, as `trainer.logger=[file]`.
 
     Raises:
         UserError: if one is of another setting, or cannot be.

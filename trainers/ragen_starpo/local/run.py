@@ -158,8 +158,8 @@ def check_run(path: Path, recipe: Recipe) -> None:
             )
         return
     there = read_whole(path / _RECIPE)
-    # More iterations of the same recipe, or another name for it, do not make it another one.
-    free = {"iterations": 0, "name": ""}
+    # What trains is the same with more iterations, another name, or other rollouts kept.
+    free = {"iterations": 0, "name": "", "records": {}}
     different = first_difference({**there, **free}, {**_settings(recipe), **free}, "recipe")
     if different:
         raise UserError(f"{path} is a run of another recipe ({different}); choose another --out")
