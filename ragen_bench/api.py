@@ -19,7 +19,7 @@ from ragen_bench.models.server.further import without_headers
 from ragen_bench.options.evaluation import evaluation_of
 from ragen_bench.options.groups import EvaluationOptions as Default
 from ragen_bench.options.naming import default_path
-from ragen_bench.own_modules import name_of
+from ragen_bench.own_modules import FUNCTION_NAMED, name_of
 from ragen_bench.scores.cost import load_prices
 
 _OPTIONS = TypeAdapter(Default)
@@ -103,9 +103,7 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
     given = {name: value for name, value in locals().items() if name in _NAMES}
     given["model"], given["history"] = _name_of(model), str(history)
     if callable(random_player):
-        given["random_player"] = name_of(
-            random_player, "MODULE:FUNCTION, or a function from the top of a module"
-        )
+        given["random_player"] = name_of(random_player, FUNCTION_NAMED)
     for name in ("env", "header"):
         given[name] = (given[name],) if isinstance(given[name], str) else tuple(given[name])
     options = _options(given)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,12 +11,13 @@ from os import PathLike
 from pathlib import Path
 
 from ragen_bench.models.random_player import name_random_player
+from ragen_bench.own_modules import FUNCTION_NAMED, name_of
 from ragen_bench.pages.escaping import shown
 from ragen_bench.pages.formats import NONE, fixed, percent, short
 from ragen_bench.runs.directory import read_run
 from ragen_bench.runs.schema import EpisodeRecord, Object, RunConfig
 from ragen_bench.scores.metrics import estimate_of
-from ragen_bench.scores.summary import no_summary, summarise, written_summary
+from ragen_bench.scores.summary import NOT_WRITTEN, no_summary, summarise, written_summary
 from ragen_bench.statistics import Estimate, Interval
 from ragen_bench.suites import env_id
 
@@ -76,7 +77,7 @@ class Run:
         path: the directory.
         env: another package's environments of the run, "MODULE:ID", to import, as `--env` of the
             command `report`: a run's own word is not enough to run somebody's code.
-        random_player: "MODULE:FUNCTION", the run's random player, likewise.
+        random_player: "MODULE:FUNCTION" or the function, the run's random player, likewise.
 
     Raises:
         UserError: if it holds no run, or names an environment that is not known. The
@@ -87,10 +88,12 @@ class Run:
         self,
         path: str | PathLike[str],
         env: str | Iterable[str] = (),
-        random_player: str | None = None,
+        random_player: str | Callable[..., str] | None = None,
     ) -> None:
         for name in (env,) if isinstance(env, str) else env:
             env_id(name, opposed=None)
+        if callable(random_player):
+            random_player = name_of(random_player, FUNCTION_NAMED)
         if random_player is not None:
             name_random_player(random_player)
         self._run = read_run(Path(path))
@@ -164,7 +167,7 @@ def _as_written(path: Path) -> Iterator[None]:
     """Raise a UserError where a summary is not one that the harness wrote."""
     try:
         yield
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except NOT_WRITTEN:
         raise no_summary(path) from None
 
 

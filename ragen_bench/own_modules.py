@@ -11,6 +11,9 @@ from typing import Any
 
 from ragen_bench.errors import UserError, described
 
+FUNCTION_NAMED = "MODULE:FUNCTION, or a function from the top of a module"
+"""How a function of the user's own can be given."""
+
 
 def import_own(module: str, named: str) -> ModuleType:
     """Return a module that the user named; the working directory is searched too.
@@ -28,6 +31,24 @@ def import_own(module: str, named: str) -> ModuleType:
     try:
         return import_module(module)
     # The module is the user's own code: importing it may raise anything, or leave the process.
+    except (Exception, SystemExit) as error:
+        raise UserError(f"{named} cannot be imported: {described(error)}") from error
+
+
+def attribute_of(module: ModuleType, attribute: str, named: str) -> Any:
+    """Return what a module of the user's own has under a name.
+
+    Args:
+        module: as `import_own` returns it.
+        attribute: the name.
+        named: what messages say of it.
+
+    Raises:
+        UserError: if it has nothing there.
+    """
+    try:
+        return getattr(module, attribute)
+    # A module may have a `__getattr__` of the user's own.
     except (Exception, SystemExit) as error:
         raise UserError(f"{named} cannot be imported: {described(error)}") from error
 

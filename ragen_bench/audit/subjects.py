@@ -8,7 +8,7 @@ from typing import Any, cast
 import gymnasium
 
 from ragen_bench.errors import UserError, described
-from ragen_bench.own_modules import import_own
+from ragen_bench.own_modules import attribute_of, import_own
 from ragen_bench.suites import held_out_size
 from ragen_envs.instances import SHIPPED_SPLITS, Split
 from ragen_envs.policies import oracle_answer
@@ -51,7 +51,7 @@ def third_party_subject(name: str) -> Subject:
     if parts[0] == "python":
         if len(parts) != 3 or not all(parts):
             raise UserError(f"{name!r} is not of the form python:MODULE:ATTRIBUTE")
-        subject = _attribute(name, parts[1], parts[2])
+        subject = attribute_of(import_own(parts[1], name), parts[2], name)
         if isinstance(subject, Subject):
             return subject
         if not callable(subject) or isinstance(subject, gymnasium.Env):
@@ -65,15 +65,6 @@ def third_party_subject(name: str) -> Subject:
     except gymnasium.error.Error as error:
         raise UserError(f"environment {name!r} cannot be found: {described(error)}") from error
     return Subject(make_env=name)
-
-
-def _attribute(name: str, module: str, attribute: str) -> Any:
-    holder = import_own(module, name)
-    try:
-        return getattr(holder, attribute)
-    # A module may have a `__getattr__` of the user's own.
-    except (Exception, SystemExit) as error:
-        raise UserError(f"{name} cannot be imported: {described(error)}") from error
 
 
 class _Factory:

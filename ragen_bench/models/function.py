@@ -23,7 +23,7 @@ from ragen_bench.models.grammar import action_schema
 from ragen_bench.models.own_sources import OwnSources, typed_identity
 from ragen_bench.models.server.background_loop import BackgroundLoop
 from ragen_bench.models.server.engine import ServerEngine
-from ragen_bench.own_modules import import_own
+from ragen_bench.own_modules import attribute_of, import_own
 
 _SHAPE = (
     "it takes a list of messages ({'role', 'content'}) and returns the answer as a str or a "
@@ -144,11 +144,7 @@ class FunctionModel:
 
     def _find(self, module: str, attribute: str) -> Any:
         imported = import_own(module, self._name)
-        try:
-            own = getattr(imported, attribute)
-        # A module may have a `__getattr__` of the user's own.
-        except (Exception, SystemExit) as error:
-            raise UserError(f"{self._name} cannot be imported: {described(error)}") from error
+        own = attribute_of(imported, attribute, self._name)
         self._sources = OwnSources(imported)
         self._identity = self._sources.identity() or typed_identity(own)
         methods = [callable(getattr(own, name, None)) for name in ("reset", "act")]

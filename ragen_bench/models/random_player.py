@@ -13,7 +13,7 @@ from typing import Any
 
 from ragen_bench.errors import UserError, described
 from ragen_bench.models.own_sources import OwnSources, typed_identity
-from ragen_bench.own_modules import import_own
+from ragen_bench.own_modules import attribute_of, import_own
 from ragen_envs.instances import Stream
 
 _SHAPE = (
@@ -82,10 +82,12 @@ def name_random_player(name: str) -> RandomPlayer:
     if not module or not attribute.isidentifier():
         raise UserError(f"--random-player is MODULE:FUNCTION, got {name!r}")
     holder = import_own(module, name)
-    function = getattr(holder, attribute, None)
+    function = attribute_of(holder, attribute, name)
+    known = _NAMED.get(name)
+    if known and known.function is function:
+        return known  # its file may have been edited since, and does not play
     if not callable(function):
-        lacks = "is not a function" if hasattr(holder, attribute) else f"is not in {module}"
-        raise UserError(f"{name} {lacks}; {_SHAPE}")
+        raise UserError(f"{name} is not a function; {_SHAPE}")
     if inspect.isclass(function) or inspect.iscoroutinefunction(function):
         kind = "a class" if inspect.isclass(function) else "async def"
         raise UserError(f"{name} is {kind}, not a function; {_SHAPE}")

@@ -90,8 +90,8 @@ def alone(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
+        file.unlink(missing_ok=True)  # while it is held, so that nobody waits for a removed file
         lock.release()
-        file.unlink(missing_ok=True)
 
 
 def _remove(folder: Path) -> None:

@@ -90,6 +90,6 @@ def config_differences(config: RunConfig) -> Iterator[str]:
     }
     recorded = config.as_json()
     for name, value in computed.items():
-        difference = first_difference(recorded[name], value, name)
+        difference = first_difference(recorded.get(name), value, name)
         if difference:
             yield difference

@@ -43,6 +43,7 @@ Count = Annotated[int, Strict(), Field(ge=0, lt=LARGEST)]
 Positive = Annotated[int, Strict(), Field(ge=1, lt=LARGEST)]
 Index = Annotated[int, Strict(), Field(gt=-(1 << 63), lt=1 << 63)]
 """Of an instance; those of the train split are seeds, and no end of them."""
+Seed = Annotated[int, Strict(), Field(ge=0, lt=1 << 63)]
 Number = Annotated[float, Strict(), Field(gt=-LARGEST, lt=LARGEST, allow_inf_nan=False)]
 Share = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
 as_written = WrapValidator(lambda value, check: (check(value), value)[1])
@@ -81,7 +82,7 @@ class RunEnv(Document):
 class ChosenEnv(RunEnv):
     """An environment of a run that may name which instances are played."""
 
-    indices: Annotated[list[Index], Field(min_length=1)] | None = None
+    indices: Annotated[list[Seed], Field(min_length=1)] | None = None
 
     @property
     def played(self) -> Indices:

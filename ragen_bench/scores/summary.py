@@ -56,6 +56,10 @@ def written_summary(run: RunDirectory) -> Object | None:
     return written if written.get("episodes") == recorded else None
 
 
+NOT_WRITTEN = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError)
+"""What reading a summary.json raises that the harness did not write."""
+
+
 def no_summary(path: Path) -> UserError:
     """Return what to raise where the summary.json of a run is not one that the harness wrote."""
     file, mend = path / "summary.json", f"ragen-bench report {path}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ragen_bench.pages.formats import fixed, percent, short
+from ragen_bench.pages.formats import short
 from ragen_bench.pages.rendering import page_environment
 from ragen_bench.runs.schema import Object
 
@@ -36,8 +36,10 @@ def comparison_page(compared: Object, home: str | None = None) -> str:
 
 def signed(value: float, scale: int = 1, digits: int = 2) -> str:
     """Return a difference with its sign."""
-    text = percent(value) if scale == 100 else fixed(value, digits)
-    return text.replace("-", "\N{MINUS SIGN}") if value < 0 else f"+{text}"
+    digits = 1 if scale == 100 else digits
+    # Adding 0 turns -0.0 into 0.0: what rounds to nothing has one sign.
+    rounded = round(scale * value, digits) + 0.0
+    return f"{rounded:+.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
 def _groups(compared: Object) -> list[_Group]:

@@ -79,7 +79,8 @@ class Pack:
 
         It lists environments, outcomes and labels by name, the prompt, and then a row for each
         episode: numbers of environment, index, sample, outcome, label (-1 for none), turns, return,
-        chunk, place in the chunk. Rows are in the order of environment, index and sample.
+        chunk, place in the chunk. Rows are in the order of environment, index and sample. The index
+        is a text, since a script would round that of a large seed.
         """
         return _packed(
             _json(
@@ -88,7 +89,10 @@ class Pack:
                     "outcomes": list(self._outcomes),
                     "labels": list(self._label_names),
                     "prompt": self._prompt,
-                    "rows": sorted(self._rows, key=lambda row: row[:3]),
+                    "rows": [
+                        [env, str(index), *rest]
+                        for env, index, *rest in sorted(self._rows, key=lambda row: row[:3])
+                    ],
                 }
             )
         )

@@ -10,6 +10,9 @@ from typing import NamedTuple
 from ragen_bench.errors import UserError
 from ragen_bench.pages.view.listed_run import ListedRun, RunRow
 
+_DEEPEST = 32
+"""Folders within folders: os.walk recurses, and a stranger's folder may have no end."""
+
 
 class Listing(NamedTuple):
     """What is below a folder.
@@ -35,12 +38,13 @@ class RunsFolder:
 
     def __init__(self, path: Path) -> None:
         if not path.is_dir():
-            raise UserError(f"{path} is not a folder; name one that holds runs, such as runs/")
+            raise UserError(
+                f"{path} is not a folder; name one that holds runs of ragen-bench evaluate"
+            )
         self.path = path
         self._root = path.resolve()
         self._runs: dict[Path, ListedRun] = {}
-        self._links = 0
-        self._unread = 0
+        self._links = self._unread = self._deep = 0
 
     def look(self) -> Listing:
         """Return what is there now."""
@@ -60,7 +64,7 @@ class RunsFolder:
         raise UserError("this run is not there any more")
 
     def _find(self) -> None:
-        self._links = self._unread = 0
+        self._links = self._unread = self._deep = 0
         self._runs = {
             path: self._runs.get(path) or ListedRun(self._root, path) for path in self._paths()
         }
@@ -69,6 +73,9 @@ class RunsFolder:
         """Yield the run directories by path; hidden folders are passed by."""
         for folder, names, files in os.walk(self._root, onerror=self._count_unread):
             names[:] = sorted(name for name in names if not name.startswith("."))
+            if names and len(Path(folder).relative_to(self._root).parts) >= _DEEPEST:
+                self._deep += 1
+                names.clear()
             self._links += sum((Path(folder) / name).is_symlink() for name in names)
             if "run.json" in files:
                 yield Path(folder)
@@ -81,3 +88,5 @@ class RunsFolder:
             yield f"Links to folders are not followed: {self._links} below this folder."
         if self._unread:
             yield f"Folders that cannot be read: {self._unread}."
+        if self._deep:
+            yield f"Folders more than {_DEEPEST} deep are not looked into: {self._deep}."

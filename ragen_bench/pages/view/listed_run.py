@@ -6,15 +6,25 @@ import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ragen_bench.errors import UserError
 from ragen_bench.pages.view.figures import Figure, Tally
 from ragen_bench.runs.directory import RunDirectory, read_run
 from ragen_bench.runs.episode_reader import EpisodeReader
+from ragen_bench.runs.json_lines import RESUME
 from ragen_bench.runs.schema import RunConfig
 
 _Stamp = tuple[int, int, int, int] | None
-"""Device, number, size and time of a file, None if it is missing."""
+"""Device, number, size and time of a file or folder, None if it is missing."""
+
+
+class _Stamps(NamedTuple):
+    """What tells whether a run directory has changed."""
+
+    config: _Stamp
+    episodes: _Stamp
+    folder: _Stamp
 
 
 @dataclass(frozen=True)
@@ -59,7 +69,7 @@ class ListedRun:
         self.id = hashlib.sha256(os.fsencode(path.relative_to(root))).hexdigest()[:16]
         self._root = root
         self._path = path
-        self._stamps: tuple[_Stamp, _Stamp] | None = None
+        self._stamps: _Stamps | None = None
         self._reading: _Reading | None = None
         self._row = RunRow(self.id, self._place)
 
@@ -74,13 +84,14 @@ class ListedRun:
             UserError: if it holds no run, or links to what is outside the folder.
         """
         for file in self._path.iterdir():
-            if file.is_symlink() and not file.resolve().is_relative_to(self._root):
+            if file.is_symlink() and not self._holds(file):
                 raise UserError(f"{file} is a link to what is outside the folder")
         return read_run(self._path)
 
     def row(self) -> RunRow:
         """Return what the list shows, of what is recorded now."""
-        stamps = _stamp(self._path / "run.json"), _stamp(self._path / "episodes.jsonl")
+        files = "run.json", "episodes.jsonl"
+        stamps = _Stamps(*[_stamp(self._path / file) for file in files], _stamp(self._path))
         if stamps != self._stamps:
             try:
                 self._row = self._read(stamps)
@@ -95,9 +106,15 @@ class ListedRun:
             return f"{Path(error.filename or self._path).name}: {error.strerror}"
         # Paths from the folder on, and no advice to those who write a run.
         message = str(error).replace(f"{self._root}{os.sep}", "")
-        return message.removesuffix("; choose another --out")
+        for mend in (RESUME, "choose another --out"):
+            message = message.removesuffix(f"; {mend}")
+        return message
 
-    def _read(self, stamps: tuple[_Stamp, _Stamp]) -> RunRow:
+    def _holds(self, link: Path) -> bool:
+        # Path.resolve raises for a link to itself, before Python 3.13.
+        return Path(os.path.realpath(link)).is_relative_to(self._root)
+
+    def _read(self, stamps: _Stamps) -> RunRow:
         """Go on with what was read, or begin anew where that does not lead on."""
         run, before = self.opened(), self._stamps
         if self._reading and before and _has_grown(before, stamps):
@@ -130,12 +147,12 @@ def _stamp(file: Path) -> _Stamp:
         found = file.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return found.st_dev, found.st_ino, found.st_size, found.st_ctime_ns
 
 
-def _has_grown(before: tuple[_Stamp, _Stamp], now: tuple[_Stamp, _Stamp]) -> bool:
+def _has_grown(before: _Stamps, now: _Stamps) -> bool:
     """Return whether lines may have been added, and nothing else have happened."""
-    (config, old), (same_config, new) = before, now
-    if config != same_config or new is None:
+    old, new = before.episodes, now.episodes
+    if before.config != now.config or new is None:
         return False
     return old is None or (old[:2] == new[:2] and old[2] <= new[2])

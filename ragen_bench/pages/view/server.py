@@ -17,7 +17,7 @@ from ragen_bench.pages.report import Home, report_pieces
 from ragen_bench.pages.view.folder import RunsFolder
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.scores.compare import compare_with_first
-from ragen_bench.scores.summary import no_summary, summarise, written_summary
+from ragen_bench.scores.summary import NOT_WRITTEN, no_summary, summarise, written_summary
 from ragen_envs.sealed import SealedKeyError
 
 
@@ -85,5 +85,5 @@ class ViewServer(PageServer):
             return "".join(report_pieces(run, summarise(run), analysis, self._home))
         try:
             return "".join(report_pieces(run, written, analysis, self._home))
-        except (UndefinedError, KeyError, TypeError, ValueError, AttributeError):
+        except (UndefinedError, *NOT_WRITTEN):
             raise no_summary(run.path) from None

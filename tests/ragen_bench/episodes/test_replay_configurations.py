@@ -55,6 +55,8 @@ def test_a_configuration_that_no_run_can_have_is_refused(configs):
     assert config_problem(with_changes(chosen, split="val")) == says
     more = with_changes(chosen, envs=[{**env, "indices": [7, 8]}])
     assert config_problem(more) == f"chooses other than 1 instances of {IDS[0]}"
+    with pytest.raises(BadRecordError, match=r"envs\[0\].indices\[0\]"):
+        with_changes(chosen, envs=[{**env, "indices": [-1]}])
     config = with_changes(configs["think"], envs=[env] * 2)
     assert config_problem(config) == "names an environment twice"
     with pytest.raises(UserError, match=r"^run\.json names an environment twice"):

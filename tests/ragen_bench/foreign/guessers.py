@@ -26,5 +26,11 @@ async def later(observations, generator):
     return "3"
 
 
+def __getattr__(name):
+    if name == "hidden":
+        raise RuntimeError("not for you")
+    raise AttributeError(name)
+
+
 class Player:
     """Not a function."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ragen_bench import UserError, evaluate
+from ragen_bench import Run, UserError, evaluate
 from ragen_bench.cli.main import main
 from ragen_bench.leaderboard.rules import refusal
 from ragen_bench.leaderboard.schema import EntryRun
@@ -117,7 +117,8 @@ def test_the_leaderboard_has_no_entry_of_it(recorded):
     [
         ("nowhere:digit", "nowhere:digit cannot be imported: ModuleNotFoundError"),
         ("guesser", "--random-player is MODULE:FUNCTION, got 'guesser'"),
-        (f"{GUESSERS}:digits", f"{GUESSERS}:digits is not in {GUESSERS}; it takes the obs"),
+        (f"{GUESSERS}:digits", f"{GUESSERS}:digits cannot be imported: AttributeError: digits"),
+        (f"{GUESSERS}:hidden", "cannot be imported: RuntimeError: not for you"),
         (f"{GUESSERS}:NUMBER", "NUMBER is not a function; it takes the observations"),
         (f"{GUESSERS}:Player", "Player is a class, not a function"),
         (f"{GUESSERS}:later", "later is async def, not a function"),
@@ -134,6 +135,21 @@ def test_what_a_user_gets_wrong_is_one_line(named, says, tmp_path):
     with pytest.raises(UserError, match=says) as refused:
         evaluate("random", **play, random_player=named)
     assert "\n" not in str(refused.value)
+
+
+def test_an_edited_file_does_not_play_in_the_same_process(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("edited.py").write_text("def play(observations, generator): return 'one'")
+    named = name_random_player("edited:play")
+    Path("edited.py").write_text("def play(observations, generator): return 'two'")
+    assert name_random_player("edited:play") is named
+
+
+def test_a_record_without_its_hash_differs(recorded):
+    config = Run(recorded, env=ECHO, random_player=guessers.never).config
+    without = {name: value for name, value in config.as_json().items() if "player_id" not in name}
+    [difference] = config_differences(type(config).model_validate(without))
+    assert difference.startswith("random_player_identity: recorded null, recomputed an object")
 
 
 def test_the_suite_s_own_environments_keep_theirs(tmp_path):

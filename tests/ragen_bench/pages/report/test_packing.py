@@ -44,7 +44,7 @@ def test_every_episode_comes_out_by_its_row(data, keys, size):
     given = {(one["env"], one["index"], one["sample"]): one for one in episodes}
     found = []
     for env, number, sample, outcome, label, turns, gained, chunk, place in index["rows"]:
-        key = index["envs"][env], number, sample
+        key = index["envs"][env], int(number), sample
         record = chunks[chunk][place]
         assert record == {name: given[key][name] for name in record}
         assert record["turns"] == given[key]["turns"]

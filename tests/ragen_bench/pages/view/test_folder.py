@@ -144,6 +144,33 @@ def test_nothing_outside_is_listed_or_read(tmp_path, tmp_path_factory):
     ]
 
 
+def test_a_link_counts_from_when_it_is_there_until_it_is_gone(tmp_path):
+    run = make_run(tmp_path / "run", records([True]))
+    folder = RunsFolder(tmp_path)
+    assert row_of(folder, "run").state == "incomplete"
+    (run.path / "loop").symlink_to("loop")
+    assert row_of(folder, "run").state == "incomplete"
+    (run.path / "more").symlink_to("/etc")
+    assert row_of(folder, "run").problem == "run/more is a link to what is outside the folder"
+    (run.path / "more").unlink()
+    assert row_of(folder, "run").problem == ""
+
+
+def test_folders_without_end_are_left(tmp_path):
+    make_run(tmp_path.joinpath(*"d" * 31, "run"), records([True]))
+    make_run(tmp_path.joinpath(*"d" * 32, "run"), records([True]))
+    listing = RunsFolder(tmp_path).look()
+    assert [row.place for row in listing.rows] == ["d/" * 31 + "run"]
+    assert listing.notes == ["Folders more than 32 deep are not looked into: 1."]
+
+
+def test_advice_to_who_writes_a_run_is_left_out(tmp_path):
+    run = make_run(tmp_path / "run", records([True]))
+    run.episodes_file.write_text("1\n")
+    problem = row_of(RunsFolder(tmp_path), "run").problem
+    assert problem == "run/episodes.jsonl line 1 is not a JSON object"
+
+
 def test_a_folder_that_is_none(tmp_path):
     with pytest.raises(UserError, match="nowhere is not a folder; name one that holds runs"):
         RunsFolder(tmp_path / "nowhere")

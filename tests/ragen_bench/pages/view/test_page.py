@@ -101,6 +101,9 @@ def test_a_mistake_is_a_page_with_a_line(served, runs, tmp_path, capsys):
         status, page = fetch(server, place)
         said = re.search('<p class="badge strong" role="alert">(.*)</p>', page)
         assert (status, says in said[1]) == (409, True), place
+    rows = [{"env": BANDIT, "success": 10**400}]
+    summary.write_text(json.dumps({"episodes": 3, "envs": rows}))
+    assert "is no summary" in fetch(server, f"report/{of['lake']}")[1]
     summary.unlink()
     for place in ("report/..", "report/../random", "../random", "random/run.json", "run.json"):
         status, page = fetch(server, place)

@@ -119,7 +119,7 @@ class Viewer {
   // Show what the address names; false if it names no episode of this run.
   async follow(hash) {
     const found = /^#(.+?)\/(\d+)\/(\d+)(?:\/(\d+))?$/.exec(hash);
-    const row = found && this.store.find(found[1], Number(found[2]), Number(found[3]));
+    const row = found && this.store.find(found[1], found[2], Number(found[3]));
     warn(found && !row ? `This run holds no episode ${hash.slice(1)}.` : "");
     if (!row) return false;
     if (!this.list.rows.includes(row)) {

@@ -4,27 +4,32 @@ const REFRESH_EVERY = 2000; // milliseconds
 
 function handleRefresh() {
   const next = () => setTimeout(async () => {
-    if (document.hidden || (await refresh())) next();
+    if (!document.hidden) await refresh();
+    next();
   }, REFRESH_EVERY);
   next();
 }
 
-// Whether the command still runs.
-async function refresh() {
-  let text;
+// The page as it is now, or null where nobody answers, or another start of the command does.
+async function asked() {
   try {
-    text = await (await fetch(location.pathname)).text();
+    const reply = await fetch(location.pathname);
+    return reply.ok ? await reply.text() : null;
   } catch {
-    byId("ended").hidden = false;
-    return false;
+    return null;
   }
+}
+
+async function refresh() {
+  const text = await asked();
+  byId("ended").hidden = text !== null;
+  if (text === null) return;
   const fresh = new DOMParser().parseFromString(text, "text/html");
   for (const id of ["lead", "notes", "nothing"]) takeOver(byId(id), fresh.getElementById(id));
   takeOverRows([...fresh.querySelectorAll("#runs tr")]);
   offerChoices();
   applyFilters();
   showChoice();
-  return true;
 }
 
 function takeOver(old, fresh) {
