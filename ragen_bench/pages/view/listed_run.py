@@ -90,8 +90,8 @@ class ListedRun:
 
     def row(self) -> RunRow:
         """Return what the list shows, of what is recorded now."""
-        files = "run.json", "episodes.jsonl"
-        stamps = _Stamps(*[_stamp(self._path / file) for file in files], _stamp(self._path))
+        path = self._path
+        stamps = _Stamps(_stamp(path / "run.json"), _stamp(path / "episodes.jsonl"), _stamp(path))
         if stamps != self._stamps:
             try:
                 self._row = self._read(stamps)
