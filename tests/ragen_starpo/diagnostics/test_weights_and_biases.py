@@ -2,6 +2,8 @@
 
 import json
 import struct
+from contextlib import suppress
+from socket import gethostname
 
 import pytest
 import wandb
@@ -20,7 +22,7 @@ def service(monkeypatch, tmp_path):
 
     def set_up(**variables):
         wandb.teardown()
-        for name in ("WANDB_API_KEY", "WANDB_MODE"):
+        for name in ("WANDB_API_KEY", "WANDB_MODE", "WANDB_PROJECT"):
             monkeypatch.delenv(name, raising=False)
         for name, value in {"HOME": tmp_path / "home", **variables}.items():
             monkeypatch.setenv(name, str(value))
@@ -49,39 +51,61 @@ def values(items):
 
 
 def told(folder):
-    """Return the figures that offline runs of a folder hold, and how each of them starts."""
-    figures, starts = [], []
+    """Return the figures that offline runs of a folder hold, how each starts, and their exits."""
+    figures, starts, exits = [], [], []
     for path in sorted(folder.glob("wandb/offline-run-*/run-*.wandb")):
         for record in records(path):
             if record.WhichOneof("record_type") == "run":
                 run = record.run
                 starts.append((run.run_id, run.display_name, values(run.config.update)))
+                assert run.host == ""
             elif record.WhichOneof("record_type") == "history":
                 line = values(record.history.item)
                 figures.append({name: line[name] for name in line if name not in CLOCK})
-    return figures, starts
+            elif record.WhichOneof("record_type") == "exit":
+                exits.append(record.exit.exit_code)
+    return figures, starts, exits
 
 
 def test_a_resumed_run_goes_on_as_the_same_one(service, tmp_path):
     service(WANDB_MODE="offline", WANDB_API_KEY=KEY)
     settings = {"seed": 3, "rollouts": {"samples": 4}}
     for numbers in ((0, 1), (2,)):
-        with WandbRun(tmp_path / "run", "small", settings) as run:
+        with suppress(ArithmeticError), WandbRun(tmp_path / "run", "small", settings) as run:
             for number in numbers:
                 run.write(number, {"rollout/success": number / 4, "val/success": 0.5})
-    figures, starts = told(tmp_path / "run")
+            if 0 in numbers:
+                raise ArithmeticError
+    figures, starts, exits = told(tmp_path / "run")
+    assert exits == [1, 0]
     assert figures == [
         {"_step": number, "rollout/success": number / 4, "val/success": 0.5} for number in range(3)
     ]
     identity = (tmp_path / "run/wandb/id.txt").read_text().strip()
     assert [start[:2] for start in starts] == [(identity, "small")] * 2
     assert [{name: start[2][name] for name in settings} for start in starts] == [settings] * 2
-    files = [path for path in (tmp_path / "run").rglob("*") if path.is_file()]
-    assert not [path for path in files if KEY.encode() in path.read_bytes()]
+    contents = [path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()]
+    assert not [one for one in contents if KEY.encode() in one or gethostname().encode() in one]
 
 
-def test_a_run_without_a_key_is_refused_before_it_begins(service, tmp_path):
-    service()
-    with pytest.raises(UserError, match=r"--wandb finds no key: type `wandb login`, or set WANDB_"):
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({}, r"--wandb finds no key: type `wandb login`, or set WANDB_MODE=offline and "),
+        ({"WANDB_MODE": "run"}, r"--wandb finds no key"),
+        ({"WANDB_MODE": "shared"}, r"--wandb finds no key"),
+        ({"WANDB_API_KEY": "short"}, r"--wandb: WANDB_API_KEY invalid: .*; mend that, or set WAND"),
+        (
+            {"WANDB_API_KEY": KEY, "WANDB_BASE_URL": "http://127.0.0.1:9", "WANDB_HTTP_TIMEOUT": 1},
+            r"--wandb: Failed to .* http://127.0.0.1:9: .*; mend that, or set WANDB_MODE=offline",
+        ),
+        ({"WANDB_MODE": "foo"}, r"WANDB_MODE: Input should be 'online', 'offline'"),
+        ({"WANDB_PROJECT": "a/b"}, r"--wandb: Invalid project name 'a/b'"),
+    ],
+)
+def test_what_cannot_be_told_is_refused_before_it_begins(service, tmp_path, variables, said):
+    service(**variables)
+    with pytest.raises(UserError, match=said) as refused:
         WandbRun(tmp_path / "run", "small", {}).__enter__()
+    assert "\n" not in str(refused.value)
     assert not (tmp_path / "run").exists()

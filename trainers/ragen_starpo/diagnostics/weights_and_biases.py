@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.runs.atomic import write_text
 
@@ -16,9 +18,12 @@ except ImportError as missing:
     raise missing_extra(missing, "train") from missing
 
 _PROJECT = "ragen"
+_WITHOUT_SERVER = ("offline", "dryrun", "disabled")
 _SETTINGS = wandb.Settings(
     silent=True,  # a progress bar has the terminal
-    # Figures and the recipe are told, not the code, the command or what the machine is busy with.
+    # Figures and the recipe are told, not the code, the command, or what the machine is called and
+    # busy with.
+    host="",
     console="off",
     disable_git=True,
     disable_code=True,
@@ -37,7 +42,8 @@ class WandbRun:
 
     Args:
         folder: of the run directory; the service's files go to its folder `wandb`, and there the
-            run's id is kept, by which a resumed run goes on.
+            run's id is kept, by which a resumed run goes on. Without the service, each start has a
+            folder of files of its own there, all of that id.
         name: of the run.
         settings: all of the recipe.
     """
@@ -47,30 +53,25 @@ class WandbRun:
         self._run: Any = None
 
     def __enter__(self) -> WandbRun:
-        """See whether there is a key, and ask for one in a terminal.
+        """See whether the service takes its key, and ask for one in a terminal.
 
         Raises:
-            UserError: if there is none.
+            UserError: if there is none, it is refused, the service does not answer, or one of its
+                environment variables is wrong.
         """
-        if wandb.setup().settings.mode == "online":
-            try:
-                wandb.login()
-            except wandb.Error:
-                raise UserError(
-                    "--wandb finds no key: type `wandb login`, or set WANDB_MODE=offline and send "
-                    "the files with `wandb sync` later"
-                ) from None
+        if _mode() not in _WITHOUT_SERVER:
+            _log_in()
         return self
 
-    def __exit__(self, *raised: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *raised: object) -> None:
         if self._run is not None:
-            self._run.finish()
+            self._run.finish(exit_code=int(kind is not None))
 
     def write(self, number: int, figures: Mapping[str, float]) -> None:
         """Tell an iteration.
 
         Args:
-            number: of the iteration, from 0 on. One that a resumed run plays again is told once.
+            number: of the iteration, from 0 on. The service passes over one that it has.
             figures: by name.
 
         Raises:
@@ -101,3 +102,25 @@ class WandbRun:
         file.parent.mkdir(exist_ok=True)
         write_text(file, f"{run.id}\n")
         return run
+
+
+def _mode() -> str:
+    """Return how the service is used, as its environment variables say."""
+    try:
+        return str(wandb.setup().settings.mode)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = "_".join(map(str, ("WANDB", *first["loc"]))).upper()
+        raise UserError(f"{name}: {first['msg']}") from None
+    except wandb.Error as error:
+        raise UserError(f"--wandb: {error}") from None
+
+
+def _log_in() -> None:
+    without = "set WANDB_MODE=offline and send the files with `wandb sync` later"
+    try:
+        wandb.login()
+    except wandb.errors.AuthenticationError as error:
+        raise UserError(f"--wandb: {error}; mend that, or {without}") from None
+    except wandb.Error:
+        raise UserError(f"--wandb finds no key: type `wandb login`, or {without}") from None
