@@ -80,7 +80,7 @@ def flat(text):
         ),
         (
             [*ASKED, "--opponent", "oracle", "--concurrency", "3"],
-            "--concurrency: for openai/, anthropic/, google/, vllm/, hf/, python: and smoll",
+            "--concurrency: for openai/, anthropic/, google/, vllm/, hf/, python:, smollm2-135m",
         ),
         ([*ASKED, "--opponent", "oracle", "--opponent-format", "xml"], "unknown format 'xml'"),
         ([*ASKED, "--opponent", "oracle", "--opponent-format", ""], "unknown format ''"),

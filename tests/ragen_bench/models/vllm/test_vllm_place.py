@@ -38,7 +38,7 @@ def test_a_missing_package_is_one_line_that_names_it(without_vllm, capsys):
         (
             "random",
             ["--concurrency", "4"],
-            "--concurrency: for openai/, anthropic/, google/, vllm/, hf/, python: and smoll",
+            "--concurrency: for openai/, anthropic/, google/, vllm/, hf/, python:, smollm2-135m",
         ),
         ("vllm/x", ["--concurrency", "0"], "--concurrency is at least 1"),
     ],
