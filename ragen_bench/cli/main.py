@@ -62,15 +62,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _print_whatever_the_terminal_holds()
     try:
         return run_program(parser(), arguments)
-    except BrokenPipeError:
-        # The reader of our output, such as `head`, has had enough.
-        sys.stderr.close()
-        return 0
-    except OSError as error:
-        # A directory that cannot be written, a full disk: not a fault of the program.
-        place = "" if error.filename is None else f"{error.filename}: "
-        sys.stderr.write(f"ragen-bench: {place}{error.strerror or error}\n")
-        return 1
     except ValueError as error:
         from ragen_envs.sealed import SealedKeyError
 

@@ -34,6 +34,15 @@ def run_program(parser: Parser, arguments: Sequence[str] | None) -> int:
         goes_on = "; the same command goes on from the latest checkpoint" if resumes else ""
         sys.stderr.write(f"\n{parser.prog}: interrupted{goes_on}\n")
         return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output, such as `head`, has had enough.
+        sys.stderr.close()
+        return 0
+    except OSError as error:
+        # A directory that cannot be written, a full disk: not a fault of the program.
+        place = "" if error.filename is None else f"{error.filename}: "
+        sys.stderr.write(f"{parser.prog}: {place}{error.strerror or error}\n")
+        return 1
 
 
 def _run(command: Command) -> int:

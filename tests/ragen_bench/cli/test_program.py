@@ -60,6 +60,8 @@ def part_is_missing():
         ("bake", part_is_missing(), 2, "pip install '.[part]'"),
         ("roast", part_is_missing(), 2, "pip install '.[roast]'"),
         ("bake", KeyboardInterrupt(), 130, "\nkitchen: interrupted\n"),
+        ("bake", OSError(28, "No flour", "oven"), 1, "kitchen: oven: No flour\n"),
+        ("bake", OSError("no flour"), 1, "kitchen: no flour\n"),
         ("bke", None, 2, "kitchen: unknown command 'bke'; did you mean bake?\n"),
     ],
 )

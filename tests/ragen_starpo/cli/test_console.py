@@ -1,10 +1,12 @@
 """What is told of a run, and of an interruption."""
 
 import json
+from contextlib import nullcontext
 
 import pytest
 
 from ragen_bench.console.plain import plain_console
+from ragen_bench.errors import UserError
 from ragen_starpo.cli import main
 from ragen_starpo.cli.main import COMMANDS
 from ragen_starpo.console.following import follow, print_places
@@ -42,6 +44,36 @@ def test_what_is_told_while_a_run_is_trained(tmp_path, capsys):
     assert "Iteration 0: held-out success 0.250\n" in said
     assert "Early warning in iteration 0.\n" in said
     assert "success 0.500 reward 1.25" in said
+
+
+class Kept(nullcontext):
+    """Is told figures; fails at the iteration `last`."""
+
+    def __init__(self, last):
+        super().__init__()
+        self.last, self.numbers = last, []
+
+    def write(self, number, figures):
+        if number == self.last:
+            raise UserError("[the service] is gone")
+        self.numbers.append((number, figures))
+
+
+def test_a_failure_of_one_that_is_told_leaves_the_others(tmp_path, capsys):
+    gone, stays = Kept(1), Kept(None)
+    (tmp_path / "final").mkdir()
+    figures = {"rollout/success": 0.5, "rollout/reward": 1.25}
+    numbered = [json.dumps({"iteration": n, **figures}) + "\n" for n in range(3)]
+    failure = pytest.raises(UserError, match="not all figures were told, see above")
+    with failure as raised, follow("small", 3, tmp_path, (gone, stays)):
+        for name in ("metrics", "timings"):
+            (tmp_path / f"{name}.jsonl").write_text("".join(numbered))
+    assert raised.value.exit_code == 1
+    assert gone.numbers == [(0, figures | {f"seconds/{name}": figures[name] for name in figures})]
+    assert [number for number, _ in stays.numbers] == [0, 1, 2]
+    said = capsys.readouterr().out
+    assert said.count("[the service] is gone\n") == 1
+    assert said.endswith(f"Models  {tmp_path / 'final'}\n")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -39,7 +39,12 @@ def follow(
         out: directory of the run.
         told: what else is told the figures.
         status: until the first iteration is there.
+
+    Raises:
+        UserError: in the end, if one of what is told failed. It was dropped then, and why was
+            printed at once.
     """
+    failed: list[Told] = []
     bar = progress_bar(plain_console())
     with ExitStack() as contexts:
         for one in told:
@@ -58,14 +63,20 @@ def follow(
             bar.console.print(line["text"], soft_wrap=True)
 
         def on_timings(line: dict[str, Any]) -> None:
-            for one in told:
-                one.write(line["iteration"], figures_of(out, line))
+            for one in (one for one in told if one not in failed):
+                try:
+                    one.write(line["iteration"], figures_of(out, line))
+                except UserError as error:
+                    failed.append(one)
+                    bar.console.print(str(error), soft_wrap=True, markup=False)
 
         callbacks = {"metrics": on_metrics, "warnings": on_warning, "timings": on_timings}
         for file, on_line in callbacks.items():
             contexts.enter_context(Following(out / f"{file}.jsonl", on_line))
         yield
     print_places(bar.console, out)
+    if failed:
+        raise UserError("not all figures were told, see above", exit_code=1)
 
 
 def print_places(console: Console, run: Path) -> None:

@@ -38,7 +38,7 @@ def keep_rollouts(
         played: all rollouts of the iteration before any filter, by group.
 
     Raises:
-        UserError: if it cannot be written.
+        OSError: if it cannot be written.
     """
     kept = played[: recipe.records.groups * recipe.rollouts.samples]
     config = _config(recipe, number, temperature, _envs(recipe, kept))
