@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import sysconfig
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec
@@ -10,6 +11,9 @@ from pathlib import Path
 from types import ModuleType
 
 import cloudpickle  # type: ignore[import-untyped]
+
+_STANDARD = sysconfig.get_path("stdlib")
+"""Holds collections.abc of Python 3.13, a file of another name, which comes with `collections`."""
 
 
 @contextmanager
@@ -38,6 +42,7 @@ def unimportable() -> list[ModuleType]:
         if getattr(module, "__name__", None) == name != "__main__"
         and (file := Path(getattr(module, "__file__", None) or "")).suffix == ".py"
         and _folder(name, file) not in folders
+        and str(file.parent) != _STANDARD
         and file.is_file()
         and not _leads_to(name, file)
     ]
