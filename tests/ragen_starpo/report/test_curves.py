@@ -23,7 +23,9 @@ def test_a_curve_is_what_was_measured(values, window):
     ]
     found = curve(lines, "a/b", window)
     finite = [(n, v) for n, v in enumerate(values) if v is not None and math.isfinite(v)]
-    if all(abs(v) <= ROUNDING for _, v in finite):
+    if all(float(v).is_integer() for _, v in finite):
+        pass
+    elif all(abs(v) <= ROUNDING for _, v in finite):
         finite = [(n, 0.0) for n, _ in finite]
     elif max(v for _, v in finite) - min(v for _, v in finite) <= ROUNDING * max(
         abs(v) for _, v in finite
@@ -58,6 +60,21 @@ def test_what_only_rounding_moves_is_drawn_as_still(values, drawn, axis):
     assert (found.low, found.high) == axis
     # A learning rate is exact, and may be as small.
     assert [value for _, value in curve(lines, "a/lr", 3).points] == values
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "as_it_is"),
+    [
+        ("policy/kl_from_reference", [0.0, 1e-9, 9e-8], True),
+        ("policy/kl_from_reference", [-1e-9, 1e-9, 9e-8], False),
+        ("policy/kl_from_rollouts", [0.0, 1e-9, 9e-8], False),
+        ("trained_tokens", [10_000_000, 10_000_001], True),
+        ("trained_tokens", [10_000_000.5, 10_000_001.0], False),
+    ],
+)
+def test_squares_and_counts_are_drawn_as_they_are(key, values, as_it_is):
+    found = curve([{"iteration": n, key: v} for n, v in enumerate(values)], key, 3)
+    assert ([value for _, value in found.points] == values) == as_it_is
 
 
 def test_every_figure_is_in_one_group():

@@ -10,13 +10,15 @@ from statistics import median
 from typing import Any
 
 _REST = "training"
+_DIVERGENCE = "policy/kl_from_reference"
 _BOUNDS = ("success", "low", "high")
 ROUNDING = 2.0**-23
 """What a number of 32 bits is rounded by, as a share of it.
 
 Figures are computed in such numbers from numbers about 1, so one that never leaves this of 0 is 0
 but for rounding, and one that moves by less than this share of it stays. Neither is drawn as if it
-moved. Learning rates are exact, and may be as small.
+moved. Learning rates are exact, and may be as small; so are whole numbers, and the divergence from
+the reference where it is never negative, as the mean of squares.
 """
 
 
@@ -97,7 +99,7 @@ def curve(metrics: Sequence[Mapping[str, Any]], key: str, window: int) -> Curve:
     """
     numbers = [line["iteration"] for line in metrics if _is_number(line.get(key))]
     values = [line[key] for line in metrics if _is_number(line.get(key))]
-    if not key.endswith("/lr"):
+    if not _is_exact(key, values):
         values = _without_rounding(values)
     points = list(zip(numbers, values, strict=True))
     smooth = [
@@ -134,6 +136,12 @@ def _order(group: FigureGroup) -> tuple[bool, bool, str]:
 
 def _group(key: str) -> str:
     return key.partition("/")[0] if "/" in key else _REST
+
+
+def _is_exact(key: str, values: list[float]) -> bool:
+    """Return whether a figure is drawn as it is, see `ROUNDING`."""
+    squared = key == _DIVERGENCE and min(values, default=0.0) >= 0
+    return squared or key.endswith("/lr") or all(float(value).is_integer() for value in values)
 
 
 def _without_rounding(values: list[float]) -> list[float]:
