@@ -206,7 +206,7 @@ def test_it_warns_again_after_a_recovery_only():
     assert [kind for kind, _ in kinds(hovers)] == ["early"]
 
 
-@given(st.floats(1.5, 4), st.floats(0.1, 0.4), st.integers(0, 10**6))
+@given(st.floats(1.5, 4), st.floats(0.2, 0.5), st.integers(0, 10**6))
 @settings(max_examples=60, deadline=None)
 def test_a_form_that_is_learned_at_first_is_no_news(pace, gain, seed):
     """The entropy falls to a quarter, and the reward rises by it."""
@@ -226,6 +226,15 @@ def test_a_collapse_in_the_first_iterations_is_seen(start, pace, seed):
     assert early == "early"
     assert start < first <= start + 6
     assert [kind for kind, _ in said].count("confirmed") == 1
+
+
+@pytest.mark.parametrize(("back", "said"), [(99, [("early", 11), ("confirmed", 11)]), (4, [])])
+def test_a_fall_is_held_back_while_the_reward_is_higher(back, said):
+    """The reward is a bit higher when the entropy falls, and falls soon after."""
+    rewards = [0.5] * 4 + [0.52] * 5 + [0.1] * 51
+    entropies = [0.3 if 5 <= n < 5 + back else 1.0 for n in range(60)]
+    found = [line(n, reward, 0.4, entropies[n], 1.0) for n, reward in enumerate(rewards)]
+    assert kinds(found)[:2] == said
 
 
 def test_a_fall_in_the_first_iterations_does_not_stand_forever():

@@ -62,6 +62,7 @@ class EchoTrapMonitor:
     def __init__(self, settings: MonitorSettings) -> None:
         self._settings = settings
         self._first, self._later = _Watch(settings), _Watch(settings)
+        self._held: Signals = {}
         self._since: int | None = None
         self._last = 0
         self._confirmed = False
@@ -81,13 +82,16 @@ class EchoTrapMonitor:
     def _at_first(self, number: int, line: Mapping[str, Any]) -> Signals:
         """Return what has fallen while the first iterations count, until later ones have a level.
 
-        Who learns a form loses entropy, and gains reward by it: that is no news.
+        Who learns a form loses entropy, and gains reward by it: that is no news, unless the reward
+        is gone again while what has fallen stands.
         """
         if number >= self._settings.warm_up + self._settings.window:
             self._first = _Watch(self._settings)  # what fell then stands no longer
             return {}
-        fallen = self._first.take(line)
-        return {} if self._first.rewarded else fallen
+        fallen = {**self._held, **self._first.take(line)}
+        standing = {name: new for name, new in fallen.items() if self._first.falls[name].stands}
+        self._held = standing if self._first.rewarded else {}
+        return {} if self._first.rewarded else standing
 
     def _then(self, number: int, line: Mapping[str, Any]) -> Signals:
         """Return what has fallen since the warm-up."""
@@ -140,18 +144,19 @@ class _Watch:
     """The figures of some iterations.
 
     Attributes:
+        falls: of the figures that fall first, by name.
         reward: whether it has fallen.
     """
 
     def __init__(self, settings: MonitorSettings) -> None:
         self._settings = settings
-        self._falls = {name: _Fall(settings, _NOISE[name]) for name in _NAMES if name != _REWARD}
+        self.falls = {name: _Fall(settings, _NOISE[name]) for name in _NAMES if name != _REWARD}
         self.reward = _Fall(settings, _NOISE[_REWARD])
         self._gradient = _Moving(settings.window)
 
     def take(self, line: Mapping[str, Any]) -> Signals:
         """Return what has fallen now, of the figures that fall first."""
-        fallen = {name: fall.take(_finite(line.get(name))) for name, fall in self._falls.items()}
+        fallen = {name: fall.take(_finite(line.get(name))) for name, fall in self.falls.items()}
         self.reward.take(_finite(line.get(_REWARD)))
         self._gradient.take(_norm(line))
         return {name: new for name, new in fallen.items() if new is not None}
@@ -159,7 +164,7 @@ class _Watch:
     @property
     def stands(self) -> bool:
         """Whether a fall of them stands."""
-        return any(fall.stands for fall in self._falls.values())
+        return any(fall.stands for fall in self.falls.values())
 
     @property
     def rewarded(self) -> bool:
