@@ -111,7 +111,7 @@ def test_without_a_stated_limit_the_oracle_is_not_blamed_for_long_episodes():
 class QuitsOnNothing(LampEnv):
     def play(self, answer):
         if answer == "":
-            sys.exit(0)
+            raise SystemExit(0)  # other packages replace sys.exit
         return super().play(answer)
 
 

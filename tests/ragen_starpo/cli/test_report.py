@@ -40,7 +40,7 @@ def test_a_run_that_warns(tmp_path, monkeypatch):
     assert [line for line in out.splitlines() if line in warnings] == warnings
     (events,) = (tmp_path / "run/tensorboard").iterdir()
     assert events.stat().st_size > 1000
-    figures, _ = told(tmp_path / "run")
+    figures, *_ = told(tmp_path / "run")
     metrics = [json.loads(one) for one in (tmp_path / "run/metrics.jsonl").open()]
     timings = [json.loads(one) for one in (tmp_path / "run/timings.jsonl").open()]
     for number, line, timing in zip(range(7), metrics, timings, strict=True):
