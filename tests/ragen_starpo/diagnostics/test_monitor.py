@@ -3,7 +3,6 @@
 import json
 import math
 import random
-import statistics
 from dataclasses import asdict
 
 import pytest
@@ -14,40 +13,17 @@ from ragen_bench.errors import UserError
 from ragen_starpo.diagnostics.monitor import EchoTrapMonitor
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.recipes.sections import MonitorSettings
-
-ITERATIONS = 200
-FIGURES = ("rollout/reward", "rollout/reward_deviation", "policy/entropy", "policy/grad_norm")
-
-
-def line(number, success, deviation, entropy, gradient):
-    figures = dict(zip(FIGURES, (success, deviation, entropy, gradient), strict=True))
-    return {"iteration": number, "rollout/success": success, **figures}
-
-
-def noisy(seed, share, curves):
-    """Lines of curves, each figure times a noise of its own."""
-    noise = random.Random(seed)
-    return [
-        line(number, *(value * max(0.0, noise.gauss(1, share)) for value in values))
-        for number, values in enumerate(curves)
-    ]
-
-
-def rise(number):
-    """Success from 0.1 to 0.85; the deviation of a share; an entropy that halves; even norms."""
-    success = 0.1 + 0.75 / (1 + math.exp((80 - number) / 15))
-    deviation = math.sqrt(success * (1 - success))
-    return success, deviation, 0.6 + 0.6 * math.exp(-number / 60), 1.0
-
-
-def collapse(start, lead=6, pace=4):
-    """A rise until `start`, where returns grow alike; the success follows, and the norm grows."""
-    for number in range(ITERATIONS):
-        success, deviation, entropy, gradient = rise(min(number, start))
-        gone = math.exp(-max(0, number - start) / pace)
-        late = math.exp(-max(0, number - start - lead) / (2 * pace))
-        grown = 1 + 9 * (1 - late)
-        yield success * late, deviation * gone, entropy * gone, gradient * grown
+from tests.ragen_starpo.diagnostics.made_curves import (
+    FIGURES,
+    ITERATIONS,
+    by_chance,
+    collapse,
+    early_collapse,
+    form_learned,
+    line,
+    noisy,
+    rise,
+)
 
 
 def warnings_of(lines, **changed):
@@ -68,14 +44,8 @@ def test_a_healthy_noisy_rise_is_hardly_ever_news():
 def test_rollouts_that_differ_by_chance_are_hardly_ever_news():
     """Shares that stay as they are, of 8 groups of 4 rollouts, in 120 runs."""
     noise = random.Random(0)
-
-    def played(number, success):
-        groups = [sum(noise.random() < success for _ in range(4)) / 4 for _ in range(8)]
-        deviation = statistics.fmean(math.sqrt(share * (1 - share)) for share in groups)
-        return line(number, statistics.fmean(groups), deviation, 1.0, 1.0)
-
     said = [
-        kinds(played(number, success) for number in range(ITERATIONS))
+        kinds(by_chance(noise, success))
         for success in (0.005, 0.01, 0.03, 0.1, 0.5, 0.95)
         for _ in range(20)
     ]
@@ -210,18 +180,14 @@ def test_it_warns_again_after_a_recovery_only():
 @settings(max_examples=60, deadline=None)
 def test_a_form_that_is_learned_at_first_is_no_news(pace, gain, seed):
     """The entropy falls to a quarter, and the reward rises by it."""
-    left = [math.exp(-n / pace) for n in range(60)]
-    found = [(0.1 + gain * (1 - rest), 0.3, 0.5 + 1.5 * rest, 1.0) for rest in left]
-    assert kinds(noisy(seed, 0.05, found)) == []
+    assert kinds(noisy(seed, 0.05, form_learned(pace, gain))) == []
 
 
 @given(st.integers(2, 14), st.floats(1, 2), st.integers(0, 10**6))
 @settings(max_examples=60, deadline=None)
 def test_a_collapse_in_the_first_iterations_is_seen(start, pace, seed):
     """Those of the warm-up too, where the first median of five iterations can show it."""
-    gone = [math.exp(-max(0, n - start) / pace) for n in range(60)]
-    found = [(0.5 * rest, 0.4 * rest, 0.6 * rest, 1.0) for rest in gone]
-    said = kinds(noisy(seed, 0.05, found))
+    said = kinds(noisy(seed, 0.05, early_collapse(start, pace)))
     (early, first), *_ = said
     assert early == "early"
     assert start < first <= start + 6
