@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -90,7 +90,9 @@ def alone(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        file.unlink(missing_ok=True)  # while it is held, so that nobody waits for a removed file
+        with suppress(PermissionError):  # of Windows, where the lock removes its file itself
+            # While it is held, so that nobody takes the lock of a removed file.
+            file.unlink(missing_ok=True)
         lock.release()
 
 

@@ -44,6 +44,7 @@ Positive = Annotated[int, Strict(), Field(ge=1, lt=LARGEST)]
 Index = Annotated[int, Strict(), Field(gt=-(1 << 63), lt=1 << 63)]
 """Of an instance; those of the train split are seeds, and no end of them."""
 Seed = Annotated[int, Strict(), Field(ge=0, lt=1 << 63)]
+"""An index that can be asked for."""
 Number = Annotated[float, Strict(), Field(gt=-LARGEST, lt=LARGEST, allow_inf_nan=False)]
 Share = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
 as_written = WrapValidator(lambda value, check: (check(value), value)[1])
