@@ -8,6 +8,7 @@ from ragen_bench.console.tables import FiguresTable
 from ragen_bench.console.visible import visible
 from ragen_bench.pages.formats import short
 from ragen_bench.runs.schema import Object
+from ragen_bench.scores.comparison_rows import MEAN, has_mean, notes_of, rows_by_environment
 
 _Rows = tuple[list[str], list[str]]
 """The cells behind a name, and a whole row below it."""
@@ -34,8 +35,7 @@ def print_comparisons(console: Console, compared: Object) -> None:
     for run in compared["runs"]:
         _print_run(console, run["name"], run)
     console.print(comparisons_table(compared))
-    notes = [note for differences in compared["comparisons"] for note in differences["notes"]]
-    _print_notes(console, list(dict.fromkeys(notes)))
+    _print_notes(console, notes_of(compared))
 
 
 def _print_run(console: Console, letter: str, run: Object) -> None:
@@ -57,7 +57,7 @@ def comparison_table(differences: Object) -> FiguresTable:
         main, norm = _rows(row)
         table.add_row(short(row["env"]), *main)
         table.add_row(*norm)
-    if _has_mean(differences):
+    if has_mean(differences):
         main, norm = _mean_rows(differences["suite"])
         table.add_row("")
         table.add_row("mean", *main)
@@ -71,24 +71,13 @@ def comparisons_table(compared: Object) -> FiguresTable:
     title = f"A - X on the {split} split, for each other run X"
     explained = f"X: the run of the row. {_EXPLAINED.format('X')} {_UNCORRECTED}"
     table = FiguresTable(title, explained, ("n", "A", "X", "A - X", "95 %", "A>X", "X>A"))
-    for heading, parts in _groups(compared).items():
-        table.add_row(short(heading))
-        for letter, (main, norm) in parts:
+    for env, rows in rows_by_environment(compared).items():
+        table.add_row("mean" if env == MEAN else short(env))
+        for letter, row in rows:
+            main, norm = _mean_rows(row) if env == MEAN else _rows(row)
             table.add_row(f"  {letter}", *main)
             table.add_row(f"  {norm[0]}", *norm[1:])
     return table
-
-
-def _groups(compared: Object) -> dict[str, list[tuple[str, _Rows]]]:
-    """Return the letters of the other runs with their rows, by environment; the mean is last."""
-    groups: dict[str, list[tuple[str, _Rows]]] = {}
-    means = []
-    for run, differences in zip(compared["runs"][1:], compared["comparisons"], strict=True):
-        for row in differences["envs"]:
-            groups.setdefault(row["env"], []).append((run["name"], _rows(row)))
-        if _has_mean(differences):
-            means.append((run["name"], _mean_rows(differences["suite"])))
-    return {**groups, "mean": means} if means else groups
 
 
 def _rows(row: Object) -> _Rows:
@@ -99,10 +88,6 @@ def _rows(row: Object) -> _Rows:
         return [count, *_scores(row["return"]), *ahead], ["  (returns)"]
     main = [count, *_percents(row["success"]), *ahead]
     return main, ["  norm.", "", *_scores(row["normalised"])]
-
-
-def _has_mean(differences: Object) -> bool:
-    return len(differences["envs"]) > 1 and differences["suite"]["success"] is not None
 
 
 def _mean_rows(suite: Object) -> _Rows:

@@ -25,11 +25,6 @@ class EpisodeReader:
         self._lines: dict[Key, int] = {}
         self._end = 0
 
-    @property
-    def end(self) -> int:
-        """How many bytes were read."""
-        return self._end
-
     def added(self) -> Iterator[tuple[Object, EpisodeRecord]]:
         """Yield the episodes that were not read yet, each as its line has it and as it is read.
 

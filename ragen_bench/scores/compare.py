@@ -92,30 +92,11 @@ def incomparable(a: RunConfig, b: RunConfig, letters: str = "AB") -> list[str]:
     ]
 
 
-def compare(a: RunDirectory, b: RunDirectory) -> Object:
-    """Compare two runs by pairs of episodes on the same instance.
+def compare_with_first(runs: Sequence[RunDirectory]) -> Object:
+    """Compare the first run with each of the others by pairs of episodes on the same instance.
 
     Episodes are paired by environment, split and index; the samples of an instance are averaged.
-    Instances that only one run has played do not count. Figures are rounded to six digits.
-
-    Returns:
-        `a` and `b`, the runs; `notes`, lines that a reader of the figures must know; `envs`, for
-        each environment the number of common `instances`, the difference of `success` and of the
-        `normalised` score with its interval (None where it is unknown), of the `return` where
-        success is not told, and on how many instances
-        which run was ahead (None where they differ in their numbers of samples); `suite`, their
-        means over environments.
-
-    Raises:
-        UserError: if the runs may not stand side by side, or have no finished instance in common.
-    """
-    found: Object = compare_with_first([a, b])["comparisons"][0]
-    return found
-
-
-def compare_with_first(runs: Sequence[RunDirectory]) -> Object:
-    """Compare the first run with each of the others, see `compare`.
-
+    Instances that only one of the two has played do not count. Figures are rounded to six digits.
     Every interval is of 95 % by itself, whatever the number of comparisons.
 
     Args:
@@ -123,11 +104,16 @@ def compare_with_first(runs: Sequence[RunDirectory]) -> Object:
 
     Returns:
         `runs`, each with its letter as `name`, `run`, `model`, `suite`, and the `episodes` that it
-        has of those `planned`; `comparisons`, what `compare` says of the first run and each other
-        one, in their order, with the letters in the `notes`.
+        has of those `planned`; `comparisons`, one for each run but the first, in their order: `a`
+        and `b`, the two; `notes`, lines that a reader of the figures must know; `envs`, for each
+        environment the number of common `instances`, the difference of `success` and of the
+        `normalised` score with its interval (None where it is unknown), of the `return` where
+        success is not told, and on how many instances which run was ahead (None where they differ
+        in their numbers of samples); `suite`, their means over environments.
 
     Raises:
-        UserError: as `compare`, or if there are too few or too many runs.
+        UserError: if there are too few or too many runs, two may not stand side by side, or have
+            no finished instance in common.
     """
     if not 2 <= len(runs) <= len(ascii_uppercase):
         raise UserError(f"2 to {len(ascii_uppercase)} runs can be compared, got {len(runs)}")
@@ -158,7 +144,7 @@ def _refuse_incomparable(a: RunDirectory, b: RunDirectory, letters: str) -> None
 
 
 def _compared(a: _Side, b: _Side, anchors_of: _Anchors) -> Object:
-    """Return what `compare` says of two runs that may stand side by side."""
+    """Return the comparison of two runs that may stand side by side."""
     config = a.run.config
     notes = _otherwise(config, b.run.config, a.letter + b.letter)
     notes += [*_gap(a), *_gap(b), *_overlaps(a, b)]

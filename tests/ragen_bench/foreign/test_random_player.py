@@ -15,11 +15,11 @@ from ragen_bench.runs.checked import BadRecordError, read_record
 from ragen_bench.runs.config_check import config_differences
 from ragen_bench.runs.directory import read_run
 from ragen_bench.scores.baselines import baseline
-from ragen_bench.scores.compare import compare
 from ragen_bench.scores.summary import summarise
 from ragen_bench.suites import name_environment
 from ragen_envs.instances import Stream
 from tests.ragen_bench.foreign import guessers
+from tests.ragen_bench.scores.pairs import compare
 
 GUESS = "tests.ragen_bench.foreign.stranger_games:stranger/Guess-v0"
 ECHO = "tests.ragen_bench.foreign.stranger_games:stranger/Echo-v0"

@@ -11,7 +11,7 @@ from ragen_bench.opponents.opponent import Opponent
 from ragen_bench.opponents.pair import Pair
 from ragen_bench.runs.checked import BadRecordError, read_config, read_episode
 from ragen_bench.runs.config_check import config_problem
-from ragen_bench.scores.compare import compare
+from tests.ragen_bench.scores.pairs import compare
 
 from .support import GAME, RULE, finish
 from .test_pair import Batched

@@ -4,7 +4,6 @@ import http.client
 import json
 import socket
 from http import HTTPStatus
-from threading import Thread
 
 import pytest
 
@@ -15,6 +14,7 @@ from ragen_bench.pages.local_server import (
     RefusedError,
     nothing_here,
 )
+from tests.ragen_bench.pages.serving import serving
 
 
 class Echo(PageServer):
@@ -34,12 +34,8 @@ class Echo(PageServer):
 @pytest.fixture
 def server(tmp_path):
     (tmp_path / "page.html").write_text("√", encoding="utf-8")
-    with Echo(tmp_path) as served:
-        thread = Thread(target=served.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
+    with serving(Echo(tmp_path)) as served:
         yield served
-        served.shutdown()
-        thread.join()
 
 
 def ask(server, method, path, body=None, **headers):

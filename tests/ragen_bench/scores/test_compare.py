@@ -14,10 +14,11 @@ from ragen_bench.models import resolve
 from ragen_bench.runs.directory import read_run
 from ragen_bench.scores import compare as comparison
 from ragen_bench.scores.baselines import baseline, floor_and_ceiling
-from ragen_bench.scores.compare import compare, compare_with_first, incomparable
+from ragen_bench.scores.compare import compare_with_first, incomparable
 from ragen_bench.scores.summary import summarise
 from ragen_bench.statistics import wilson
 from ragen_envs.sealed import new_key
+from tests.ragen_bench.scores.pairs import compare
 
 BANDIT, SOKOBAN, LAKE = "ragen/Bandit-v0", "ragen/Sokoban-v0", "ragen/FrozenLake-v0"
 BASE = Evaluation(

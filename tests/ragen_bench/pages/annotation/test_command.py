@@ -4,7 +4,6 @@ import json
 import os
 import socket
 import sys
-from threading import Thread
 from urllib.request import urlopen
 
 import pexpect
@@ -14,6 +13,7 @@ from ragen_bench.pages.annotation import Session, ratings_of
 from ragen_bench.pages.annotation.server import AnnotationServer
 from tests.ragen_bench.cli.command import run as command
 from tests.ragen_bench.pages.looks import check_contrast
+from tests.ragen_bench.pages.serving import serving
 
 
 def terminal(*arguments, cwd):
@@ -102,18 +102,16 @@ def test_control_characters_of_an_answer_do_not_reach_the_terminal(runs, tmp_pat
 
 
 def test_a_silent_connection_keeps_nobody_waiting(runs):
-    server = AnnotationServer(Session(runs, "ada", 3, 0))
-    Thread(target=server.serve_forever, daemon=True).start()
-    with server, socket.create_connection(server.server_address[:2]):
-        with urlopen(f"{server.url}next", timeout=20) as reply:
-            assert json.loads(reply.read())["of"] == 3
-        server.shutdown()
+    with (
+        serving(AnnotationServer(Session(runs, "ada", 3, 0))) as server,
+        socket.create_connection(server.server_address[:2]),
+        urlopen(f"{server.url}next", timeout=20) as reply,
+    ):
+        assert json.loads(reply.read())["of"] == 3
 
 
 def test_the_arrow_keys_answer_a_question_and_keep_the_focus(runs, page):
-    server = AnnotationServer(Session(runs, "ada", 3, 0))
-    Thread(target=server.serve_forever, daemon=True).start()
-    with server:
+    with serving(AnnotationServer(Session(runs, "ada", 3, 0))) as server:
         page.set_viewport_size({"width": 400, "height": 800})
         page.goto(server.url)
         page.get_by_text("0 of 3 rated").wait_for()
@@ -131,7 +129,6 @@ def test_the_arrow_keys_answer_a_question_and_keep_the_focus(runs, page):
         chosen = "input:checked"
         assert page.locator(chosen).evaluate_all("all => all.map((one) => one.value)") == ["2"]
         assert page.locator(chosen).evaluate("one => one === document.activeElement")
-        server.shutdown()
 
 
 def check_looks(page):

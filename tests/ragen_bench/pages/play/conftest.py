@@ -2,8 +2,7 @@
 
 import http.client
 import json
-from contextlib import ExitStack, contextmanager
-from threading import Thread
+from contextlib import ExitStack
 
 import pytest
 from playwright.sync_api import expect
@@ -11,16 +10,7 @@ from playwright.sync_api import expect
 from ragen_bench.pages.play import choose_episode
 from ragen_bench.pages.play.server import PlayServer
 from tests.ragen_bench.pages.browser import watched
-
-
-@contextmanager
-def serving(choice):
-    with PlayServer(choice) as server:
-        thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+from tests.ragen_bench.pages.serving import serving
 
 
 @pytest.fixture
@@ -28,7 +18,7 @@ def served():
     """Serves an episode until the test's end."""
     with ExitStack() as servers:
         yield lambda env, seed=0, rollout=0, split="test": servers.enter_context(
-            serving(choose_episode(env, split, seed, rollout))
+            serving(PlayServer(choose_episode(env, split, seed, rollout)))
         )
 
 

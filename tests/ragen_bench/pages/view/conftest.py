@@ -1,29 +1,19 @@
 """A served folder of runs, and the page in a browser."""
 
-from contextlib import ExitStack, contextmanager
-from threading import Thread
+from contextlib import ExitStack
 
 import pytest
 
 from ragen_bench.pages.view import ViewServer
 from tests.ragen_bench.pages.browser import watched
-
-
-@contextmanager
-def serving(folder):
-    with ViewServer(folder) as server:
-        thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+from tests.ragen_bench.pages.serving import serving
 
 
 @pytest.fixture
 def served():
     """Serves a folder until the test's end."""
     with ExitStack() as servers:
-        yield lambda folder: servers.enter_context(serving(folder))
+        yield lambda folder: servers.enter_context(serving(ViewServer(folder)))
 
 
 @pytest.fixture
