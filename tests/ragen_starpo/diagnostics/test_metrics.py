@@ -20,8 +20,14 @@ def made(group, rewards, shaping):
 
 
 def test_shaping_is_what_the_environment_did_not_give():
-    found = rollout_metrics([made(0, [0.0, 1.0], -0.25), made(0, [0.5], 0.0)])
+    found = rollout_metrics([made(0, [0.0, 1.0], -0.25), made(0, [0.5], 0.0)], 1)
     assert found["shaping"] == pytest.approx((-0.5 + 0) / 2)
     assert found["reward"] == pytest.approx((0.5 + 0.5) / 2)
     assert (found["success"], found["turns"]) == (1, 1.5)
-    assert rollout_metrics([made(0, [0.25, 0.5], 0.0)])["shaping"] == 0
+    assert rollout_metrics([made(0, [0.25, 0.5], 0.0)], 1)["shaping"] == 0
+
+
+def test_groups_that_were_left_out_are_counted():
+    some = [made(0, [0.5], 0.0), made(0, [1.0], 0.0), made(2, [0.0], 0.0)]
+    assert rollout_metrics(some, 4)["failed"] == 2
+    assert "failed" not in rollout_metrics(some, 2)

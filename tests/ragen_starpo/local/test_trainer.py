@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+from ragen_bench.errors import UserError
+from ragen_envs.frozen_lake.env import FrozenLakeEnv
 from ragen_starpo.local.trainer import Trainer
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.rollout.trajectory import batch_of
@@ -40,3 +42,46 @@ def test_advantages_are_scaled_by_what_the_filter_kept(small):
     assert found["none"].abs().max() > 0.1
     torch.testing.assert_close(found["linear"], 0.25 * found["none"])
     torch.testing.assert_close(found["sqrt"], 0.5 * found["none"])
+
+
+@pytest.fixture
+def fails(monkeypatch):
+    """Makes the game raise errors, so many in the first rollout of some instances."""
+    step, reset = FrozenLakeEnv.step, FrozenLakeEnv.reset
+
+    def noted(self, *, seed, options):
+        self.played = (seed, options["rollout"])
+        return reset(self, seed=seed, options=options)
+
+    def failing(times, *instances):
+        left = dict.fromkeys([(instance, 0) for instance in instances], times)
+
+        def failed(self, answer):
+            if left.get(self.played):
+                left[self.played] -= 1
+                raise OSError(f"instance {self.played[0]} is gone")
+            return step(self, answer)
+
+        monkeypatch.setattr(FrozenLakeEnv, "step", failed)
+
+    monkeypatch.setattr(FrozenLakeEnv, "reset", noted)
+    return failing
+
+
+def test_episodes_that_end_in_errors(small, fails, caplog):
+    """One that does so once changes nothing, one that does so twice takes its group along."""
+    told = recipe_of(SETTINGS, "a test")
+    without = Trainer(small, told).iterate(0)
+    fails(1, 0, 1)
+    again = Trainer(small, told).iterate(0)
+    assert again.rollouts == without.rollouts
+    # Of other company the matrix products round otherwise.
+    assert again.metrics == pytest.approx(without.metrics, rel=1e-4, abs=1e-6)
+    fails(2, 1)
+    less = Trainer(small, told).iterate(0)
+    assert less.rollouts == without.rollouts[:3]
+    assert (less.metrics["rollout/failed"], less.metrics["filter/kept"]) == (1, 1)
+    assert "left out: OSError: instance 1 is gone" in caplog.records[-1].getMessage()
+    fails(2, 0, 1)
+    with pytest.raises(UserError, match=r"each group of rollouts had .* OSError: instance 0 is go"):
+        Trainer(small, told).iterate(0)

@@ -1,33 +1,35 @@
 """Trajectories of a real model: token in, token out, probabilities that can be computed again."""
 
 import copy
+from functools import partial
 
 import pytest
 import torch
 
 from ragen_bench.episodes.episode import Episode, Task
+from ragen_bench.errors import UserError
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf_decoding import Decoder
 from ragen_bench.models.hf_loading import Loaded
 from ragen_bench.models.hf_support import enable_rows
 from ragen_bench.suites import make_env
 from ragen_starpo.rollout.environment_loop import TokenEpisode
+from ragen_starpo.rollout.failures import FailedEpisode
 from ragen_starpo.rollout.play import play
 from ragen_starpo.rollout.trajectory import batch_of
 
 ENVS = ["ragen/Bandit-v0", "ragen/FrozenLake-v0", "ragen/Sokoban-v0"]
 
 
-def begun(chat, ending, count=6, context=4096):
-    episodes = []
-    for number in range(count):
-        task = Task(ENVS[number % 3], "train", number, 0)
-        env = make_env(task.env, "train", "think")
-        episode = Episode(task, 0, env, "think")
-        episodes.append(
-            TokenEpisode(episode, number, chat, ending, context, lambda turn: turn.reward)
-        )
-    return episodes
+def begins(chat, ending, count=6, context=4096):
+    return [partial(begun, chat, ending, number, context) for number in range(count)]
+
+
+def begun(chat, ending, number, context=4096):
+    task = Task(ENVS[number % 3], "train", number, 0)
+    env = make_env(task.env, "train", "think")
+    episode = Episode(task, 0, env, "think")
+    return TokenEpisode(episode, number, chat, ending, context, lambda turn: turn.reward)
 
 
 class Watched(Decoder):
@@ -58,7 +60,7 @@ def decoder(request, random_model, chat, chatml):
 @pytest.fixture(scope="module")
 def played(decoder, chat, ending):
     watched = decoder()
-    return play(begun(chat, ending), watched, 3), watched.answers
+    return play(begins(chat, ending), watched, 3), watched.answers
 
 
 def test_the_ids_are_what_the_engine_saw(played):
@@ -100,10 +102,10 @@ def test_the_trainer_computes_the_engines_probabilities(played, random_model):
 
 
 def test_others_in_flight_change_nothing(played, decoder, chat, ending):
-    alone = begun(chat, ending)[4:5]
+    alone = begins(chat, ending)[4:5]
     (found,) = play(alone, decoder(), 3)
     assert found.ids == played[0][4].ids
-    other = play(begun(chat, ending)[4:5], decoder(), 4)
+    other = play(begins(chat, ending)[4:5], decoder(), 4)
     assert other[0].ids != found.ids
 
 
@@ -119,13 +121,12 @@ def test_records_are_the_harness_own(played, chat, ending):
 
 
 def test_no_room_ends_an_episode(decoder, chat, ending):
-    room = len(begun(chat, ending)[1].ids) + 20
-    episode = begun(chat, ending, 2, room)[1]
-    (found,) = play([episode], decoder(), 3)
+    room = len(begun(chat, ending, 1).ids) + 20
+    (found,) = play(begins(chat, ending, 2, room)[1:], decoder(), 3)
     assert found.record.outcome == "context_overflow"
     assert len(found.turns) == 1
     assert len(found.ids) <= room
-    (nothing,) = play(begun(chat, ending, 1, 10), decoder(), 3)
+    (nothing,) = play(begins(chat, ending, 1, 10), decoder(), 3)
     assert (nothing.turns, nothing.ids, nothing.score) == ((), [], 0.0)
 
 
@@ -145,3 +146,60 @@ def test_batches(played):
             assert set(batch.turns[row, start:end].tolist()) == {number}
             start = end
     assert torch.equal(batch.rows(torch.tensor([2, 0])).ids, batch.ids[[2, 0]])
+
+
+class Failing:
+    """Begins an episode that raises an error the first times that it is begun, or has an answer."""
+
+    def __init__(self, begin, times, error, where):
+        self.begin, self.left, self.error, self.where = begin, times, error, where
+
+    def __call__(self):
+        if self.where == "begin":
+            self.fail()
+        episode = self.begin()
+        take = episode.take
+
+        def taken(sampled):
+            if len(episode.ids) > len(episode.observed):  # not the first answer
+                self.fail()
+            take(sampled)
+
+        episode.take = taken if self.where == "take" else take
+        return episode
+
+    def fail(self):
+        if self.left:
+            self.left -= 1
+            raise self.error
+
+
+@pytest.mark.parametrize("where", ["begin", "take"])
+@pytest.mark.parametrize(("times", "retries"), [(1, 1), (2, 2), (1, 0), (3, 1)])
+def test_an_error_is_of_its_episode_alone(
+    played, decoder, chat, ending, caplog, where, times, retries
+):
+    """It is begun anew, or given up; others end as they would."""
+    some = begins(chat, ending)
+    some[4] = Failing(some[4], times, OSError("gone\nfor good"), where)
+    found = play(some, decoder(), 3, retries)
+    if times > retries:
+        assert found[4] == FailedEpisode("OSError: gone")
+    else:
+        # Of other company the matrix products round otherwise, so later tokens may differ.
+        alike = ("instance", "rollout", "index", "sample")
+        for name in alike:
+            assert getattr(found[4].record, name) == getattr(played[0][4].record, name)
+        assert found[4].turns[0].observed == played[0][4].turns[0].observed
+    told = [record.getMessage() for record in caplog.records]
+    assert told == ["an episode ended in an error and is begun anew: OSError: gone"] * min(
+        times, retries
+    )
+    assert [one.group for one in found if one is not found[4]] == [0, 1, 2, 3, 5]
+
+
+def test_a_users_mistake_is_not_tried_again(decoder, chat, ending):
+    one = Failing(begins(chat, ending)[4], 1, UserError("no such file"), "begin")
+    with pytest.raises(UserError, match="no such file"):
+        play([one], decoder(), 3, 5)
+    assert one.left == 0

@@ -8,6 +8,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+from ray.exceptions import RayTaskError
 from transformers import AutoConfig, AutoTokenizer, GenerationConfig
 from verl.experimental.agent_loop.agent_loop import (
     AgentLoopBase,
@@ -16,6 +17,7 @@ from verl.experimental.agent_loop.agent_loop import (
 )
 from verl.workers.rollout.replica import TokenOutput
 
+from ragen_bench.errors import UserError, described
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.chat import chat_of
 from ragen_bench.models.hf_sampling import Ending
@@ -23,7 +25,8 @@ from ragen_starpo.cluster.names import HF_ENGINE
 from ragen_starpo.recipes.recipe import Recipe, recipe_of
 from ragen_starpo.rollout.environment_loop import TokenEpisode
 from ragen_starpo.rollout.episodes import EpisodeFactory, RolloutSpec
-from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory
+from ragen_starpo.rollout.failures import LOG, Ended, FailedEpisode
+from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn
 
 
 class EpisodeLoop(AgentLoopBase):
@@ -47,19 +50,37 @@ class EpisodeLoop(AgentLoopBase):
             session_id: which of them.
 
         Returns:
-            The tokens; the trajectory is in `extra_fields`, pickled.
+            The tokens; `extra_fields` has the trajectory, or what the episode failed by, pickled.
         """
         settings = self.config.ragen
         factory = _factory(settings.recipe, self.config.actor_rollout_ref.model.path)
-        episode, on_tokens = factory.begin(specs[session_id])
+        spec = specs[session_id]
+        left = recipe_of_text(settings.recipe).rollouts.retries
+        while True:
+            try:
+                return await self._play(factory, spec, temperature)
+            except UserError as error:
+                failed = FailedEpisode(str(error), mistake=True)
+            except Exception as error:  # noqa: BLE001 - of an environment or an engine
+                failed = FailedEpisode(described(_cause(error)))
+            if failed.mistake or not left:
+                return _output(failed, None, _filler(self.tokenizer))
+            left -= 1
+            LOG.warning("%s ended in an error and is begun anew: %s", spec.task.name, failed.error)
+
+    async def _play(
+        self, factory: EpisodeFactory, spec: RolloutSpec, temperature: float
+    ) -> AgentLoopOutput:
+        episode, on_tokens = factory.begin(spec)
         asked = _parameters(factory.sampling, temperature)
         version = None
         while not on_tokens.over:
-            output = await self._answer(on_tokens, specs[session_id], asked)
+            output = await self._answer(on_tokens, spec, asked)
             version = output.extra_fields.get("global_steps")
             on_tokens.take(_sampled(output, factory.ending))
+        trajectory = on_tokens.trajectory()
         factory.end(episode)
-        return _output(on_tokens.trajectory(), version, _filler(self.tokenizer))
+        return _output(trajectory, version, _filler(self.tokenizer))
 
     async def _answer(
         self, episode: TokenEpisode, spec: RolloutSpec, asked: dict[str, Any]
@@ -99,30 +120,37 @@ def _parameters(sampling: Sampling, temperature: float) -> dict[str, Any]:
     }
 
 
-def _output(trajectory: TokenTrajectory, version: int | None, filler: int) -> AgentLoopOutput:
+def _cause(error: Exception) -> Exception:
+    """Return the error of an engine's process, around which Ray has put one of its own."""
+    return error.cause if isinstance(error, RayTaskError) else error
+
+
+def _output(ended: Ended, version: int | None, filler: int) -> AgentLoopOutput:
     """Return a trajectory as verl's rows have it: the first prompt, and all that follows.
 
-    An episode whose prompt did not fit has one token that is not learned from; the sampler of
-    groups leaves it out.
+    An episode that failed, or whose prompt did not fit, has one token that is not learned from; the
+    sampler of groups leaves it out.
     """
-    turns = trajectory.turns
-    prompt = list(turns[0].observed) if turns else [filler]
-    rest = slice(len(prompt), None)
+    turns: tuple[Turn, ...] = ()
+    ids, mask, score = [filler, filler], [0, 0], 0.0
+    if isinstance(ended, TokenTrajectory) and ended.turns:
+        turns, ids, mask, score = ended.turns, ended.ids, ended.mask, ended.score
+    start = len(turns[0].observed) if turns else 1
     log_probs: list[float] = []
     for number, turn in enumerate(turns):
         log_probs += [0.0] * (len(turn.observed) if number else 0) + list(turn.sampled.log_probs)
     return AgentLoopOutput(
-        prompt_ids=prompt,
-        response_ids=trajectory.ids[rest] if turns else [filler],
-        response_mask=trajectory.mask[rest] if turns else [0],
-        response_logprobs=log_probs if turns else [0.0],
+        prompt_ids=ids[:start],
+        response_ids=ids[start:],
+        response_mask=mask[start:],
+        response_logprobs=log_probs or [0.0],
         # Given, so that verl asks no reward worker; what is learned is in the trajectory's turns.
-        reward_score=trajectory.score,
+        reward_score=score,
         num_turns=len(turns),
         metrics=AgentLoopMetrics(),
         extra_fields={
             # verl's queue would take a dataclass to pieces.
-            "trajectory": pickle.dumps(trajectory),
+            "ended": pickle.dumps(ended),
             "min_global_steps": version,
             "max_global_steps": version,
         },

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterable
 from typing import Any
 
 import transfer_queue as tq
 from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 
+from ragen_bench.errors import UserError
 from ragen_starpo.algorithms.selection import chosen
 from ragen_starpo.cluster.names import TRAIN
 from ragen_starpo.recipes.sections import FilterSettings
+from ragen_starpo.rollout.failures import Ended, FailedEpisode, whole_groups
 from ragen_starpo.rollout.trajectory import TokenTrajectory
 
 _POLL = 0.05
 """Seconds between two looks for rollouts; verl's 2 are longer than a small model's iteration."""
-
-
 _EXTRA = "extra_fields"
 """The field of verl's rows that carries what its own fields have no place for."""
-
-
-class RolloutError(RuntimeError):
-    """An episode ended in an error, which verl wrote to Ray's logs."""
+_IN_VERL = FailedEpisode("an error in verl, whose traceback is in Ray's logs")
 
 
 class GroupSampler(ReplayBuffer):
@@ -34,7 +32,8 @@ class GroupSampler(ReplayBuffer):
         settings: verl's own of a replay buffer.
 
     Attributes:
-        played: the trajectories of the latest sample before any filter, by group and rollout.
+        played: the trajectories of the latest sample before any filter, by group and rollout, of
+            groups without failures.
         kept: those of them that the filter left, in the order of the rows that are returned.
     """
 
@@ -52,7 +51,7 @@ class GroupSampler(ReplayBuffer):
     ) -> tuple[KVBatchMeta, dict[str, float]]:
         """Return the rollouts that are learned from, in the order of `played`, and their share.
 
-        Validation keeps all of them.
+        Validation keeps all of them, and wants all.
 
         Args:
             global_steps: the iteration.
@@ -60,39 +59,69 @@ class GroupSampler(ReplayBuffer):
             batch_size: groups to wait for.
 
         Raises:
-            RolloutError: if an episode failed.
-            UserError: if no prompt left room for an answer.
+            UserError: if no prompt left room for an answer, no group is left, or a held-out episode
+                ended in an error.
         """
         self._wait(partition_id, batch_size)
+        ended = self._ended(partition_id)
+        keys, learned = list(ended), partition_id == TRAIN
+        if not learned:
+            _refuse_failures(ended.values())
+        whole = whole_groups(list(ended.values()), [_group(key) for key in keys])
+        self.played = list(whole.values())
+        kept = chosen(self._filter, self.played) if learned else [True] * len(whole)
+        places = [place for place, keep in zip(whole, kept, strict=True) if keep]
+        self.kept = [whole[place] for place in places]
+        rows = [keys[place] for place in places]
+        tags = [self.partitions[partition_id][key] for key in rows]
+        dropped = dict.fromkeys([*map(_group, keys), *keys]).keys() - set(rows)
+        tq.kv_clear(keys=sorted(dropped), partition_id=partition_id)
+        share = len(rows) / len(whole)
+        return KVBatchMeta(partition_id=partition_id, keys=rows, tags=tags), {"filter/kept": share}
+
+    def _ended(self, partition_id: str) -> dict[str, Ended]:
+        """Return what came of episodes by their rows' keys, or by their group's if it failed."""
         keys = sorted(self.partitions[partition_id], key=_order)
-        fields = tq.kv_batch_get(keys=keys, partition_id=partition_id, select_fields=[_EXTRA])
-        self.played = [pickle.loads(extra["trajectory"]) for extra in list(fields[_EXTRA])]
-        tags = [self.partitions[partition_id][key] for key in keys]
-        learned = partition_id == TRAIN
-        kept = chosen(self._filter, self.played) if learned else [True] * len(keys)
-        batch = KVBatchMeta(
-            partition_id=partition_id,
-            keys=[key for key, keep in zip(keys, kept, strict=True) if keep],
-            tags=[tag for tag, keep in zip(tags, kept, strict=True) if keep],
-        )
-        self.kept = [played for played, keep in zip(self.played, kept, strict=True) if keep]
-        dropped = [key for key, keep in zip(keys, kept, strict=True) if not keep]
-        groups = {key.partition("_")[0] for key in keys}
-        tq.kv_clear(keys=[*groups, *dropped], partition_id=partition_id)
-        return batch, {"filter/kept": len(batch.keys) / len(keys)}
+        found: dict[str, Ended] = dict.fromkeys(self.failure_keys[partition_id], _IN_VERL)
+        if keys:
+            fields = tq.kv_batch_get(keys=keys, partition_id=partition_id, select_fields=[_EXTRA])
+            extras = list(fields[_EXTRA])
+            found |= {
+                key: pickle.loads(extra["ended"]) for key, extra in zip(keys, extras, strict=True)
+            }
+        return found
 
     def _wait(self, partition_id: str, groups: int) -> None:
         since = 0.0
         while True:
             self._sync_metadata_from_transfer_queue()  # type: ignore[no-untyped-call]
-            if self.failure_keys[partition_id]:
-                raise RolloutError("an episode ended in an error; Ray's logs have its traceback")
-            if len(self.finished_keys[partition_id]) >= groups:
+            over = (*self.finished_keys[partition_id], *self.failure_keys[partition_id])
+            if len(over) >= groups:
                 return
             since = self._wait_for_next_poll(partition_id, since)
 
 
+def _refuse_failures(ended: Iterable[Ended]) -> None:
+    """Check that all held-out episodes ended well, as held-out figures are of all.
+
+    Raises:
+        UserError: if not.
+    """
+    for one in ended:
+        if isinstance(one, FailedEpisode):
+            raise UserError(
+                f"a held-out episode ended in an error, {one.error}; mend that, and the same "
+                "command goes on",
+                exit_code=1,
+            )
+
+
+def _group(key: str) -> str:
+    """Return the group of a row, or the group itself: verl's names are `group_rollout_part`."""
+    return key.partition("_")[0]
+
+
 def _order(key: str) -> tuple[str, int]:
-    """Return where a rollout stands: verl's names are `group_rollout_part`."""
+    """Return where a rollout stands."""
     group, rollout, _ = key.rsplit("_", 2)
     return group, int(rollout)

@@ -76,7 +76,10 @@ class VerlTrainer(PPOTrainerSync):
         episodes = rollout_specs(recipe.envs, recipe.rollouts, recipe.seed, number)
         rows = clock.during("rollouts", lambda: self._play(episodes, TRAIN, temperature))
         played = self.replay_buffer.played
-        metrics = {f"rollout/{name}": value for name, value in rollout_metrics(played).items()}
+        begun = recipe.rollouts.instances
+        metrics = {
+            f"rollout/{name}": value for name, value in rollout_metrics(played, begun).items()
+        }
         share = metrics["filter/kept"] = len(rows.keys) / len(played)
         if rows.keys:
             kept = self.replay_buffer.kept

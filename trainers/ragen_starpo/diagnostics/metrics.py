@@ -11,19 +11,22 @@ from ragen_starpo.algorithms.masked import group_deviation, group_index, group_s
 from ragen_starpo.rollout.trajectory import TokenTrajectory, scores_of
 
 
-def rollout_metrics(trajectories: Sequence[TokenTrajectory]) -> dict[str, float]:
+def rollout_metrics(trajectories: Sequence[TokenTrajectory], groups: int) -> dict[str, float]:
     """Return the figures of an iteration's rollouts, before any filter.
 
     Args:
         trajectories: at least one.
+        groups: that were begun.
 
     Returns:
         `success`, a share; `reward`, the mean shaped return, and `shaping`, how much of it the
         environment did not give; `reward_deviation`, the mean over groups of the deviation of
         returns in a group; `turns`; of a turn, `answer_tokens` and `think_characters`;
         `format_valid` and `cut`, shares of turns; `generated_tokens` and `environment_turns`,
-        counts.
+        counts; and, where there are any, `failed`, the groups that are left out because an episode
+        of theirs ended in an error.
     """
+    failed = groups - len({rollout.group for rollout in trajectories})
     turns = [turn for rollout in trajectories for turn in rollout.turns]
     recorded = [turn for rollout in trajectories for turn in rollout.record.turns]
     generated = sum(len(turn.sampled.ids) for turn in turns)
@@ -39,6 +42,7 @@ def rollout_metrics(trajectories: Sequence[TokenTrajectory]) -> dict[str, float]
         "cut": _mean(float(not turn.sampled.stopped) for turn in turns),
         "generated_tokens": generated,
         "environment_turns": len(turns),
+        **({"failed": failed} if failed else {}),
     }
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from torch import Tensor
 
+from ragen_bench.episodes.episode import Episode
 from ragen_bench.models.hf_decoding import Decoder
 from ragen_bench.models.hf_loading import load
 from ragen_starpo.recipes.recipe import Recipe
-from ragen_starpo.rollout.episodes import EpisodeFactory, rollout_specs
+from ragen_starpo.rollout.environment_loop import TokenEpisode
+from ragen_starpo.rollout.episodes import EpisodeFactory, RolloutSpec, rollout_specs
+from ragen_starpo.rollout.failures import whole_groups
 from ragen_starpo.rollout.play import play
 from ragen_starpo.rollout.trajectory import TokenTrajectory
 
@@ -53,12 +57,26 @@ class Actor:
         Args:
             iteration: from 0 on.
             temperature: of the sampling, the recipe's or an adapted one.
+
+        Returns:
+            Their trajectories, without the groups of those that ended in errors.
+
+        Raises:
+            UserError: if no group is left.
         """
         specs = rollout_specs(self._envs, self._rollouts, self._seed, iteration)
-        episodes = [self._factory.begin(spec) for spec in specs]
+        begun: dict[RolloutSpec, Episode] = {}
+
+        def begin(spec: RolloutSpec) -> TokenEpisode:
+            begun[spec], on_tokens = self._factory.begin(spec)
+            return on_tokens
+
         sampling = replace(self._factory.sampling, temperature=temperature)
-        decoder = Decoder(self._loaded, sampling, len(episodes), log_probs=True)
-        played = play([on_tokens for _, on_tokens in episodes], decoder, self._seed)
-        for episode, _ in episodes:
-            self._factory.end(episode)
-        return played
+        decoder = Decoder(self._loaded, sampling, len(specs), log_probs=True)
+        begins = [partial(begin, spec) for spec in specs]
+        ended = play(begins, decoder, self._seed, self._rollouts.retries)
+        for spec, one in zip(specs, ended, strict=True):
+            # An environment that raised an error is not used again.
+            if isinstance(one, TokenTrajectory):
+                self._factory.end(begun[spec])
+        return list(whole_groups(ended, [spec.group for spec in specs]).values())

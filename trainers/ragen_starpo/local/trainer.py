@@ -76,7 +76,8 @@ class Trainer:
         clock = Clock()
         temperature = self._settings.temperature
         trajectories = clock.during("rollouts", lambda: self._actor.rollouts(number, temperature))
-        metrics = {f"rollout/{k}": v for k, v in rollout_metrics(trajectories).items()}
+        begun = self._recipe.rollouts.instances
+        metrics = {f"rollout/{k}": v for k, v in rollout_metrics(trajectories, begun).items()}
         kept = self._kept(trajectories)
         share = metrics["filter/kept"] = len(kept) / len(trajectories)
         if kept:

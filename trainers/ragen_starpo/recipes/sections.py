@@ -70,6 +70,8 @@ class RolloutSettings:
         temperature: of the sampling, above 0.
         max_tokens: of one answer.
         context: tokens of a whole trajectory; None for what the model takes.
+        retries: how often an episode is begun anew that ended in an error, by the same instance,
+            noise and seed; then its group is left out.
     """
 
     instances: Count = 8
@@ -77,6 +79,7 @@ class RolloutSettings:
     temperature: Positive = 1.0
     max_tokens: Count = 200
     context: Count | None = None
+    retries: NonNegative = 1
 
 
 @dataclass(frozen=True, config=STRICT)

@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from ragen_bench.errors import UserError, described
 from ragen_bench.models.hf_decoding import Decoder
 from ragen_bench.models.hf_sampling import Answer
 from ragen_envs.instances import Stream
 from ragen_starpo.rollout.environment_loop import TokenEpisode
-from ragen_starpo.rollout.trajectory import TokenTrajectory, sampled_of
+from ragen_starpo.rollout.failures import LOG, Ended, FailedEpisode
+from ragen_starpo.rollout.trajectory import Sampled, sampled_of
 
 
-def play(episodes: Sequence[TokenEpisode], decoder: Decoder, seed: int) -> list[TokenTrajectory]:
+def play(
+    begins: Sequence[Callable[[], TokenEpisode]], decoder: Decoder, seed: int, retries: int = 0
+) -> list[Ended]:
     """Play episodes to their ends; none waits for the turns of another one.
 
     An answer's random numbers follow from the seed and the answer's key alone.
 
     Args:
-        episodes: just begun.
+        begins: each begins an episode, and does so anew where it ended in an error.
         decoder: with nothing under way, and with log-probabilities.
         seed: of the sampling.
+        retries: how often an episode is begun anew.
 
     Returns:
-        Their trajectories, in the same order.
+        Their trajectories, or what they failed by, in the same order.
     """
-    under_way: dict[Answer, TokenEpisode] = {}
+    episodes = [_Retried(begin, retries) for begin in begins]
+    under_way: dict[Answer, _Retried] = {}
 
-    def ask(episode: TokenEpisode) -> None:
-        if not episode.over:
-            stream = Stream("rollout", seed, episode.key)
-            under_way[decoder.submit(episode.ids, stream)] = episode
+    def ask(episode: _Retried) -> None:
+        if waits := episode.waits:
+            stream = Stream("rollout", seed, waits.key)
+            under_way[decoder.submit(waits.ids, stream)] = episode
 
     for episode in episodes:
         ask(episode)
@@ -38,4 +44,54 @@ def play(episodes: Sequence[TokenEpisode], decoder: Decoder, seed: int) -> list[
             episode = under_way.pop(answer)
             episode.take(sampled_of(answer, decoder.ending))
             ask(episode)
-    return [episode.trajectory() for episode in episodes]
+    return [episode.ended for episode in episodes if episode.ended is not None]
+
+
+class _Retried:
+    """An episode, begun anew where it ends in an error.
+
+    Attributes:
+        waits: the episode if it waits for an answer, else None.
+        ended: what came of it, once nothing is waited for.
+    """
+
+    def __init__(self, begin: Callable[[], TokenEpisode], retries: int) -> None:
+        self._begin, self._left = begin, retries
+        self.waits: TokenEpisode | None = None
+        self.ended: Ended | None = None
+        self._go_on(None)
+
+    def take(self, sampled: Sampled) -> None:
+        """Step with an answer."""
+        self._go_on(sampled)
+
+    def _go_on(self, sampled: Sampled | None) -> None:
+        """Begin, or take an answer; after an error begin anew, as often as may be."""
+        while True:
+            try:
+                self._step(sampled)
+                return
+            except UserError:
+                raise
+            except Exception as error:  # noqa: BLE001 - of an environment, which may be anyone's
+                if self._given_up(described(error)):
+                    return
+            sampled = None
+
+    def _step(self, sampled: Sampled | None) -> None:
+        if self.waits is None or sampled is None:
+            episode = self._begin()
+        else:
+            episode = self.waits
+            episode.take(sampled)
+        self.ended = episode.trajectory() if episode.over else None
+        self.waits = None if episode.over else episode
+
+    def _given_up(self, error: str) -> bool:
+        self.waits = None
+        if self._left:
+            self._left -= 1
+            LOG.warning("an episode ended in an error and is begun anew: %s", error)
+            return False
+        self.ended = FailedEpisode(error)
+        return True

@@ -1,0 +1,82 @@
+"""An episode as verl's process plays it, without Ray."""
+
+import asyncio
+import json
+import pickle
+from types import SimpleNamespace
+
+import pytest
+from ray.exceptions import RayTaskError
+from verl.workers.rollout.replica import TokenOutput
+
+from ragen_bench.errors import UserError
+from ragen_starpo.recipes.recipe import recipe_of
+from ragen_starpo.rollout.episodes import rollout_specs
+from ragen_starpo.rollout.failures import FailedEpisode
+from ragen_starpo.rollout.trajectory import TokenTrajectory
+
+from .test_runs import SETTINGS
+
+
+class Server:
+    """Answers by one token, but for its first answers, which are errors."""
+
+    def __init__(self, *errors):
+        self.errors, self.asked = list(errors), []
+
+    async def generate(self, *, request_id, prompt_ids, sampling_params, stream):
+        self.asked.append((request_id, tuple(prompt_ids), stream))
+        if self.errors:
+            raise self.errors.pop(0)
+        return TokenOutput(token_ids=[5], log_probs=[-1.0], extra_fields={"global_steps": 4})
+
+
+@pytest.fixture
+def played(small):
+    from ragen_starpo.cluster.agent_loop import EpisodeLoop
+
+    def run(server, retries):
+        rollouts = {**SETTINGS["rollouts"], "max_tokens": 1, "retries": retries}
+        recipe = recipe_of({**SETTINGS, "model": str(small), "rollouts": rollouts}, "a test")
+        loop = object.__new__(EpisodeLoop)
+        loop.config = SimpleNamespace(
+            ragen=SimpleNamespace(recipe=json.dumps(recipe.as_json())),
+            actor_rollout_ref=SimpleNamespace(model=SimpleNamespace(path=str(small))),
+        )
+        loop.rollout_config = SimpleNamespace(name="hf")
+        loop.tokenizer = SimpleNamespace(eos_token_id=2)
+        loop.server_manager = server
+        specs = rollout_specs(recipe.envs, recipe.rollouts, recipe.seed, 0)
+        output = asyncio.run(loop.run({}, specs=specs, temperature=1.0, session_id=1))
+        return output, pickle.loads(output.extra_fields["ended"])
+
+    return run
+
+
+def gone():
+    return RayTaskError("generate", "a\nlong\ntraceback", OSError("gone")).as_instanceof_cause()
+
+
+def test_an_error_is_tried_again_by_the_same_requests(played, caplog):
+    quiet, failing = Server(), Server(gone())
+    (_, without), (output, ended) = played(quiet, 0), played(failing, 1)
+    assert isinstance(ended, TokenTrajectory)
+    assert ended == without
+    assert failing.asked[1:] == quiet.asked
+    assert failing.asked[0] == quiet.asked[0]
+    assert output.response_mask[0] == 1
+    assert "train" in caplog.text
+    assert "is begun anew: OSError: gone" in caplog.text
+
+
+def test_one_that_is_given_up_is_a_row_that_is_not_learned_from(played):
+    output, ended = played(Server(gone(), gone()), 1)
+    assert ended == FailedEpisode("OSError: gone")
+    assert (output.prompt_ids, output.response_ids, output.response_mask) == ([2], [2], [0])
+    assert output.reward_score == 0
+
+
+def test_a_users_mistake_is_not_tried_again(played):
+    server = Server(UserError("no such file"))
+    assert played(server, 3)[1] == FailedEpisode("no such file", mistake=True)
+    assert len(server.asked) == 1
