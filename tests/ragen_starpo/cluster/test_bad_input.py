@@ -66,6 +66,8 @@ def test_settings(refused, settings, said):
         ("algorithm.adv_estimator=grpo", "advantage.estimator"),
         ("algorithm.gamma=.1", "advantage.gamma"),
         ("algorithm.filter_groups.enable=true", "filter.strategy"),
+        ("algorithm.rollout_correction.rollout_is=token", "correction.level"),
+        ("algorithm.rollout_correction.rollout_is_threshold=2", "correction.threshold"),
         ("actor_rollout_ref.actor.clip_ratio_high=.9", "loss.clip_high"),
         ("actor_rollout_ref.actor.entropy_coeff=.5", "loss.entropy"),
         ("actor_rollout_ref.actor.loss_agg_mode=token-mean", "loss.aggregation"),

@@ -36,6 +36,7 @@ TWO_NODES = {
     "advantage": {"estimator": "grpo"},
     "lora": {"rank": 4, "alpha": 8},
     "loss": {"kl": 0.01, "aggregation": "seq-mean-token-sum-norm", "horizon": 60},
+    "correction": {"level": "sequence", "threshold": 1.5},
     "checkpoint_every": 2,
     "validation": {"every": 0},
 }

@@ -38,7 +38,7 @@ def test_advantages_are_scaled_by_what_the_filter_kept(small):
         told = {**SETTINGS, "filter": {"loss_scale": how}}
         trainer = Trainer(small, recipe_of(told, "a test"))
         batch = batch_of(trainer._actor.rollouts(0, 1.0), 0)
-        found[how] = trainer._columns(batch, 0.25)["advantages"]
+        found[how] = trainer._columns(batch, 0.25)[0]["advantages"]
     assert found["none"].abs().max() > 0.1
     torch.testing.assert_close(found["linear"], 0.25 * found["none"])
     torch.testing.assert_close(found["sqrt"], 0.5 * found["none"])
@@ -85,3 +85,25 @@ def test_episodes_that_end_in_errors(small, fails, caplog):
     fails(2, 0, 1)
     with pytest.raises(UserError, match=r"each group of rollouts had .* OSError: instance 0 is go"):
         Trainer(small, told).iterate(0)
+
+
+@pytest.mark.parametrize("level", ["token", "sequence"])
+def test_the_gap_of_rollouts_that_are_an_update_behind(small, monkeypatch, level):
+    """Weighted by how likely they are now, which an engine of the same weights leaves at 1."""
+    settings = {**SETTINGS, "optimiser": {"learning_rate": 3e-2}}
+    without = Trainer(small, recipe_of(settings, "a test"))
+    told = {**settings, "correction": {"level": level, "threshold": 1.1}}
+    trainer = Trainer(small, recipe_of(told, "a test"))
+    first = trainer.iterate(0).metrics
+    assert first["correction/weight"] == pytest.approx(1, abs=1e-4)
+    assert first["correction/kl"] == pytest.approx(0, abs=1e-5)
+    plain = without.iterate(0).metrics
+    assert {name: first[name] for name in plain} == pytest.approx(plain, rel=1e-3, abs=1e-5)
+    monkeypatch.setattr(trainer._actor, "take", lambda _: None)
+    trainer.iterate(1)
+    behind = trainer.iterate(2).metrics
+    assert behind["correction/kl"] > 1e-3
+    assert 0 < behind["correction/truncated"] < 1
+    assert 0.05 < behind["correction/effective"] < 0.999
+    # The first step is taken by the policy that its ratios are of.
+    assert behind["policy/kl_from_rollouts"] == pytest.approx(0, abs=1e-5)

@@ -14,6 +14,7 @@ from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.padding_utils import upsample_batch_to_divisible_size
 from verl.utils import tensordict_utils
 
+from ragen_starpo.algorithms.correction import corrected
 from ragen_starpo.algorithms.mini_batches import mini_batches
 from ragen_starpo.algorithms.objective import advantages_of
 from ragen_starpo.cluster.columns import Responses, filled_up, responses_of
@@ -96,7 +97,7 @@ class Learner:
         filled = self._with_fillers(rows, [len(rows.keys), *map(len, steps)])
         keys, fillers = filled.keys[: len(batch)], filled.keys[len(batch) :]
         work = _Rows(filled.partition_id, keys, fillers, responses_of(trajectories), batch)
-        columns = self._columns(work, share)
+        columns, correction = self._columns(work, share)
         figures = StepFigures()
         for chosen in steps:
             figures.add(self._step(work, columns, chosen), int(batch.mask[chosen].sum()))
@@ -105,6 +106,7 @@ class Learner:
         trained = passes * int(batch.mask.sum())
         return {
             **figures.means(),
+            **correction,
             "policy/engine_gap": float(gap),
             "steps": len(steps),
             "trained_tokens": trained,
@@ -119,8 +121,11 @@ class Learner:
         # By verl's function, which knows all fields of a row; it fills up to a multiple.
         return upsample_batch_to_divisible_size(rows, len(rows.keys) + fillers, self._filler)
 
-    def _columns(self, work: _Rows, share: float) -> dict[str, Tensor]:
-        """Return what the losses need, computed before the first step, and put it in the queue."""
+    def _columns(self, work: _Rows, share: float) -> tuple[dict[str, Tensor], dict[str, float]]:
+        """Return what the losses need, computed before the first step, and the gap's figures.
+
+        The columns are put in the queue.
+        """
         (old,) = self._outputs(work, self._processes.policy.compute_log_prob, "log_probs")
         columns = {"old_log_probs": old}
         if self._recipe.loss.kl:
@@ -129,11 +134,14 @@ class Learner:
         if self._processes.critic is not None:
             (values,) = self._outputs(work, self._processes.critic.infer_batch, "values")
         advantages, returns = advantages_of(self._recipe.advantage, work.batch, values)
-        columns["advantages"] = advantages * self._recipe.filter.scale(share)
+        advantages = advantages * self._recipe.filter.scale(share)
+        columns["advantages"], figures = corrected(
+            self._recipe.correction, advantages, old, work.batch
+        )
         if values is not None and returns is not None:
             columns |= {"old_values": values, "returns": returns}
         work.put(columns)
-        return columns
+        return columns, figures
 
     def _reference(self, work: _Rows) -> Tensor:
         if self._processes.adapted:

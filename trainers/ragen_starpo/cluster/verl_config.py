@@ -46,6 +46,8 @@ _INSTEAD = {
     "gamma": "advantage.gamma",
     "lam": "advantage.lam",
     "filter_groups": "filter.strategy",
+    "rollout_is": "correction.level",
+    "rollout_is_threshold": "correction.threshold",
     "kl_ctrl": "loss.kl",
     "kl_penalty": "loss.kl_estimator",
     "use_kl_in_reward": "loss.kl",

@@ -10,6 +10,7 @@ from pathlib import Path
 from torch import Tensor
 
 from ragen_bench.runs.schema import EpisodeRecord
+from ragen_starpo.algorithms.correction import corrected
 from ragen_starpo.algorithms.mini_batches import mini_batches
 from ragen_starpo.algorithms.objective import advantages_of, policy_contribution, value_contribution
 from ragen_starpo.algorithms.selection import chosen
@@ -127,7 +128,7 @@ class Trainer:
         return [trajectory for trajectory, keep in zip(trajectories, kept, strict=True) if keep]
 
     def _learn(self, batch: TokenBatch, number: int, share: float) -> dict[str, float]:
-        columns = self._columns(batch, share)
+        columns, correction = self._columns(batch, share)
         figures = StepFigures()
         recipe, passes = self._recipe, self._settings.updates
         steps = list(
@@ -139,20 +140,26 @@ class Trainer:
             some = batch.rows(rows)
             figures.add(self._step(some, _rows(columns, rows)), int(some.mask.sum()))
         trained = passes * int(batch.mask.sum())
-        return {**figures.means(), "steps": len(steps), "trained_tokens": trained}
+        return {**figures.means(), **correction, "steps": len(steps), "trained_tokens": trained}
 
-    def _columns(self, batch: TokenBatch, share: float) -> dict[str, Tensor]:
-        """Return what the losses need, computed before the first step."""
+    def _columns(
+        self, batch: TokenBatch, share: float
+    ) -> tuple[dict[str, Tensor], dict[str, float]]:
+        """Return what the losses need, computed before the first step, and the gap's figures."""
         values = self._critic.values(batch) if self._critic else None
         advantages, returns = advantages_of(self._recipe.advantage, batch, values)
         advantages = advantages * self._recipe.filter.scale(share)
-        columns = {"advantages": advantages, "old_log_probs": batch.log_probs}
+        old = batch.log_probs
+        if self._recipe.correction.level != "none":
+            old = self.policy.log_probs(batch, self._settings.temperature)[0]
+        advantages, figures = corrected(self._recipe.correction, advantages, old, batch)
+        columns = {"advantages": advantages, "old_log_probs": old}
         if values is not None and returns is not None:
             columns |= {"old_values": values, "returns": returns}
         if self._reference is not None:
             temperature = self._settings.temperature
             columns["reference"] = self._reference.log_probs(batch, temperature)[0]
-        return columns
+        return columns, figures
 
     def _step(self, batch: TokenBatch, columns: dict[str, Tensor]) -> dict[str, float]:
         loss, temperature = self._recipe.loss, self._settings.temperature

@@ -20,6 +20,7 @@ from ragen_starpo.recipes.sections import (
     STRICT,
     AdvantageSettings,
     ClusterSettings,
+    CorrectionSettings,
     Count,
     EnvironmentSettings,
     FilterSettings,
@@ -74,6 +75,7 @@ class Recipe:
     advantage: AdvantageSettings = field(default_factory=AdvantageSettings)
     filter: FilterSettings = field(default_factory=FilterSettings)
     loss: LossSettings = field(default_factory=LossSettings)
+    correction: CorrectionSettings = field(default_factory=CorrectionSettings)
     shaping: ShapingSettings = field(default_factory=ShapingSettings)
     optimiser: OptimiserSettings = field(default_factory=lambda: OptimiserSettings(1e-6))
     critic: OptimiserSettings = field(default_factory=lambda: OptimiserSettings(1e-5))

@@ -192,6 +192,23 @@ class LossSettings:
 
 
 @dataclass(frozen=True, config=STRICT)
+class CorrectionSettings:
+    """How the gap between who samples and who trains is corrected.
+
+    Engines compute otherwise than the trainer, as in 16 bits, and may be an update behind. See
+    `ragen_starpo.algorithms.correction`.
+
+    Attributes:
+        level: `token` weights each token by the ratio of its probabilities, `sequence` each
+            trajectory by the product of its ratios, which has no bias and more variance.
+        threshold: the largest weight; verl has 2 too.
+    """
+
+    level: Literal["none", "token", "sequence"] = "none"
+    threshold: Factor = 2.0
+
+
+@dataclass(frozen=True, config=STRICT)
 class ShapingSettings:
     """Weights of what is added to an environment's reward, see `ragen_starpo.rollout.shaping`.
 
