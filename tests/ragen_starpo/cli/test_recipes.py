@@ -16,9 +16,11 @@ pytestmark = pytest.mark.xdist_group("verl")
 
 
 def test_the_table_has_every_row_and_scale(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("COLUMNS", "80")
     assert main(["recipes"]) == 0
-    words = set(capsys.readouterr().out.replace(".", " ").split())
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    words = {word.rstrip(".") for word in out.split()}
     assert {row for group in sweeps().values() for row in group["rows"]} <= words
     assert {*scales(), *alone()} <= words
 

@@ -23,7 +23,7 @@ from ragen_starpo.rollout.training_envs import training_pool
 
 DOCS = Path(__file__).parents[3] / "docs" / "recipes.md"
 ROWS = {row: group for group, found in sweeps().items() for row in found["rows"]}
-NUMBER = r"-(\d+)$"
+NUMBER = r"-(\d+(?:\.\d+)?)$"
 SLIP_OF = {"FrozenLake-v0": 2 / 3, "FrozenLakeMild-v0": 0.2}
 
 
@@ -46,7 +46,7 @@ def shared_base(group, scale):
 def changed(row, scale="gpu"):
     """Return what a row has otherwise than what its group begins with."""
     ours, base = flat(read_recipe(f"{row}@{scale}")), flat(shared_base(ROWS[row], scale))
-    return {name: value for name, value in ours.items() if value != base[name]}
+    return {name: value for name, value in ours.items() if value != base.get(name)}
 
 
 def slips(recipe):
@@ -69,7 +69,21 @@ MAY_CHANGE = {
     "responses": {"rollouts.samples", "rollouts.instances"},
     "actions": {"environment.actions_per_turn"},
     "online": {"updates"},
+    "online-equal": {"updates", "iterations"},
+    "online-wide": {"rollouts.instances", "iterations"},
     "think": {"response_format"},
+    "lora": {
+        *("lora.rank", "lora.alpha", "lora.target_modules"),
+        *("optimiser.learning_rate", "critic.learning_rate"),
+    },
+    "ragen-2": {
+        *("iterations", "rollouts.max_tokens", "rollouts.context"),
+        "environment.actions_per_turn",
+    },
+    "task-2": {"envs", "environment.slip"},
+    "main": {"advantage.estimator", "loss.aggregation"},
+    "kl-sweep": {"loss.kl"},
+    "entropy-sweep": {"loss.entropy"},
     "snr": {"filter.strategy", "filter.amount", "filter.slack"},
     "mass": {"filter.amount"},
     "slip": {"environment.slip", "envs"},
@@ -79,10 +93,17 @@ SAID_BY = {
     "responses": lambda r: r.rollouts.samples,
     "actions": lambda r: r.environment.actions_per_turn,
     "online": lambda r: r.updates,
+    "online-equal": lambda r: r.updates,
+    "online-wide": lambda r: r.rollouts.instances / 8,
+    "kl-sweep": lambda r: r.loss.kl,
+    "entropy-sweep": lambda r: r.loss.entropy,
     "mass": lambda r: round(100 * r.filter.amount),
     "slip": lambda r: round(100 * slips(r)),
 }
 """What the number in a row's name is."""
+NUMBERS = {
+    row: float(found[1]) for row in ROWS if (found := re.search(NUMBER, row)) and row != "ragen-2"
+}
 
 
 @pytest.mark.parametrize("scale", scales())
@@ -93,21 +114,22 @@ def test_every_row_is_a_recipe_that_differs_in_what_its_group_is_about(scale):
     assert MAY_CHANGE.keys() == sweeps().keys()
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if re.search(NUMBER, row)])
+@pytest.mark.parametrize("row", NUMBERS)
 def test_the_number_in_a_name_is_the_setting(row):
     recipe = read_recipe(f"{row}@gpu")
-    assert int(re.search(NUMBER, row)[1]) == SAID_BY[ROWS[row]](recipe)
-    assert recipe.rollouts.samples * recipe.rollouts.instances == 128
+    assert NUMBERS[row] == SAID_BY[ROWS[row]](recipe)
+    prompts = NUMBERS[row] if ROWS[row] == "online-wide" else 1
+    assert recipe.rollouts.samples * recipe.rollouts.instances == 128 * prompts
 
 
 def test_the_rows_of_the_papers():
     numbers = {}
-    for row, group in ROWS.items():
-        if number := re.search(NUMBER, row):
-            numbers.setdefault(group, []).append(int(number[1]))
+    for row, number in NUMBERS.items():
+        numbers.setdefault(ROWS[row], []).append(number)
     assert numbers["responses"] == [1, 2, 4, 8, 16, 32]
     assert numbers["actions"] == [1, 2, 3, 4, 5, 6, 7]
     assert numbers["online"] == [1, 2, 5, 10]
+    assert numbers["online-equal"] == numbers["online-wide"] == [1, 2, 5, 10]
     assert numbers["filter"] == [25, 50, 75, 100]
     assert [read_recipe(f"{row}@gpu").loss.kl for row in ("kl-on", "kl-off")] == [0.001, 0]
     losses = [read_recipe(f"{row}@gpu").loss for row in ("clip-higher", "clip-symmetric")]
@@ -128,6 +150,48 @@ def test_the_rows_of_the_papers():
     ]
     assert filters[0].slack == 0.01
     assert read_recipe("bi-level-gae@gpu").advantage.credit == "turn"
+
+
+def test_the_rows_of_ragen_2():
+    for sweep in ("kl-sweep", "entropy-sweep"):
+        values = [number for row, number in NUMBERS.items() if ROWS[row] == sweep]
+        assert values == [0, 0.001, 0.003, 0.01, 0.03, 0.1]
+    for row in ("kl-0.03", "entropy-0.03"):
+        recipe = read_recipe(f"{row}@gpu")
+        assert (recipe.loss.kl, recipe.loss.entropy, recipe.filter.strategy) == (
+            *((0.03, 0) if row == "kl-0.03" else (0, 0.03)),
+            "all",
+        )
+    mains = [read_recipe(f"ragen-2+main-{name}@gpu-3b") for name in ("ppo", "grpo", "dr-grpo")]
+    assert [one.loss.aggregation for one in mains] == [
+        *("token-mean", "seq-mean-token-mean", "seq-mean-token-sum"),
+    ]
+    for one in mains:
+        assert (one.filter.strategy, one.filter.amount) == ("top-p-softmax", 0.9)
+        assert (one.iterations, one.rollouts.max_tokens, one.rollouts.context) == (400, 400, 3600)
+        assert (one.environment.actions_per_turn, one.loss.kl, one.loss.entropy) == (2, 0, 0.001)
+    assert slips(read_recipe("frozen-lake-coord-still@gpu")) == 0
+
+
+@pytest.mark.parametrize("scale", scales())
+def test_rows_of_online_k_take_as_many_steps(scale):
+    of_passes = {read_recipe(f"online-equal-{k}@{scale}").most_steps for k in (1, 2, 5, 10)}
+    assert len(of_passes) == 1
+    if scale != "cluster":  # which has 64 prompts and steps of 256 trajectories
+        of_prompts = {read_recipe(f"online-wide-{k}@{scale}").most_steps for k in (1, 2, 5, 10)}
+        assert of_prompts == of_passes == {200}
+
+
+def test_adapters_of_the_paper():
+    recipe = read_recipe("lora@gpu")
+    assert (recipe.lora.rank, recipe.lora.alpha, recipe.lora.target_modules) == (
+        *(64, 64),
+        "all-linear",
+    )
+    plain = read_recipe("gpu")
+    assert recipe.optimiser.learning_rate == pytest.approx(10 * plain.optimiser.learning_rate)
+    assert recipe.critic.learning_rate == pytest.approx(10 * plain.critic.learning_rate)
+    assert read_recipe("gpu-3b").lora == recipe.lora
 
 
 def test_no_two_rows_of_a_group_are_the_same():
@@ -155,6 +219,8 @@ def test_the_bases_are_the_papers_batch():
     assert many.rollouts.instances / alone.rollouts.instances == 8
     assert many.mini_batch / alone.mini_batch == 8
     assert many.model == alone.model
+    larger = read_recipe("gpu-3b")
+    assert (larger.rollouts.instances, larger.mini_batch, larger.cluster.processes) == (8, 32, 1)
 
 
 @pytest.mark.parametrize("scale", scales())
