@@ -83,6 +83,7 @@ ENGINE_SYMBOLS = (
     Symbol(_ENGINE + "FSDPEngineWithLMHead._build_fsdp_module", ("module",)),
     Symbol(_ENGINE + "FSDPEngineWithLMHead.optimizer_step"),
     Symbol(_ENGINE + "FSDPEngineWithValueHead._build_module"),
+    Symbol(_ENGINE + "FSDPEngineWithValueHead._build_lora_module", ("module",)),
     Symbol(_ENGINE + "FSDPEngineWithValueHead._build_fsdp_module", ("module",)),
     Symbol(_ENGINE + "FSDPEngineWithValueHead.optimizer_step"),
 )

@@ -8,7 +8,8 @@ from ragen_starpo.cluster.verl_config import verl_config
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
 
-from .test_runs import TWO_NODES
+from .test_overrides import built
+from .test_runs import SETTINGS, TWO_NODES
 
 
 def test_vllm_is_told_of_no_adapter(small):
@@ -20,6 +21,25 @@ def test_vllm_is_told_of_no_adapter(small):
     plain = recipe_of({**TWO_NODES, "model": str(small), "lora": None}, "a test")
     found = verl_config(plain, small, "cuda").actor_rollout_ref.model
     assert OmegaConf.to_container(found)["lora"]["merge"] is False
+
+
+def test_a_critic_gets_adapters_where_the_recipe_says_so(small):
+    def critic(lora):
+        recipe = recipe_of({**SETTINGS, "model": str(small), "lora": lora}, "a test")
+        return omega_conf_to_dataclass(verl_config(recipe, small, "cpu").critic.model)
+
+    assert critic(None).lora_rank == critic({"rank": 4}).lora_rank == 0
+    model = critic({"rank": 4, "alpha": 8, "target_modules": ["q_proj"], "critic": True})
+    engine = built("critic.model", model)
+    adapted = engine._build_lora_module(engine._build_module())
+    trained = {name for name, weight in adapted.named_parameters() if weight.requires_grad}
+    layers = [
+        f"base_model.model.model.layers.{layer}.self_attn.q_proj.lora_{half}.default.weight"
+        for layer in range(model.hf_config.num_hidden_layers)
+        for half in "AB"
+    ]
+    assert trained == {*layers, "base_model.model.score.weight", "base_model.model.score.bias"}
+    assert adapted.peft_config["default"].lora_alpha == 8
 
 
 def test_weights_arrive_by_the_models_own_names(small):

@@ -100,13 +100,13 @@ def test_agent_loops(config, monkeypatch):
 
 
 def built(place, model, coordinate=0, **engine):
-    """Return the module that a process of a mesh loads."""
+    """Return the engine of a process of a mesh, which can load its module."""
     from ragen_starpo.engine import engines
 
     settings = FSDPEngineConfig(strategy=engines.STRATEGY, **engine)
     made = getattr(engines, MODELS[place])(model, settings, None, None)
     made.device_mesh = SimpleNamespace(get_coordinate=lambda: [coordinate])
-    return made._build_module()
+    return made
 
 
 @pytest.mark.parametrize("place", MODELS)
@@ -117,7 +117,7 @@ def test_models(config, place, checkpointing, attention):
         f"{place}.override_config.attn_implementation={attention}",
     )
     model = omega_conf_to_dataclass(OmegaConf.select(found, place))
-    module = built(place, model)
+    module = built(place, model)._build_module()
     assert module.is_gradient_checkpointing == checkpointing
     assert module.config._attn_implementation == attention
 
@@ -132,7 +132,8 @@ def test_one_process_of_a_mesh_holds_the_weights(
     part = OmegaConf.select(config(), place)
     part.path = str(small if tied else tmp_path)
     OmegaConf.update(part, "load_tokenizer", False, force_add=True)
-    weights = list(built(place, omega_conf_to_dataclass(part), coordinate).parameters())
+    engine = built(place, omega_conf_to_dataclass(part), coordinate)
+    weights = list(engine._build_module().parameters())
     assert {weight.device.type for weight in weights} == {
         "meta" if coordinate and not tied else "cpu"
     }
@@ -146,10 +147,10 @@ def test_what_verls_own_builder_would_do_is_refused(config, setting):
     part[setting] = True
     line = f"^verl's setting {setting}=True is not supported; leave it at False$"
     with pytest.raises(UserError, match=line):
-        built("critic.model", omega_conf_to_dataclass(part))
+        built("critic.model", omega_conf_to_dataclass(part))._build_module()
 
 
 def test_weights_of_16_bits_are_refused(config):
     model = omega_conf_to_dataclass(config().critic.model)
     with pytest.raises(UserError, match="setting model_dtype=bf16 is not supported; leave it at f"):
-        built("critic.model", model, model_dtype="bf16")
+        built("critic.model", model, model_dtype="bf16")._build_module()

@@ -2,6 +2,7 @@
 
 import torch
 from torch.nn import functional
+from transformers import AutoConfig, AutoModelForTokenClassification
 
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn, batch_of
 
@@ -57,3 +58,16 @@ def plain_log_probs(model, batch, temperature=1.0):
     chosen = log_probs[:, :-1].gather(-1, batch.ids[:, 1:, None]).squeeze(-1)
     entropies = -(log_probs.exp() * log_probs).sum(-1)[:, :-1]
     return tuple(functional.pad(x, (1, 0)) * batch.mask for x in (chosen, entropies))
+
+
+def plain_critic(critic, folder):
+    """Return the model of transformers that has the critic's weights."""
+    config = AutoConfig.from_pretrained(folder, num_labels=1)
+    model = AutoModelForTokenClassification.from_config(config).eval()
+    model.load_state_dict(critic._backend.state())
+    return model
+
+
+def plain_values(model, batch):
+    values = model(input_ids=batch.ids, attention_mask=batch.attention).logits.squeeze(-1)
+    return functional.pad(values[:, :-1], (1, 0)) * batch.mask

@@ -21,13 +21,12 @@ def step(model, seed):
 
 
 def made(kind, folder, seed=0):
-    if kind == "critic":
-        return Critic(folder, SETTINGS, 3, seed=seed)
-    lora = LoraSettings(4, 4) if kind == "lora" else None
-    return Policy(folder, SETTINGS, 3, lora, seed=seed)
+    model = Critic if "critic" in kind else Policy
+    lora = LoraSettings(4, 4) if "lora" in kind else None
+    return model(folder, SETTINGS, 3, lora, seed=seed)
 
 
-@pytest.mark.parametrize("kind", ["policy", "critic", "lora"])
+@pytest.mark.parametrize("kind", ["policy", "critic", "lora", "lora critic"])
 def test_resumed_training_is_equal_to_the_bit(tied_dir, tmp_path, kind):
     whole, first = made(kind, tied_dir), made(kind, tied_dir)
     expected = [step(whole, seed) for seed in range(5)]

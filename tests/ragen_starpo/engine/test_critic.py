@@ -1,28 +1,13 @@
 import pytest
 import torch
-from torch.nn import functional
-from transformers import AutoConfig, AutoModelForTokenClassification
 
 from ragen_starpo.algorithms.losses import value_loss
 from ragen_starpo.engine.weights import token_weights
 from ragen_starpo.engine.worker import Critic
 from ragen_starpo.recipes.sections import OptimiserSettings
-from tests.ragen_starpo.engine.batches import token_batch
+from tests.ragen_starpo.engine.batches import plain_critic, plain_values, token_batch
 
 SETTINGS = OptimiserSettings(learning_rate=1e-2)
-
-
-def plain(critic, folder):
-    """Return the model of transformers that has the critic's weights."""
-    config = AutoConfig.from_pretrained(folder, num_labels=1)
-    model = AutoModelForTokenClassification.from_config(config).eval()
-    model.load_state_dict(critic._backend.state())
-    return model
-
-
-def plain_values(model, batch):
-    values = model(input_ids=batch.ids, attention_mask=batch.attention).logits.squeeze(-1)
-    return functional.pad(values[:, :-1], (1, 0)) * batch.mask
 
 
 def loss_of_rows(values, given):
@@ -37,7 +22,7 @@ def test_values_are_those_before_each_sampled_token(model_dir, size):
     values = critic.values(batch)
     assert values.shape == batch.ids.shape
     with torch.no_grad():
-        expected = plain_values(plain(critic, model_dir), batch)
+        expected = plain_values(plain_critic(critic, model_dir), batch)
     torch.testing.assert_close(values, expected, atol=1e-5, rtol=0)
     assert values[batch.mask == 1].all()
 

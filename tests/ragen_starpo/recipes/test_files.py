@@ -73,7 +73,7 @@ MAY_CHANGE = {
     "online-wide": {"rollouts.instances", "iterations"},
     "think": {"response_format"},
     "lora": {
-        *("lora.rank", "lora.alpha", "lora.target_modules"),
+        *("lora.rank", "lora.alpha", "lora.target_modules", "lora.critic"),
         *("optimiser.learning_rate", "critic.learning_rate"),
     },
     "ragen-2": {
@@ -191,7 +191,8 @@ def test_adapters_of_the_paper():
     plain = read_recipe("gpu")
     assert recipe.optimiser.learning_rate == pytest.approx(10 * plain.optimiser.learning_rate)
     assert recipe.critic.learning_rate == pytest.approx(10 * plain.critic.learning_rate)
-    assert read_recipe("gpu-3b").lora == recipe.lora
+    assert recipe.critic_lora == recipe.lora
+    assert flat(read_recipe("lora@gpu-3b")) == flat(read_recipe("gpu-3b"))
 
 
 def test_no_two_rows_of_a_group_are_the_same():

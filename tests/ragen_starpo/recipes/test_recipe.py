@@ -50,7 +50,9 @@ def test_settings_and_defaults(written):
     assert recipe.lora is None
     # A quarter of 8 groups of 4 is one mini-batch.
     assert recipe.most_steps == recipe.iterations == 200
-    assert read_recipe(written(GOOD), ["lora.rank=8"]).lora.rank == 8
+    adapted = read_recipe(written(GOOD), ["lora.rank=8"])
+    assert (adapted.lora.rank, adapted.critic_lora) == (8, None)
+    assert read_recipe(written(GOOD), ["lora.critic=true"]).critic_lora.rank == 64
     # Of 8 groups among 3 environments each keeps a quarter of its own, rounded up: 3, 3 and 2.
     envs = ["envs=['a', 'b', 'c']", "filter.amount=0.4", "mini_batch=4"]
     assert read_recipe(written(GOOD), envs).most_steps == 200 * (2 + 2 + 1)

@@ -123,7 +123,8 @@ def decided_by(recipe: Recipe, model_dir: Path, device: Device) -> dict[str, Any
     """Return the settings of verl that follow from a recipe, by their dotted names."""
     return {
         **_of_run(recipe),
-        **_of_models(recipe.lora, model_dir),
+        **_of_model(_MODEL, recipe.lora, model_dir),
+        **_of_model("critic.model", recipe.critic_lora, model_dir),
         **_of_engines(recipe.cluster, recipe.seed, device),
         **_of_rollouts(recipe.rollouts, recipe.cluster, recipe.micro_batch),
         **_of_optimiser(f"{_ACTOR}.optim", recipe.optimiser),
@@ -150,23 +151,18 @@ def _of_run(recipe: Recipe) -> dict[str, Any]:
     }
 
 
-def _of_models(lora: LoraSettings | None, model_dir: Path) -> dict[str, Any]:
-    adapted: dict[str, Any] = {f"{_MODEL}.lora_rank": 0}
+def _of_model(place: str, lora: LoraSettings | None, model_dir: Path) -> dict[str, Any]:
+    found: dict[str, Any] = {f"{place}.path": str(model_dir), f"{place}.lora_rank": 0}
     if lora is not None:
         names = lora.target_modules
-        adapted = {
-            f"{_MODEL}.lora_rank": lora.rank,
-            f"{_MODEL}.lora_alpha": lora.alpha,
+        found |= {
+            f"{place}.lora_rank": lora.rank,
+            f"{place}.lora_alpha": lora.alpha,
             # Weights are sent merged, by plain names: vLLM is to wait for no adapter.
-            f"{_MODEL}.lora.merge": True,
-            f"{_MODEL}.target_modules": names if isinstance(names, str) else list(names),
+            f"{place}.lora.merge": True,
+            f"{place}.target_modules": names if isinstance(names, str) else list(names),
         }
-    return {
-        f"{_MODEL}.path": str(model_dir),
-        "critic.model.path": str(model_dir),
-        "critic.model.lora_rank": 0,
-        **adapted,
-    }
+    return found
 
 
 def _of_engines(cluster: ClusterSettings, seed: int, device: Device) -> dict[str, Any]:

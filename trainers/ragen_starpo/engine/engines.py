@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import torch
+from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM, AutoModelForTokenClassification
 from verl.utils.device import get_device_name, get_vendor
 from verl.utils.fsdp_utils import get_init_weight_context_manager
@@ -27,6 +28,8 @@ from ragen_starpo.engine.quiet import prints_logged
 STRATEGY = "fsdp2"
 _VERL: Any = transformer_impl
 """The module where verl's engine looks its functions up."""
+_HEAD = "score"
+"""transformers' name of a value head."""
 _SUPPORTED = {
     "model_dtype": "fp32",
     "trust_remote_code": False,
@@ -143,13 +146,31 @@ class ValueEngine(_Local, FSDPEngineWithValueHead):  # type: ignore[misc]
     """A language model with one value at each token in place of its output layer."""
 
     auto_class = AutoModelForTokenClassification
-    new = frozenset({"score.weight", "score.bias"})
+    new = frozenset({f"{_HEAD}.weight", f"{_HEAD}.bias"})
 
     def _build_module(self) -> Any:
         """Load the backbone, with a new value head and no dropout beside it."""
         self.model_config.hf_config.num_labels = 1
         self.model_config.hf_config.classifier_dropout = 0.0
         return super()._build_module()
+
+    def _build_lora_module(self, module: Any) -> Any:
+        """Adapt the backbone, and train the head in full.
+
+        Defect of verl 0.9.1: it wraps a critic as a model that generates, which fails, and with
+        `all-linear` it would freeze the head as it was drawn and adapt that.
+        """
+        model = self.model_config
+        module.enable_input_require_grads()  # for gradient checkpointing behind frozen embeddings
+        adapters = LoraConfig(
+            r=model.lora_rank,
+            lora_alpha=model.lora_alpha,
+            target_modules=model.target_modules,
+            exclude_modules=[_HEAD],
+        )
+        adapted = get_peft_model(module, adapters)
+        getattr(module, _HEAD).requires_grad_(True)
+        return adapted
 
 
 def register() -> None:

@@ -216,9 +216,10 @@ class Critic(_Trained):
 
     Args:
         model_dir: a folder that transformers reads; its output layer is not used.
-        optimiser: of all weights.
+        optimiser: of its weights, or of its adapters and its head.
         micro_batch_size: the most trajectories that are computed at once.
-        seed: of the head.
+        lora: None to train all weights.
+        seed: of the head and of new adapters.
 
     Raises:
         UserError: if there is no model.
@@ -229,10 +230,11 @@ class Critic(_Trained):
         model_dir: Path,
         optimiser: OptimiserSettings,
         micro_batch_size: int,
+        lora: LoraSettings | None = None,
         *,
         seed: int = 0,
     ) -> None:
-        backend = _backend("value_model", model_dir, optimiser, None, seed)
+        backend = _backend("value_model", model_dir, optimiser, lora, seed)
         super().__init__(backend, micro_batch_size)
 
     def values(self, batch: TokenBatch) -> Tensor:

@@ -67,7 +67,9 @@ class Trainer:
         self.policy = Policy(folder, recipe.optimiser, micro, recipe.lora, seed=recipe.seed)
         with_critic = recipe.advantage.estimator in WITH_CRITIC
         self._critic = (
-            Critic(folder, recipe.critic, micro, seed=recipe.seed) if with_critic else None
+            Critic(folder, recipe.critic, micro, recipe.critic_lora, seed=recipe.seed)
+            if with_critic
+            else None
         )
         self._reference = Reference(folder, micro) if recipe.loss.kl else None
         self._actor.take(self.policy.state_for_rollout())

@@ -100,6 +100,11 @@ class Recipe:
         learned = groups * self.rollouts.samples
         return self.iterations * self.updates * math.ceil(learned / self.mini_batch)
 
+    @property
+    def critic_lora(self) -> LoraSettings | None:
+        """The critic's adapters, or None where all of its weights are trained."""
+        return self.lora if self.lora and self.lora.critic else None
+
     def as_json(self) -> dict[str, Any]:
         """Return all settings, defaults included."""
         settings: dict[str, Any] = asdict(self)

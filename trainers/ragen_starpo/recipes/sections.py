@@ -274,11 +274,14 @@ class LoraSettings:
         alpha: the update is scaled by alpha / rank.
         target_modules: names of the linear layers that are adapted, as `q_proj`, or `all-linear`
             for all but the output layer.
+        critic: whether the critic gets adapters of its own like these; its head is trained in any
+            case. Without them all of its weights are.
     """
 
     rank: Count = 64
     alpha: Count = 64
     target_modules: str | tuple[str, ...] = "all-linear"
+    critic: bool = False
 
     def __post_init__(self) -> None:
         if not self.target_modules:
