@@ -53,7 +53,6 @@ def turns_of(place, name, *options, url=NOBODY, model="m"):
         OPENAI_API_KEY="sk-none",
         MODEL=model,
         NO_COLOR="1",
-        PYTHONDONTWRITEBYTECODE="1",
     )
     assert done.returncode == 0, done.stderr
     lines = (place / "run" / "episodes.jsonl").read_text(encoding="utf-8").splitlines()

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from ragen_bench.cli import main
 from ragen_envs.testing import CHECKS
 from tests.ragen_bench.cli.command import run
 
@@ -96,10 +97,10 @@ def test_doctor_prints_a_line_a_look(tmp_path):
 
 
 @pytest.mark.xdist_group("language-model")
-def test_doctor_of_a_real_model(tmp_path):
+def test_doctor_of_a_real_model(capsys):
     options = ["--env", "Bandit-v0", "--questions", "2", "--max-tokens", "8"]
-    done = run("doctor", "smollm2-135m", *options, cwd=tmp_path)
-    looks = {line.split()[1]: line.split()[0] for line in done.stdout.splitlines()}
-    assert done.returncode == 0, done.stdout
+    assert main(["doctor", "smollm2-135m", *options]) == 0
+    said = capsys.readouterr().out
+    looks = {line.split()[1]: line.split()[0] for line in said.splitlines()}
     assert (looks["answers"], looks["limit"], looks["repeats"]) == ("ok", "ok", "ok")
-    assert "of 8 allowed" in done.stdout
+    assert "of 8 allowed" in said

@@ -5,7 +5,9 @@ import shutil
 
 import pytest
 
-from tests.ragen_bench.cli.command import run
+from tests.ragen_bench.cli.command import run, run_alone
+
+pytestmark = pytest.mark.xdist_group("replay")  # its runs are made once
 
 PLAYS = ["--env", "Sokoban-v0", "--env", "FrozenLake-v0", "--env", "Bandit-v0", "--limit", "3"]
 
@@ -13,7 +15,7 @@ PLAYS = ["--env", "Sokoban-v0", "--env", "FrozenLake-v0", "--env", "Bandit-v0", 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole")
-    done = run("evaluate", "random", *PLAYS, "--samples", "2", "--out", "run", cwd=folder)
+    done = run_alone("evaluate", "random", *PLAYS, "--samples", "2", "--out", "run", cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder / "run"
 

@@ -10,8 +10,10 @@ from pathlib import Path
 import gymnasium
 import pytest
 
-from tests.ragen_bench.cli.command import run
+from tests.ragen_bench.cli.command import run, run_alone
 from tests.ragen_bench.foreign import stranger_games
+
+pytestmark = pytest.mark.xdist_group("foreign")  # its runs are made once
 
 GUESS, ECHO = "stranger_games:stranger/Guess-v0", "stranger_games:stranger/Echo-v0"
 BOTH = ["--env", GUESS, "--env", ECHO]
@@ -27,7 +29,7 @@ def played(tmp_path_factory):
     folder = tmp_path_factory.mktemp("played")
     shutil.copy(stranger_games.__file__, folder / "stranger_games.py")
     (folder / "model.py").write_text(MODEL)
-    done = run(
+    done = run_alone(
         *("evaluate", "python:model:answer", *BOTH, "--limit", "12"),
         *("--samples", "2", "--out", "run"),
         cwd=folder,
