@@ -1,93 +1,20 @@
-"""Two runs side by side: the figures by hand, what is refused, what is said."""
+"""Two runs side by side: the figures by hand, and what is said."""
 
 import json
-import shutil
-from collections import defaultdict
-from dataclasses import replace
 from statistics import fmean
 
 import pytest
 
-from ragen_bench.episodes.evaluation import Evaluation, evaluate
-from ragen_bench.errors import UserError
-from ragen_bench.models import resolve
-from ragen_bench.runs.directory import read_run
 from ragen_bench.scores import compare as comparison
 from ragen_bench.scores.baselines import baseline, floor_and_ceiling
-from ragen_bench.scores.compare import compare_with_first, incomparable
 from ragen_bench.scores.summary import summarise
 from ragen_bench.statistics import wilson
 from ragen_envs.sealed import new_key
 from tests.ragen_bench.scores.pairs import compare
 
-BANDIT, SOKOBAN, LAKE = "ragen/Bandit-v0", "ragen/Sokoban-v0", "ragen/FrozenLake-v0"
-BASE = Evaluation(
-    model="random",
-    suite="",
-    instances={BANDIT: 12, SOKOBAN: 8, LAKE: 8},
-    split="test",
-    response_format="think",
-    samples=2,
-    seed=0,
-    temperature=1.0,
-    max_tokens=8,
-)
+from .compared import BANDIT, BASE, LAKE, SOKOBAN, cut, means, played
 
-
-def played(folder, **changes):
-    evaluation = replace(BASE, **changes)
-    evaluate(evaluation, resolve(evaluation.model), folder).unlock()
-    return read_run(folder)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("runs")
-
-
-@pytest.fixture(scope="module")
-def random_run(folder):
-    return played(folder / "random")
-
-
-@pytest.fixture(scope="module")
-def oracle_run(folder):
-    return played(folder / "oracle", model="oracle", samples=3)
-
-
-@pytest.fixture(scope="module")
-def other_seed(folder):
-    return played(folder / "seed", seed=1)
-
-
-@pytest.fixture
-def changed(random_run, tmp_path):
-    """Copy the random run with another run.json."""
-
-    def change(name="changed", **changes):
-        copy = tmp_path / name
-        shutil.copytree(random_run.path, copy)
-        config = json.loads((copy / "run.json").read_text())
-        config.update(changes)
-        (copy / "run.json").write_text(json.dumps(config))
-        return read_run(copy)
-
-    return change
-
-
-def cut(run, lines):
-    """Leave only the first lines of a run's episodes."""
-    kept = run.episodes_file.read_text().splitlines(keepends=True)[:lines]
-    run.episodes_file.write_text("".join(kept))
-
-
-def means(run, figure):
-    """Return the mean of each environment's instances, counted anew."""
-    values = defaultdict(list)
-    for line in run.episodes_file.read_text().splitlines():
-        episode = json.loads(line)
-        values[episode["env"], episode["index"]].append(episode[figure])
-    return {key: fmean(map(float, each)) for key, each in values.items()}
+pytestmark = pytest.mark.xdist_group("compare")  # its runs are made once
 
 
 def test_the_figures_by_hand(oracle_run, random_run, other_seed):
@@ -192,37 +119,6 @@ def test_a_run_does_not_differ_from_itself(random_run):
         assert row["success"]["interval"] == pytest.approx([-share, share], abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"split": "val"}, "split: test in A, val in B"),
-        ({"response_format": "plain"}, "response_format: think in A, plain in B"),
-        ({"constrained": True}, "constrained: false in A, true in B"),
-        (
-            {"split": "val", "response_format": "plain"},
-            "split: test in A, val in B; response_format: think in A, plain in B",
-        ),
-        (
-            {"envs": [{"id": SOKOBAN, "instances": 8, "spec_hash": "f" * 16}]},
-            f"{SOKOBAN} is specified otherwise: ",
-        ),
-        (
-            {"envs": [{"id": "ragen/BanditRev-v0", "instances": 8, "spec_hash": "f" * 16}]},
-            "no environment is in both",
-        ),
-    ],
-)
-def test_what_must_not_stand_side_by_side_is_refused(random_run, changed, changes, says):
-    other = changed(**changes)
-    with pytest.raises(UserError, match="cannot be compared") as raised:
-        compare(random_run, other)
-    message = str(raised.value)
-    assert message.startswith(f"{random_run.path} (A) and {other.path} (B) cannot be compared: ")
-    assert says in message
-    assert "\n" not in message
-    assert raised.value.exit_code == 2
-
-
 def test_what_a_server_refused_is_a_difference_and_what_both_refused_is_none(changed):
     refused = {"refused": ["max_tokens", "temperature", "top_p"]}
     asked = changed("asked")
@@ -232,21 +128,6 @@ def test_what_a_server_refused_is_a_difference_and_what_both_refused_is_none(cha
         "refused by the server, whose own default counts: nothing in A, temperature, top_p in B"
     ]
     assert compare(one, other)["notes"] == ["seed: 0 in A, 1 in B"]
-
-
-def test_a_refusal_names_both_specifications(random_run, changed):
-    envs = [env.as_json() for env in random_run.config.envs]
-    envs[2]["spec_hash"] = "0123456789abcdef"
-    found = incomparable(random_run.config, changed(envs=envs).config)
-    ours = random_run.config.envs[2].spec_hash
-    assert found == [f"{LAKE} is specified otherwise: {ours} in A, 0123456789abcdef in B"]
-
-
-def test_sealed_runs_of_two_keys_are_refused(changed):
-    a = changed("a", split="sealed", sealed_key_hash="1" * 64)
-    b = changed("b", split="sealed", sealed_key_hash="2" * 64)
-    with pytest.raises(UserError, match=f"sealed_key_hash: {'1' * 64} in A, {'2' * 64} in B"):
-        compare(a, b)
 
 
 def test_constrained_runs_may_be_compared_with_each_other(changed):
@@ -299,14 +180,6 @@ def test_an_incomplete_run_is_compared_and_named(random_run, changed):
     assert compare(other, random_run)["notes"][0] == "A is incomplete: 27 of 56 episodes"
 
 
-def test_runs_without_a_common_instance_are_refused(random_run, changed):
-    other = changed()
-    cut(other, 0)
-    with pytest.raises(UserError, match="no instance is finished in both") as raised:
-        compare(random_run, other)
-    assert raised.value.exit_code == 1
-
-
 def test_a_run_of_another_version_has_no_normalised_score(changed):
     envs = [
         {"id": BANDIT, "instances": 12, "spec_hash": "0" * 16},
@@ -355,17 +228,6 @@ def test_sealed_runs_need_their_key_for_normalised_scores(tmp_path, monkeypatch)
         assert found["envs"][0]["instances"] == 2
 
 
-@pytest.mark.parametrize("score", [-0.5, 1.5])
-def test_a_score_off_the_scale_is_refused(random_run, changed, score):
-    other = changed()
-    lines = other.episodes_file.read_text().splitlines()
-    lines[25] = json.dumps({**json.loads(lines[25]), "score": score})
-    other.episodes_file.write_text("\n".join(lines) + "\n")
-    with pytest.raises(UserError, match=r"line 26 has score \S+, which is (below|above)") as raised:
-        compare(random_run, other)
-    assert raised.value.exit_code == 1
-
-
 def test_floor_and_ceiling_are_those_of_a_summary():
     for env in (BANDIT, LAKE):
         summary = baseline("random", env, "val", range(6))
@@ -386,43 +248,3 @@ def test_normalised_scores_are_of_scores_not_of_successes(random_run, changed):
     floor, ceiling = row["normalised"]["floor"], row["normalised"]["ceiling"]
     half = (0.25 + 0.5 * row["success"]["b"] - floor) / (ceiling - floor)
     assert row["normalised"]["b"] == pytest.approx(half, abs=1e-5)
-
-
-def test_each_run_is_compared_with_the_first(random_run, oracle_run, other_seed):
-    found = compare_with_first([random_run, oracle_run, other_seed])
-    of_all = [means(run, "success") for run in (random_run, oracle_run, other_seed)]
-    for differences, of_other in zip(found["comparisons"], of_all[1:], strict=True):
-        for row in differences["envs"]:
-            keys = [key for key in of_other if key[0] == row["env"]]
-            by_hand = fmean(of_all[0][key] - of_other[key] for key in keys)
-            assert row["success"]["difference"] == pytest.approx(by_hand, abs=1e-6)
-    assert found["comparisons"][0] == compare(random_run, oracle_run)
-    assert {**found["comparisons"][1], "notes": ["seed: 0 in A, 1 in B"]} == compare(
-        random_run, other_seed
-    )
-    assert found["comparisons"][1]["notes"] == ["seed: 0 in A, 1 in C"]
-    assert [(run["name"], run["model"], run["episodes"]) for run in found["runs"]] == [
-        ("A", "random", 56),
-        ("B", "oracle", 84),
-        ("C", "random", 56),
-    ]
-
-
-def test_a_third_run_goes_by_its_letter(random_run, changed):
-    part = changed("part")
-    cut(part, 27)
-    notes = compare_with_first([random_run, random_run, part])["comparisons"][1]["notes"]
-    assert notes[:2] == [
-        "C is incomplete: 27 of 56 episodes",
-        f"{SOKOBAN}: 8 instances in A, 2 in C, compared are the 2 in both",
-    ]
-    with pytest.raises(
-        UserError, match=r"\(A\) and \S+ \(C\) cannot .*: split: test in A, val in C"
-    ):
-        compare_with_first([random_run, random_run, changed("other", split="val")])
-
-
-@pytest.mark.parametrize("count", [1, 27])
-def test_one_run_and_too_many_are_refused(random_run, count):
-    with pytest.raises(UserError, match=f"2 to 26 runs can be compared, got {count}"):
-        compare_with_first([random_run] * count)
