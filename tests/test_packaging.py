@@ -10,6 +10,7 @@ import pytest
 
 from .links import PROJECT, ROOT
 
+pytestmark = pytest.mark.xdist_group("packaging")  # the wheel is built and installed once
 IMPORTS = """
 import importlib, pkgutil, sys, warnings
 # What a module of another project warns of at its own import is not ours.
@@ -44,15 +45,19 @@ print("played", len(ragen_envs.IDS))
 def python(tmp_path_factory):
     """The interpreter of a fresh environment that holds the wheel and its dependencies only."""
     folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(ROOT)]
-    subprocess.run(build, check=True)
+    pip("wheel", "-q", "--no-deps", "-w", folder, ROOT)
     [wheel] = folder.glob("*.whl")
-    venv.create(folder / "venv", with_pip=True)
+    venv.create(folder / "venv")
     python = folder / "venv" / "bin" / "python"
     constraints = ROOT / "constraints.txt"
-    install = [python, "-m", "pip", "install", "-q", "-c", constraints, wheel]
-    subprocess.run([str(part) for part in install], check=True)
+    pip("--python", python, "install", "-q", "--no-compile", "-c", constraints, wheel)
     return python
+
+
+def pip(*arguments):
+    """Run this environment's pip, which needs none in another one."""
+    command = [sys.executable, "-m", "pip", *map(str, arguments)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def run(python, *arguments, cwd):
@@ -63,10 +68,10 @@ def test_the_environments_need_gymnasium_and_numpy_alone(python, tmp_path):
     done = run(python, "-W", "error", "-c", USE, cwd=tmp_path)
     assert done.stderr == ""
     assert done.stdout == "played 17\n"
-    listed = run(python, "-m", "pip", "list", "--format=freeze", cwd=tmp_path).stdout
+    listed = pip("--python", python, "list", "--format=freeze")
     names = {line.partition("==")[0].lower() for line in listed.splitlines()}
     assert names <= {
-        "ragen-bench", "gymnasium", "numpy", "pip", "setuptools",
+        "ragen-bench", "gymnasium", "numpy",
         # what Gymnasium itself needs
         "cloudpickle", "farama-notifications", "typing_extensions",
     }  # fmt: skip

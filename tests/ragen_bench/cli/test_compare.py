@@ -7,6 +7,8 @@ import pytest
 
 from tests.ragen_bench.cli.command import run
 
+pytestmark = pytest.mark.xdist_group("compare-command")  # its runs are made once
+
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):

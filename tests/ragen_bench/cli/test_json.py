@@ -13,6 +13,8 @@ from ragen_envs.registration import IDS
 
 from .command import COMMAND, run
 
+pytestmark = pytest.mark.xdist_group("json")  # its runs are made once
+
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
