@@ -1,14 +1,18 @@
 """The demo's commands, run for real on next to nothing."""
 
+import contextlib
 import json
 from dataclasses import replace
 
 import pytest
 
+from ragen_bench.cli import main as bench
 from ragen_bench.errors import UserError
+from ragen_starpo.cli import main as train
 from ragen_starpo.demo.games import Game
 from ragen_starpo.demo.results import results
 from ragen_starpo.demo.stages import Commands, Stage, stages
+from ragen_starpo.engine.platform import release
 from ragen_starpo.recipes.recipe import Recipe, read_recipe
 
 pytestmark = pytest.mark.xdist_group("verl")
@@ -28,14 +32,34 @@ instances = 2
 """
 
 
-def test_from_nothing_to_figures(tmp_path):
+PROGRAMS = {"ragen-train": train, "ragen-bench": bench}
+
+
+class CommandsHere(Commands):
+    """Runs the first command in a process of its own, and the others in this one."""
+
+    def _code(self, folder, stage, log):
+        if stage.name == "model":
+            return super()._code(folder, stage, log)
+        with (
+            contextlib.chdir(folder),
+            contextlib.redirect_stdout(log),
+            contextlib.redirect_stderr(log),
+        ):
+            return PROGRAMS[stage.program](list(stage.arguments))
+
+
+def test_from_nothing_to_figures(tmp_path, request):
+    request.addfinalizer(release)  # the process group that the training joins
     (tmp_path / "tiny.toml").write_text(RECIPE)
     game = Game("Sokoban-v0", str(tmp_path / "tiny.toml"), 8, 1)
     agent = tmp_path / "agent"
     told = []
     todo = stages(game, 3, 2)
     recipe = read_recipe(tmp_path / "tiny.toml", ["model=warm", "seed=3"])
-    Commands().run(agent, todo, recipe, lambda stage, seconds: told.append((stage.name, seconds)))
+    CommandsHere().run(
+        agent, todo, recipe, lambda stage, seconds: told.append((stage.name, seconds))
+    )
     begun = [name for name, seconds in told if seconds is None]
     assert begun == [stage.name for stage in todo]
     assert begun[:3] == ["model", "warm start", "RL"]
