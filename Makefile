@@ -8,6 +8,9 @@ OLDEST := .venv-oldest
 VLLM := .venv-vllm
 VLLM_PIP := $(VLLM)/bin/python -m pip --disable-pip-version-check -q
 
+# Two installations, or one and the checks of the sources, at a time: each keeps one core busy.
+MAKEFLAGS += -j2
+
 .PHONY: demo demo-agent picture train-demo test oldest lint docs chromium held-out clean
 
 demo: $(VENV)/demo.stamp
