@@ -4,18 +4,18 @@ from types import SimpleNamespace
 
 import pytest
 
-from ragen_starpo.diagnostics.metrics import rollout_metrics
+from ragen_starpo.diagnostics.metrics import environment_metrics, rollout_metrics
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn
 
 
-def made(group, rewards, shaping):
+def made(group, rewards, shaping, env="ragen/Bandit-v0"):
     sampled = Sampled((1, 2), (0.0, 0.0), stopped=True)
     turns = tuple(Turn((5,), sampled, reward + shaping) for reward in rewards)
     recorded = [
         SimpleNamespace(format_is_valid=True, answer="", reasoning="", reward=reward)
         for reward in rewards
     ]
-    record = SimpleNamespace(success=rewards[-1] > 0, turns=recorded)
+    record = SimpleNamespace(env=env, success=rewards[-1] > 0, turns=recorded)
     return TokenTrajectory(group, turns, record)
 
 
@@ -31,3 +31,25 @@ def test_groups_that_were_left_out_are_counted():
     some = [made(0, [0.5], 0.0), made(0, [1.0], 0.0), made(2, [0.0], 0.0)]
     assert rollout_metrics(some, 4)["failed"] == 2
     assert "failed" not in rollout_metrics(some, 2)
+
+
+def test_each_environment_of_several_has_its_figures():
+    played = [
+        made(0, [0.0, 1.0], -0.25),
+        made(0, [-1.0], 0.0),
+        made(1, [3.0], 0.0, "ragen/Sokoban-v0"),
+    ]
+    envs = ("Bandit-v0", "Sokoban-v0")
+    assert environment_metrics(envs, played, {"ragen/Sokoban-v0": 2.0}) == {
+        "Bandit-v0/success": 0.5,
+        "Bandit-v0/reward": -0.25,
+        "Sokoban-v0/success": 1,
+        "Sokoban-v0/reward": 3,
+        "Sokoban-v0/scale": 2,
+    }
+    # In an iteration in which one has no turn.
+    assert set(environment_metrics(envs, played[:2], {})) == {
+        "Bandit-v0/success",
+        "Bandit-v0/reward",
+    }
+    assert environment_metrics(envs[:1], played[:2], {}) == {}

@@ -21,6 +21,7 @@ from ragen_starpo.rollout.episodes import rollout_specs
 SETTINGS = {
     "model": "small",
     "envs": ["FrozenLake-v0", "Sokoban-v0"],
+    "mixture": {"shares": {"Sokoban-v0": 2}, "normalise": "deviation"},
     "response_format": "answer",
     "iterations": 4,
     "updates": 2,
@@ -91,7 +92,7 @@ def test_some_rollouts_are_kept_as_runs_of_the_harness(whole, capsys):
     settings = recipe()
     for name, run in kept.items():
         number = int(name[-1])
-        specs = rollout_specs(settings.envs, settings.rollouts, settings.seed, number)
+        specs = rollout_specs(settings.in_turn, settings.rollouts, settings.seed, number)
         played = list(run.episodes())
         assert [one.key for one in played] == [spec.task.key for spec in specs[: 3 * 3]]
         assert [problem for _, problem in replay(run.config, played)] == [None] * 9
@@ -168,7 +169,7 @@ def test_nothing_to_learn_from(small, tmp_path):
 
 def test_bad_names(small, tmp_path):
     with pytest.raises(UserError, match="unknown environment 'FrozenLak-v0'; did you mean"):
-        train(recipe(envs=["FrozenLak-v0"]), small, tmp_path / "a")
+        train(recipe(envs=["FrozenLak-v0"], mixture={}), small, tmp_path / "a")
     with pytest.raises(UserError, match="nowhere"):
         train(recipe(), tmp_path / "nowhere", tmp_path / "b")
     rollouts = {**SETTINGS["rollouts"], "max_tokens": 10, "context": 9}

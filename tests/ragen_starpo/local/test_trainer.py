@@ -32,6 +32,25 @@ def test_a_longer_horizon_makes_smaller_gradients(small):
     assert norms[1] > 0
 
 
+def test_a_larger_scale_makes_smaller_gradients(small):
+    """And no other figures of the rollouts. A return that has no peers is its own advantage."""
+    norms = []
+    alone = {
+        "rollouts": {"instances": 4, "samples": 1, "max_tokens": 6},
+        "advantage": {"estimator": "rloo"},
+        "loss": {"entropy": 0},
+    }
+    for scale in (2, 1):
+        mixture = {"normalise": "scales", "scales": {"FrozenLake-v0": scale}}
+        told = recipe_of({**SETTINGS, **alone, "mixture": mixture}, "a test")
+        found = Trainer(small, told).iterate(0).metrics
+        norms.append(found["policy/grad_norm"])
+        assert found["rollout/FrozenLake-v0/scale"] == scale
+        assert found["rollout/FrozenLake-v0/reward"] == found["rollout/reward"]
+    assert norms[1] == pytest.approx(2 * norms[0], rel=1e-4)
+    assert norms[0] > 0
+
+
 def test_advantages_are_scaled_by_what_the_filter_kept(small):
     found = {}
     for how in ("none", "linear", "sqrt"):

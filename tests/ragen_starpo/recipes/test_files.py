@@ -290,7 +290,8 @@ def test_bases_that_cannot_be(tmp_path):
 @pytest.mark.parametrize("name", ["small", "cluster", "smollm2-lora", "slip-5@gpu"])
 def test_what_is_printed_is_the_recipe(name, tmp_path):
     file = tmp_path / "printed.toml"
-    changes = ["model='ü\"\\\\'", "optimiser.clip_grad=inf"]
+    mixed = "mixture={shares={Bandit-v0=2}, normalise='scales', scales={Bandit-v0=0.5}}"
+    changes = ["model='ü\"\\\\'", "optimiser.clip_grad=inf", "envs=['Bandit-v0']", mixed]
     file.write_text(as_toml(read_recipe(name, changes).as_json()), encoding="utf-8")
     assert read_recipe(file) == read_recipe(name, changes)
 

@@ -1,12 +1,16 @@
 """Recipes: what is taken, and what is refused in one line."""
 
+import math
+from collections import Counter
 from dataclasses import is_dataclass
-from typing import get_args, get_type_hints
+from typing import get_args, get_origin, get_type_hints
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ragen_bench.errors import UserError
-from ragen_starpo.recipes.recipe import Recipe, read_recipe
+from ragen_starpo.recipes.recipe import Recipe, read_recipe, recipe_of
 from ragen_starpo.recipes.sections import RolloutSettings
 
 GOOD = """
@@ -107,6 +111,18 @@ def test_settings_and_defaults(written):
         ("optimiser.decay_steps=199", "optimiser.decay_steps: the run may take 200 steps"),
         ("seed", "'seed' is not a setting; give name=value"),
         ("seed.a=1", "seed: "),
+        ("mixture.shares.Bandit-v0=0", "mixture.shares.Bandit-v0: is from 1 to 100, got 0"),
+        ("mixture.shares.Bandit-v0=1.5", "mixture.shares.Bandit-v0: Input should be a valid int"),
+        (
+            "mixture.shares.Sokoban-v0=2",
+            "mixture.shares: Sokoban-v0 is none of the recipe's envs: Bandit-v0",
+        ),
+        ("mixture.scales.Bandit-v0=2", "mixture: scales are what normalise=scales divides by"),
+        ("mixture.normalise=scales", "mixture: scales are what normalise=scales divides by"),
+        (
+            "mixture={normalise='scales', scales={Lake=2}}",
+            "mixture.scales: Lake is none of the recipe's envs: Bandit-v0",
+        ),
     ],
 )
 def test_bad_settings(written, override, said):
@@ -124,7 +140,9 @@ def numbers(settings, table=""):
         if section:
             yield from numbers(section, f"{name}.")
         elif int in inner or float in inner:
-            yield table + name, float if float in inner else int
+            # A table by environment has numbers of one kind.
+            entry = ".Bandit-v0" if get_origin(hint) is dict else ""
+            yield table + name + entry, float if float in inner else int
 
 
 @pytest.mark.parametrize(("name", "kind"), [*numbers(Recipe)])
@@ -138,6 +156,34 @@ def test_every_number_has_its_bounds(written, name, kind):
     with pytest.raises(UserError, match=rf"r\.toml: {section}(\.0)?: ") as refused:
         read_recipe(written(GOOD), settings)
     assert "Input should be" not in str(refused.value)
+
+
+@given(
+    st.lists(st.integers(1, 9), min_size=1, max_size=4),
+    st.integers(0, 9),
+    st.integers(1, 30),
+    st.sampled_from([0.3, 0.5, 1.0]),
+)
+def test_the_most_steps_are_those_of_all_iterations(shares, more, iterations, amount):
+    """Against the instances of each iteration, dealt out one by one."""
+    envs = [f"{n}" for n in range(len(shares))]
+    size = len(envs) + more
+    settings = {
+        "mixture": {"shares": dict(zip(envs, shares, strict=True))},
+        "rollouts": {"instances": size, "samples": 3},
+        "filter": {"amount": amount},
+        "iterations": iterations,
+        "updates": 2,
+        "mini_batch": 4,
+    }
+    recipe = recipe_of({"model": "m", "envs": envs, **settings}, "a test")
+    dealt = recipe.in_turn * (size * iterations)
+    wanted = 0
+    for number in range(iterations):
+        counts = Counter(dealt[number * size : (number + 1) * size])
+        learned = 3 * sum(recipe.filter.most(count) for count in counts.values())
+        wanted += 2 * math.ceil(learned / 4)
+    assert recipe.most_steps == wanted
 
 
 def test_a_recipe_in_code_is_checked_as_a_file_is():

@@ -1,6 +1,8 @@
 """Which instances of which environments the iterations play."""
 
+import math
 from collections import Counter
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -19,9 +21,10 @@ def specs(envs, instances, iteration, seed=0):
     return rollout_specs(envs, RolloutSettings(instances=instances, samples=2), seed, iteration)
 
 
-def recipe(envs, instances, seed=0):
+def recipe(envs, instances, seed=0, **changed):
     rollouts = {"instances": instances, "samples": 2}
-    return recipe_of({"model": "m", "envs": envs, "rollouts": rollouts, "seed": seed}, "a test")
+    settings = {"model": "m", "envs": envs, "rollouts": rollouts, "seed": seed}
+    return recipe_of({**settings, **changed}, "a test")
 
 
 @given(st.integers(1, 3), st.integers(0, 9), st.integers(0, 40))
@@ -46,6 +49,23 @@ def test_no_instance_comes_again_nor_in_another_seed(instances, seed, number):
     assert len(here) == len(next_ones) == instances
     assert not here & next_ones
     assert max(next_ones) < (seed + 1) << 32 <= FIRST_INDEX
+
+
+@given(st.lists(st.integers(1, 100), min_size=3, max_size=3), st.integers(3, 9), st.data())
+def test_shares_hold_over_iterations(shares, instances, data):
+    """Any number of iterations plays of each environment its share, rounded down or up."""
+    mixed = {"shares": dict(zip(ENVS, shares, strict=True))}
+    in_turn = recipe(ENVS, instances, mixture=mixed).in_turn
+    iterations = data.draw(st.integers(1, 12))
+    total = Counter(
+        spec.task.env.removeprefix("ragen/")
+        for number in range(iterations)
+        for spec in specs(in_turn, instances, number)
+        if spec.task.sample == 0
+    )
+    for env, share in mixed["shares"].items():
+        exact = Fraction(share * iterations * instances, sum(shares))
+        assert math.floor(exact) <= total[env] <= math.ceil(exact)
 
 
 def test_rollouts_of_an_instance_are_one_group():

@@ -16,6 +16,7 @@ from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils.tracking import Tracking
 
 from ragen_bench.errors import UserError
+from ragen_starpo.algorithms.normalisation import divided, scales_of
 from ragen_starpo.cluster import hf_replica
 from ragen_starpo.cluster.agent_loop import recipe_of_text
 from ragen_starpo.cluster.group_sampler import GroupSampler
@@ -23,7 +24,7 @@ from ragen_starpo.cluster.learner import Learner, Processes
 from ragen_starpo.cluster.names import AGENT_LOOP, TRAIN, VAL, uid_of
 from ragen_starpo.cluster.workers import PolicyWorker, TrainedWorker
 from ragen_starpo.diagnostics.adaptation import AdaptableSettings
-from ragen_starpo.diagnostics.metrics import rollout_metrics
+from ragen_starpo.diagnostics.metrics import iteration_metrics
 from ragen_starpo.local.clock import Clock
 from ragen_starpo.local.run import TrainingDirectory
 from ragen_starpo.local.train import go_on
@@ -73,16 +74,14 @@ class VerlTrainer(PPOTrainerSync):
         clock = Clock()
         self.global_steps = number
         recipe, temperature = self.recipe, self.learner.settings.temperature
-        episodes = rollout_specs(recipe.envs, recipe.rollouts, recipe.seed, number)
+        episodes = rollout_specs(recipe.in_turn, recipe.rollouts, recipe.seed, number)
         rows = clock.during("rollouts", lambda: self._play(episodes, TRAIN, temperature))
         played = self.replay_buffer.played
-        begun = recipe.rollouts.instances
-        metrics = {
-            f"rollout/{name}": value for name, value in rollout_metrics(played, begun).items()
-        }
+        scales = scales_of(recipe.mixture, played)
+        metrics = iteration_metrics(recipe, played, scales)
         share = metrics["filter/kept"] = len(rows.keys) / len(played)
         if rows.keys:
-            kept = self.replay_buffer.kept
+            kept = divided(self.replay_buffer.kept, scales)
             metrics |= clock.during(
                 "updates", lambda: self.learner.learn(rows, kept, number, share)
             )

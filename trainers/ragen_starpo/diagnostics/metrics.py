@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 
 from ragen_bench.analysis.reasoning import thought_of_turn
 from ragen_starpo.algorithms.masked import group_deviation, group_index, group_sizes
+from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.trajectory import TokenTrajectory, scores_of
+
+
+def iteration_metrics(
+    recipe: Recipe, played: Sequence[TokenTrajectory], scales: Mapping[str, float]
+) -> dict[str, float]:
+    """Return the figures of an iteration's rollouts, before any filter, by `rollout/NAME`.
+
+    Args:
+        recipe: of the run.
+        played: at least one.
+        scales: that rewards are divided by before they are learned from, see
+            `ragen_starpo.algorithms.normalisation`.
+    """
+    figures = rollout_metrics(played, recipe.rollouts.instances)
+    figures |= environment_metrics(recipe.envs, played, scales)
+    return {f"rollout/{name}": value for name, value in figures.items()}
 
 
 def rollout_metrics(trajectories: Sequence[TokenTrajectory], groups: int) -> dict[str, float]:
@@ -31,7 +48,7 @@ def rollout_metrics(trajectories: Sequence[TokenTrajectory], groups: int) -> dic
     recorded = [turn for rollout in trajectories for turn in rollout.record.turns]
     generated = sum(len(turn.sampled.ids) for turn in turns)
     return {
-        "success": _mean(float(rollout.record.success or 0) for rollout in trajectories),
+        "success": _success(trajectories),
         "reward": _mean(rollout.score for rollout in trajectories),
         "shaping": _mean(rollout.score - _unshaped(rollout) for rollout in trajectories),
         "reward_deviation": deviation_in_groups(trajectories),
@@ -46,6 +63,32 @@ def rollout_metrics(trajectories: Sequence[TokenTrajectory], groups: int) -> dic
     }
 
 
+def environment_metrics(
+    envs: Sequence[str], trajectories: Sequence[TokenTrajectory], scales: Mapping[str, float]
+) -> dict[str, float]:
+    """Return the figures of each environment's rollouts, before any filter.
+
+    Args:
+        envs: of the recipe; one alone whose rewards are not divided has no figures of its own.
+        trajectories: of an iteration.
+        scales: that rewards are divided by, by the environment's full id.
+
+    Returns:
+        `NAME/success` and `NAME/reward` as in `rollout_metrics`; `NAME/scale`, where there is one.
+    """
+    figures: dict[str, float] = {}
+    if len(envs) == 1 and not scales:
+        return figures
+    for env in dict.fromkeys(rollout.record.env for rollout in trajectories):
+        name = env.partition("/")[2]
+        of_env = [rollout for rollout in trajectories if rollout.record.env == env]
+        figures[f"{name}/success"] = _success(of_env)
+        figures[f"{name}/reward"] = _mean(rollout.score for rollout in of_env)
+        if env in scales:
+            figures[f"{name}/scale"] = scales[env]
+    return figures
+
+
 def deviation_in_groups(trajectories: Sequence[TokenTrajectory]) -> float:
     """Return the mean deviation of returns in a group: 0 where no advantage is left.
 
@@ -57,6 +100,10 @@ def deviation_in_groups(trajectories: Sequence[TokenTrajectory]) -> float:
     if not several.any():
         return 0.0
     return float(group_deviation(scores, index, count)[several].mean())
+
+
+def _success(trajectories: Sequence[TokenTrajectory]) -> float:
+    return _mean(float(rollout.record.success or 0) for rollout in trajectories)
 
 
 def _unshaped(trajectory: TokenTrajectory) -> float:

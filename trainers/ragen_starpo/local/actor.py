@@ -38,7 +38,7 @@ class Actor:
         self._loaded = load(str(folder))
         # A published model may have 16 bits; the trainer's has these.
         self._loaded.model.float()
-        self._envs, self._rollouts, self._seed = recipe.envs, recipe.rollouts, recipe.seed
+        self._envs, self._rollouts, self._seed = recipe.in_turn, recipe.rollouts, recipe.seed
         loaded = self._loaded
         self._factory = EpisodeFactory(recipe, loaded.chat, loaded.ends, loaded.context)
 

@@ -12,10 +12,11 @@ from torch import Tensor
 from ragen_bench.runs.schema import EpisodeRecord
 from ragen_starpo.algorithms.correction import corrected
 from ragen_starpo.algorithms.mini_batches import mini_batches
+from ragen_starpo.algorithms.normalisation import divided, scales_of
 from ragen_starpo.algorithms.objective import advantages_of, policy_contribution, value_contribution
 from ragen_starpo.algorithms.selection import chosen
 from ragen_starpo.diagnostics.adaptation import AdaptableSettings
-from ragen_starpo.diagnostics.metrics import rollout_metrics
+from ragen_starpo.diagnostics.metrics import iteration_metrics
 from ragen_starpo.diagnostics.step_metrics import StepFigures
 from ragen_starpo.engine.weights import token_weights
 from ragen_starpo.engine.worker import Critic, Policy, Reference
@@ -79,12 +80,12 @@ class Trainer:
         clock = Clock()
         temperature = self._settings.temperature
         trajectories = clock.during("rollouts", lambda: self._actor.rollouts(number, temperature))
-        begun = self._recipe.rollouts.instances
-        metrics = {f"rollout/{k}": v for k, v in rollout_metrics(trajectories, begun).items()}
+        scales = scales_of(self._recipe.mixture, trajectories)
+        metrics = iteration_metrics(self._recipe, trajectories, scales)
         kept = self._kept(trajectories)
         share = metrics["filter/kept"] = len(kept) / len(trajectories)
         if kept:
-            batch = batch_of(kept, self._actor.pad)
+            batch = batch_of(divided(kept, scales), self._actor.pad)
             metrics |= clock.during("updates", lambda: self._learn(batch, number, share))
             clock.during("weights", lambda: self._actor.take(self.policy.state_for_rollout()))
         records = [trajectory.record for trajectory in trajectories]

@@ -11,6 +11,7 @@ from ragen_starpo.recipes.sections import (
     AdvantageSettings,
     FilterSettings,
     LossSettings,
+    MixtureSettings,
     MonitorSettings,
     OptimiserSettings,
     RolloutSettings,
@@ -38,6 +39,15 @@ def of_groups(
             "rollout alone has none to differ from; set filter.strategy=all, or raise "
             "rollouts.samples"
         )
+    return None
+
+
+def of_mixture(envs: Sequence[str], mixture: MixtureSettings) -> str | None:
+    """Check that tables by environment name those of the recipe."""
+    for table, named in (("shares", mixture.shares), ("scales", mixture.scales)):
+        for env in named:
+            if env not in envs:
+                return f"mixture.{table}: {env} is none of the recipe's envs: {', '.join(envs)}"
     return None
 
 

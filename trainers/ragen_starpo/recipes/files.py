@@ -86,7 +86,9 @@ def as_toml(settings: Settings) -> str:
 
 
 def _written(value: Any) -> str:
-    """Return a text, number, truth value or list as TOML has it."""
+    """Return a text, number, truth value, list or table of these as TOML has it."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_written(k)} = {_written(v)}' for k, v in value.items())}}}"
     if value in (math.inf, -math.inf):
         return str(value)
     return json.dumps(value, ensure_ascii=False)

@@ -31,16 +31,27 @@ def first_problem(recipe: type, error: ValidationError) -> str:
         return f"{name}: there is no such setting; {_instead(recipe, path[:-1], path[-1])}"
     if first["type"] in _BOUNDS:
         names = [part for part in first["loc"] if isinstance(part, str)]
-        bounds = _bounds(_section(recipe, names[:-1]), names[-1])
+        bounds = _bounds(recipe, names)
         # A number is shown in the kind of its bound, as 0.0 for a temperature of 0.
         kind = next((type(bound) for bound in first.get("ctx", {}).values()), float)
         return f"{name}: is {bounds}, got {kind(first['input'])}"
     return f"{name}: {message}"
 
 
-def _bounds(section: type, name: str) -> str:
-    """Return the bounds of a setting in words: the description beside them."""
-    hint = get_type_hints(section, include_extras=True)[name]
+def _bounds(recipe: type, names: Sequence[str]) -> str:
+    """Return the bounds of a setting in words: the description beside them.
+
+    Args:
+        recipe: the dataclass.
+        names: of its tables and the setting, and of a number within it where that is a table.
+    """
+    section = recipe
+    for name in names:
+        hint = get_type_hints(section, include_extras=True)[name]
+        inner = _dataclass_in(hint)
+        if inner is None:
+            break
+        section = inner
     return next(found.description for found in _field_infos(hint) if found.description)
 
 
@@ -65,10 +76,11 @@ def _section(recipe: type, tables: Sequence[str]) -> type:
     """Return the dataclass of a table; that of a setting that may be None, too."""
     section = recipe
     for table in tables:
-        hint = get_type_hints(section)[table]
-        section = next(
-            kind
-            for kind in (hint, *get_args(hint))
-            if isinstance(kind, type) and is_dataclass(kind)
-        )
+        section = _dataclass_in(get_type_hints(section)[table]) or section
     return section
+
+
+def _dataclass_in(hint: Any) -> type | None:
+    """Return the dataclass of a table's type, also of one that may be None."""
+    kinds = (kind for kind in (hint, *get_args(hint)) if isinstance(kind, type))
+    return next((kind for kind in kinds if is_dataclass(kind)), None)

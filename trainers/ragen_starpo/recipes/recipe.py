@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from ragen_bench.errors import UserError
 from ragen_envs.protocol import ResponseFormat
 from ragen_starpo.recipes import checks
 from ragen_starpo.recipes.files import override, settings_of
+from ragen_starpo.recipes.mixture import in_turn
 from ragen_starpo.recipes.problems import first_problem
 from ragen_starpo.recipes.sections import (
     STRICT,
@@ -26,6 +28,7 @@ from ragen_starpo.recipes.sections import (
     FilterSettings,
     LoraSettings,
     LossSettings,
+    MixtureSettings,
     MonitorSettings,
     NonNegative,
     OptimiserSettings,
@@ -43,9 +46,9 @@ class Recipe:
 
     Attributes:
         model: a folder that transformers reads, a name that the hub knows, or `smollm2-135m`.
-        envs: ids, taken in turn, an iteration's instances from all of them; where their number does
-            not divide, the next iteration begins with the next one. The filter keeps its share of
-            each one's groups.
+        envs: ids, taken in turn as often as their shares in `mixture` say; where an iteration ends
+            within a turn, the next one goes on there. The filter keeps its share of each one's
+            groups.
         name: of the run, in its report and where its figures are told, and for nothing else;
             `read_recipe` gives a recipe without one the name that it is read by.
         response_format: of the answers.
@@ -71,6 +74,7 @@ class Recipe:
     checkpoint_every: NonNegative = 50
     give_up_after: Count = 5
     seed: Seed = 0
+    mixture: MixtureSettings = field(default_factory=MixtureSettings)
     rollouts: RolloutSettings = field(default_factory=RolloutSettings)
     advantage: AdvantageSettings = field(default_factory=AdvantageSettings)
     filter: FilterSettings = field(default_factory=FilterSettings)
@@ -91,14 +95,23 @@ class Recipe:
             raise ValueError(problem)
 
     @property
+    def in_turn(self) -> list[str]:
+        """The environments of the run's instances, which begin anew after the last one."""
+        shares = [self.mixture.shares.get(env, 1) for env in self.envs]
+        return [self.envs[place] for place in in_turn(shares)]
+
+    @property
     def most_steps(self) -> int:
         """The most steps that the optimiser can take in the whole run."""
-        # Each environment has its share of the instances, and the filter leaves a share of that.
-        each, more = divmod(self.rollouts.instances, len(self.envs))
-        groups = more * self.filter.most(each + 1)
-        groups += (len(self.envs) - more) * self.filter.most(each)
-        learned = groups * self.rollouts.samples
-        return self.iterations * self.updates * math.ceil(learned / self.mini_batch)
+        size, envs = self.rollouts.instances, self.in_turn
+        # Where an iteration begins decides it: at one of these places, one after the other.
+        places = range(0, math.lcm(size, len(envs)), size)
+        steps = [
+            self._most_steps(envs[number % len(envs)] for number in range(place, place + size))
+            for place in places
+        ]
+        whole, rest = divmod(self.iterations, len(steps))
+        return whole * sum(steps) + sum(steps[:rest])
 
     @property
     def critic_lora(self) -> LoraSettings | None:
@@ -110,9 +123,16 @@ class Recipe:
         settings: dict[str, Any] = asdict(self)
         return settings
 
+    def _most_steps(self, envs: Iterable[str]) -> int:
+        """Return the most steps of an iteration, from the environments of its instances."""
+        # Each environment has its share of the instances, and the filter leaves a share of that.
+        groups = sum(self.filter.most(instances) for instances in Counter(envs).values())
+        return self.updates * math.ceil(groups * self.rollouts.samples / self.mini_batch)
+
     def _problems(self) -> Iterator[str | None]:
         """Yield what is wrong with settings that have their types and bounds, or None."""
         yield checks.of_groups(self.envs, self.rollouts, self.filter)
+        yield checks.of_mixture(self.envs, self.mixture)
         yield checks.of_schedule("optimiser", self.optimiser, self.most_steps)
         yield checks.of_schedule("critic", self.critic, self.most_steps)
         yield checks.of_advantage(self.advantage)

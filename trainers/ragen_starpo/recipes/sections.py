@@ -7,6 +7,7 @@ that it needs, so this module imports nothing of the trainer.
 from __future__ import annotations
 
 import math
+from dataclasses import field
 from typing import Annotated, Literal, TypeAlias, get_args
 
 from pydantic import ConfigDict, Field
@@ -54,6 +55,7 @@ AboveOneOrInfinite: TypeAlias = Annotated[float, Field(gt=1, description="above 
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1, description="from 0 to 1")]
 ShareAboveZero: TypeAlias = Annotated[float, Field(gt=0, le=1, description="above 0 and at most 1")]
 ShareBelowOne: TypeAlias = Annotated[float, Field(ge=0, lt=1, description="at least 0 and below 1")]
+InstanceShare: TypeAlias = Annotated[int, Field(ge=1, le=100, description="from 1 to 100")]
 PartialShare: TypeAlias = Annotated[float, Field(gt=0, lt=1, description="above 0 and below 1")]
 
 STRICT = ConfigDict(extra="forbid", strict=False)
@@ -80,6 +82,31 @@ class RolloutSettings:
     max_tokens: Count = 200
     context: Count | None = None
     retries: NonNegative = 1
+
+
+@dataclass(frozen=True, config=STRICT)
+class MixtureSettings:
+    """How environments share an iteration. Tables name them as the recipe's `envs` does.
+
+    Attributes:
+        shares: of the instances, as whole numbers; 1 for an environment that is not named.
+        normalise: what the shaped rewards of each environment are divided by before they are
+            learned from: nothing; its number in `scales`; or the `deviation` of its returns in the
+            iteration, see `ragen_starpo.algorithms.normalisation`. The filter and the figures see
+            rewards as they are.
+        scales: of `scales`; 1 for an environment that is not named.
+    """
+
+    shares: dict[str, InstanceShare] = field(default_factory=dict)
+    normalise: Literal["none", "scales", "deviation"] = "none"
+    scales: dict[str, Positive] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if bool(self.scales) != (self.normalise == "scales"):
+            raise ValueError(
+                "scales are what normalise=scales divides by, and nothing else does: set both "
+                "or neither"
+            )
 
 
 @dataclass(frozen=True, config=STRICT)

@@ -106,7 +106,7 @@ def curve(metrics: Sequence[Mapping[str, Any]], key: str, window: int) -> Curve:
         (points[end - 1][0], median(values[end - window : end]))
         for end in range(window, len(points) + 1)
     ]
-    return Curve(key.rpartition("/")[2], points, smooth, *_axis(values))
+    return Curve(key.partition("/")[2] or key, points, smooth, *_axis(values))
 
 
 def held_out(metrics: Sequence[Mapping[str, Any]]) -> list[HeldOut]:

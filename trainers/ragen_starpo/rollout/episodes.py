@@ -58,7 +58,7 @@ def rollout_specs(
     resumed run plays what an uninterrupted one plays.
 
     Args:
-        envs: ids, taken in turn.
+        envs: ids, taken in turn; one that is named twice has twice as many instances.
         rollouts: how many instances, and rollouts of each.
         seed: of the run.
         iteration: from 0 on.
