@@ -129,6 +129,11 @@ class Episode:
         return self._observations[-1]
 
     @property
+    def info(self) -> dict[str, Any]:
+        """What the environment told with the latest observation."""
+        return self._info
+
+    @property
     def last_turn(self) -> TurnRecord:
         """The latest turn, as the record holds it."""
         return self._turns[-1]

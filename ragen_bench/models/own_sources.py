@@ -10,7 +10,7 @@ import traceback
 from pathlib import Path
 from types import ModuleType
 
-_OURS = {"__main__", "ragen_bench", "ragen_envs"}
+_OURS = {"__main__", "ragen_bench", "ragen_envs", "ragen_starpo"}
 _INSTALLED = {"site-packages", "dist-packages"}
 _DIGITS = 16
 
@@ -19,7 +19,7 @@ class OwnSources:
     """The files of a module and of what is loaded from below the folder that holds it.
 
     For a module in a package it is the folder of the outermost package. What is installed, the
-    standard library and this harness are left out; of an agent that is installed itself, the
+    standard library and this project are left out; of an agent that is installed itself, the
     modules of its own package are covered.
 
     Args:
@@ -30,9 +30,10 @@ class OwnSources:
         self._top = module.__name__.partition(".")[0]
         self._root = _folder_of(module)
         loaded = list(sys.modules.items()) if self._root else []
+        files = [(name, _file_of(other)) for name, other in loaded]
+        covered = [file for name, file in files if self._covers(name, file)]
         # The module itself may have been taken out of the table by its own code.
-        files = [_file_of(other) for name, other in loaded if self._covers(name, other)]
-        self._files = sorted({file for file in [*files, _file_of(module)] if file})
+        self._files = sorted({file for file in [*covered, _file_of(module)] if file})
 
     def identity(self) -> dict[str, str]:
         """Return a hash of the files' names and contents; nothing if there is none, as of `sys`."""
@@ -53,8 +54,8 @@ class OwnSources:
         file = _relative(Path(own[-1].filename).resolve(), self._root)
         return f"{file}, line {own[-1].lineno}, in {own[-1].name}"
 
-    def _covers(self, name: str, module: ModuleType) -> bool:
-        file, top = _file_of(module), name.partition(".")[0]
+    def _covers(self, name: str, file: Path | None) -> bool:
+        top = name.partition(".")[0]
         if file is None or self._root is None or top in _OURS:
             return False
         return top == self._top or (file.is_relative_to(self._root) and not _is_installed(file))

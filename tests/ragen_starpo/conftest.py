@@ -1,5 +1,8 @@
 """A tiny model of random weights with a real tokenizer, and the small model, untrained."""
 
+import re
+import sys
+
 import pytest
 import torch
 from transformers import Qwen2Config, Qwen2ForCausalLM
@@ -8,6 +11,7 @@ from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf_sampling import Ending
 from ragen_starpo.rollout.chat_tokens import ChatTokens
 from ragen_starpo.small_model import Shape, make_small_model
+from tests.links import ROOT
 from tests.ragen_starpo.chats import made
 
 
@@ -50,3 +54,17 @@ def small(tmp_path_factory):
     folder = tmp_path_factory.mktemp("small")
     make_small_model(folder, Shape(width=32, layers=2, hidden=48), 0)
     return folder
+
+
+@pytest.fixture
+def my_reward(tmp_path, monkeypatch):
+    """The file of a reward of one's own in the working directory, as docs/training.md has it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    page = (ROOT / "docs/training.md").read_text(encoding="utf-8")
+    section = page.partition("## A reward of your own")[2]
+    file = tmp_path / "my_reward.py"
+    file.write_text(re.search(r"```python\n(.*?)```", section, re.DOTALL)[1], encoding="utf-8")
+    yield file
+    sys.modules.pop("my_reward", None)

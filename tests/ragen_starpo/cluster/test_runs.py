@@ -14,11 +14,12 @@ from ragen_starpo.recipes.files import as_toml
 from ragen_starpo.recipes.recipe import recipe_of
 
 SETTINGS = {
-    "envs": ["FrozenLake-v0"],
+    "envs": ["FrozenLake-v0", "FrozenLakeMild-v0"],
+    "mixture": {"shares": {"FrozenLake-v0": 2}, "normalise": "deviation"},
     "response_format": "answer",
     "iterations": 3,
     "updates": 2,
-    # Six rollouts are kept: two steps of three, of micro-batches that have to be filled up.
+    # Nine rollouts are kept or six: steps of three, of micro-batches that have to be filled up.
     "mini_batch": 4,
     "micro_batch": 2,
     "checkpoint_every": 2,
@@ -79,11 +80,14 @@ def kept(run):
     return {path.parent.name: path.read_text() for path in found}
 
 
+@pytest.mark.usefixtures("my_reward")
 def test_a_run_and_its_resumption_are_those_of_one_process(typed, warm, tmp_path, capsys):
-    local = in_one_process(SETTINGS, warm, tmp_path / "local")
+    settings = {**SETTINGS, "shaping": {"python": "my_reward:no_stubbornness"}}
+    local = in_one_process(settings, warm, tmp_path / "local")
+    assert min(line["rollout/shaping"] for line in lines(local)) < 0
     kept = [line["filter/kept"] for line in lines(local)]
     assert 0 < min(kept) < 1
-    recipe, out = write(SETTINGS, warm, tmp_path), tmp_path / "run"
+    recipe, out = write(settings, warm, tmp_path), tmp_path / "run"
     code, said, errors = typed("verl", recipe, "iterations=2", "--out", out)
     assert (code, errors) == (0, "")
     assert "Iteration 1: held-out success 0." in said

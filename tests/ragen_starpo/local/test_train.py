@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 
 import pytest
 import torch
@@ -157,6 +158,33 @@ def test_another_recipe_is_refused_and_a_longer_one_is_not(small, whole, tmp_pat
     train(recipe(iterations=5, name="longer"), small, tmp_path / "longer")
     assert lines(tmp_path / "longer")[:4] == lines(whole)
     assert len(lines(tmp_path / "longer")) == 5
+
+
+def test_a_reward_of_ones_own(small, tmp_path, my_reward):
+    """As documented; a run keeps to the function that it began with."""
+    settings = recipe(
+        iterations=1,
+        updates=1,
+        advantage={"estimator": "grpo"},
+        loss={},
+        validation={"every": 0},
+        records={"every": 1, "groups": 4},
+        shaping={"python": "my_reward:no_stubbornness"},
+    )
+    train(settings, small, tmp_path / "run")
+    (line,) = lines(tmp_path / "run")
+    played = list(read_run(tmp_path / "run/rollouts/iteration_000000").episodes())
+    repeated = [
+        before.actions == turn.actions and not before.action_is_effective
+        for episode in played
+        for before, turn in zip(episode.turns, episode.turns[1:], strict=False)
+    ]
+    assert line["rollout/shaping"] == pytest.approx(-0.1 * sum(repeated) / len(played))
+    assert line["rollout/shaping"] < -0.1
+    del sys.modules["my_reward"]
+    my_reward.write_text(my_reward.read_text().replace("0.1", "0.2"))
+    with pytest.raises(UserError, match=r"\(recipe.shaping.source_sha256: recorded \"[0-9a-f]"):
+        train(settings, small, tmp_path / "run")
 
 
 def test_nothing_to_learn_from(small, tmp_path):

@@ -216,7 +216,7 @@ def test_forms_without_thoughts_are_refused(form, term):
 
 
 @pytest.mark.parametrize("weight", [-0.1, float("nan"), float("inf")])
-@pytest.mark.parametrize("term", sorted(vars(ShapingSettings())))
+@pytest.mark.parametrize("term", sorted({*vars(ShapingSettings())} - {"python"}))
 def test_weights_that_cannot_be(term, weight):
     settings = {"model": "m", "envs": ["Bandit-v0"], "shaping": {term: weight}}
     with pytest.raises(UserError, match=f"{term}: is at least 0 and finite, got"):

@@ -15,6 +15,7 @@ from ragen_bench.runs.differences import first_difference
 from ragen_bench.runs.json_lines import append, line_of, numbered, read_whole, write_whole
 from ragen_starpo.made_folder import check_place
 from ragen_starpo.recipes.recipe import Recipe
+from ragen_starpo.rollout.own_reward import OwnReward
 
 try:
     from filelock import FileLock, Timeout
@@ -30,8 +31,9 @@ _START = "start.json"
 class TrainingDirectory:
     """The files of a run.
 
-    `recipe.json` holds the settings; `metrics.jsonl` a line for each iteration, which follow from
-    the settings alone; `start.json` the held-out figures of the model that training begins with;
+    `recipe.json` holds the settings, and the hash of a reward of the user's own; `metrics.jsonl` a
+    line for each iteration, which follow from the settings alone; `start.json` the held-out figures
+    of the model that training begins with;
     `timings.jsonl` the iterations' seconds; `warnings.jsonl` the echo trap's;
     `rollouts/` some of what was played, a run of the harness for each iteration that is kept;
     `checkpoints/` what a resumed run needs; `best/` the model of the highest held-out success,
@@ -148,7 +150,8 @@ def check_run(path: Path, recipe: Recipe) -> None:
         recipe: of the run.
 
     Raises:
-        UserError: if it belongs to something else, or cannot be made.
+        UserError: if it belongs to something else, or cannot be made, or if there is no such reward
+            of the user's own.
     """
     check_place(path)
     if not (path / _RECIPE).exists():
@@ -202,4 +205,7 @@ def _name(number: int) -> str:
 
 
 def _settings(recipe: Recipe) -> dict[str, Any]:
-    return {"schema": _SCHEMA, **json.loads(json.dumps(recipe.as_json()))}
+    settings = {"schema": _SCHEMA, **json.loads(json.dumps(recipe.as_json()))}
+    if recipe.shaping.python:
+        settings["shaping"] |= OwnReward(recipe.shaping.python).identity()
+    return settings

@@ -237,7 +237,7 @@ class CorrectionSettings:
 
 @dataclass(frozen=True, config=STRICT)
 class ShapingSettings:
-    """Weights of what is added to an environment's reward, see `ragen_starpo.rollout.shaping`.
+    """What is added to an environment's reward, by its weights, see `ragen_starpo.rollout.shaping`.
 
     Each turn earns the terms of thoughts anew, so a run that ends late could earn more than one
     that ends well: let `turn_cost` be at least the sum of their weights.
@@ -248,12 +248,19 @@ class ShapingSettings:
         plan_agreement: added in a turn whose answer follows the plan in its thought, taken off
             where it does another thing.
         true_claims: times how far what a turn's thought says of places is true, from -1 to 1.
+        python: `MODULE:FUNCTION`, what the user's own function returns is added to each turn's
+            reward, see `ragen_starpo.rollout.own_reward`; None for none.
     """
 
     format_penalty: Weight = 0.0
     turn_cost: Weight = 0.0
     plan_agreement: Weight = 0.0
     true_claims: Weight = 0.0
+    python: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.python is not None and not all(self.python.partition(":")):
+            raise ValueError(f"python is MODULE:FUNCTION, as my_reward:bonus, got {self.python!r}")
 
     @property
     def reads_thoughts(self) -> bool:

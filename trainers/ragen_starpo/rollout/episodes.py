@@ -17,6 +17,7 @@ from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.recipes.sections import RolloutSettings
 from ragen_starpo.rollout.chat_tokens import ChatTokens
 from ragen_starpo.rollout.environment_loop import TokenEpisode
+from ragen_starpo.rollout.own_reward import OwnReward
 from ragen_starpo.rollout.shaping import reward_of
 from ragen_starpo.rollout.training_envs import training_pool
 
@@ -101,7 +102,8 @@ class EpisodeFactory:
         ending: when an answer is over.
 
     Raises:
-        UserError: if the chat template cannot be trained with, or an answer has no room.
+        UserError: if the chat template cannot be trained with, an answer has no room, or there is
+            no such reward of the user's own.
     """
 
     def __init__(
@@ -109,6 +111,7 @@ class EpisodeFactory:
     ) -> None:
         self._chat = ChatTokens(chat)
         self._format, self._shaping = recipe.response_format, recipe.shaping
+        self._own = OwnReward(recipe.shaping.python) if recipe.shaping.python else None
         self._pools = {
             "train": training_pool(recipe.envs, self._format, recipe.environment),
             "val": EnvPool(self._format),
@@ -128,7 +131,9 @@ class EpisodeFactory:
         task = spec.task
         env = self._pools[task.split].take(task.env, task.split)
         episode = Episode(task, spec.seed, env, self._format)
-        shaped = reward_of(self._shaping, episode)
+        # Held-out episodes are scored, not learned from.
+        own = self._own if task.split == "train" else None
+        shaped = reward_of(self._shaping, episode, own)
         on_tokens = TokenEpisode(
             episode, spec.group, self._chat, self.ending, self._context, shaped
         )

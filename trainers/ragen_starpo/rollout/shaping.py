@@ -1,4 +1,4 @@
-"""Reward shaping: terms added to an environment's reward, each a small function of a turn.
+"""Reward shaping: terms added to an environment's reward, each a function of a turn.
 
 Rewards of results alone hardly keep a model reasoning (RAGEN, arXiv 2504.20073, which asks for ones
 that look at the thoughts). The terms of thoughts here see what `ragen-bench analyse` sees:
@@ -18,9 +18,12 @@ from ragen_bench.analysis.scene import Scene
 from ragen_bench.episodes.episode import Episode
 from ragen_bench.runs.schema import TurnRecord
 from ragen_starpo.recipes.sections import ShapingSettings
+from ragen_starpo.rollout.own_reward import OwnReward
 
 
-def reward_of(weights: ShapingSettings, episode: Episode) -> Callable[[TurnRecord], float]:
+def reward_of(
+    weights: ShapingSettings, episode: Episode, own: OwnReward | None = None
+) -> Callable[[TurnRecord], float]:
     """Return the function from a recorded turn to the reward that is learned.
 
     Args:
@@ -28,8 +31,10 @@ def reward_of(weights: ShapingSettings, episode: Episode) -> Callable[[TurnRecor
         episode: whose turns these will be, just begun. The function is called after each of its
             turns, once and in order: what a thought claims is compared with where things stood
             before the turn.
+        own: a term of the user's own.
     """
     thoughts = _Thoughts(weights, episode) if weights.reads_thoughts else None
+    earned = own.of(episode) if own else None
 
     def reward(turn: TurnRecord) -> float:
         total = turn.reward
@@ -39,7 +44,8 @@ def reward_of(weights: ShapingSettings, episode: Episode) -> Callable[[TurnRecor
         ):
             if weight:
                 total -= weight * term(turn)
-        return total + thoughts.reward(turn) if thoughts else total
+        total = total + thoughts.reward(turn) if thoughts else total
+        return total + earned(turn) if earned else total
 
     return reward
 
