@@ -85,6 +85,7 @@ _INSTEAD = {
     "gpu_memory_utilization": "cluster.memory",
     "tensor_model_parallel_size": "cluster.tensor_parallel",
     "mixed_precision": "cluster.dtype",
+    "rollout.dtype": "cluster.dtype",
     "lora_rank": "lora.rank",
     "lora_alpha": "lora.alpha",
     "target_modules": "lora.target_modules",
@@ -143,6 +144,7 @@ def _of_run(recipe: Recipe) -> dict[str, Any]:
         "trainer.nnodes": recipe.cluster.nodes,
         "trainer.n_gpus_per_node": recipe.cluster.processes,
         "data.train_batch_size": recipe.rollouts.instances,
+        f"{_ROLLOUT}.seed": recipe.seed,
         # The estimators are ours; verl reads from its name alone whether there is a critic.
         "critic.enable": recipe.advantage.estimator in WITH_CRITIC,
         # The divergence is in our loss; this is what makes verl keep a reference.
@@ -191,6 +193,9 @@ def _of_rollouts(rollouts: RolloutSettings, cluster: ClusterSettings, micro: int
         f"{_ROLLOUT}.top_p": 1.0,
         f"{_ROLLOUT}.top_k": -1,
         f"{_ROLLOUT}.calculate_log_probs": True,
+        # Of the distribution that is drawn from, temperature included, as the policy's own are.
+        f"{_ROLLOUT}.logprobs_mode": "processed_logprobs",
+        f"{_ROLLOUT}.dtype": cluster.dtype,
         f"{_ROLLOUT}.max_model_len": rollouts.context,
         f"{_ROLLOUT}.response_length": rollouts.max_tokens,
         f"{_ROLLOUT}.val_kwargs.n": 1,

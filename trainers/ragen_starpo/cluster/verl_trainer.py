@@ -121,6 +121,8 @@ class VerlTrainer(PPOTrainerSync):
         Raises:
             UserError: if it is not one of as many processes.
         """
+        # The optimiser's state wants the memory that the engines have taken since the start.
+        self.checkpoint_manager.sleep_replicas()
         for name, group in self._groups():
             last = f"model_world_size_{self._ranks}_rank_{self._ranks - 1}.pt"
             if not (folder / name / last).is_file():

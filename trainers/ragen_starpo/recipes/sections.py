@@ -423,7 +423,8 @@ class ClusterSettings:
         engine: that samples; `vllm` needs GPUs.
         tensor_parallel: GPUs that hold one copy of the model that vLLM samples from.
         memory: share of a GPU that vLLM takes.
-        dtype: that the policy and the critic compute in; weights and optimiser keep float32.
+        dtype: that the policy, the critic and vLLM compute in; weights and optimiser of the
+            models that are trained keep float32.
     """
 
     device: Literal["auto", "gpu"] = "auto"
