@@ -5,7 +5,13 @@ from __future__ import annotations
 import torch
 
 from ragen_bench.errors import UserError
+from ragen_starpo.engine.computing import Device
 from ragen_starpo.recipes.sections import ClusterSettings
+
+
+def device_here() -> Device:
+    """Return what this machine trains on."""
+    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def check_devices(cluster: ClusterSettings) -> None:

@@ -20,6 +20,8 @@ def test_batches_are_filled_up_to_equal_micro_batches(rows, ranks, largest):
     assert each % size == 0
     # No rank has a micro-batch more than the rows of the fullest rank need.
     assert each // size == ceil(ceil(rows / ranks) / largest)
+    # By tokens, ranks get as many rows, and that is all.
+    assert filled_up(rows, ranks, None) == (ceil(rows / ranks), -rows % ranks)
 
 
 @st.composite

@@ -139,9 +139,7 @@ def test_one_process_of_a_mesh_holds_the_weights(
     }
 
 
-@pytest.mark.parametrize(
-    "setting", ["trust_remote_code", "use_fused_kernels", "use_liger", "use_remove_padding"]
-)
+@pytest.mark.parametrize("setting", ["trust_remote_code", "use_fused_kernels", "use_liger"])
 def test_what_verls_own_builder_would_do_is_refused(config, setting):
     part = config().critic.model
     part[setting] = True

@@ -87,7 +87,9 @@ def test_a_run_and_its_resumption_are_those_of_one_process(typed, warm, tmp_path
     assert min(line["rollout/shaping"] for line in lines(local)) < 0
     kept = [line["filter/kept"] for line in lines(local)]
     assert 0 < min(kept) < 1
-    recipe, out = write(settings, warm, tmp_path), tmp_path / "run"
+    # Rows are packed in the one and padded in the other, critic and reference included.
+    packed = {**settings, "cluster": {"packing": "on"}}
+    recipe, out = write(packed, warm, tmp_path), tmp_path / "run"
     code, said, errors = typed("verl", recipe, "iterations=2", "--out", out)
     assert (code, errors) == (0, "")
     assert "Iteration 1: held-out success 0." in said
@@ -137,7 +139,8 @@ def test_two_nodes_train_as_one_process_does(typed, two_nodes, warm, tmp_path, c
     assert main(["verl", str(recipe), "cluster.nodes=3", "mini_batch=6", *join]) == 2
     refused = "the recipe wants cluster.nodes=3 with cluster.processes=1 each, and the cluster"
     assert refused in capsys.readouterr().err
-    code, _, errors = typed("verl", recipe, "cluster.nodes=2", *join)
+    # Micro-batches by tokens in the one, by rows in the other.
+    code, _, errors = typed("verl", recipe, "cluster.nodes=2", "micro_batch_tokens=150", *join)
     assert (code, errors) == (0, "")
     assert_same_run(out, local)
     shards = (out / "checkpoints/iteration_000002/policy").glob("model_*.pt")

@@ -28,6 +28,7 @@ from ragen_starpo.cluster.losses import (
 )
 from ragen_starpo.diagnostics.adaptation import AdaptableSettings
 from ragen_starpo.diagnostics.step_metrics import StepFigures
+from ragen_starpo.engine.rows import division
 from ragen_starpo.engine.weights import token_weights
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.trajectory import TokenBatch, TokenTrajectory, batch_of
@@ -114,12 +115,17 @@ class Learner:
 
     def _with_fillers(self, rows: KVBatchMeta, sizes: Sequence[int]) -> KVBatchMeta:
         """Return the rows with enough fillers for batches of these sizes."""
-        largest, ranks = self._recipe.micro_batch, self._processes.ranks
-        fillers = max(filled_up(size, ranks, largest)[1] for size in sizes)
+        fillers = max(self._filled_up(size)[1] for size in sizes)
         if not fillers:
             return rows
         # By verl's function, which knows all fields of a row; it fills up to a multiple.
         return upsample_batch_to_divisible_size(rows, len(rows.keys) + fillers, self._filler)
+
+    def _filled_up(self, rows: int) -> tuple[int, int]:
+        """Return rows of a micro-batch and those that fill it up; by tokens, of a rank's part."""
+        recipe = self._recipe
+        largest = None if recipe.micro_batch_tokens else recipe.micro_batch
+        return filled_up(rows, self._processes.ranks, largest)
 
     def _columns(self, work: _Rows, share: float) -> tuple[dict[str, Tensor], dict[str, float]]:
         """Return what the losses need, computed before the first step, and the gap's figures.
@@ -195,7 +201,8 @@ class Learner:
         self, work: _Rows, chosen: Sequence[int], fields: Sequence[str], **extra: Any
     ) -> KVBatchMeta:
         """Return rows, filled up so that all ranks get as many, for a call of verl's workers."""
-        size, fillers = filled_up(len(chosen), self._processes.ranks, self._recipe.micro_batch)
+        size, fillers = self._filled_up(len(chosen))
+        longest = int(work.batch.attention.sum(1).max())
         keys = [*(work.keys[row] for row in chosen), *work.fillers[:fillers]]
         return KVBatchMeta(
             partition_id=work.partition,
@@ -205,7 +212,7 @@ class Learner:
             extra_info={
                 "calculate_entropy": True,
                 "temperature": self.settings.temperature,
-                "micro_batch_size_per_gpu": size,
+                **division(size, self._recipe.micro_batch_tokens, longest),
                 **extra,
             },
         )

@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import ray
-import torch
 from omegaconf import DictConfig, open_dict
 from ray.exceptions import RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ragen_bench.errors import UserError, missing_extra
 from ragen_starpo.cluster.ray_session import check_address, ray_session
-from ragen_starpo.cluster.verl_config import Device, verl_config
+from ragen_starpo.cluster.verl_config import verl_config
 from ragen_starpo.cluster.versions import check_vllm
+from ragen_starpo.engine.computing import Device
 from ragen_starpo.engine.platform import check_version
 from ragen_starpo.engine.quiet import import_quietly
-from ragen_starpo.hardware import check_devices
+from ragen_starpo.hardware import check_devices, device_here
 from ragen_starpo.local.run import TrainingDirectory, check_run, finished
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.recipes.sections import ClusterSettings
@@ -75,7 +75,7 @@ def device_of(cluster: ClusterSettings, address: str | None) -> Device:
         check_devices(cluster)
     if cluster.engine == "vllm":
         check_vllm()
-    return "cuda" if cluster.device == "gpu" or torch.cuda.is_available() else "cpu"
+    return "cuda" if cluster.device == "gpu" else device_here()
 
 
 def _check_batches(mini_batch: int, cluster: ClusterSettings) -> None:

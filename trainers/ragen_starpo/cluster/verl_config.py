@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from hydra import compose, initialize_config_dir
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -16,6 +16,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from ragen_bench.errors import UserError, missing_extra
 from ragen_starpo.cluster.names import AGENT_LOOP, HF_ENGINE
+from ragen_starpo.engine.computing import Computing, Device, computing_of
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.recipes.sections import (
     WITH_CRITIC,
@@ -25,7 +26,6 @@ from ragen_starpo.recipes.sections import (
     RolloutSettings,
 )
 
-Device: TypeAlias = Literal["cpu", "cuda"]
 _STRATEGY = "fsdp2"
 _AGENT_LOOPS = "agent_loops.yaml"
 _ROLLOUT, _ACTOR = "actor_rollout_ref.rollout", "actor_rollout_ref.actor"
@@ -66,7 +66,14 @@ _INSTEAD = {
     "ppo_mini_batch_size": "mini_batch",
     "ppo_micro_batch_size_per_gpu": "micro_batch",
     "log_prob_micro_batch_size_per_gpu": "micro_batch",
-    "use_dynamic_bsz": "micro_batch",
+    **dict.fromkeys(
+        ("use_dynamic_bsz", "ppo_max_token_len_per_gpu", "log_prob_max_token_len_per_gpu"),
+        "micro_batch_tokens",
+    ),
+    "use_remove_padding": "cluster.packing",
+    "enable_prefix_caching": "cluster.prefix_caching",
+    "free_cache_engine": "cluster.sleep",
+    "enable_sleep_mode": "cluster.sleep",
     "train_batch_size": "rollouts.instances",
     "rollout.n": "rollouts.samples",
     "rollout.temperature": "rollouts.temperature",
@@ -113,7 +120,8 @@ def verl_config(
         UserError: if one is of another setting, or cannot be.
     """
     _check(overrides)
-    config = _composed([*_defaults(device), *overrides])
+    attention = computing_of(recipe, device).attention
+    config = _composed([*_defaults(device, attention), *overrides])
     with open_dict(config):
         for name, value in decided_by(recipe, model_dir, device).items():
             OmegaConf.update(config, name, value, merge=False)
@@ -122,11 +130,12 @@ def verl_config(
 
 def decided_by(recipe: Recipe, model_dir: Path, device: Device) -> dict[str, Any]:
     """Return the settings of verl that follow from a recipe, by their dotted names."""
+    computing = computing_of(recipe, device)
     return {
         **_of_run(recipe),
-        **_of_model(_MODEL, recipe.lora, model_dir),
-        **_of_model("critic.model", recipe.critic_lora, model_dir),
-        **_of_engines(recipe.cluster, recipe.seed, device),
+        **_of_model(_MODEL, recipe.lora, model_dir, computing.packing),
+        **_of_model("critic.model", recipe.critic_lora, model_dir, computing.packing),
+        **_of_engines(computing, recipe.seed, device),
         **_of_rollouts(recipe.rollouts, recipe.cluster, recipe.micro_batch),
         **_of_optimiser(f"{_ACTOR}.optim", recipe.optimiser),
         **_of_optimiser("critic.optim", recipe.critic),
@@ -153,8 +162,14 @@ def _of_run(recipe: Recipe) -> dict[str, Any]:
     }
 
 
-def _of_model(place: str, lora: LoraSettings | None, model_dir: Path) -> dict[str, Any]:
-    found: dict[str, Any] = {f"{place}.path": str(model_dir), f"{place}.lora_rank": 0}
+def _of_model(
+    place: str, lora: LoraSettings | None, model_dir: Path, packing: bool
+) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        f"{place}.path": str(model_dir),
+        f"{place}.use_remove_padding": packing,
+        f"{place}.lora_rank": 0,
+    }
     if lora is not None:
         names = lora.target_modules
         found |= {
@@ -167,20 +182,15 @@ def _of_model(place: str, lora: LoraSettings | None, model_dir: Path) -> dict[st
     return found
 
 
-def _of_engines(cluster: ClusterSettings, seed: int, device: Device) -> dict[str, Any]:
+def _of_engines(computing: Computing, seed: int, device: Device) -> dict[str, Any]:
     """Return how models compute: float32 in the weights, as the recipe says in the arithmetic."""
-    dtype = {"float32": "fp32", "bfloat16": "bf16"}[cluster.dtype]
     found: dict[str, Any] = {"trainer.device": device}
     for place, engine in ((_ACTOR, "fsdp_config"), (_REF, "fsdp_config"), ("critic", "fsdp")):
         found |= {
             f"{place}.strategy": _STRATEGY,
             f"{place}.{engine}.seed": seed,
             f"{place}.{engine}.model_dtype": "fp32",
-            f"{place}.{engine}.mixed_precision": {
-                "param_dtype": dtype,
-                "reduce_dtype": "fp32",
-                "buffer_dtype": "fp32",
-            },
+            f"{place}.{engine}.mixed_precision": computing.mixed_precision,
         }
     return found
 
@@ -202,13 +212,18 @@ def _of_rollouts(rollouts: RolloutSettings, cluster: ClusterSettings, micro: int
         f"{_ROLLOUT}.agent.agent_loop_config_path": str(Path(__file__).with_name(_AGENT_LOOPS)),
         f"{_ROLLOUT}.tensor_model_parallel_size": cluster.tensor_parallel,
         f"{_ROLLOUT}.gpu_memory_utilization": cluster.memory,
+        f"{_ROLLOUT}.enable_prefix_caching": cluster.prefix_caching,
+        # The one lets vLLM sleep, the other makes verl send it to sleep.
+        f"{_ROLLOUT}.enable_sleep_mode": cluster.sleep,
+        f"{_ROLLOUT}.free_cache_engine": cluster.sleep,
         f"{_ROLLOUT}.agent.default_agent_loop": AGENT_LOOP,
         # Micro-batches are as few and as equal as this allows, so mini-batches may have any size.
         f"{_ROLLOUT}.log_prob_micro_batch_size_per_gpu": micro,
         f"{_ACTOR}.ppo_micro_batch_size_per_gpu": micro,
         f"{_REF}.log_prob_micro_batch_size_per_gpu": micro,
         "critic.ppo_micro_batch_size_per_gpu": micro,
-        # In verl's unit, groups; mini-batches are divided by this driver.
+        # In verl's unit, groups; mini-batches are divided by this driver, and so are micro-batches
+        # by tokens.
         f"{_ACTOR}.ppo_mini_batch_size": 1,
         **{f"{place}.use_dynamic_bsz": False for place in (_ACTOR, "critic")},
     }
@@ -226,7 +241,7 @@ def _of_optimiser(place: str, settings: OptimiserSettings) -> dict[str, Any]:
     }
 
 
-def _defaults(device: Device) -> list[str]:
+def _defaults(device: Device, attention: str) -> list[str]:
     """Return our defaults where verl has others, as hydra's overrides; the user may change them."""
     overrides = [
         # verl wants a name before the recipe's is known.
@@ -234,10 +249,8 @@ def _defaults(device: Device) -> list[str]:
         "trainer.logger=[]",
         # No reward is computed outside the environment.
         "reward.num_workers=0",
-        f"{_MODEL}.use_remove_padding=false",
-        "critic.model.use_remove_padding=false",
-        f"+{_MODEL}.override_config.attn_implementation=sdpa",
-        "+critic.model.override_config.attn_implementation=sdpa",
+        f"+{_MODEL}.override_config.attn_implementation={attention}",
+        f"+critic.model.override_config.attn_implementation={attention}",
         # It keeps gradients where zero_grad does not reach: an error would leave them to the next
         # step, see `ragen_starpo.engine.backend`.
         f"{_ACTOR}.fsdp_config.use_no_sync_for_gradient_accumulation=false",

@@ -26,13 +26,13 @@ from verl.workers.engine_workers import TrainingWorker
 from ragen_bench.errors import UserError, described
 from ragen_bench.runs.atomic import replacing_folder
 from ragen_starpo.engine import engines
+from ragen_starpo.engine.computing import Computing
 from ragen_starpo.engine.merging import merged_weights
 from ragen_starpo.engine.platform import environment
 from ragen_starpo.engine.quiet import libraries_quiet, prints_logged
 from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
 
 Kind = Literal["language_model", "value_model"]
-_FLOAT32 = {"param_dtype": "fp32", "reduce_dtype": "fp32", "buffer_dtype": "fp32"}
 _CHECKPOINT = "model_world_size_1_rank_0.pt"
 """The file by which verl's checkpoints of one process are known."""
 
@@ -47,6 +47,7 @@ class Blueprint:
         optimiser: None for a model that is not trained.
         lora: None to train all weights.
         seed: of what is drawn anew: adapters, the value head.
+        computing: how it computes.
     """
 
     kind: Kind
@@ -54,6 +55,7 @@ class Blueprint:
     optimiser: OptimiserSettings | None
     lora: LoraSettings | None
     seed: int
+    computing: Computing
 
 
 class Backend:
@@ -159,7 +161,7 @@ def _config(blueprint: Blueprint) -> TrainingWorkerConfig:
         engine_config=FSDPEngineConfig(
             strategy=engines.STRATEGY,
             forward_only=blueprint.optimiser is None,
-            mixed_precision=_FLOAT32,
+            mixed_precision=blueprint.computing.mixed_precision,
             seed=blueprint.seed,
             use_torch_compile=False,
             # It keeps gradients of earlier micro-batches where zero_grad does not reach: an error
@@ -184,9 +186,8 @@ def _model_config(blueprint: Blueprint) -> HFModelConfig:
     return HFModelConfig(
         path=str(blueprint.model_dir),
         load_tokenizer=False,
-        override_config={"attn_implementation": "sdpa"},
-        # It packs rows into one, which only flash-attention tells apart.
-        use_remove_padding=False,
+        override_config={"attn_implementation": blueprint.computing.attention},
+        use_remove_padding=blueprint.computing.packing,
         enable_gradient_checkpointing=False,
         **adapted,
     )

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import torch
 from peft import LoraConfig, get_peft_model
+from tensordict import NonTensorData, TensorDict
 from transformers import AutoModelForCausalLM, AutoModelForTokenClassification
 from verl.utils.device import get_device_name, get_vendor
 from verl.utils.fsdp_utils import get_init_weight_context_manager
@@ -35,7 +36,6 @@ _SUPPORTED = {
     "trust_remote_code": False,
     "use_fused_kernels": False,
     "use_liger": False,
-    "use_remove_padding": False,  # and so, by verl's own check, no Ulysses
 }
 """Settings of verl's models and engines that have only this value here."""
 
@@ -55,6 +55,16 @@ class _Local:
     model_config: Any
     device_mesh: Any
     module: Any
+
+    def initialize(self) -> None:
+        """Build all of it, and check that rows can be packed where they are to be.
+
+        Raises:
+            UserError: if they cannot.
+        """
+        super().initialize()  # type: ignore[misc]
+        if self.model_config.use_remove_padding:
+            self._check_packing()
 
     def _build_model_optimizer(self) -> None:
         """Build all of it, so that what is drawn anew follows from the configured seed.
@@ -94,6 +104,26 @@ class _Local:
                 gradient_checkpointing_kwargs={"use_reentrant": False}
             )
         return module
+
+    def _check_packing(self) -> None:
+        """Check that what is said of a row is the same whatever is packed before it.
+
+        Layers that carry a state from token to token, as of Mamba, do not ask for position ids.
+
+        Raises:
+            UserError: if it is not.
+        """
+        said = []
+        with self.eval_mode():  # type: ignore[attr-defined]
+            for token in (0, 1):
+                outputs = self.infer_batch(_two_rows(token))["model_output"]  # type: ignore[attr-defined]
+                # Of its first token; after its last one there is none to speak of.
+                said += [rows.unbind()[1][0] for rows in outputs.values()]
+        if not torch.equal(*said):
+            raise UserError(
+                f"models of the type {self.module.config.model_type!r} mix rows that are packed "
+                "into one; set cluster.packing=off"
+            )
 
     def _check_settings(self) -> None:
         for name, supported in _SUPPORTED.items():
@@ -171,6 +201,23 @@ class ValueEngine(_Local, FSDPEngineWithValueHead):  # type: ignore[misc]
         adapted = get_peft_model(module, adapters)
         getattr(module, _HEAD).requires_grad_(True)
         return adapted
+
+
+def _two_rows(token: int) -> TensorDict:
+    """Return two rows of two tokens; the first row repeats a token, the second is the same."""
+    ids = torch.tensor([[token, token], [0, 1]])
+    places = torch.arange(2).expand(2, 2).clone()
+    return TensorDict(
+        {
+            "input_ids": torch.nested.as_nested_tensor(ids, layout=torch.jagged),
+            "position_ids": torch.nested.as_nested_tensor(places, layout=torch.jagged),
+            "loss_mask": torch.ones(2, 2),
+            "temperature": NonTensorData(1.0),
+            "use_dynamic_bsz": NonTensorData(False),
+            "micro_batch_size_per_gpu": NonTensorData(2),
+        },
+        batch_size=[2],
+    )
 
 
 def register() -> None:

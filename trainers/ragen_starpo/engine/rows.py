@@ -82,10 +82,28 @@ def micro_batches(rows: int, largest: int) -> tuple[int, int]:
     return size, count * size - rows
 
 
+def division(rows: int, tokens: int | None, longest: int) -> dict[str, bool | int]:
+    """Return verl's settings of micro-batches, by rows or by tokens.
+
+    Args:
+        rows: of a micro-batch.
+        tokens: that one may have, None to count rows; verl then puts rows together by their
+            lengths, in as few micro-batches of about equal work as that allows.
+        longest: the tokens of the longest row.
+    """
+    if tokens is None:
+        return {"use_dynamic_bsz": False, "micro_batch_size_per_gpu": rows}
+    return {"use_dynamic_bsz": True, "max_token_len_per_gpu": max(tokens, longest)}
+
+
 def to_verl(
-    batch: TokenBatch, columns: Mapping[str, Tensor], largest: int, temperature: float
+    batch: TokenBatch,
+    columns: Mapping[str, Tensor],
+    largest: int,
+    temperature: float,
+    tokens: int | None = None,
 ) -> TensorDict:
-    """Return a batch for verl's worker, with micro-batches of at most `largest` rows.
+    """Return a batch for verl's worker, with micro-batches of at most `largest` rows, or `tokens`.
 
     A row that fills up the last micro-batch has one token and no sampled one.
 
@@ -94,9 +112,11 @@ def to_verl(
         columns: of as many rows as the batch.
         largest: rows of a micro-batch.
         temperature: by which logits are divided.
+        tokens: of a micro-batch; None for `largest` rows.
     """
-    size, extra = micro_batches(len(batch), largest)
+    size, extra = micro_batches(len(batch), largest) if tokens is None else (0, 0)
     lengths = batch.attention.sum(1).clamp(min=1).tolist() + [1] * extra
+    divided = division(size, tokens, max(lengths))
     ids = functional.pad(batch.ids, (0, 0, 0, extra))
     # Every real column, so that verl splits it with the rows; an extra row of it is never read.
     carried = {"mask": batch.mask, **columns}
@@ -110,8 +130,7 @@ def to_verl(
             **tensors,
             "temperature": NonTensorData(temperature),
             "calculate_entropy": NonTensorData(True),
-            "use_dynamic_bsz": NonTensorData(False),
-            "micro_batch_size_per_gpu": NonTensorData(size),
+            **{name: NonTensorData(value) for name, value in divided.items()},
         },
         batch_size=[len(ids)],
     )

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from ragen_bench.errors import UserError
 from ragen_bench.runs.atomic import replacing_folder
+from ragen_starpo.engine.computing import Computing
 from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
 from ragen_starpo.rollout.trajectory import TokenBatch
 
@@ -33,23 +34,27 @@ PolicyLossFunction: TypeAlias = Callable[[Tensor, Tensor, Mapping[str, Tensor]],
 """Of log-probabilities, entropies and columns of the same rows, the column `mask` among them."""
 ValueLossFunction: TypeAlias = Callable[[Tensor, Mapping[str, Tensor]], Contribution]
 """Of values and columns of the same rows, the column `mask` among them."""
+_PLAIN = Computing()
 
 
 class _Model:
     """What every model has: micro-batches, see `Policy`, and a backend."""
 
-    def __init__(self, backend: Backend, micro_batch_size: int) -> None:
+    def __init__(self, backend: Backend, micro_batch_size: int, computing: Computing) -> None:
         if micro_batch_size < 1:
             raise UserError(f"micro_batch_size is at least 1, got {micro_batch_size}")
         self._backend = backend
         self._micro_batch_size = micro_batch_size
+        self._tokens = computing.tokens
 
     def _outputs(self, batch: TokenBatch, names: list[str], temperature: float) -> list[Tensor]:
         from ragen_starpo.engine import rows
 
         rows.check(batch)
         order = rows.by_length(batch)
-        data = rows.to_verl(batch.rows(order), {}, self._micro_batch_size, temperature)
+        data = rows.to_verl(
+            batch.rows(order), {}, self._micro_batch_size, temperature, self._tokens
+        )
         outputs = self._backend.outputs(data)
         played = rows.rows_of(data)
         back = torch.argsort(order)
@@ -82,7 +87,9 @@ class _Model:
         order = rows.by_length(batch)
         rows.check_columns(batch, columns)
         ordered = {name: column[order] for name, column in columns.items()}
-        data = rows.to_verl(batch.rows(order), ordered, self._micro_batch_size, temperature)
+        data = rows.to_verl(
+            batch.rows(order), ordered, self._micro_batch_size, temperature, self._tokens
+        )
         taken = self._backend.step(data, loss)
         return {**tally.means(), **taken}
 
@@ -129,13 +136,17 @@ class Reference(_LanguageModel):
     Args:
         model_dir: a folder that transformers reads.
         micro_batch_size: the most trajectories that are computed at once.
+        computing: how.
 
     Raises:
         UserError: if there is no model.
     """
 
-    def __init__(self, model_dir: Path, micro_batch_size: int) -> None:
-        super().__init__(_backend("language_model", model_dir, None, None), micro_batch_size)
+    def __init__(
+        self, model_dir: Path, micro_batch_size: int, computing: Computing = _PLAIN
+    ) -> None:
+        backend = _backend("language_model", model_dir, None, None, computing=computing)
+        super().__init__(backend, micro_batch_size, computing)
 
 
 class Policy(_LanguageModel, _Trained):
@@ -149,6 +160,7 @@ class Policy(_LanguageModel, _Trained):
             filled up with rows of one token that the loss function never sees.
         lora: None to train all weights.
         seed: of new adapters.
+        computing: how it computes; by its `tokens` no rows fill up micro-batches.
 
     Raises:
         UserError: if there is no model.
@@ -162,9 +174,10 @@ class Policy(_LanguageModel, _Trained):
         lora: LoraSettings | None = None,
         *,
         seed: int = 0,
+        computing: Computing = _PLAIN,
     ) -> None:
-        backend = _backend("language_model", model_dir, optimiser, lora, seed)
-        super().__init__(backend, micro_batch_size)
+        backend = _backend("language_model", model_dir, optimiser, lora, seed, computing)
+        super().__init__(backend, micro_batch_size, computing)
         self._model_dir = Path(model_dir)
 
     def update(
@@ -220,6 +233,7 @@ class Critic(_Trained):
         micro_batch_size: the most trajectories that are computed at once.
         lora: None to train all weights.
         seed: of the head and of new adapters.
+        computing: how it computes.
 
     Raises:
         UserError: if there is no model.
@@ -233,9 +247,10 @@ class Critic(_Trained):
         lora: LoraSettings | None = None,
         *,
         seed: int = 0,
+        computing: Computing = _PLAIN,
     ) -> None:
-        backend = _backend("value_model", model_dir, optimiser, lora, seed)
-        super().__init__(backend, micro_batch_size)
+        backend = _backend("value_model", model_dir, optimiser, lora, seed, computing)
+        super().__init__(backend, micro_batch_size, computing)
 
     def values(self, batch: TokenBatch) -> Tensor:
         """Return the value before each sampled token is drawn, 0 elsewhere."""
@@ -271,6 +286,7 @@ def _backend(
     optimiser: OptimiserSettings | None,
     lora: LoraSettings | None,
     seed: int = 0,
+    computing: Computing = _PLAIN,
 ) -> Backend:
     """Import verl, which takes seconds, and make a worker."""
     from ragen_starpo.engine.loading import check_folder
@@ -280,4 +296,4 @@ def _backend(
     prepare()
     from ragen_starpo.engine.backend import Backend, Blueprint
 
-    return Backend(Blueprint(kind, Path(model_dir), optimiser, lora, seed))
+    return Backend(Blueprint(kind, Path(model_dir), optimiser, lora, seed, computing))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from torch import Tensor
 
@@ -18,8 +19,10 @@ from ragen_starpo.algorithms.selection import chosen
 from ragen_starpo.diagnostics.adaptation import AdaptableSettings
 from ragen_starpo.diagnostics.metrics import iteration_metrics
 from ragen_starpo.diagnostics.step_metrics import StepFigures
+from ragen_starpo.engine.computing import computing_of
 from ragen_starpo.engine.weights import token_weights
 from ragen_starpo.engine.worker import Critic, Policy, Reference
+from ragen_starpo.hardware import device_here
 from ragen_starpo.local.actor import Actor
 from ragen_starpo.local.clock import Clock
 from ragen_starpo.local.validation import validate
@@ -64,15 +67,16 @@ class Trainer:
         self._recipe = recipe
         self._settings = AdaptableSettings(recipe.rollouts.temperature, recipe.updates)
         self._actor = Actor(folder, recipe)
-        micro = recipe.micro_batch
-        self.policy = Policy(folder, recipe.optimiser, micro, recipe.lora, seed=recipe.seed)
+        micro, computing = recipe.micro_batch, computing_of(recipe, device_here())
+        made: Any = {"seed": recipe.seed, "computing": computing}
+        self.policy = Policy(folder, recipe.optimiser, micro, recipe.lora, **made)
         with_critic = recipe.advantage.estimator in WITH_CRITIC
         self._critic = (
-            Critic(folder, recipe.critic, micro, recipe.critic_lora, seed=recipe.seed)
+            Critic(folder, recipe.critic, micro, recipe.critic_lora, **made)
             if with_critic
             else None
         )
-        self._reference = Reference(folder, micro) if recipe.loss.kl else None
+        self._reference = Reference(folder, micro, computing) if recipe.loss.kl else None
         self._actor.take(self.policy.state_for_rollout())
 
     def iterate(self, number: int) -> Iteration:

@@ -423,8 +423,14 @@ class ClusterSettings:
         engine: that samples; `vllm` needs GPUs.
         tensor_parallel: GPUs that hold one copy of the model that vLLM samples from.
         memory: share of a GPU that vLLM takes.
+        prefix_caching: whether vLLM keeps what it has computed of an episode's earlier turns, and
+            of a prompt that several rollouts share; new weights clear it.
+        sleep: whether vLLM gives its share of the memory back while the policy is trained.
         dtype: that the policy, the critic and vLLM compute in; weights and optimiser of the
             models that are trained keep float32.
+        packing: whether training puts the trajectories of a micro-batch one behind the other
+            instead of padding them to the longest; `auto` does where flash-attention is installed
+            and `dtype` is bfloat16, since other attentions also compute what lies between them.
     """
 
     device: Literal["auto", "gpu"] = "auto"
@@ -433,7 +439,10 @@ class ClusterSettings:
     engine: Literal["hf", "vllm"] = "hf"
     tensor_parallel: Count = 1
     memory: PartialShare = 0.5
+    prefix_caching: bool = True
+    sleep: bool = True
     dtype: Literal["float32", "bfloat16"] = "float32"
+    packing: Literal["off", "auto", "on"] = "off"
 
     def __post_init__(self) -> None:
         if self.engine == "vllm" and self.device != "gpu":
