@@ -1,235 +1,131 @@
-"""Trains a little on the device that is there, and writes down how fast and how exactly.
+"""Measures training on the device that is there, for some minutes, and writes all of it down.
 
-    python scripts/gpu_smoke.py --out smoke                # the shape of Qwen2.5-0.5B, on a GPU
-    python scripts/gpu_smoke.py --out smoke --shape tiny   # the same on two cores, in seconds
+    python scripts/gpu_smoke.py --out smoke --page docs/results/gpu.md   # ten minutes on a GPU
+    python scripts/gpu_smoke.py --out smoke --scale tiny                 # the same on two cores
 
-It plays rollouts, learns from them and gives the weights back to who plays, by the same parts as
-`ragen-train local`, and times each. The weights are random, since a host without a network has no
-others and speed does not depend on them; `--model DIR` takes real ones. A random model hardly ever
-ends an answer, so all are as long as they may be, the heaviest load of these settings. None of them
-earns more than another, so every second trajectory is called good, the others bad.
+The stages are those of gpu_smoke_stages.py, each in a process of its own: one that fails, hangs or
+has no time left is written down in a line, and the next one begins. After each step of a stage
+DIR/gpu.json has all figures and DIR/gpu.md a page of them, so that whoever ends this loses nothing.
+With --page the figures also replace those of that page; --minutes 0 only does that, with the
+figures that DIR has from another machine.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import subprocess
 import sys
-import tempfile
-from dataclasses import dataclass
-from functools import partial
+import time
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
 
 import torch
-from gpu_smoke_measures import (
-    commit_here,
-    device,
-    matmul_speed,
-    peak_of,
-    timed,
-    training_flops,
-    version,
-)
-from gpu_smoke_page import page
-from transformers import AutoTokenizer, Qwen2Config, Qwen2ForCausalLM
+from gpu_smoke_measures import commit_here
+from gpu_smoke_page import Record
 
 from ragen_bench.errors import UserError
-from ragen_starpo.algorithms.objective import policy_contribution
-from ragen_starpo.engine.quiet import libraries_quiet
-from ragen_starpo.engine.weights import token_weights
-from ragen_starpo.engine.worker import Policy
-from ragen_starpo.local.actor import Actor
-from ragen_starpo.recipes.recipe import Recipe, recipe_of
-from ragen_starpo.rollout.trajectory import TokenBatch, batch_of
-from ragen_starpo.small_model import Shape as SmallShape
-from ragen_starpo.small_model import make_small_model
 
-CHATML = (
-    "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>\n{% endfor %}"
-    "{% if add_generation_prompt %}<assistant>{% endif %}"
-)
-
-
-@dataclass(frozen=True)
-class Shape:
-    """A model's size and what is played with it.
-
-    Attributes:
-        width, hidden, layers, heads, kv_heads: of a Qwen2 model.
-        vocabulary: entries; 0 for as many as its tokenizer has.
-        instances, samples, max_tokens, micro_batch: as in a recipe.
-    """
-
-    width: int
-    hidden: int
-    layers: int
-    heads: int
-    kv_heads: int
-    vocabulary: int
-    instances: int
-    samples: int
-    max_tokens: int
-    micro_batch: int
-
-
-SHAPES = {
-    "qwen2.5-0.5b": Shape(896, 4864, 24, 14, 2, 151936, 8, 16, 200, 4),
-    "tiny": Shape(32, 48, 2, 2, 1, 0, 2, 2, 8, 2),
-}
+ENDS = {"device": 0.1, "float32": 0.3, "bfloat16": 0.55, "training": 0.95}
+"""The share of the minutes after which each stage begins nothing more."""
+SPARE = 0.1
+"""The share that a stage may take longer before it is stopped."""
+STAGES = Path(__file__).with_name("gpu_smoke_stages.py")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the smoke, and write smoke.json and smoke.md."""
+    """Run the stages."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="of the results")
-    parser.add_argument("--shape", choices=SHAPES, default="qwen2.5-0.5b", help="of the model")
-    parser.add_argument("--model", type=Path, metavar="DIR", help="real weights of that shape")
-    parser.add_argument("--iterations", type=int, default=3, metavar="N", help="(default: 3)")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="of the figures")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="whose figures are replaced")
+    parser.add_argument("--minutes", type=float, default=10, metavar="N", help="(default: 10)")
+    parser.add_argument("--scale", choices=("gpu", "tiny"), default="gpu", help="of the models")
+    parser.add_argument("--model", type=Path, metavar="DIR", help="to train, in place of one made")
     parser.add_argument("--commit", metavar="HASH", help="where there is no git to ask")
     given = parser.parse_args(arguments)
     try:
-        found = smoke(given, arguments if arguments is not None else sys.argv[1:])
+        record = Record(given.out, given.page)
+        if given.minutes:
+            _check(given)
+            _begin(record, given, arguments if arguments is not None else sys.argv[1:])
+            run(record, given)
+        elif not record.found:
+            raise UserError(f"{given.out} has no gpu.json to write a page of")
+        record.write()
     except UserError as error:
         sys.stderr.write(f"gpu_smoke: {error}\n")
         return error.exit_code
-    given.out.mkdir(parents=True, exist_ok=True)
-    (given.out / "smoke.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    (given.out / "smoke.md").write_text(page(found), encoding="utf-8")
-    sys.stdout.write(page(found))
+    sys.stdout.write((given.out / "gpu.md").read_text(encoding="utf-8"))
     return 0
 
 
-def smoke(given: argparse.Namespace, arguments: list[str]) -> dict[str, Any]:
-    """Return what was seen, by name."""
-    if not torch.cuda.is_available() and given.shape != "tiny":
-        raise UserError("torch finds no GPU here; --shape tiny runs on a CPU")
-    shape = SHAPES[given.shape]
-    commit = given.commit or commit_here()
-    with tempfile.TemporaryDirectory() as folder:
-        with libraries_quiet():
-            place = given.model or made_model(Path(folder), shape)
-        run = Run(place, recipe_for(place, shape))
-        iterations = [run.iteration(number) for number in range(given.iterations)]
-    return {
-        "device": device(),
-        "software": {name: version(name) for name in ("torch", "transformers", "verl")},
-        "command": "gpu_smoke.py " + " ".join(arguments),
-        "commit": commit,
-        "weights": str(given.model) if given.model else "random",
-        "parameters": run.parameters,
-        "dtype": "float32",
-        "matmul": matmul_speed(),
-        "peak": peak_of(device()["name"]),
-        "memory": torch.cuda.max_memory_allocated() if torch.cuda.is_available() else None,
-        "moved": run.moved(),
-        "iterations": iterations,
-    }
+def run(record: Record, given: argparse.Namespace) -> None:
+    """Run all stages, each for its share of the time."""
+    start, whole = time.time(), 60 * given.minutes
+    with TemporaryDirectory() as work:
+        for name, share in ENDS.items():
+            until = start + share * whole
+            if time.time() >= until:
+                record.stage(name)["failed"] = "no time was left"
+                continue
+            model = ["--model", str(given.model)] if given.model else []
+            page = ["--page", str(given.page)] if given.page else []
+            command = [
+                *(name, "--out", str(given.out), "--work", work, "--scale", given.scale),
+                *("--until", str(until), *model, *page),
+            ]
+            began = time.time()
+            failed = run_apart(command, until + SPARE * whole - began, given.out / f"{name}.log")
+            record.read()
+            stage = record.stage(name)
+            stage["seconds"] = round(time.time() - began, 1)
+            if failed:
+                stage["failed"] = failed
+            record.write()
 
 
-class Run:
-    """The parts of a trainer, each of which is timed.
+def run_apart(command: list[str], seconds: float, log: Path) -> str | None:
+    """Run a stage in a process of its own, and return a line if it fails.
 
     Args:
-        place: folder of the model.
-        recipe: of the run.
+        command: of gpu_smoke_stages.py.
+        seconds: after which it is stopped.
+        log: for what it prints.
     """
-
-    def __init__(self, place: Path, recipe: Recipe) -> None:
-        self._recipe = recipe
-        self._actor = Actor(place, recipe)
-        self._policy = Policy(place, recipe.optimiser, recipe.micro_batch, seed=recipe.seed)
-        self._first = self._policy.state_for_rollout()
-        self.parameters = sum(
-            weight.numel() for weight in self._policy.state_for_rollout().values()
-        )
-        config = json.loads((place / "config.json").read_text(encoding="utf-8"))
-        if config.get("tie_word_embeddings"):
-            self.parameters -= config["vocab_size"] * config["hidden_size"]
-        self._config = config
-
-    def iteration(self, number: int) -> dict[str, float]:
-        """Play, learn and hand over; return counts, seconds and how well the engines agree."""
-        temperature = self._recipe.rollouts.temperature
-        played, rollouts = timed(lambda: self._actor.rollouts(number, temperature))
-        batch = batch_of(played, self._actor.pad)
-        again, scoring = timed(lambda: self._policy.log_probs(batch, temperature)[0])
-        apart = (again - batch.log_probs)[batch.mask.bool()].abs().max()
-        found, update = timed(lambda: self._update(batch))
-        state, _ = timed(self._policy.state_for_rollout)
-        _, weights = timed(lambda: self._actor.take(state))
-        positions = int(batch.attention.sum())
-        return {
-            "generated": int(batch.mask.sum()),
-            "positions": positions,
-            "longest": batch.ids.shape[1],
-            "rollouts": rollouts,
-            "scoring": scoring,
-            "update": update,
-            "weights": weights,
-            "training_flops": training_flops(self.parameters, self._config, batch.attention),
-            "log_probs_apart": float(apart),
-            "loss": found["loss"],
-            "grad_norm": found["grad_norm"],
-        }
-
-    def moved(self) -> float:
-        """Return the largest change of a weight."""
-        now = self._policy.state_for_rollout()
-        return max(float((now[name] - was).abs().max()) for name, was in self._first.items())
-
-    def _update(self, batch: TokenBatch) -> dict[str, float]:
-        loss = self._recipe.loss
-        good = 1.0 - 2.0 * (torch.arange(len(batch)) % 2)
-        columns = {
-            "advantages": good[:, None] * batch.mask,
-            "old_log_probs": batch.log_probs,
-            "weights": token_weights(batch.mask, loss.aggregation),
-        }
-        temperature = self._recipe.rollouts.temperature
-        return self._policy.update(batch, columns, partial(policy_contribution, loss), temperature)
+    with log.open("w", encoding="utf-8") as file:
+        try:
+            done = subprocess.run(
+                [sys.executable, str(STAGES), *command],
+                stdout=file,
+                stderr=file,
+                timeout=seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return f"stopped after {seconds:.0f} s"
+    if not done.returncode:
+        return None
+    printed = log.read_text(encoding="utf-8", errors="replace").strip()
+    last = printed[printed.rfind("\n") + 1 :].removeprefix("[rank0]: ")
+    return f"ended with {done.returncode}: {last}"
 
 
-def recipe_for(place: Path, shape: Shape) -> Recipe:
-    """Return the recipe: long answers in Sokoban."""
-    return recipe_of(
-        {
-            "model": str(place),
-            "envs": ["Sokoban-v0"],
-            "micro_batch": shape.micro_batch,
-            "rollouts": {
-                "instances": shape.instances,
-                "samples": shape.samples,
-                "max_tokens": shape.max_tokens,
-            },
-        },
-        "the smoke",
-    )
+def _check(given: argparse.Namespace) -> None:
+    if not torch.cuda.is_available() and given.scale != "tiny":
+        raise UserError("torch finds no GPU here; --scale tiny runs on a CPU")
+    if given.model and not (given.model / "config.json").is_file():
+        raise UserError(f"no model in {str(given.model)!r}: it has no config.json")
 
 
-def made_model(folder: Path, shape: Shape) -> Path:
-    """Write a model of random weights with the small model's tokenizer and a plain chat."""
-    make_small_model(folder, SmallShape(), 0)
-    tokenizer: Any = AutoTokenizer.from_pretrained(folder)
-    tokenizer.chat_template = CHATML
-    config = Qwen2Config(
-        vocab_size=shape.vocabulary or len(tokenizer),
-        hidden_size=shape.width,
-        intermediate_size=shape.hidden,
-        num_hidden_layers=shape.layers,
-        num_attention_heads=shape.heads,
-        num_key_value_heads=shape.kv_heads,
-        max_position_embeddings=4096,
-        tie_word_embeddings=True,
-        bos_token_id=None,
-        eos_token_id=tokenizer.eos_token_id,
-        pad_token_id=tokenizer.pad_token_id,
-    )
-    torch.manual_seed(0)
-    model: Any = Qwen2ForCausalLM(config)  # type: ignore[no-untyped-call]
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+def _begin(record: Record, given: argparse.Namespace, arguments: list[str]) -> None:
+    commit = given.commit or commit_here()
+    record.found = {
+        "command": "gpu_smoke.py " + " ".join(arguments),
+        "commit": commit,
+        "minutes": given.minutes,
+        "weights": given.model.name if given.model else None,
+        "stages": {},
+    }
+    record.write()
 
 
 if __name__ == "__main__":

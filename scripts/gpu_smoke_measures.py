@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.metadata
+import math
 import platform
+import statistics
 import subprocess
 import time
 from collections.abc import Callable
@@ -15,8 +17,10 @@ import torch
 from ragen_bench.errors import UserError
 
 T = TypeVar("T")
-PEAKS = {"H100": 66.9e12, "H200": 66.9e12}
-"""Floating-point operations a second in float32 without sparsity, as the vendor names them."""
+_HOPPER = {"float32": 66.9e12, "bfloat16": 989.4e12}
+PEAKS = {"H100": _HOPPER, "H200": _HOPPER}
+"""Floating-point operations a second without sparsity, as the vendor names them of SXM parts."""
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 def timed(work: Callable[[], T]) -> tuple[T, float]:
@@ -51,19 +55,28 @@ def training_flops(parameters: int, config: dict[str, Any], attention: torch.Ten
     return 6 * parameters * float(lengths.sum()) + own
 
 
-def matmul_speed() -> float:
-    """Return the operations a second of a large matrix product in float32, the best of five."""
-    size = 8192 if torch.cuda.is_available() else 1024
+def matmul_speed(dtype: str) -> float:
+    """Return the operations a second of a large product of random matrices, the median of five."""
+    size = 8192 if torch.cuda.is_available() else 512
     device_name = "cuda" if torch.cuda.is_available() else "cpu"
-    matrix = torch.rand(size, size, device=device_name)
+    matrix = torch.randn(size, size, device=device_name, dtype=DTYPES[dtype]) / math.sqrt(size)
     matrix @ matrix
     seconds = [timed(lambda: matrix @ matrix)[1] for _ in range(5)]
-    return float(2 * size**3 / min(seconds))
+    return float(2 * size**3 / statistics.median(seconds))
 
 
-def peak_of(name: str) -> float | None:
-    """Return the vendor's peak of a device, if it is known."""
-    return next((peak for part, peak in PEAKS.items() if part in name), None)
+def peak_of(name: str) -> dict[str, float] | None:
+    """Return the vendor's peaks of a device by arithmetic, if they are known."""
+    return next((peaks for part, peaks in PEAKS.items() if part in name), None)
+
+
+def memory_taken() -> int | None:
+    """Return the most bytes of the GPU's memory since the last call, None without a GPU."""
+    if not torch.cuda.is_available():
+        return None
+    taken = torch.cuda.max_memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    return taken
 
 
 def device() -> dict[str, Any]:

@@ -1,13 +1,16 @@
-"""The smoke of a GPU host, on a CPU with a tiny model."""
+"""The smoke of a GPU host, on a CPU with tiny models."""
 
 import json
 import re
+from pathlib import Path
 
 import gpu_smoke
 import gpu_smoke_measures as measures
+import gpu_smoke_run
+import gpu_smoke_stages as stages
 import pytest
 import torch
-from gpu_smoke_page import page
+from gpu_smoke_page import BEGIN, END, section
 from transformers import AutoModelForCausalLM
 
 from ragen_bench.errors import UserError
@@ -15,12 +18,25 @@ from ragen_starpo.engine.platform import release
 
 pytestmark = pytest.mark.xdist_group("verl")
 
+PAGE = f"before\n{BEGIN}\nolder\n{END}\nafter\n"
+
+
+def here(command, seconds, log):
+    """Run a stage in this process, which has imported all of it already."""
+    log.write_text("")
+    stages.main(command)
+
 
 @pytest.fixture(scope="module")
 def smoked(tmp_path_factory):
-    out = tmp_path_factory.mktemp("smoke")
-    assert gpu_smoke.main(["--out", str(out), "--shape", "tiny", "--commit", "abc"]) == 0
-    yield json.loads((out / "smoke.json").read_text()), (out / "smoke.md").read_text()
+    folder = tmp_path_factory.mktemp("smoke")
+    page = folder / "page.md"
+    page.write_text(PAGE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gpu_smoke, "run_apart", here)
+        given = ["--out", str(folder / "out"), "--scale", "tiny", "--commit", "abc"]
+        assert gpu_smoke.main([*given, "--page", str(page), "--minutes", "60"]) == 0
+    yield json.loads((folder / "out/gpu.json").read_text()), page.read_text()
     release()
 
 
@@ -28,45 +44,175 @@ def test_what_is_recorded(smoked):
     found, _ = smoked
     assert found["commit"] == "abc"
     assert found["command"].startswith("gpu_smoke.py --out ")
-    assert found["software"]["verl"] == "0.9.1"
-    assert len(found["iterations"]) == 3
-    for one in found["iterations"]:
-        # Trajectories, turns, tokens of an answer; now and then one ends itself.
-        assert 130 < one["generated"] <= 4 * 5 * 8
-        assert one["positions"] > 5 * one["generated"]
-        assert one["longest"] <= one["positions"] / 4 + 20
-        assert one["log_probs_apart"] < 1e-4
-        assert min(one["rollouts"], one["update"], one["grad_norm"]) > 0
-    assert 0.5e-6 < found["moved"] < 1e-5  # three steps of Adam at a rate of 1e-6
+    assert list(found["stages"]) == ["device", "float32", "bfloat16", "training"]
+    for stage in found["stages"].values():
+        assert stage["seconds"] > 0
+        assert not {"failed", "cut"} & stage.keys()
+    looked = found["stages"]["device"]
+    assert looked["software"]["verl"] == "0.9.1"
+    assert min(looked["matmul"].values()) > 1e8
+
+
+def test_iterations(smoked):
+    gaps = {}
+    for dtype in ("float32", "bfloat16"):
+        figures = smoked[0]["stages"][dtype]
+        assert len(figures["iterations"]) == 1
+        for one in figures["iterations"]:
+            # Trajectories, turns, tokens of an answer; now and then one ends itself.
+            assert 60 < one["generated"] <= 2 * 5 * 8
+            assert one["positions"] > 5 * one["generated"]
+            assert one["longest"] <= one["positions"] / 2 + 20
+            assert min(one["rollouts"], one["update"], one["grad_norm"]) > 0
+            assert one["gap_mean"] < one["gap_max"]
+        gaps[dtype] = max(one["gap_max"] for one in figures["iterations"])
+        assert 0.5e-6 < figures["moved"] < 5e-6  # a step of Adam at a rate of 1e-6
+    assert 0 < gaps["float32"] < 1e-4 < gaps["bfloat16"] < 0.1
+
+
+def test_ways_to_compute_an_update(smoked):
+    ways = smoked[0]["stages"]["bfloat16"]["ways"]
+    assert list(ways) == ["2 trajectories, padded", "8,192 tokens, padded", "8,192 tokens, packed"]
+    norms = [way["grad_norm"] for way in ways.values()]
+    assert norms == pytest.approx([norms[0]] * 3, rel=0.02)
+
+
+def test_training(smoked):
+    figures = smoked[0]["stages"]["training"]
+    assert [epoch["number"] for epoch in figures["epochs"]] == [1]
+    assert figures["epochs"][0]["loss"] > 0
+    assert len(figures["iterations"]) == 2
+    for one in figures["iterations"]:
+        assert one["generated"] > 4
+        assert 0 <= one["held_out"] <= 1
+    assert 0 <= figures["start"] <= 1
 
 
 def test_the_figures_of_the_page(smoked):
     found, text = smoked
-    one = found["iterations"][0]
-    row = next(line for line in text.splitlines() if line.startswith("| 0 |"))
-    cells = [cell.strip() for cell in row.split("|")[2:-1]]
+    assert text.startswith(f"before\n{BEGIN}\n## X86_64 CPU")
+    assert text.endswith(f"\n{END}\nafter\n")
+    assert "older" not in text
+    assert text.partition(BEGIN + "\n")[2].partition(END)[0] == section(found)
+    one = found["stages"]["float32"]["iterations"][0]
+    cells = cells_of(text, "| 0 |")
     assert cells[0] == f"{one['generated'] / one['rollouts']:,.0f}"
     assert cells[1] == f"{one['positions'] / one['update']:,.0f}"
-    share = one["training_flops"] / one["update"] / found["matmul"]
+    speed = found["stages"]["device"]["matmul"]["float32"]
+    share = one["training_flops"] / one["update"] / speed
     assert float(cells[2].removesuffix(" %")) == pytest.approx(100 * share, abs=0.06)
     assert 0 < share < 1
-    assert cells[3] == "-"
-    known = page({**found, "peak": 2 * found["matmul"], "memory": 3 << 30})
-    row = next(line for line in known.splitlines() if line.startswith("| 0 |"))
-    assert float(row.split("|")[5].strip(" %")) == pytest.approx(50 * share, abs=0.06)
-    assert "3.0 GiB" in known
+    assert cells[3:6] == ["-", f"{one['gap_mean']:.1e}", f"{one['gap_max']:.1e}"]
+    known = json.loads(json.dumps(found))
+    known["stages"]["device"]["peak"] = {"float32": 2 * speed, "bfloat16": 1.0}
+    known["stages"]["float32"]["iterations"][0]["memory"] = 3 << 30
+    cells = cells_of(section(known), "| 0 |")
+    assert float(cells[3].removesuffix(" %")) == pytest.approx(50 * share, abs=0.06)
+    assert cells[6] == "3.0 GiB"
+
+
+def cells_of(text, start):
+    row = next(line for line in text.splitlines() if line.startswith(start))
+    return [cell.strip() for cell in row.split("|")[2:-1]]
+
+
+@pytest.fixture
+def staged(monkeypatch, tmp_path):
+    """Runs the command with stages that are given, and returns the record and the page."""
+
+    def run(work, minutes="60"):
+        monkeypatch.setattr(gpu_smoke, "run_apart", work)
+        given = ["--out", str(tmp_path / "out"), "--scale", "tiny", "--commit", "abc"]
+        assert gpu_smoke.main([*given, "--minutes", minutes]) == 0
+        out = tmp_path / "out"
+        return json.loads((out / "gpu.json").read_text())["stages"], (out / "gpu.md").read_text()
+
+    return run
+
+
+def test_a_stage_that_fails_is_told_in_a_line_and_the_next_one_begins(staged):
+    def broken(command, seconds, log):
+        return None if command[0] == "training" else f"ended with 1: {command[0]} broke"
+
+    found, text = staged(broken)
+    assert [stage.get("failed") for stage in found.values()] == [
+        *(f"ended with 1: {name} broke" for name in ("device", "float32", "bfloat16")),
+        None,
+    ]
+    assert "### Float32\n\nThe stage did not end well after 0 s: `ended with 1: float32 br" in text
+
+
+def test_without_time_no_stage_begins(staged):
+    found, text = staged(lambda *_: pytest.fail("a stage began"), "1e-9")
+    assert {stage["failed"] for stage in found.values()} == {"no time was left"}
+    assert "did not end well: `no time was left`" in text
+
+
+def test_a_stage_whose_time_is_up_keeps_what_it_has(tmp_path, monkeypatch):
+    written = []
+
+    def work(stage):
+        for number in range(3):
+            stage.found["done"] = number
+            stage.check_time()
+
+    def later():
+        written.append(json.loads((tmp_path / "out/gpu.json").read_text()))
+        return 100.0 if len(written) == 2 else 1.0
+
+    (tmp_path / "out").mkdir()
+    begun = {"command": "c", "commit": "abc", "stages": {}}
+    (tmp_path / "out/gpu.json").write_text(json.dumps(begun))
+    monkeypatch.setitem(stages.WORK, "device", work)
+    monkeypatch.setattr(stages.time, "time", later)
+    monkeypatch.setattr("gpu_smoke_page._of_stage", lambda *_: iter(()))
+    folders = ["--out", str(tmp_path / "out"), "--work", str(tmp_path)]
+    assert stages.main(["device", *folders, "--scale", "tiny", "--until", "50"]) == 0
+    assert [now["stages"]["device"]["done"] for now in written] == [0, 1]
+    last = json.loads((tmp_path / "out/gpu.json").read_text())
+    assert last["stages"]["device"] == {"done": 1, "cut": True}
+
+
+@pytest.mark.parametrize(
+    ("code", "seconds", "said"),
+    [
+        ("pass", 60, None),
+        ("import sys; print('x'); sys.exit(3)", 60, "ended with 3: x"),
+        ("raise MemoryError('of the GPU')", 60, "ended with 1: MemoryError: of the GPU"),
+        ("import time; time.sleep(60)", 0.3, "stopped after 0 s"),
+    ],
+)
+def test_a_stage_is_a_process_of_its_own(tmp_path, monkeypatch, code, seconds, said):
+    program = tmp_path / "stage.py"
+    program.write_text(code)
+    monkeypatch.setattr(gpu_smoke, "STAGES", program)
+    assert gpu_smoke.run_apart([], seconds, tmp_path / "log") == said
+
+
+def test_figures_of_elsewhere_are_put_into_a_page(tmp_path, smoked):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/gpu.json").write_text(json.dumps(smoked[0]))
+    page = tmp_path / "page.md"
+    page.write_text(PAGE)
+    given = ["--out", str(tmp_path / "out"), "--minutes", "0", "--page", str(page)]
+    assert gpu_smoke.main(given) == 0
+    assert page.read_text() == smoked[1]
+
+
+def test_the_page_of_the_docs_has_a_place_for_figures():
+    text = (Path(__file__).parents[2] / "docs/results/gpu.md").read_text()
+    assert (text.count(BEGIN), text.count(END)) == (1, 1)
 
 
 def test_parameters_count_the_embedding_once(smoked, tmp_path):
-    model = AutoModelForCausalLM.from_pretrained(
-        gpu_smoke.made_model(tmp_path, gpu_smoke.SHAPES["tiny"])
-    )
-    assert smoked[0]["parameters"] == model.num_parameters()
+    gpu_smoke_run.made_model(tmp_path / "made", gpu_smoke_run.SHAPES["tiny"])
+    model = AutoModelForCausalLM.from_pretrained(tmp_path / "made")
+    assert smoked[0]["stages"]["float32"]["parameters"] == model.num_parameters()
 
 
 def test_the_shape_is_qwens():
     """Its published size: 494 million parameters, of which 136 million are the embedding."""
-    shape = gpu_smoke.SHAPES["qwen2.5-0.5b"]
+    shape = gpu_smoke_run.SHAPES["gpu"]
     kv = shape.width // shape.heads * shape.kv_heads
     attention = 2 * shape.width * shape.width + 2 * shape.width * kv + shape.width + 2 * kv
     layer = attention + 3 * shape.width * shape.hidden + 2 * shape.width
@@ -92,7 +238,8 @@ def test_operations_are_counted_matrix_by_matrix():
 
 
 def test_known_peaks():
-    assert measures.peak_of("NVIDIA H100 80GB HBM3") == 66.9e12
+    assert measures.peak_of("NVIDIA H100 80GB HBM3")["float32"] == 66.9e12
+    assert measures.peak_of("NVIDIA H200")["bfloat16"] == 989.4e12
     assert measures.peak_of("a toaster") is None
 
 
@@ -100,13 +247,26 @@ def test_the_commit_is_that_of_the_checkout():
     assert re.fullmatch(r"[0-9a-f]{40}(-dirty)?", measures.commit_here())
 
 
-def test_without_a_gpu_it_says_so(monkeypatch, capsys, tmp_path):
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "torch finds no GPU here; --scale tiny runs on a CPU"),
+        (["--scale", "tiny", "--model", "nowhere"], "no model in 'nowhere': it has no config.json"),
+        (
+            ["--page", "nowhere.md"],
+            f"nowhere.md has no place for figures: give it the lines {BEGIN}",
+        ),
+        (["--minutes", "0"], "has no gpu.json to write a page of"),
+    ],
+)
+def test_mistakes_are_told_in_a_line(monkeypatch, capsys, tmp_path, arguments, said):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    assert gpu_smoke.main(["--out", str(tmp_path / "out"), "--commit", "abc"]) == 2
-    assert capsys.readouterr().err == (
-        "gpu_smoke: torch finds no GPU here; --shape tiny runs on a CPU\n"
-    )
-    assert not (tmp_path / "out").exists()
+    assert gpu_smoke.main(["--out", str(tmp_path / "out"), "--commit", "abc", *arguments]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("gpu_smoke: ")
+    assert said in told
+    assert told.count("\n") == 1
+    assert not (tmp_path / "out/gpu.json").exists()
 
 
 def test_without_git_it_asks_for_the_commit(monkeypatch):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import torch
 from torch import Tensor
 
 from ragen_bench.episodes.episode import Episode
@@ -29,15 +30,15 @@ class Actor:
     Args:
         folder: of the model that training begins with.
         recipe: of the run.
+        dtype: that it plays in; a published model may have 16 bits, the trainer's has 32.
 
     Raises:
         UserError: if there is no model, no such environment, or no room for an answer.
     """
 
-    def __init__(self, folder: Path, recipe: Recipe) -> None:
+    def __init__(self, folder: Path, recipe: Recipe, dtype: torch.dtype = torch.float32) -> None:
         self._loaded = load(str(folder))
-        # A published model may have 16 bits; the trainer's has these.
-        self._loaded.model.float()
+        self._loaded.model.to(dtype)
         self._envs, self._rollouts, self._seed = recipe.in_turn, recipe.rollouts, recipe.seed
         loaded = self._loaded
         self._factory = EpisodeFactory(recipe, loaded.chat, loaded.ends, loaded.context)
