@@ -139,8 +139,9 @@ def test_two_nodes_train_as_one_process_does(typed, two_nodes, warm, tmp_path, c
     assert main(["verl", str(recipe), "cluster.nodes=3", "mini_batch=6", *join]) == 2
     refused = "the recipe wants cluster.nodes=3 with cluster.processes=1 each, and the cluster"
     assert refused in capsys.readouterr().err
-    # Micro-batches by tokens in the one, by rows in the other.
-    code, _, errors = typed("verl", recipe, "cluster.nodes=2", "micro_batch_tokens=150", *join)
+    # Packed micro-batches by tokens in the one, padded ones by rows in the other.
+    other = ("cluster.packing=on", "micro_batch_tokens=150")
+    code, _, errors = typed("verl", recipe, "cluster.nodes=2", *other, *join)
     assert (code, errors) == (0, "")
     assert_same_run(out, local)
     shards = (out / "checkpoints/iteration_000002/policy").glob("model_*.pt")

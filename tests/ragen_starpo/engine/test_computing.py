@@ -62,19 +62,22 @@ def test_a_policy_says_and_learns_the_same(model_dir, plain, way):
         torch.testing.assert_close(gradient, plain[1][name], atol=1e-6, rtol=1e-5)
     assert figures == pytest.approx(plain[2], rel=1e-5, abs=1e-7)
     lengths = token_batch().attention.sum(1)
-    if way.tokens:
-        # Scored and learned from, in as few parts as their tokens allow.
-        assert len(shapes) == 2 * -(-int(lengths.sum()) // TOKENS)
-        assert max(tokens for _, tokens in shapes) <= TOKENS
-    else:
-        assert len(shapes) == 2 * 3
+    # Scored and learned from, in as few parts as their tokens allow.
+    parts = {
+        (TOKENS, True): -(-int(lengths.sum()) // TOKENS),
+        (TOKENS, False): -(-len(lengths) // (TOKENS // int(lengths.max()))),
+        (None, True): 3,
+    }
+    assert len(shapes) == 2 * parts[way.tokens, way.packing]
     for shape, tokens in shapes:
+        if way.tokens:
+            assert shape[0] * shape[1] <= TOKENS
         assert (shape == (1, tokens)) == way.packing
 
 
 def test_a_row_of_more_tokens_is_computed_alone(model_dir):
     batch = token_batch()
-    reference = Reference(model_dir, 3, Computing(4))
+    reference = Reference(model_dir, 3, Computing(4, packing=True))
     shapes = computed_at_once(reference)
     found = reference.log_probs(batch)[0]
     expected = Reference(model_dir, 3).log_probs(batch)[0]

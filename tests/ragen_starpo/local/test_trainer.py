@@ -134,7 +134,7 @@ def test_packing_and_micro_batches_by_tokens_change_no_figure(small):
         told = recipe_of({**SETTINGS, "loss": {"kl": 0.01}, **changed}, "a test")
         trainer = Trainer(small, told)
         models = (trainer.policy, trainer._critic, trainer._reference)
-        assert {model._tokens for model in models} == {told.micro_batch_tokens}
+        assert {model._computing.tokens for model in models} == {told.micro_batch_tokens}
         engines = [model._backend.worker.engine for model in models]
         assert {engine.use_remove_padding for engine in engines} == {bool(changed)}
         figures.append(trainer.iterate(0).metrics)

@@ -9,7 +9,7 @@ import torch
 from tensordict import TensorDict
 from torch import Tensor
 
-from ragen_starpo.engine.rows import micro_batches
+from ragen_starpo.engine.rows import Limit, micro_batches
 from ragen_starpo.rollout.trajectory import TokenBatch, TokenTrajectory
 
 
@@ -62,7 +62,7 @@ def responses_of(trajectories: Sequence[TokenTrajectory]) -> Responses:
     return Responses(tuple((len(row.turns[0].observed), len(row.ids)) for row in trajectories))
 
 
-def filled_up(rows: int, ranks: int, largest: int | None) -> tuple[int, int]:
+def filled_up(rows: int, ranks: int, limit: Limit) -> tuple[int, int]:
     """Return the size of micro-batches, and how many rows fill up the last ones.
 
     Each rank gets as many rows, in micro-batches of one size; there are as few as possible.
@@ -70,8 +70,8 @@ def filled_up(rows: int, ranks: int, largest: int | None) -> tuple[int, int]:
     Args:
         rows: at least 1.
         ranks: processes that train.
-        largest: rows that a micro-batch may have, at least 1; None for as many as a rank has.
+        limit: of a micro-batch; by tokens it is one of all rows of a rank, which verl divides.
     """
     per_rank = -(-rows // ranks)
-    size, extra = micro_batches(per_rank, largest or per_rank)
+    size, extra = micro_batches(per_rank, limit.rows if limit.tokens is None else per_rank)
     return size, ranks * (per_rank + extra) - rows

@@ -28,7 +28,8 @@ from ragen_starpo.cluster.losses import (
 )
 from ragen_starpo.diagnostics.adaptation import AdaptableSettings
 from ragen_starpo.diagnostics.step_metrics import StepFigures
-from ragen_starpo.engine.rows import division
+from ragen_starpo.engine.computing import Computing
+from ragen_starpo.engine.rows import Limit, limit_of
 from ragen_starpo.engine.weights import token_weights
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.trajectory import TokenBatch, TokenTrajectory, batch_of
@@ -61,14 +62,18 @@ class Learner:
         recipe: of the run.
         processes: with their models.
         filler: the id of the tokens that fill up batches.
+        computing: of the models.
 
     Attributes:
         settings: that the next iteration is learned by.
     """
 
-    def __init__(self, recipe: Recipe, processes: Processes, filler: int) -> None:
+    def __init__(
+        self, recipe: Recipe, processes: Processes, filler: int, computing: Computing
+    ) -> None:
         self.settings = AdaptableSettings(recipe.rollouts.temperature, recipe.updates)
         self._recipe, self._processes, self._filler = recipe, processes, filler
+        self._computing = computing
         processes.policy.set_loss_fn(partial(policy_loss, recipe.loss))
         if processes.critic is not None:
             processes.critic.set_loss_fn(partial(critic_loss, recipe.loss))
@@ -95,9 +100,11 @@ class Learner:
                 len(batch), iteration, size=recipe.mini_batch, passes=passes, seed=recipe.seed
             )
         )
-        filled = self._with_fillers(rows, [len(rows.keys), *map(len, steps)])
+        longest = int(batch.attention.sum(1).max())
+        limit = limit_of(recipe.micro_batch, self._computing, longest)
+        filled = self._with_fillers(rows, [len(rows.keys), *map(len, steps)], limit)
         keys, fillers = filled.keys[: len(batch)], filled.keys[len(batch) :]
-        work = _Rows(filled.partition_id, keys, fillers, responses_of(trajectories), batch)
+        work = _Rows(filled.partition_id, keys, fillers, responses_of(trajectories), batch, limit)
         columns, correction = self._columns(work, share)
         figures = StepFigures()
         for chosen in steps:
@@ -113,19 +120,13 @@ class Learner:
             "trained_tokens": trained,
         }
 
-    def _with_fillers(self, rows: KVBatchMeta, sizes: Sequence[int]) -> KVBatchMeta:
+    def _with_fillers(self, rows: KVBatchMeta, sizes: Sequence[int], limit: Limit) -> KVBatchMeta:
         """Return the rows with enough fillers for batches of these sizes."""
-        fillers = max(self._filled_up(size)[1] for size in sizes)
+        fillers = max(filled_up(size, self._processes.ranks, limit)[1] for size in sizes)
         if not fillers:
             return rows
         # By verl's function, which knows all fields of a row; it fills up to a multiple.
         return upsample_batch_to_divisible_size(rows, len(rows.keys) + fillers, self._filler)
-
-    def _filled_up(self, rows: int) -> tuple[int, int]:
-        """Return rows of a micro-batch and those that fill it up; by tokens, of a rank's part."""
-        recipe = self._recipe
-        largest = None if recipe.micro_batch_tokens else recipe.micro_batch
-        return filled_up(rows, self._processes.ranks, largest)
 
     def _columns(self, work: _Rows, share: float) -> tuple[dict[str, Tensor], dict[str, float]]:
         """Return what the losses need, computed before the first step, and the gap's figures.
@@ -201,8 +202,7 @@ class Learner:
         self, work: _Rows, chosen: Sequence[int], fields: Sequence[str], **extra: Any
     ) -> KVBatchMeta:
         """Return rows, filled up so that all ranks get as many, for a call of verl's workers."""
-        size, fillers = self._filled_up(len(chosen))
-        longest = int(work.batch.attention.sum(1).max())
+        size, fillers = filled_up(len(chosen), self._processes.ranks, work.limit)
         keys = [*(work.keys[row] for row in chosen), *work.fillers[:fillers]]
         return KVBatchMeta(
             partition_id=work.partition,
@@ -212,7 +212,7 @@ class Learner:
             extra_info={
                 "calculate_entropy": True,
                 "temperature": self.settings.temperature,
-                **division(size, self._recipe.micro_batch_tokens, longest),
+                **work.limit.division(size),
                 **extra,
             },
         )
@@ -228,6 +228,7 @@ class _Rows:
         fillers: of the rows that fill up batches.
         responses: where responses stand.
         batch: the trajectories.
+        limit: of micro-batches.
     """
 
     partition: str
@@ -235,6 +236,7 @@ class _Rows:
     fillers: list[str]
     responses: Responses
     batch: TokenBatch
+    limit: Limit
 
     def put(self, columns: dict[str, Tensor]) -> None:
         tq.kv_batch_put(

@@ -25,6 +25,7 @@ from ragen_starpo.cluster.names import AGENT_LOOP, TRAIN, VAL, uid_of
 from ragen_starpo.cluster.workers import PolicyWorker, TrainedWorker
 from ragen_starpo.diagnostics.adaptation import AdaptableSettings
 from ragen_starpo.diagnostics.metrics import iteration_metrics
+from ragen_starpo.engine.computing import computing_of
 from ragen_starpo.local.clock import Clock
 from ragen_starpo.local.run import TrainingDirectory
 from ragen_starpo.local.train import go_on
@@ -146,6 +147,7 @@ class VerlTrainer(PPOTrainerSync):
                     self.ref_in_actor,
                 ),
                 self.tokenizer.eos_token_id or 0,
+                computing_of(self.recipe, self.config.trainer.device),
             )
         return self._learner
 

@@ -18,8 +18,9 @@ class Computing:
     """The recipe's settings of computing, settled for a device.
 
     Attributes:
-        tokens: the most that are computed at once; trajectories are then put together by their
-            lengths, and one that is longer is computed alone. None to count trajectories.
+        tokens: the most that are computed at once, padding included, but for a trajectory that is
+            longer. Packed trajectories are put together by their lengths; of padded ones there are
+            as many as would fit if all were the longest. None to count trajectories.
         packing: whether the rows of a micro-batch are put one behind the other into one row, which
             has no padding; position ids, which begin again at 0, keep them apart in the attention.
         attention: by transformers' name.
@@ -36,6 +37,9 @@ class Computing:
         """The setting of verl for weights in float32 and this arithmetic."""
         dtype = {"float32": "fp32", "bfloat16": "bf16"}[self.dtype]
         return {"param_dtype": dtype, "reduce_dtype": "fp32", "buffer_dtype": "fp32"}
+
+
+PLAIN = Computing()
 
 
 def computing_of(recipe: Recipe, device: Device) -> Computing:

@@ -11,6 +11,7 @@ from tensordict import NonTensorData, TensorDict
 from torch import Tensor
 from torch.nn import functional
 
+from ragen_starpo.engine.computing import PLAIN, Computing
 from ragen_starpo.rollout.trajectory import TokenBatch
 
 _COLUMN = "column:"
@@ -82,18 +83,45 @@ def micro_batches(rows: int, largest: int) -> tuple[int, int]:
     return size, count * size - rows
 
 
-def division(rows: int, tokens: int | None, longest: int) -> dict[str, bool | int]:
-    """Return verl's settings of micro-batches, by rows or by tokens.
+@dataclass(frozen=True)
+class Limit:
+    """What a micro-batch may have.
+
+    Attributes:
+        rows: the most, where they are counted.
+        tokens: the most, of rows that are packed; None to count rows.
+    """
+
+    rows: int
+    tokens: int | None = None
+
+    def division(self, size: int) -> dict[str, bool | int]:
+        """Return verl's settings of micro-batches.
+
+        By tokens it puts rows together by their lengths, in as few micro-batches of about equal
+        work as that allows.
+
+        Args:
+            size: of micro-batches by rows.
+        """
+        if self.tokens is None:
+            return {"use_dynamic_bsz": False, "micro_batch_size_per_gpu": size}
+        return {"use_dynamic_bsz": True, "max_token_len_per_gpu": self.tokens}
+
+
+def limit_of(rows: int, computing: Computing, longest: int) -> Limit:
+    """Return the limit of micro-batches, so that memory is what the recipe says.
 
     Args:
-        rows: of a micro-batch.
-        tokens: that one may have, None to count rows; verl then puts rows together by their
-            lengths, in as few micro-batches of about equal work as that allows.
+        rows: that the recipe allows.
+        computing: of the model. Padded rows are as many as would fit if all were the longest.
         longest: the tokens of the longest row.
     """
-    if tokens is None:
-        return {"use_dynamic_bsz": False, "micro_batch_size_per_gpu": rows}
-    return {"use_dynamic_bsz": True, "max_token_len_per_gpu": max(tokens, longest)}
+    if computing.tokens is None:
+        return Limit(rows)
+    if computing.packing:
+        return Limit(rows, max(computing.tokens, longest))
+    return Limit(max(1, computing.tokens // longest))
 
 
 def to_verl(
@@ -101,9 +129,9 @@ def to_verl(
     columns: Mapping[str, Tensor],
     largest: int,
     temperature: float,
-    tokens: int | None = None,
+    computing: Computing = PLAIN,
 ) -> TensorDict:
-    """Return a batch for verl's worker, with micro-batches of at most `largest` rows, or `tokens`.
+    """Return a batch for verl's worker, with micro-batches of at most `largest` rows.
 
     A row that fills up the last micro-batch has one token and no sampled one.
 
@@ -112,11 +140,12 @@ def to_verl(
         columns: of as many rows as the batch.
         largest: rows of a micro-batch.
         temperature: by which logits are divided.
-        tokens: of a micro-batch; None for `largest` rows.
+        computing: may have micro-batches of so many tokens instead.
     """
-    size, extra = micro_batches(len(batch), largest) if tokens is None else (0, 0)
-    lengths = batch.attention.sum(1).clamp(min=1).tolist() + [1] * extra
-    divided = division(size, tokens, max(lengths))
+    lengths = batch.attention.sum(1).clamp(min=1).tolist()
+    limit = limit_of(largest, computing, max(lengths))
+    size, extra = micro_batches(len(batch), limit.rows if limit.tokens is None else len(batch))
+    lengths += [1] * extra
     ids = functional.pad(batch.ids, (0, 0, 0, extra))
     # Every real column, so that verl splits it with the rows; an extra row of it is never read.
     carried = {"mask": batch.mask, **columns}
@@ -130,7 +159,7 @@ def to_verl(
             **tensors,
             "temperature": NonTensorData(temperature),
             "calculate_entropy": NonTensorData(True),
-            **{name: NonTensorData(value) for name, value in divided.items()},
+            **{name: NonTensorData(value) for name, value in limit.division(size).items()},
         },
         batch_size=[len(ids)],
     )

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from ragen_bench.errors import UserError
 from ragen_bench.runs.atomic import replacing_folder
-from ragen_starpo.engine.computing import Computing
+from ragen_starpo.engine.computing import PLAIN, Computing
 from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
 from ragen_starpo.rollout.trajectory import TokenBatch
 
@@ -34,7 +34,6 @@ PolicyLossFunction: TypeAlias = Callable[[Tensor, Tensor, Mapping[str, Tensor]],
 """Of log-probabilities, entropies and columns of the same rows, the column `mask` among them."""
 ValueLossFunction: TypeAlias = Callable[[Tensor, Mapping[str, Tensor]], Contribution]
 """Of values and columns of the same rows, the column `mask` among them."""
-_PLAIN = Computing()
 
 
 class _Model:
@@ -45,7 +44,7 @@ class _Model:
             raise UserError(f"micro_batch_size is at least 1, got {micro_batch_size}")
         self._backend = backend
         self._micro_batch_size = micro_batch_size
-        self._tokens = computing.tokens
+        self._computing = computing
 
     def _outputs(self, batch: TokenBatch, names: list[str], temperature: float) -> list[Tensor]:
         from ragen_starpo.engine import rows
@@ -53,7 +52,7 @@ class _Model:
         rows.check(batch)
         order = rows.by_length(batch)
         data = rows.to_verl(
-            batch.rows(order), {}, self._micro_batch_size, temperature, self._tokens
+            batch.rows(order), {}, self._micro_batch_size, temperature, self._computing
         )
         outputs = self._backend.outputs(data)
         played = rows.rows_of(data)
@@ -88,7 +87,7 @@ class _Model:
         rows.check_columns(batch, columns)
         ordered = {name: column[order] for name, column in columns.items()}
         data = rows.to_verl(
-            batch.rows(order), ordered, self._micro_batch_size, temperature, self._tokens
+            batch.rows(order), ordered, self._micro_batch_size, temperature, self._computing
         )
         taken = self._backend.step(data, loss)
         return {**tally.means(), **taken}
@@ -143,7 +142,7 @@ class Reference(_LanguageModel):
     """
 
     def __init__(
-        self, model_dir: Path, micro_batch_size: int, computing: Computing = _PLAIN
+        self, model_dir: Path, micro_batch_size: int, computing: Computing = PLAIN
     ) -> None:
         backend = _backend("language_model", model_dir, None, None, computing=computing)
         super().__init__(backend, micro_batch_size, computing)
@@ -160,7 +159,7 @@ class Policy(_LanguageModel, _Trained):
             filled up with rows of one token that the loss function never sees.
         lora: None to train all weights.
         seed: of new adapters.
-        computing: how it computes; by its `tokens` no rows fill up micro-batches.
+        computing: how it computes.
 
     Raises:
         UserError: if there is no model.
@@ -174,7 +173,7 @@ class Policy(_LanguageModel, _Trained):
         lora: LoraSettings | None = None,
         *,
         seed: int = 0,
-        computing: Computing = _PLAIN,
+        computing: Computing = PLAIN,
     ) -> None:
         backend = _backend("language_model", model_dir, optimiser, lora, seed, computing)
         super().__init__(backend, micro_batch_size, computing)
@@ -247,7 +246,7 @@ class Critic(_Trained):
         lora: LoraSettings | None = None,
         *,
         seed: int = 0,
-        computing: Computing = _PLAIN,
+        computing: Computing = PLAIN,
     ) -> None:
         backend = _backend("value_model", model_dir, optimiser, lora, seed, computing)
         super().__init__(backend, micro_batch_size, computing)
@@ -286,7 +285,7 @@ def _backend(
     optimiser: OptimiserSettings | None,
     lora: LoraSettings | None,
     seed: int = 0,
-    computing: Computing = _PLAIN,
+    computing: Computing = PLAIN,
 ) -> Backend:
     """Import verl, which takes seconds, and make a worker."""
     from ragen_starpo.engine.loading import check_folder
