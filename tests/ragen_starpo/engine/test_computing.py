@@ -72,7 +72,8 @@ def test_a_policy_says_and_learns_the_same(model_dir, plain, way):
     for shape, tokens in shapes:
         if way.tokens:
             assert shape[0] * shape[1] <= TOKENS
-        assert (shape == (1, tokens)) == way.packing
+        if way.packing:
+            assert shape == (1, tokens)
 
 
 def test_a_row_of_more_tokens_is_computed_alone(model_dir):

@@ -11,7 +11,7 @@ from typing import Any
 import ray
 
 from ragen_bench.errors import UserError, described
-from ragen_starpo.cluster.verl_config import Device
+from ragen_starpo.engine.computing import Device
 from ragen_starpo.recipes.sections import ClusterSettings
 
 _ANSWER_SECONDS = 5.0
