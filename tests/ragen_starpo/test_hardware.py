@@ -26,6 +26,7 @@ def test_a_gpu_recipe_needs_gpus(monkeypatch):
         ({"nodes": 2}, "cluster.nodes is 1, and the recipe has 2; run it by ragen-train verl"),
         ({"processes": 2}, "cluster.processes is 1, and the recipe has 2"),
         ({"dtype": "bfloat16"}, "set cluster.dtype=float32"),
+        ({"ahead": 1}, "cluster.ahead is 0, and the recipe has 1; run it by ragen-train verl"),
     ],
 )
 def test_one_process_is_not_many(wanted, said):

@@ -39,7 +39,7 @@ def check_one_process(cluster: ClusterSettings) -> None:
     """
     check_devices(cluster)
     local = ClusterSettings()
-    for name in ("nodes", "processes", "engine", "dtype"):
+    for name in ("nodes", "processes", "engine", "dtype", "ahead"):
         wanted, has = getattr(cluster, name), getattr(local, name)
         if wanted != has:
             raise UserError(

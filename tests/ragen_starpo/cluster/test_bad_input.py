@@ -53,6 +53,16 @@ def refused(small, tmp_path, monkeypatch, capsys):
         (["model=nowhere"], "there is no folder nowhere"),
         (['envs=["Lake"]'], "unknown environment 'Lake'"),
         (["cluster.engine=vllm"], "engine vllm samples on GPUs"),
+        (["cluster.ahead=2"], "cluster.ahead: is 0 or 1, got 2"),
+        (["cluster.ahead=1"], "cluster.ahead: rollouts that are played ahead are an update behind"),
+        (
+            ["cluster.ahead=1", "correction.level=token", "monitor.action=adapt", "updates=2"],
+            "cluster.ahead: monitor.action=adapt would change the temperature of rollouts",
+        ),
+        (
+            ["cluster.ahead=1", "cluster.engine=vllm", "cluster.device=gpu"],
+            "cluster: ahead=1 is for the engine hf: vllm shares the GPUs with the policy",
+        ),
         (["cluster.engine=vllm", "cluster.device=gpu"], "the recipe wants a GPU"),
     ],
 )

@@ -1,6 +1,7 @@
 """Runs on real Ray and verl: the same figures and weights as in one process, to rounding."""
 
 import json
+import shutil
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ from safetensors.torch import load_file
 
 from ragen_bench.models.hf import HFModel
 from ragen_starpo.cli import main
+from ragen_starpo.local.actor import Actor
 from ragen_starpo.local.train import train
 from ragen_starpo.recipes.files import as_toml
 from ragen_starpo.recipes.recipe import recipe_of
@@ -34,7 +36,10 @@ SETTINGS = {
 }
 TWO_NODES = {
     **SETTINGS,
-    "iterations": 2,
+    # The third is the first one that is learned by other weights than it was played by, twice over.
+    "iterations": 3,
+    "cluster": {"ahead": 1},
+    "records": {"every": 1},
     "advantage": {"estimator": "grpo"},
     "lora": {"rank": 4, "alpha": 8},
     "loss": {"kl": 0.01, "aggregation": "seq-mean-token-sum-norm", "horizon": 60},
@@ -53,17 +58,29 @@ def in_one_process(settings, warm, folder):
     return folder
 
 
+def one_ahead(monkeypatch):
+    """Let one process play by the weights from before the latest update, as one ahead does."""
+    take = Actor.take
+
+    def taken(actor, weights):
+        take(actor, vars(actor).get("before", weights))
+        actor.before = weights
+
+    monkeypatch.setattr(Actor, "take", taken)
+
+
 def write(settings, warm, folder):
     path = folder / "recipe.toml"
     path.write_text(as_toml({**settings, "model": str(warm)}))
     return path
 
 
-def assert_same_run(run, local):
+def assert_same_run(run, local, ahead=False):
     assert len(lines(run)) == len(lines(local))
     for ours, theirs in zip(lines(run), lines(local), strict=True):
         # One has two engines, which may differ; the other tells its learning rates.
-        assert 0 < ours.pop("policy/engine_gap") < 1e-4
+        behind = ahead and ours["iteration"] > 0
+        assert 0 < ours.pop("policy/engine_gap") < (2 if behind else 1e-4)
         theirs = {name: value for name, value in theirs.items() if not name.endswith("/lr")}
         assert ours == pytest.approx(theirs, rel=1e-3, abs=1e-4)
     models = [load_file(folder / "final/model.safetensors") for folder in (run, local)]
@@ -132,8 +149,15 @@ def two_nodes():
         cluster.shutdown()
 
 
-def test_two_nodes_train_as_one_process_does(typed, two_nodes, warm, tmp_path, capsys):
-    local = in_one_process(TWO_NODES, warm, tmp_path / "local")
+def test_two_nodes_train_one_ahead_as_one_process_would(
+    typed, two_nodes, warm, tmp_path, monkeypatch, capsys
+):
+    with monkeypatch.context() as patched:
+        one_ahead(patched)
+        local = in_one_process(TWO_NODES, warm, tmp_path / "local")
+    gaps = [line["correction/kl"] for line in lines(local)]
+    assert abs(gaps[0]) < 1e-6
+    assert min(gaps[1:]) > 1e-4
     recipe, out = write(TWO_NODES, warm, tmp_path), tmp_path / "run"
     join = ("--ray-address", two_nodes.address, "--out", str(out))
     assert main(["verl", str(recipe), "cluster.nodes=3", "mini_batch=6", *join]) == 2
@@ -143,8 +167,16 @@ def test_two_nodes_train_as_one_process_does(typed, two_nodes, warm, tmp_path, c
     other = ("cluster.packing=on", "micro_batch_tokens=150")
     code, _, errors = typed("verl", recipe, "cluster.nodes=2", *other, *join)
     assert (code, errors) == (0, "")
-    assert_same_run(out, local)
+    assert_same_run(out, local, ahead=True)
     shards = (out / "checkpoints/iteration_000002/policy").glob("model_*.pt")
     assert {shard.name for shard in shards} == {
         f"model_world_size_2_rank_{rank}.pt" for rank in range(2)
     }
+    # What was played ahead of the checkpoint is learned from again, to the same figures.
+    before = lines(out)
+    shutil.rmtree(out / "checkpoints/iteration_000003")
+    code, _, errors = typed("verl", recipe, "cluster.nodes=2", *join)
+    assert (code, errors) == (0, "")
+    assert lines(out)[:2] == before[:2]
+    assert lines(out)[2] == pytest.approx(before[2], rel=1e-4, abs=1e-6)
+    assert_same_run(out, local, ahead=True)

@@ -10,7 +10,6 @@ from typing import Any
 import ray
 import transfer_queue as tq
 from tensordict import NonTensorData, NonTensorStack, TensorDict
-from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.utils import Role
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils.tracking import Tracking
@@ -22,6 +21,7 @@ from ragen_starpo.cluster.agent_loop import recipe_of_text
 from ragen_starpo.cluster.group_sampler import GroupSampler
 from ragen_starpo.cluster.learner import Learner, Processes
 from ragen_starpo.cluster.names import AGENT_LOOP, TRAIN, VAL, uid_of
+from ragen_starpo.cluster.rollouts import Rollouts, load_rollouts
 from ragen_starpo.cluster.workers import PolicyWorker, TrainedWorker
 from ragen_starpo.diagnostics.adaptation import AdaptableSettings
 from ragen_starpo.diagnostics.metrics import iteration_metrics
@@ -38,6 +38,8 @@ _OURS = {
     Role.ActorRolloutRef: PolicyWorker,
     Role.Critic: TrainedWorker,
 }
+_AHEAD = "ahead.pt"
+"""The rollouts of the next iteration in a checkpoint, where they were played one ahead."""
 
 
 class VerlTrainer(PPOTrainerSync):
@@ -55,6 +57,7 @@ class VerlTrainer(PPOTrainerSync):
         super().__init__(config)
         self.recipe = recipe_of_text(config.ragen.recipe)
         self._learner: Learner | None = None
+        self._next: Rollouts | None = None
 
     def fit(self, agent_loop_manager: Any) -> None:
         """Iterate to the recipe's last iteration.
@@ -71,24 +74,26 @@ class VerlTrainer(PPOTrainerSync):
         go_on(self.recipe, self, run, self._log)
 
     def iterate(self, number: int) -> Iteration:
-        """Play, and learn from what is played."""
+        """Play, and learn from what is played; one ahead, play the next ones meanwhile."""
         clock = Clock()
         self.global_steps = number
-        recipe, temperature = self.recipe, self.learner.settings.temperature
-        episodes = rollout_specs(recipe.in_turn, recipe.rollouts, recipe.seed, number)
-        rows = clock.during("rollouts", lambda: self._play(episodes, TRAIN, temperature))
-        played = self.replay_buffer.played
-        scales = scales_of(recipe.mixture, played)
-        metrics = iteration_metrics(recipe, played, scales)
-        share = metrics["filter/kept"] = len(rows.keys) / len(played)
-        if rows.keys:
-            kept = divided(self.replay_buffer.kept, scales)
+        found = clock.during("rollouts", lambda: self._next or self._play(number))
+        ahead = self.recipe.cluster.ahead > 0 and number + 1 < self.recipe.iterations
+        if ahead:
+            self._begin(number + 1)
+        scales = scales_of(self.recipe.mixture, found.played)
+        metrics = iteration_metrics(self.recipe, found.played, scales)
+        share = metrics["filter/kept"] = len(found.rows.keys) / len(found.played)
+        if found.rows.keys:
+            kept = divided(found.kept, scales)
             metrics |= clock.during(
-                "updates", lambda: self.learner.learn(rows, kept, number, share)
+                "updates", lambda: self.learner.learn(found.rows, kept, number, share)
             )
+        # Before the weights change: no episode is played by two versions of them.
+        self._next = clock.during("rollouts", lambda: self._end(number + 1)) if ahead else None
         clock.during("weights", lambda: self.checkpoint_manager.update_weights(number))
-        records = [trajectory.record for trajectory in played]
-        return Iteration(number, bool(rows.keys), metrics, clock.seconds, records)
+        records = [trajectory.record for trajectory in found.played]
+        return Iteration(number, bool(found.rows.keys), metrics, clock.seconds, records)
 
     def adapt(self, settings: AdaptableSettings) -> None:
         """Play and learn by these settings from now on."""
@@ -100,8 +105,10 @@ class VerlTrainer(PPOTrainerSync):
         Args:
             folder: is not used: the engines hold the model.
         """
-        episodes = held_out_specs(self.recipe.envs, self.recipe.validation.instances)
-        rows = self._play(episodes, VAL, self.recipe.validation.temperature)
+        specs = held_out_specs(self.recipe.envs, self.recipe.validation.instances)
+        temperature = self.recipe.validation.temperature
+        self._submit(_prompts(specs, self.global_steps, VAL, temperature), VAL)
+        rows, _ = self.replay_buffer.sample(self.global_steps, VAL, len(specs))
         tq.kv_clear(keys=rows.keys, partition_id=VAL)
         records = [trajectory.record for trajectory in self.replay_buffer.played]
         return held_out(records, self.recipe.envs)
@@ -115,6 +122,8 @@ class VerlTrainer(PPOTrainerSync):
         """Write all that the next iterations depend on; each process writes its own shard."""
         for name, group in self._groups():
             group.save_checkpoint(str(folder / name), None, self.global_steps)
+        if self._next is not None:
+            self._next.save(folder / _AHEAD)
 
     def load_checkpoint(self, folder: Path) -> None:
         """Go on from a checkpoint.
@@ -132,6 +141,8 @@ class VerlTrainer(PPOTrainerSync):
                     "processes; go on with those, or choose another --out"
                 )
             group.load_checkpoint(str(folder / name))
+        if (folder / _AHEAD).is_file():
+            self._next = load_rollouts(folder / _AHEAD)
         self.checkpoint_manager.update_weights(self.global_steps)
 
     @property
@@ -160,19 +171,30 @@ class VerlTrainer(PPOTrainerSync):
         critic = [("critic", self.critic_wg)] if self.use_critic else []
         return [("policy", self.actor_rollout_wg), *critic]
 
-    def _play(
-        self, episodes: Sequence[RolloutSpec], partition: str, temperature: float
-    ) -> KVBatchMeta:
-        """Play episodes, and return the rows that the sampler keeps of them."""
-        rows = _prompts(episodes, self.global_steps, partition, temperature)
-        tag = {"is_prompt": True, "status": "pending", "global_steps": self.global_steps}
-        count = len(rows["uid"])
-        tq.kv_batch_put(keys=list(rows["uid"]), partition_id=partition, tags=[tag] * count)
-        self.agent_loop_manager.generate_sequences(rows)
-        kept, _ = self.replay_buffer.sample(self.global_steps, partition, count)
-        if partition == TRAIN:
+    def _play(self, number: int) -> Rollouts:
+        """Play the rollouts of an iteration."""
+        self._begin(number)
+        return self._end(number)
+
+    def _begin(self, number: int) -> None:
+        """Let the engines play the rollouts of an iteration, without waiting for them."""
+        recipe, temperature = self.recipe, self.learner.settings.temperature
+        specs = rollout_specs(recipe.in_turn, recipe.rollouts, recipe.seed, number)
+        self._submit(_prompts(specs, number, TRAIN, temperature), TRAIN)
+
+    def _end(self, number: int) -> Rollouts:
+        """Wait for the rollouts of an iteration, and keep those that are learned from."""
+        count = self.recipe.rollouts.instances
+        rows, _ = self.replay_buffer.sample(number, TRAIN, count)
+        if not self.recipe.cluster.ahead:
             self.checkpoint_manager.sleep_replicas()
-        return kept
+        return Rollouts(rows, self.replay_buffer.played, self.replay_buffer.kept)
+
+    def _submit(self, rows: TensorDict, partition: str) -> None:
+        uids = list(rows["uid"])
+        tag = {"is_prompt": True, "status": "pending", "global_steps": rows["global_steps"]}
+        tq.kv_batch_put(keys=uids, partition_id=partition, tags=[tag] * len(uids))
+        self.agent_loop_manager.generate_sequences(rows)
 
     def _log(self, iteration: Iteration) -> None:
         """Tell verl's loggers, such as mlflow, where the user has asked for any."""

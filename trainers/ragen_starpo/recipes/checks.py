@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 from ragen_starpo.recipes.sections import (
     AdvantageSettings,
+    ClusterSettings,
+    CorrectionSettings,
     FilterSettings,
     LossSettings,
     MixtureSettings,
@@ -98,5 +100,24 @@ def of_adaptation(monitor: MonitorSettings, temperature: float, updates: int) ->
         return (
             "monitor.action: adapt has nothing to change; raise monitor.temperature_limit above "
             "rollouts.temperature, or updates above 1"
+        )
+    return None
+
+
+def of_ahead(
+    cluster: ClusterSettings, correction: CorrectionSettings, monitor: MonitorSettings
+) -> str | None:
+    """Check that rollouts that are an update behind are learned from as what they are."""
+    if not cluster.ahead:
+        return None
+    if correction.level == "none":
+        return (
+            "cluster.ahead: rollouts that are played ahead are an update behind, which wants a "
+            "correction; set correction.level=token or sequence, or cluster.ahead=0"
+        )
+    if monitor.action == "adapt":
+        return (
+            "cluster.ahead: monitor.action=adapt would change the temperature of rollouts that are "
+            "played already; set monitor.action=stop or none, or cluster.ahead=0"
         )
     return None

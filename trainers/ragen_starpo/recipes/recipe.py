@@ -142,6 +142,7 @@ class Recipe:
         yield checks.of_aggregation(self.loss)
         yield checks.of_shaping(self.shaping, self.response_format)
         yield checks.of_adaptation(self.monitor, self.rollouts.temperature, self.updates)
+        yield checks.of_ahead(self.cluster, self.correction, self.monitor)
 
 
 _RECIPE: TypeAdapter[Recipe] = TypeAdapter(Recipe)

@@ -34,6 +34,7 @@ Count: TypeAlias = Annotated[int, Field(ge=1, description="at least 1")]
 NonNegative: TypeAlias = Annotated[int, Field(ge=0, description="at least 0")]
 Every: TypeAlias = Annotated[int, Field(ge=0, description="at least 0, which is never")]
 Seed: TypeAlias = Annotated[int, Field(ge=0, lt=1 << 30, description="at least 0 and below 2**30")]
+ZeroOrOne: TypeAlias = Annotated[int, Field(ge=0, le=1, description="0 or 1")]
 HeldOutCount: TypeAlias = Annotated[
     int, Field(ge=1, le=HELD_OUT_SIZE, description=f"from 1 to {HELD_OUT_SIZE}")
 ]
@@ -431,6 +432,8 @@ class ClusterSettings:
         packing: whether training puts the trajectories of a micro-batch one behind the other
             instead of padding them to the longest; `auto` does where flash-attention is installed
             and `dtype` is bfloat16, since other attentions also compute what lies between them.
+        ahead: 1 to play the rollouts of the next iteration while this one is learned, by the
+            weights from before it; 0 to play and learn in turn. It wants a correction.
     """
 
     device: Literal["auto", "gpu"] = "auto"
@@ -443,6 +446,7 @@ class ClusterSettings:
     sleep: bool = True
     dtype: Literal["float32", "bfloat16"] = "float32"
     packing: Literal["off", "auto", "on"] = "off"
+    ahead: ZeroOrOne = 0
 
     def __post_init__(self) -> None:
         if self.engine == "vllm" and self.device != "gpu":
@@ -451,4 +455,9 @@ class ClusterSettings:
             raise ValueError(
                 f"tensor_parallel divides processes, got {self.tensor_parallel} "
                 f"and {self.processes}"
+            )
+        if self.ahead and self.engine == "vllm":
+            raise ValueError(
+                "ahead=1 is for the engine hf: vllm shares the GPUs with the policy that is "
+                "trained; set ahead=0, or engine=hf"
             )
