@@ -14,10 +14,11 @@ from rich.table import Table
 from ragen_bench.console.formats import interval, percent
 from ragen_bench.console.plain import plain_console
 from ragen_bench.runs.atomic import write_text
+from ragen_starpo.commands import Commands, Stage
 from ragen_starpo.console.progress import progress_bar
 from ragen_starpo.demo.games import GAMES, SPLITS, Game
 from ragen_starpo.demo.results import Results, results
-from ragen_starpo.demo.stages import Commands, Stage, stages
+from ragen_starpo.demo.stages import stages
 from ragen_starpo.recipes.recipe import read_recipe
 
 
@@ -64,7 +65,8 @@ def _train(out: Path, seed: int, instances: int, bar: Progress) -> None:
                 on_stage = _on_stage(bar, game, seed, len(plan))
                 folder = _folder(out, game, seed)
                 recipe = read_recipe(Path(game.recipe), ["model=warm", f"seed={seed}"])
-                futures.append(threads.submit(commands.run, folder, plan, recipe, on_stage))
+                settings = {"recipe": recipe.as_json()}
+                futures.append(threads.submit(commands.run, folder, plan, settings, on_stage))
             for future in futures:
                 future.result()
         except BaseException:
