@@ -13,6 +13,7 @@ from ragen_starpo.cli.local import Local
 from ragen_starpo.cli.recipes import Recipes
 from ragen_starpo.cli.report import Report
 from ragen_starpo.cli.small_model import SmallModel
+from ragen_starpo.cli.study import StudiesCommand, StudyCommand
 from ragen_starpo.cli.verl import Verl
 from ragen_starpo.cli.warm_start import WarmStart
 
@@ -24,6 +25,8 @@ COMMANDS: Mapping[str, type[Command] | Group] = {
     "warm-start": WarmStart,
     "small-model": SmallModel,
     "demo": Demo,
+    "study": StudyCommand,
+    "studies": StudiesCommand,
 }
 
 

@@ -1,0 +1,59 @@
+"""Claims and the outcomes that they are judged by: which runs enter, with which sign."""
+
+import pytest
+
+from ragen_starpo.studies.judging import judged
+from ragen_starpo.studies.outcomes import Outcome
+from ragen_starpo.studies.study import Arm, Claim, Model, Study
+
+LAST = {"a": (0.5, 0.7, 0.6), "b": (0.1, 0.2, 0.3), "c": (0.3, 0.4, 0.5)}
+ENV = "ragen/Bandit-v0"
+
+
+def study(*claims):
+    arms = {name: Arm("m") for name in LAST}
+    return Study("?", {"small": ()}, arms, claims, {"m": Model((ENV,))}, seeds=3)
+
+
+def outcomes(**problems):
+    return [
+        Outcome(
+            arm,
+            seed,
+            f"runs/{arm}/seed-{seed}",
+            problems.get(arm, "") if seed == 1 else "",
+            {"last": value},
+            {},
+            {ENV: [value, 1 - value], "other": [1.0, value]},
+        )
+        for arm, values in LAST.items()
+        for seed, value in enumerate(values)
+    ]
+
+
+def test_a_difference_is_that_of_the_means_of_both_sides():
+    claim = Claim("a and b against c", "here", "last", ("a", "b"), ("c",), 0.01)
+    alone = Claim("b", "here", "last", ("b",), (), 0.0)
+    first, second = judged(study(claim, alone), outcomes(), 3)
+    assert first.differences == pytest.approx([0.0, 0.05, -0.05])
+    assert second.differences == pytest.approx([0.1, 0.2, 0.3])
+    assert (first.verdict.margin, second.verdict.margin) == (0.01, 0.0)
+    assert second.verdict.mean == pytest.approx(0.2)
+    assert second.verdict.level > first.verdict.level or first.verdict.level == 0.95
+
+
+def test_test_success_is_judged_by_instance():
+    (found,) = judged(study(Claim("", "", "test", ("a",), ("b",))), outcomes(), 3)
+    # On the two instances a run of success v has (v + 1) / 2 and (1 - v + v) / 2.
+    assert found.differences == pytest.approx([0.1, 0.125, 0.075])
+    assert found.verdict.mean == pytest.approx(0.1)
+
+
+def test_a_claim_about_a_failed_run_is_not_judged_and_still_corrected_for():
+    claims = [Claim("", "", "last", (arm,)) for arm in "ab"]
+    first, second = judged(study(*claims), outcomes(b="it broke"), 3)
+    assert second.verdict is None
+    assert second.problem == "runs/b/seed-1: it broke"
+    assert first.verdict.level == pytest.approx(0.975)
+    (lacking,) = judged(study(Claim("", "", "gain", ("a",))), outcomes(), 3)
+    assert lacking.problem.startswith("runs/a/seed-0: has no gain; ")

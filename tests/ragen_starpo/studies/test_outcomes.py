@@ -1,0 +1,77 @@
+"""A run's figures, worked out by hand, and collapse against a reading of its definition."""
+
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragen_starpo.report.reading import TrainingRun
+from ragen_starpo.studies.outcomes import collapse_of, figures_of, outcome
+
+METRICS = [
+    {
+        "iteration": number,
+        "rollout/success": success,
+        "rollout/environment_turns": 10,
+        "rollout/generated_tokens": 100,
+        "trained_tokens": 50,
+    }
+    for number, success in enumerate([0.2, 0.4, 0.6, 0.8, 1.0, 0.2, 0.2, 0.2, 0.2, 0.0])
+]
+METRICS[4]["val/success"] = 0.7
+METRICS[9]["val/success"] = 0.1
+TIMINGS = [{"iteration": number, "rollouts": 0.5, "updates": 1.0} for number in range(10)]
+RUN = TrainingRun(Path("run"), {}, {"val/success": 0.3}, METRICS, TIMINGS, [])
+
+
+def test_figures():
+    assert figures_of(RUN, 0.6) == {
+        "start": 0.3,
+        "best": 0.7,
+        "last": 0.1,
+        "gain": pytest.approx(-0.2),
+        "fall": pytest.approx(0.6),
+        # The averages of five: 0.6, 0.6, 0.56, 0.48, 0.36, 0.16; the first one is of iteration 4.
+        "collapsed": 1.0,
+        "collapse_iteration": 9.0,
+        "trained_tokens": 500.0,
+        "generated_tokens": 1000.0,
+        "environment_turns": 100.0,
+        "seconds": 15.0,
+        "tokens_to_target": 250.0,
+    }
+
+
+def test_what_a_run_never_reached_or_measured_it_lacks():
+    assert figures_of(RUN, 0.8)["tokens_to_target"] is None
+    assert figures_of(RUN, None)["tokens_to_target"] is None
+    unmeasured = TrainingRun(Path("run"), {}, {}, METRICS[:4], TIMINGS[:4], [])
+    figures = figures_of(unmeasured, 0.6)
+    assert [figures[name] for name in ("start", "best", "last", "gain", "fall")] == [None] * 5
+    assert (figures["collapsed"], figures["collapse_iteration"]) == (0.0, 4.0)
+
+
+@given(st.lists(st.integers(0, 4).map(lambda count: count / 4), max_size=24))
+def test_collapse_is_the_first_iteration_of_a_fall_that_lasts(successes):
+    averages = {
+        number: fmean(successes[number - 4 : number + 1]) for number in range(4, len(successes))
+    }
+    peak = max(averages.values(), default=0.0)
+    lasting = [
+        number
+        for number in averages
+        if peak and all(later <= peak / 2 for at, later in averages.items() if at >= number)
+    ]
+    assert collapse_of(successes) == min(lasting, default=None)
+
+
+def test_a_run_that_is_not_done_says_why(tmp_path):
+    assert outcome(tmp_path, "arm", 3, None).problem == "not finished"
+    folder = tmp_path / "runs/arm/seed-3"
+    folder.mkdir(parents=True)
+    (folder / "failed.txt").write_text("`ragen-train` failed: no memory\n")
+    found = outcome(tmp_path, "arm", 3, None)
+    assert (found.folder, found.problem) == ("runs/arm/seed-3", "`ragen-train` failed: no memory")
+    assert found.figures == {}

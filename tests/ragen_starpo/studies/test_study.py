@@ -1,0 +1,99 @@
+"""Studies as files: those of the package, their commands, and what is refused."""
+
+import pytest
+
+from ragen_bench.cli.main import parser as bench_parser
+from ragen_bench.errors import UserError
+from ragen_starpo.cli.main import main
+from ragen_starpo.cli.main import parser as train_parser
+from ragen_starpo.studies.jobs import model_jobs, run_jobs
+from ragen_starpo.studies.study import read_study, studies
+
+PARSERS = {"ragen-train": train_parser, "ragen-bench": bench_parser}
+HEAD = """
+question = "?"
+[settings]
+small = []
+[models.m]
+envs = ["Bandit-v0"]
+[arms.a]
+model = "m"
+"""
+CLAIM = "[[claims]]\ntext=''\nsource=''\nfigure='best'\nplus=['a']"
+
+
+@pytest.mark.parametrize("scale", ["small", "gpu"])
+@pytest.mark.parametrize("name", studies())
+def test_every_command_of_a_study_can_be_typed(name, scale):
+    study = read_study(name)
+    jobs = [*model_jobs(study, scale, 2), *run_jobs(study, scale, 2)]
+    assert len({job.name for job in jobs}) == len(jobs)
+    for job in jobs:
+        for stage in job.stages:
+            PARSERS[stage.program]().parse(list(stage.arguments))
+
+
+def test_arms_of_a_seed_begin_with_the_same_model_and_play_the_same_test():
+    study = read_study("filter")
+    first, second, *_ = run_jobs(study, "small", 2)
+    assert (first.name, second.name) == ("runs/filter-25/seed-0", "runs/filter-50/seed-0")
+    assert first.settings["recipe"]["model"] == "../../../models/frozen-lake/seed-0/warm"
+    assert first.settings["recipe"]["model"] == second.settings["recipe"]["model"]
+    assert first.settings["recipe"]["filter"] != second.settings["recipe"]["filter"]
+    training, test = first.stages
+    assert training.typed.startswith("ragen-train local filter-25@small model=")
+    assert test == second.stages[1]
+    assert "--split test --limit 256 --seed 1" in test.typed
+    assert model_jobs(study, "gpu", 2) == []
+    assert run_jobs(study, "gpu", 2)[0].stages[0].arguments[0] == "verl"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (HEAD.replace('model = "m"', 'model = "n"') + CLAIM, "unknown model 'n'"),
+        (HEAD, "claims"),
+        (HEAD + CLAIM.replace("'a'", "'b'"), "unknown arm 'b'"),
+        (HEAD + CLAIM.replace("best", "wurst"), "figure"),
+        (HEAD + CLAIM.replace("'a'", ""), "plus names no arm"),
+        (HEAD + CLAIM.replace("best", "tokens_to_target"), "needs the study's target"),
+        ("question = ", "is not a TOML file"),
+    ],
+)
+def test_a_wrong_file_is_refused_in_a_line(tmp_path, text, problem):
+    file = tmp_path / "wrong.toml"
+    file.write_text(text)
+    with pytest.raises(UserError, match=problem) as refused:
+        read_study(str(file))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["fliter"], "did you mean filter?"),
+        (["missing.toml"], "there is no study missing.toml"),
+        (["filter", "--seeds", "1"], "--seeds is at least 2"),
+        (["filter", "--jobs", "0"], "--jobs is at least 1"),
+        (["filter", "--scale", "huge"], "unknown scale 'huge'"),
+    ],
+)
+def test_a_wrong_command_is_refused_before_anything_is_made(
+    tmp_path, monkeypatch, capsys, arguments, problem
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(["study", *arguments, "--out", "out"]) == 2
+    assert problem in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_folder_of_something_else_is_refused(tmp_path, capsys):
+    (tmp_path / "thesis.txt").write_text("")
+    assert main(["study", "filter", "--out", str(tmp_path)]) == 2
+    assert "holds something else than a study" in capsys.readouterr().err
+
+
+def test_studies_are_listed(capsys):
+    assert main(["studies"]) == 0
+    listed = capsys.readouterr().out
+    assert all(name in listed for name in studies())

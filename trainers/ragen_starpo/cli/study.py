@@ -1,0 +1,71 @@
+"""`study`: runs a study and judges its claims."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from ragen_bench.cli.options import Command
+from ragen_bench.options.looks import Argument, Option
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyCommand(Command):
+    """Runs a study's arms and seeds, and says which of its claims hold; the same command goes on.
+
+    With more seeds it plays only what is new.
+    """
+
+    extra: ClassVar[str] = "train"
+    resumes: ClassVar[bool] = True
+
+    study: Annotated[str, Argument("STUDY", "as ragen-train studies lists it, or a TOML file")]
+    out: Annotated[Path, Option("DIR", "the study's runs and pages")]
+    seeds: Annotated[int | None, Option("N", "of each arm (default: the study's)")] = None
+    scale: Annotated[str, Option("NAME", "small or gpu")] = "small"
+    jobs: Annotated[int, Option("N", "runs at once, a process of one thread each")] = 1
+
+    def run(self) -> int:
+        """Run what is missing, and print the verdicts."""
+        import json
+        from dataclasses import asdict
+
+        from ragen_bench.errors import UserError, unknown
+        from ragen_starpo.console.study import run_study
+        from ragen_starpo.studies.study import read_study
+
+        if self.scale not in ("small", "gpu"):
+            raise unknown("scale", self.scale, ("small", "gpu"))
+        study = read_study(self.study)
+        seeds = study.seeds if self.seeds is None else self.seeds
+        if seeds < 2:
+            raise UserError(f"--seeds is at least 2, got {seeds}: one seed has no spread")
+        if self.jobs < 1:
+            raise UserError(f"--jobs is at least 1, got {self.jobs}")
+        plan = json.loads(json.dumps({"scale": self.scale, "study": asdict(study)}))
+        return 1 if run_study(study, plan, seeds, self.jobs, self.out) else 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudiesCommand(Command):
+    """Lists the studies that come with the package, with what they ask."""
+
+    extra: ClassVar[str] = "train"
+
+    def run(self) -> int:
+        """Print a line for each."""
+        from rich.table import Table
+
+        from ragen_bench.console.plain import plain_console
+        from ragen_starpo.studies.study import read_study, studies
+
+        table = Table(box=None, pad_edge=False)
+        table.add_column("study", no_wrap=True)
+        table.add_column("runs", justify="right")
+        table.add_column("question", overflow="fold")
+        for name in studies():
+            study = read_study(name)
+            table.add_row(name, str(len(study.arms) * study.seeds), study.question)
+        plain_console().print(table)
+        return 0

@@ -1,0 +1,102 @@
+"""A study in the terminal: its runs with a bar, and its verdicts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from ragen_bench.console.plain import plain_console
+from ragen_bench.runs.atomic import write_text
+from ragen_starpo.commands import Stage
+from ragen_starpo.studies.jobs import Job, model_jobs, run_jobs
+from ragen_starpo.studies.outcomes import FAILED
+from ragen_starpo.studies.pages import html_page, markdown_page
+from ragen_starpo.studies.results import Results, results, write_results
+from ragen_starpo.studies.running import claim_folder, run_all
+from ragen_starpo.studies.study import Scale, Study
+from ragen_starpo.studies.tables import verdict_rows
+
+
+def run_study(study: Study, plan: dict[str, object], seeds: int, jobs: int, out: Path) -> list[str]:
+    """Run what a study lacks, write its pages, and print its verdicts.
+
+    Args:
+        study: that is run.
+        plan: what decides all of it but the number of seeds, with its `scale`.
+        seeds: of each arm.
+        jobs: processes at once.
+        out: folder of the study.
+
+    Returns:
+        The runs that failed.
+
+    Raises:
+        UserError: if an arm's recipe cannot be, or the folder is that of something else.
+    """
+    scale: Scale = "gpu" if plan["scale"] == "gpu" else "small"
+    models, runs = model_jobs(study, scale, seeds), run_jobs(study, scale, seeds)
+    claim_folder(out, plan)
+    folder = out.resolve()
+    console = plain_console()
+    bar = _bar(console)
+    failed = []
+    with bar:
+        for name, todo in (("models", models), ("runs", runs)):
+            if todo:
+                failed += _run_all(folder, name, todo, jobs, bar)
+    found = results(study, scale, seeds, folder)
+    write_results(folder, found)
+    write_text(folder / "study.html", html_page(found))
+    write_text(folder / "study.md", markdown_page(found))
+    console.print(_table(found))
+    console.print(f"Study  {out}/study.html, {out}/study.md, {out}/study.json", soft_wrap=True)
+    return failed
+
+
+def _bar(console: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[status]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+    )
+
+
+def _run_all(folder: Path, name: str, todo: list[Job], jobs: int, bar: Progress) -> list[str]:
+    task = bar.add_task(name, total=sum(len(job.stages) for job in todo), status="")
+
+    def on_stage(job: Job, stage: Stage, seconds: float | None) -> None:
+        if seconds is None:
+            bar.update(task, status=f"{job.name} {stage.name}")
+        else:
+            bar.update(task, advance=1)
+
+    failed = run_all(folder, todo, jobs, on_stage)
+    bar.update(task, status="")
+    for job in failed:
+        why = (folder / job / FAILED).read_text(encoding="utf-8").strip()
+        bar.console.print(f"{job}: {why}", soft_wrap=True, markup=False, highlight=False)
+    return failed
+
+
+def _table(found: Results) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for name in ("verdict", "difference", "interval"):
+        table.add_column(name, justify="left" if name == "verdict" else "right", no_wrap=True)
+    table.add_column("claim", overflow="fold")
+    for claim, _, verdict, difference, interval, *_ in verdict_rows(found):
+        table.add_row(verdict, difference, interval, claim)
+    return table

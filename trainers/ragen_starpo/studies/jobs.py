@@ -1,0 +1,118 @@
+"""What a study runs: for each arm and seed a training and its test, each a command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ragen_bench.suites import env_id
+from ragen_starpo.commands import Stage
+from ragen_starpo.recipes.recipe import Recipe, read_recipe
+from ragen_starpo.studies.study import Arm, Model, Scale, Study
+
+TEST = "test"
+"""The folder of the evaluation on the test split, beside the run or the model."""
+RUN = "run"
+_SEED_OF_TEST = 1
+"""Models are chosen by val with seed 0; other noise tells what they reach."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """Commands that are run one after the other in a folder.
+
+    Attributes:
+        name: as its folder, from the study's.
+        stages: the commands.
+        settings: what else decides what they do.
+    """
+
+    name: str
+    stages: tuple[Stage, ...]
+    settings: dict[str, Any]
+
+
+def model_jobs(study: Study, scale: Scale, seeds: int) -> list[Job]:
+    """Return what makes the models that arms begin with: none at `gpu`."""
+    if scale != "small":
+        return []
+    used = dict.fromkeys(arm.model for arm in study.arms.values())
+    return [
+        Job(f"models/{name}/seed-{seed}", _making(study.models[name], seed), {})
+        for name in used
+        for seed in range(seeds)
+    ]
+
+
+def run_jobs(study: Study, scale: Scale, seeds: int) -> list[Job]:
+    """Return the trainings, seed by seed, so that a study that is ended has whole seeds.
+
+    Raises:
+        UserError: if an arm's recipe cannot be.
+    """
+    return [
+        _run(study, name, arm, scale, seed)
+        for seed in range(seeds)
+        for name, arm in study.arms.items()
+    ]
+
+
+def run_name(arm: str, seed: int) -> str:
+    """Return the folder of a run, from the study's."""
+    return f"runs/{arm}/seed-{seed}"
+
+
+def recipe_of_arm(study: Study, arm: Arm, scale: Scale, seed: int) -> Recipe:
+    """Return the recipe of a run.
+
+    Raises:
+        UserError: if it cannot be.
+    """
+    return read_recipe(_recipe_name(arm, scale), _settings(study, arm, scale, seed))
+
+
+def _run(study: Study, name: str, arm: Arm, scale: Scale, seed: int) -> Job:
+    recipe = recipe_of_arm(study, arm, scale, seed)
+    driver = "local" if scale == "small" else "verl"
+    settings = _settings(study, arm, scale, seed)
+    training = (driver, _recipe_name(arm, scale), *settings, "--out", RUN)
+    envs = arm.envs or recipe.envs
+    test = ("--format", recipe.response_format, "--max-tokens", str(recipe.rollouts.max_tokens))
+    stages = (
+        Stage("training", "ragen-train", training),
+        _test(f"{RUN}/final", envs, test, study.test_instances),
+    )
+    return Job(run_name(name, seed), stages, {"recipe": recipe.as_json()})
+
+
+def _making(model: Model, seed: int) -> tuple[Stage, ...]:
+    envs = [part for env in model.envs for part in ("--env", env)]
+    form = ("--format", model.response_format, "--max-tokens", str(model.max_tokens))
+    length = ("--episodes", str(model.episodes), "--epochs", str(model.epochs))
+    rate = ("--learning-rate", str(model.learning_rate), "--seed", str(seed))
+    return (
+        Stage("model", "ragen-train", ("small-model", "untrained", "--seed", str(seed))),
+        Stage(
+            "warm start",
+            "ragen-train",
+            ("warm-start", "untrained", "--out", "warm", *envs, *form, *length, *rate),
+        ),
+    )
+
+
+def _test(folder: str, envs: tuple[str, ...], form: tuple[str, ...], instances: int) -> Stage:
+    named = [part for env in envs for part in ("--env", env_id(env))]
+    played = ("--split", "test", "--limit", str(instances), "--seed", str(_SEED_OF_TEST))
+    arguments = ("evaluate", f"hf/{folder}", *named, *form, *played, "--out", TEST)
+    return Stage("test", "ragen-bench", arguments)
+
+
+def _recipe_name(arm: Arm, scale: Scale) -> str:
+    return f"{arm.rows}@{scale}" if arm.rows else scale
+
+
+def _settings(study: Study, arm: Arm, scale: Scale, seed: int) -> tuple[str, ...]:
+    begins = Path("../../../models") / arm.model / f"seed-{seed}" / "warm"
+    of_scale = (f"model={begins}",) if scale == "small" else ()
+    return (*of_scale, f"seed={seed}", *study.settings.get(scale, ()), *arm.settings)

@@ -1,0 +1,158 @@
+"""What a run of a study came to: the figures that claims are about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from ragen_bench.runs.directory import read_run
+from ragen_bench.runs.json_lines import parsed
+from ragen_starpo.diagnostics.cost import milestones, spent
+from ragen_starpo.report.reading import TrainingRun, read_training_run
+from ragen_starpo.studies.jobs import RUN, TEST, run_name
+
+_WINDOW = 5
+"""Iterations of the moving average by which a run has collapsed or not."""
+FAILED = "failed.txt"
+"""In a run's folder: why its last command failed."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A run of a study.
+
+    Attributes:
+        arm: its name.
+        seed: of the run.
+        folder: from the study's.
+        problem: why it has no figures; empty for a finished run.
+        figures: by name, None where the run has none:
+            `start`, `best`, `last`, success on val before, at best and after the last iteration;
+            `gain`, last less start; `fall`, best less last;
+            `collapsed`, 1 where the rollouts' success, as a moving average of five iterations, is
+            in the end at most half of its highest; `collapse_iteration`, the one from which on it
+            is, the number of iterations where it never is;
+            `trained_tokens`, `generated_tokens`, `environment_turns`, `seconds`, of the whole run;
+            `tokens_to_target`, trained until the first validation at the study's target.
+        curves: of each figure of training, its iterations and values.
+        test: success on each test instance, by environment, in the order of the instances.
+    """
+
+    arm: str
+    seed: int
+    folder: str
+    problem: str = ""
+    figures: dict[str, float | None] = field(default_factory=dict)
+    curves: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
+    test: dict[str, list[float]] = field(default_factory=dict)
+
+
+def outcome(study: Path, arm: str, seed: int, target: float | None) -> Outcome:
+    """Return what a run came to.
+
+    Args:
+        study: the study's folder.
+        arm: of the run.
+        seed: of the run.
+        target: success on val that `tokens_to_target` is about; None for none.
+
+    Raises:
+        UserError: if a file of a finished run is broken.
+    """
+    folder = run_name(arm, seed)
+    place = study / folder
+    done = [line["stage"] for _, line in parsed(place / "stages.jsonl")]
+    if "test" not in done:
+        file = place / FAILED
+        why = file.read_text(encoding="utf-8").strip() if file.exists() else "not finished"
+        return Outcome(arm, seed, folder, why)
+    run = read_training_run(place / RUN)
+    return Outcome(
+        arm, seed, folder, "", figures_of(run, target), _curves(run), _of_test(place / TEST)
+    )
+
+
+def figures_of(run: TrainingRun, target: float | None) -> dict[str, float | None]:
+    """Return the figures of a training run, see `Outcome`."""
+    measured = [line["val/success"] for line in run.metrics if "val/success" in line]
+    start = run.start.get("val/success")
+    of_val: dict[str, float | None] = dict.fromkeys(("start", "best", "last", "gain", "fall"))
+    if start is not None and measured:
+        best = max(start, *measured)
+        of_val = {
+            "start": start,
+            "best": best,
+            "last": measured[-1],
+            "gain": measured[-1] - start,
+            "fall": best - measured[-1],
+        }
+    collapse = collapse_of([line["rollout/success"] for line in run.metrics])
+    cost = spent(run.metrics, run.timings, None)
+    reached = [
+        milestone.spent.trained_tokens
+        for milestone in milestones(run.metrics, run.timings)
+        if target is not None and milestone.success >= target
+    ]
+    return {
+        **of_val,
+        "collapsed": float(collapse is not None),
+        "collapse_iteration": float(len(run.metrics) if collapse is None else collapse),
+        "trained_tokens": float(cost.trained_tokens),
+        "generated_tokens": float(cost.generated_tokens),
+        "environment_turns": float(cost.environment_turns),
+        "seconds": cost.all_seconds,
+        "tokens_to_target": float(reached[0]) if reached else None,
+    }
+
+
+def collapse_of(successes: Sequence[float]) -> int | None:
+    """Return the iteration from which on success is at most half of its highest, to the end.
+
+    Args:
+        successes: of the rollouts, by iteration.
+
+    Returns:
+        The first iteration whose moving average, and that of all later ones, is at most half of the
+        highest before; None where the last one is above it, or nothing was ever solved.
+    """
+    averages = [fmean(successes[end - _WINDOW : end]) for end in range(_WINDOW, len(successes) + 1)]
+    peak = max(averages, default=0.0)
+    if not peak or averages[-1] > peak / 2:
+        return None
+    last_above = max(place for place, level in enumerate(averages) if level > peak / 2)
+    return last_above + _WINDOW
+
+
+def _curves(run: TrainingRun) -> dict[str, list[tuple[int, float]]]:
+    curves: dict[str, list[tuple[int, float]]] = {}
+    # Held-out success before the first iteration stands at -1, so that a curve begins with it.
+    for line in [{"iteration": -1, **run.start}, *run.metrics]:
+        for name, value in line.items():
+            if name != "iteration" and isinstance(value, int | float):
+                curves.setdefault(name, []).append((line["iteration"], float(value)))
+    return curves
+
+
+def _of_test(folder: Path) -> dict[str, list[float]]:
+    outcomes: dict[str, dict[int, list[float]]] = {}
+    for episode in read_run(folder).episodes():
+        of_env = outcomes.setdefault(episode.env, {})
+        of_env.setdefault(episode.index, []).append(float(episode.success or 0))
+    return {
+        env: [fmean(of_env[index]) for index in sorted(of_env)] for env, of_env in outcomes.items()
+    }
+
+
+def as_json(run: Outcome) -> dict[str, Any]:
+    """Return an outcome as `study.json` has it: test success as a rate of each environment."""
+    return {
+        "arm": run.arm,
+        "seed": run.seed,
+        "folder": run.folder,
+        "problem": run.problem,
+        "figures": run.figures,
+        "test": {env: fmean(values) for env, values in run.test.items()},
+    }

@@ -1,0 +1,113 @@
+"""A study's results as one object, from which its pages are made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ragen_bench.runs.atomic import write_text
+from ragen_starpo.studies.estimates import over_seeds
+from ragen_starpo.studies.judging import Judged, judged
+from ragen_starpo.studies.outcomes import Outcome, as_json, outcome
+from ragen_starpo.studies.study import Scale, Study
+
+Results: TypeAlias = dict[str, Any]
+_SCHEMA = 1
+_LEVEL = 0.95
+CURVES = {
+    "val/success": "Held-out success",
+    "rollout/success": "Success of rollouts",
+    "rollout/reward_deviation": "Reward deviation in groups",
+    "policy/entropy": "Entropy",
+    "policy/grad_norm": "Norm of the gradient",
+}
+"""The figures that the pages draw over iterations, by their names in `metrics.jsonl`."""
+
+
+def results(study: Study, scale: Scale, seeds: int, folder: Path) -> Results:
+    """Return what a study's runs came to, also while some are missing.
+
+    Args:
+        study: that was run.
+        scale: of it.
+        seeds: of each arm.
+        folder: of the study.
+
+    Returns:
+        `schema`; `study`, `scale`, `seeds`; `arms`, for each its `name`, its `figures` as `mean`
+        and `interval` over seeds (of 95 % by Student's t, None where a run lacks it), and its
+        `curves`, by figure lists of iteration, mean, lowest and highest of the seeds; `claims`,
+        each with its `verdict`; `runs`, all of them.
+    """
+    outcomes = [
+        outcome(folder, arm, seed, study.target) for arm in study.arms for seed in range(seeds)
+    ]
+    return {
+        "schema": _SCHEMA,
+        "study": json.loads(json.dumps(asdict(study))),
+        "scale": scale,
+        "seeds": seeds,
+        "arms": [
+            _arm(arm, [outcome for outcome in outcomes if outcome.arm == arm]) for arm in study.arms
+        ],
+        "claims": [_claim(claim) for claim in judged(study, outcomes, seeds)],
+        "runs": [as_json(run) for run in outcomes],
+    }
+
+
+def write_results(folder: Path, study_results: Results) -> None:
+    """Write `study.json`."""
+    write_text(folder / "study.json", json.dumps(study_results, indent=1) + "\n")
+
+
+def _claim(claim: Judged) -> Results:
+    verdict = asdict(claim.verdict) if claim.verdict else None
+    return {
+        **json.loads(json.dumps(asdict(claim.claim))),
+        "verdict": verdict,
+        "problem": claim.problem,
+        "differences": claim.differences,
+    }
+
+
+def _arm(name: str, outcomes: Sequence[Outcome]) -> Results:
+    figures = dict.fromkeys(figure for outcome in outcomes for figure in outcome.figures)
+    of_test = [
+        float(np.mean([np.mean(values) for values in run.test.values()])) if run.test else None
+        for run in outcomes
+    ]
+    return {
+        "name": name,
+        "figures": {
+            "test": _over_runs(of_test),
+            **{
+                figure: _over_runs([run.figures.get(figure) for run in outcomes])
+                for figure in figures
+            },
+        },
+        "curves": {name: _band(run.curves.get(name, []) for run in outcomes) for name in CURVES},
+    }
+
+
+def _over_runs(values: Sequence[float | None]) -> Results | None:
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return None
+    estimate = over_seeds(np.array(known))
+    return {"mean": estimate.mean, "interval": list(estimate.interval(_LEVEL))}
+
+
+def _band(curves: Iterable[Sequence[tuple[int, float]]]) -> list[list[float]]:
+    """Return mean, lowest and highest by iteration, of those in which all runs have the figure."""
+    of_runs = [dict(points) for points in curves]
+    common = sorted(set.intersection(*map(set, of_runs)))
+    band = []
+    for iteration in common:
+        values = [points[iteration] for points in of_runs]
+        band.append([iteration, float(np.mean(values)), min(values), max(values)])
+    return band

@@ -1,0 +1,87 @@
+"""Runs a study's jobs, several at once, and goes on where a job fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeAlias
+
+from ragen_bench.errors import INTERRUPTED, UserError
+from ragen_bench.runs.atomic import write_text
+from ragen_bench.runs.json_lines import read_whole, write_whole
+from ragen_starpo.commands import Commands, Stage
+from ragen_starpo.studies.jobs import Job
+from ragen_starpo.studies.outcomes import FAILED
+
+OnStage: TypeAlias = Callable[[Job, Stage, float | None], None]
+"""Called with a job's stage when it begins, and with its seconds when it is done."""
+_PLAN = "plan.json"
+
+
+def claim_folder(folder: Path, plan: dict[str, object]) -> None:
+    """Make a folder that of a study, or check that it is.
+
+    Args:
+        folder: of the study.
+        plan: what decides all of it; more seeds do not.
+
+    Raises:
+        UserError: if it holds another study, or something else.
+    """
+    file = folder / _PLAN
+    if file.exists():
+        if read_whole(file) != plan:
+            raise UserError(
+                f"{folder} holds another study, or an older version of this one; choose another "
+                "--out"
+            )
+        return
+    if folder.exists() and any(folder.iterdir()):
+        raise UserError(f"{folder} holds something else than a study; choose another --out")
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(file, plan)
+
+
+def run_all(folder: Path, jobs: Sequence[Job], at_once: int, on_stage: OnStage) -> list[str]:
+    """Run jobs that do not need each other, several at once; what is done is not done again.
+
+    Args:
+        folder: of the study.
+        jobs: of which each has a folder of its own in it.
+        at_once: how many.
+        on_stage: called from several threads.
+
+    Returns:
+        The names of the jobs that failed. Why is in `failed.txt` of their folders.
+    """
+    commands = Commands()
+    with ThreadPoolExecutor(at_once) as threads:
+        try:
+            futures = [threads.submit(_run, folder, job, commands, on_stage) for job in jobs]
+            done = [future.result() for future in futures]
+        except BaseException:
+            commands.stop()
+            threads.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [job.name for job, well in zip(jobs, done, strict=True) if not well]
+
+
+def _run(folder: Path, job: Job, commands: Commands, on_stage: OnStage) -> bool:
+    place = folder / job.name
+    failed = place / FAILED
+    try:
+        commands.run(
+            place,
+            job.stages,
+            job.settings,
+            lambda stage, seconds: on_stage(job, stage, seconds),
+        )
+    except UserError as error:
+        if error.exit_code == INTERRUPTED:
+            raise
+        place.mkdir(parents=True, exist_ok=True)
+        write_text(failed, f"{error}\n")
+        return False
+    failed.unlink(missing_ok=True)
+    return True

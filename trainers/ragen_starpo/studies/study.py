@@ -1,0 +1,175 @@
+"""A study as its file has it: the question, the arms, and the rules of its verdicts."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import field
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from ragen_bench.errors import UserError, unknown
+from ragen_envs.protocol import ResponseFormat
+from ragen_starpo.recipes.problems import first_problem
+from ragen_starpo.recipes.sections import STRICT, Count, HeldOutCount, Positive, Weight
+
+CATALOGUE = Path(__file__).parent / "catalogue"
+"""The studies that come with the package."""
+
+Scale: TypeAlias = Literal["small", "gpu"]
+Figure: TypeAlias = Literal[
+    "test",
+    "start",
+    "best",
+    "last",
+    "gain",
+    "fall",
+    "collapsed",
+    "collapse_iteration",
+    "trained_tokens",
+    "generated_tokens",
+    "environment_turns",
+    "seconds",
+    "tokens_to_target",
+]
+"""What a claim may be about: see `ragen_starpo.studies.outcomes`."""
+Seeds: TypeAlias = Annotated[int, Field(ge=2, description="at least 2")]
+
+
+@dataclass(frozen=True, config=STRICT)
+class Model:
+    """A small model that arms begin with, made from nothing for each seed.
+
+    Attributes:
+        envs: whose oracle's episodes it learns from.
+        response_format: of its answers.
+        episodes, epochs, learning_rate, max_tokens: of the warm start.
+    """
+
+    envs: tuple[str, ...]
+    response_format: ResponseFormat = "answer"
+    episodes: Count = 500
+    epochs: Count = 5
+    learning_rate: Positive = 2e-3
+    max_tokens: Count = 14
+
+
+@dataclass(frozen=True, config=STRICT)
+class Arm:
+    """One of the things that are compared.
+
+    Attributes:
+        rows: of `ragen-train recipes`, joined by `+`; empty for the scale as it is.
+        settings: in place of the recipe's, after those of the study.
+        model: at `small`, which of the study's models it begins with.
+        envs: that it is tested in when it is trained; empty for those that it trains in.
+    """
+
+    model: str
+    rows: str = ""
+    settings: tuple[str, ...] = ()
+    envs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, config=STRICT)
+class Claim:
+    """A claim of the papers with the rule by which it is judged, fixed before the runs.
+
+    It holds where the mean of `figure` over the arms `plus`, less that over the arms `minus`, is
+    above the margin.
+
+    Attributes:
+        text: what is claimed.
+        source: paper, and its figure, table or section.
+        figure: that is compared.
+        plus: arms; the claim is that their figure is the higher one.
+        minus: arms; none compares with 0.
+        margin: above which the difference counts; in the figure's unit.
+    """
+
+    text: str
+    source: str
+    figure: Figure
+    plus: tuple[str, ...]
+    minus: tuple[str, ...] = ()
+    margin: float = 0.0
+
+
+@dataclass(frozen=True, config=STRICT)
+class Study:
+    """A question, what is run to answer it, and how it is answered.
+
+    Attributes:
+        question: that it asks.
+        settings: of the recipe in all arms, by scale.
+        arms: by name.
+        claims: that are judged together.
+        models: of the scale `small`, by name.
+        seeds: of each arm, from 0 on.
+        test_instances: of the test split, that each trained model is scored on.
+        target: success on val, for `tokens_to_target`.
+        name: of its file.
+    """
+
+    question: str
+    settings: dict[Scale, tuple[str, ...]]
+    arms: dict[str, Arm]
+    claims: tuple[Claim, ...]
+    models: dict[str, Model] = field(default_factory=dict)
+    seeds: Seeds = 5
+    test_instances: HeldOutCount = 256
+    target: Weight | None = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        for problem in self._problems():
+            raise ValueError(problem)
+
+    def _problems(self) -> Iterator[str]:
+        for name, arm in self.arms.items():
+            if arm.model not in self.models:
+                yield f"arms.{name}.model: {unknown('model', arm.model, self.models)}"
+        for number, claim in enumerate(self.claims, 1):
+            for arm_name in (*claim.plus, *claim.minus):
+                if arm_name not in self.arms:
+                    yield f"claim {number}: {unknown('arm', arm_name, self.arms)}"
+            if not claim.plus:
+                yield f"claim {number}: plus names no arm"
+            if claim.figure == "tokens_to_target" and self.target is None:
+                yield f"claim {number}: tokens_to_target needs the study's target"
+
+
+_STUDY: TypeAdapter[Study] = TypeAdapter(Study)
+
+
+def studies() -> list[str]:
+    """Return the names of the package's studies."""
+    return sorted(path.stem for path in CATALOGUE.glob("*.toml"))
+
+
+def read_study(name: str) -> Study:
+    """Return a study.
+
+    Args:
+        name: of one of the package's, or the path of a TOML file.
+
+    Raises:
+        UserError: if there is none, or with the first thing that cannot be.
+    """
+    path = CATALOGUE / f"{name}.toml" if name in studies() else Path(name)
+    if path.suffix != ".toml":
+        raise unknown("study", name, studies())
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        raise UserError(f"there is no study {path}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is not a TOML file: {error}") from None
+    content.setdefault("name", path.stem)
+    try:
+        return _STUDY.validate_python(content)
+    except ValidationError as error:
+        raise UserError(f"{path}: {first_problem(Study, error)}") from None

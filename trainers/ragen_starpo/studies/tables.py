@@ -1,0 +1,111 @@
+"""The tables of a study's pages: verdicts, arms and runs as rows of text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from ragen_bench.pages.formats import NONE, figure, fixed, percent
+
+Row: TypeAlias = list[str]
+_SHARES = ("test", "start", "best", "last", "gain", "fall", "collapsed")
+"""Figures that are shares of episodes or of runs, in per cent."""
+_OF_ARMS = {
+    "start": "start",
+    "best": "best",
+    "last": "last",
+    "test": "test",
+    "collapsed": "collapsed",
+    "collapse_iteration": "collapse at",
+    "trained_tokens": "trained tokens",
+    "environment_turns": "turns",
+    "seconds": "seconds",
+    "tokens_to_target": "tokens to target",
+}
+"""The figures of the table of arms, with the heads of their columns."""
+VERDICT_COLUMNS = ["claim", "source", "verdict", "difference", "interval", "margin", "detectable"]
+ARM_COLUMNS = ["arm", *_OF_ARMS.values()]
+RUN_COLUMNS = ["run", "start", "best", "last", "test", "collapse at", "seconds", "problem"]
+NOTES = {
+    "verdicts": (
+        "A claim holds where its whole interval is above the margin, and does not where all of it "
+        "is below. Together the verdicts of a study have 95 % by Holm's correction. Detectable is "
+        "how far from the margin a difference must be to be told in four of five such studies. "
+        "Success is in points of a hundred."
+    ),
+    "arms": (
+        "Means over seeds; start, best and last are success on val in per cent, test is that of "
+        "the last model on the test split, collapsed is the share of runs whose rollouts lost half "
+        "of their success for good, and an iteration without a collapse counts as the last one."
+    ),
+    "curves": "Means over the seeds; the bands go from the lowest to the highest. -1 is before.",
+    "runs": "Every run of the study; none is left out.",
+}
+
+
+def verdict_rows(results: Mapping[str, Any]) -> list[Row]:
+    """Return a row for each claim."""
+    return [_verdict_row(claim) for claim in results["claims"]]
+
+
+def arm_rows(results: Mapping[str, Any]) -> list[Row]:
+    """Return a row for each arm."""
+    return [
+        [arm["name"], *(_mean(name, arm["figures"].get(name)) for name in _OF_ARMS)]
+        for arm in results["arms"]
+    ]
+
+
+def run_rows(results: Mapping[str, Any]) -> list[Row]:
+    """Return a row for each run."""
+    return [_run_row(run) for run in results["runs"]]
+
+
+def markdown(columns: Sequence[str], rows: Sequence[Row]) -> str:
+    """Return a table in Markdown, its first column to the left."""
+    marks = ["---", *("---:" for _ in columns[1:])]
+    lines = [list(columns), marks, *([_in_cell(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _verdict_row(claim: Mapping[str, Any]) -> Row:
+    verdict, name = claim["verdict"], claim["figure"]
+    if verdict is None:
+        return [claim["text"], claim["source"], "undecided", NONE, NONE, NONE, claim["problem"]]
+    low, high = (_written(name, bound) for bound in verdict["interval"])
+    return [
+        claim["text"],
+        claim["source"],
+        verdict["word"],
+        _written(name, verdict["mean"]),
+        f"{low} to {high}",
+        _written(name, verdict["margin"]),
+        _written(name, verdict["detectable"]),
+    ]
+
+
+def _run_row(run: Mapping[str, Any]) -> Row:
+    figures = dict(run["figures"])
+    rates = list(run["test"].values())
+    figures["test"] = sum(rates) / len(rates) if rates else None
+    names = ("start", "best", "last", "test", "collapse_iteration", "seconds")
+    return [run["folder"], *(_written(name, figures.get(name)) for name in names), run["problem"]]
+
+
+def _mean(name: str, over_seeds: Mapping[str, Any] | None) -> str:
+    return NONE if over_seeds is None else _written(name, over_seeds["mean"])
+
+
+def _written(name: str, value: float | None) -> str:
+    as_text: Callable[[float | None], str] = percent if name in _SHARES else _count
+    return as_text(value)
+
+
+def _count(value: float | None) -> str:
+    if value is None or value >= 100:
+        return figure(value if value is None else round(value))
+    return fixed(value, 1)
+
+
+def _in_cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

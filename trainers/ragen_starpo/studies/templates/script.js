@@ -1,0 +1,6 @@
+"use strict";
+(() => {
+const byId = (id) => document.getElementById(id);
+{% include "script/theme.js" %}
+handleTheme();
+})();
