@@ -96,7 +96,7 @@ class Episode:
         self._game = as_two_player(env)
         self._put: _Put | None = None
         self._format = response_format
-        self._history = history
+        self.history = history
         self._rollout = rollout_of(seed, task.sample)
         observation, self._info = env.reset(seed=task.index, options={"rollout": self._rollout})
         self._observations = [observation]
@@ -120,7 +120,7 @@ class Episode:
             messages = opponent_conversation(self._put.text, seat.response_format)
             return Request(messages, key + OPPONENTS, seat, "opponent", place, self.kept)
         form = None if isinstance(self.env, ForeignEnv) else self._format
-        messages = conversation(self._observations, self._answers, form, self._history)
+        messages = conversation(self._observations, self._answers, form, self.history)
         return Request(messages, key, self.env, "player", place, self.kept)
 
     @property

@@ -29,13 +29,19 @@ def normal(shape, seed, scale=1.0):
     return torch.randn(shape, generator=noise, dtype=torch.float64) * scale
 
 
+def sampled_by(mask, log_probs, trajectories=None):
+    """Return what the correction reads of a batch; each row is a trajectory of its own if None."""
+    of = torch.arange(len(mask)) if trajectories is None else torch.tensor(trajectories)
+    return SimpleNamespace(mask=mask, log_probs=log_probs, trajectories=of)
+
+
 @pytest.mark.parametrize("level", LEVELS)
 @given(batches(), seeds, scales, thresholds)
 def test_weights_and_figures_are_verls(level, batch, seed, scale, threshold):
     mask, _, _, advantages = batch
     old = normal(mask.shape, seed) - 2
     sampled = old - normal(mask.shape, seed + 1, scale)
-    played = SimpleNamespace(mask=mask, log_probs=sampled)
+    played = sampled_by(mask, sampled)
     found, told = corrected(CorrectionSettings(level, threshold), advantages, old, played)
     theirs, kept, metrics = verls(old, sampled, mask, level, threshold)
     weights = theirs.batch["rollout_is_weights"]
@@ -61,7 +67,7 @@ def test_the_weighted_loss_is_verls(level, batch, seed, dual):
     mask, _, _, advantages = batch
     old = normal(mask.shape, seed) - 2
     new, sampled = old + normal(mask.shape, seed + 1, 0.4), old - normal(mask.shape, seed + 2, 0.4)
-    played = SimpleNamespace(mask=mask, log_probs=sampled)
+    played = sampled_by(mask, sampled)
     weighted, _ = corrected(CorrectionSettings(level), advantages, old, played)
     settings = LossSettings(0.2, 0.3, dual, entropy=0.0)
     columns = {
@@ -88,10 +94,20 @@ def test_the_weighted_loss_is_verls(level, batch, seed, dual):
     assert float(means["clip_fraction"]) == pytest.approx(metrics["actor/pg_clipfrac"], abs=1e-6)
 
 
+def test_a_trajectory_of_several_sequences_has_one_weight():
+    mask = torch.tensor([[0, 1, 1], [1, 0, 0], [1, 0, 0]])
+    played = sampled_by(mask, torch.full((3, 3), -1.5), [0, 0, 1])
+    old = torch.tensor([[9.0, -1.25, -1.25], [-1.75, 9.0, 9.0], [-1.0, 9.0, 9.0]])
+    found, told = corrected(CorrectionSettings("sequence"), torch.ones(3, 3), old, played)
+    weights = torch.tensor([0.25, 0.25, 0.5]).exp()
+    torch.testing.assert_close(found, weights[:, None] * mask)
+    assert told["correction/weight"] == pytest.approx(float((weights * mask.sum(1)).sum() / 4))
+
+
 @given(batches(), seeds)
 def test_without_a_correction_nothing_changes(batch, seed):
     mask, _, _, advantages = batch
-    played = SimpleNamespace(mask=mask, log_probs=normal(mask.shape, seed))
+    played = sampled_by(mask, normal(mask.shape, seed))
     found, told = corrected(CorrectionSettings(), advantages, normal(mask.shape, seed + 1), played)
     assert found is advantages
     assert told == {}
@@ -99,7 +115,7 @@ def test_without_a_correction_nothing_changes(batch, seed):
 
 def test_observations_are_out_even_where_nothing_is_finite():
     mask = torch.tensor([[1, 0]])
-    played = SimpleNamespace(mask=mask, log_probs=torch.tensor([[-1.5, -torch.inf]]))
+    played = sampled_by(mask, torch.tensor([[-1.5, -torch.inf]]))
     old = torch.tensor([[-1.0, torch.inf]])
     for level in LEVELS:
         found, told = corrected(CorrectionSettings(level), torch.ones(1, 2), old, played)
@@ -113,7 +129,7 @@ def test_a_gap_of_another_policy_is_what_its_weights_say():
     trained = torch.tensor([0.2, 0.2, 0.6], dtype=torch.float64)
     mask = torch.ones(10, 1, dtype=torch.int64)
     tokens = torch.tensor([0] * 5 + [1] * 3 + [2] * 2)
-    played = SimpleNamespace(mask=mask, log_probs=sampling.log()[tokens][:, None])
+    played = sampled_by(mask, sampling.log()[tokens][:, None])
     found, told = corrected(
         CorrectionSettings("token", 9.0),
         torch.ones(10, 1, dtype=torch.float64),

@@ -1,5 +1,6 @@
 """What a driver asks for, by the recipe's settings, against verl's own estimators and losses."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -140,6 +141,70 @@ def test_results_are_of_the_kind_of_log_probabilities(name, credit, theirs, opti
     for values in (VALUES, VALUES.double()):
         for found in advantages_of(settings_of(name, credit), batch, values):
             assert found is None or found.dtype == kind
+
+
+def split(batch):
+    """Return the batch of the same turns, each a sequence of its own."""
+    return batch_of([replace(one, split=True) for one in batch], 0)
+
+
+@pytest.mark.parametrize(("name", "credit"), [(name, credit) for name, credit, *_ in ESTIMATORS])
+def test_split_turns_have_the_advantages_of_their_trajectory(name, credit):
+    """Of the whole one: sampled tokens stand in the same order in both batches."""
+    batch = split(played())
+    assert len(batch) > len(BATCH)
+    here, there = batch.mask.bool(), MASK.bool()
+    values = torch.zeros(here.shape).masked_scatter(here, VALUES[there])
+    results = advantages_of(settings_of(name, credit), batch, values)
+    for found, whole in zip(
+        results, advantages_of(settings_of(name, credit), BATCH, VALUES), strict=True
+    ):
+        assert (found is None) == (whole is None)
+        if found is not None:
+            assert found.dtype == whole.dtype
+            torch.testing.assert_close(found[here], whole[there])
+            assert not found[~here].any()
+
+
+@pytest.mark.parametrize("how", AGGREGATIONS)
+def test_the_loss_of_sequences_adds_up_to_that_of_turns_one_by_one(how):
+    batch, settings = split(played()), LossSettings(aggregation=how, entropy=0.3, dual_clip=None)
+    noise = torch.Generator().manual_seed(4)
+    old, new, advantages, entropies = torch.randn(
+        (4, *batch.mask.shape), generator=noise, dtype=torch.float64
+    )
+    columns = {
+        "mask": batch.mask,
+        "weights": token_weights(batch.mask, how, 11, batch.trajectories),
+        "advantages": advantages,
+        "old_log_probs": old,
+    }
+    loss = 0.0
+    for row in range(len(batch)):
+        own = {name: column[row : row + 1] for name, column in columns.items()}
+        one = slice(row, row + 1)
+        loss += float(policy_contribution(settings, new[one], entropies[one], own)[0])
+    means, sums, row = [], [], 0
+    for trajectory in played():
+        terms = []
+        for turn in trajectory.turns:
+            for token in range(len(turn.observed), len(turn.observed) + len(turn.sampled.ids)):
+                ratio = math.exp(new[row, token] - old[row, token])
+                held = min(max(ratio, 1 - settings.clip_low), 1 + settings.clip_high)
+                gain = float(advantages[row, token])
+                terms.append(max(-gain * ratio, -gain * held) - 0.3 * float(entropies[row, token]))
+            row += 1
+        sums.append(sum(terms))
+        means.append(sum(terms) / len(terms))
+    count, tokens = len(played()), int(MASK.sum())
+    wanted = {
+        "token-mean": sum(sums) / tokens,
+        "seq-mean-token-sum": sum(sums) / count,
+        "seq-mean-token-mean": sum(means) / count,
+        "seq-mean-token-sum-norm": sum(sums) / count / 11,
+    }
+    assert row == len(batch)
+    assert loss == pytest.approx(wanted[how])
 
 
 def test_no_two_estimators_or_credits_agree():

@@ -34,7 +34,7 @@ def trajectories(draw):
             max_size=4,
         )
     )
-    count = iter(range(1, 1000))
+    count, split = iter(range(1, 1000)), draw(st.booleans())
     return [
         TokenTrajectory(
             row,
@@ -47,6 +47,7 @@ def trajectories(draw):
                 for seen, said in layout
             ),
             {},
+            split,
         )
         for row, layout in enumerate(layouts)
     ]
@@ -56,11 +57,12 @@ def trajectories(draw):
 def test_columns_reach_verls_rows_and_come_back(played, fillers):
     batch, responses = batch_of(played, 0), responses_of(played)
     rows = responses.rows({"ids": batch.ids.float()}, fillers)["ids"].unbind()
-    assert len(rows) == len(played) + fillers
-    for row, one in zip(rows, played, strict=False):
+    sequences = [one for trajectory in played for one in trajectory.sequences]
+    assert len(rows) == len(sequences) + fillers
+    for row, one in zip(rows, sequences, strict=False):
         assert row.tolist() == one.ids[len(one.turns[0].observed) :]
-    assert all(row.tolist() == [0.0] for row in rows[len(played) :])
+    assert all(row.tolist() == [0.0] for row in rows[len(sequences) :])
     # An engine that says of the token t + 1, at the position t, its id.
-    said = [torch.tensor([*one.ids[1:], -1.0]) for one in played] + [torch.ones(5)] * fillers
+    said = [torch.tensor([*one.ids[1:], -1.0]) for one in sequences] + [torch.ones(5)] * fillers
     found = responses.column(torch.nested.as_nested_tensor(said, layout=torch.jagged), batch)
     assert torch.equal(found, batch.ids.float() * batch.mask)

@@ -40,6 +40,7 @@ TWO_NODES = {
     "iterations": 3,
     "cluster": {"ahead": 1},
     "records": {"every": 1},
+    "rollouts": {**SETTINGS["rollouts"], "history": 1},
     "advantage": {"estimator": "grpo"},
     "lora": {"rank": 4, "alpha": 8},
     "loss": {"kl": 0.01, "aggregation": "seq-mean-token-sum-norm", "horizon": 60},
@@ -168,6 +169,8 @@ def test_two_nodes_train_one_ahead_as_one_process_would(
     code, _, errors = typed("verl", recipe, "cluster.nodes=2", *other, *join)
     assert (code, errors) == (0, "")
     assert_same_run(out, local, ahead=True)
+    # Each turn is a row of verl's.
+    assert lines(out)[0]["rollout/turns"] > 1
     shards = (out / "checkpoints/iteration_000002/policy").glob("model_*.pt")
     assert {shard.name for shard in shards} == {
         f"model_world_size_2_rank_{rank}.pt" for rank in range(2)

@@ -71,6 +71,26 @@ def test_aggregates_by_hand():
     }
 
 
+@given(
+    st.lists(st.integers(0, 3), min_size=1, max_size=7), st.integers(1, 7), st.integers(0, 2**31)
+)
+def test_a_trajectory_weighs_the_same_however_it_is_split(owners, width, seed):
+    """verl's aggregate of the same tokens, all of a trajectory in one row."""
+    noise = torch.Generator().manual_seed(seed)
+    mask = torch.randint(0, 2, (len(owners), width), generator=noise)
+    assume(mask.any())
+    losses = torch.randn(mask.shape, generator=noise)
+    of = torch.tensor(owners)
+    rows = [(of == one).nonzero().flatten() for one in of.unique()]
+    whole, kinds = (
+        torch.nn.utils.rnn.pad_sequence([column[own].flatten() for own in rows], batch_first=True)
+        for column in (losses, mask)
+    )
+    for how in AGGREGATIONS:
+        found = (losses * token_weights(mask, how, 40, of)).sum()
+        torch.testing.assert_close(found, agg_loss(whole, kinds, how, loss_scale_factor=40))
+
+
 def test_without_a_sampled_token_nothing_counts():
     for how in AGGREGATIONS:
         assert not token_weights(torch.zeros(2, 3), how, 4).any()

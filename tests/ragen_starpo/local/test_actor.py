@@ -11,6 +11,7 @@ from ragen_starpo.local.actor import Actor
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.rollout.trajectory import batch_of
 from tests.ragen_starpo.chats import made
+from tests.ragen_starpo.sequences import whole
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +38,9 @@ def test_rollouts_of_a_model_that_the_harness_runs_otherwise(real_chat):
     for one in played:
         batch = batch_of([one], 0)
         with torch.no_grad():
-            logits = exact(torch.tensor([one.ids])).logits[0, :-1]
-        found = torch.log_softmax(logits, -1).gather(1, torch.tensor(one.ids[1:])[:, None])[:, 0]
+            logits = exact(torch.tensor([whole(one).ids])).logits[0, :-1]
+        following = torch.tensor(whole(one).ids[1:])
+        found = torch.log_softmax(logits, -1).gather(1, following[:, None])[:, 0]
         sampled = batch.mask[0, 1:].bool()
         assert float((found[sampled] - batch.log_probs[0, 1:][sampled]).abs().max()) < 1e-4
-    assert "at most 2 actions" in made("chatml")[0].tokenizer.decode(played[0].ids)
+    assert "at most 2 actions" in made("chatml")[0].tokenizer.decode(whole(played[0]).ids)

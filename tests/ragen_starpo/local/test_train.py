@@ -121,17 +121,21 @@ def test_the_weights_move_and_the_engines_agree(small, whole):
         assert line["rollout/generated_tokens"] * 2 == line["trained_tokens"]
 
 
-def test_one_pass_sees_the_engines_own_probabilities(small, tmp_path):
+@pytest.mark.parametrize("history", [None, 1])
+def test_one_pass_sees_the_engines_own_probabilities(small, tmp_path, history):
     """The first step compares a token's probability with itself."""
     # The largest seed, whose instances have numbers of 62 bits.
     changed = {"seed": 2**30 - 1, "environment": {"actions_per_turn": 2}}
+    changed["rollouts"] = {**SETTINGS["rollouts"], "history": history}
     one = recipe(iterations=1, updates=1, mini_batch=12, validation={"every": 0}, **changed)
     train(one, small, tmp_path / "run")
     (line,) = lines(tmp_path / "run")
     assert line["policy/kl_from_rollouts"] == pytest.approx(0, abs=1e-6)
     assert line["policy/clip_fraction"] == 0
+    assert line["steps"] == 1
     kept = read_run(tmp_path / "run/rollouts/iteration_000000")
     assert len(list(kept.episodes())) == 9
+    assert kept.config.history == history
     # Other environments than the suite's are not taken for those.
     differences = list(config_differences(kept.config))
     assert [difference.partition(":")[0] for difference in differences] == [

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from transformers import AutoModelForCausalLM
 
 from ragen_bench.errors import UserError
 from ragen_envs.frozen_lake.env import FrozenLakeEnv
@@ -139,3 +140,47 @@ def test_packing_and_micro_batches_by_tokens_change_no_figure(small):
         assert {engine.use_remove_padding for engine in engines} == {bool(changed)}
         figures.append(trainer.iterate(0).metrics)
     assert figures[0] == pytest.approx(figures[1], rel=1e-4, abs=1e-6)
+
+
+def test_in_a_game_of_one_turn_no_history_is_the_full_one(small):
+    """To the bit: figures, weights of the policy and of the critic."""
+    found = []
+    for history in ("full", "none"):
+        rollouts = {**SETTINGS["rollouts"], "history": history}
+        settings = {
+            **SETTINGS,
+            "envs": ["Bandit-v0"],
+            "updates": 2,
+            "mini_batch": 4,
+            "advantage": {"estimator": "bi-level-gae", "credit": "turn"},
+            "loss": {"aggregation": "seq-mean-token-mean", "kl": 0.1},
+            "optimiser": {"learning_rate": 1e-2},
+            "rollouts": rollouts,
+        }
+        trainer = Trainer(small, recipe_of(settings, "a test"))
+        metrics = trainer.iterate(0).metrics
+        found.append((metrics, trainer.policy.state_for_rollout()))
+    (full, weights), (none, same) = found
+    assert full["rollout/turns"] == 1
+    assert full == none
+    assert all(torch.equal(weights[name], same[name]) for name in weights)
+
+
+def test_with_a_limited_history_a_turn_is_learned_in_its_own_context(small):
+    """The entropies of one turn at a time, by a plain model."""
+    rollouts = {**SETTINGS["rollouts"], "history": 1}
+    trainer = Trainer(small, recipe_of({**SETTINGS, "rollouts": rollouts}, "a test"))
+    model = AutoModelForCausalLM.from_pretrained(small, dtype=torch.float32)
+    entropies = []
+    played = trainer._actor.rollouts(0, 1.0)
+    for turn in (turn for one in played for turn in one.turns):
+        with torch.no_grad():
+            logits = model(torch.tensor([[*turn.observed, *turn.sampled.ids]])).logits[0]
+        of_answer = torch.log_softmax(logits[len(turn.observed) - 1 : -1], -1)
+        entropies += (-(of_answer.exp() * of_answer).sum(-1)).tolist()
+    found = trainer.iterate(0).metrics
+    assert found["rollout/turns"] > 2
+    assert found["steps"] == 1
+    assert found["trained_tokens"] == len(entropies)
+    assert found["policy/entropy"] == pytest.approx(sum(entropies) / len(entropies), rel=1e-5)
+    assert found["policy/kl_from_rollouts"] == pytest.approx(0, abs=1e-6)

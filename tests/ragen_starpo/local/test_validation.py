@@ -24,10 +24,10 @@ def warm(small, tmp_path_factory):
 
 def test_validation_is_the_harness(warm, tmp_path):
     settings = ValidationSettings(instances=COUNT, temperature=TEMPERATURE)
-    found = validate(warm, ENVS, "answer", TOKENS, settings)
+    found = validate(warm, ENVS, "answer", TOKENS, settings, 1)
     envs = [part for env in ENVS for part in ("--env", env)]
     asked = [*envs, "--format", "answer", "--split", "val", "--limit", str(COUNT)]
-    asked += ["--temperature", str(TEMPERATURE), "--max-tokens", str(TOKENS), "--seed", "0"]
+    asked += ["--temperature", str(TEMPERATURE), "--max-tokens", str(TOKENS), "--history", "1"]
     assert bench(["evaluate", f"hf/{warm}", *asked, "--out", str(tmp_path / "run")]) == 0
     told = json.loads((tmp_path / "run/summary.json").read_text())["envs"]
     expected = {}

@@ -76,6 +76,10 @@ def test_settings_and_defaults(written):
         ("iterations=1.5", "iterations: Input should be a valid integer"),
         ("rollouts.temperature=0", "rollouts.temperature: is above 0 and finite, got 0.0"),
         ("rollouts.temperature=inf", "rollouts.temperature: is above 0 and finite, got inf"),
+        ("rollouts.history=-1", "rollouts.history: is full, none or a number of turns, got -1"),
+        ("rollouts.history=all", "rollouts.history: is full, none or a number of turns, got 'all'"),
+        ("rollouts.history=1.5", "rollouts.history: is full, none or a number of turns, got 1.5"),
+        ("rollouts.history=true", "rollouts.history: is full, none or a number of turns, got Tru"),
         ("rollouts.context=0", "rollouts.context: is at least 1, got 0"),
         ("validation.temperature=-1", "validation.temperature: is at least 0 and finite, got -1"),
         ("validation.every=-1", "validation.every: is at least 0, which is never, got -1"),
@@ -193,6 +197,13 @@ def test_a_recipe_in_code_is_checked_as_a_file_is():
         Recipe("m", ("Bandit-v0",) * 9)
     with pytest.raises(ValueError, match="greater than or equal to 1"):
         RolloutSettings(samples=0)
+
+
+@pytest.mark.parametrize(("given", "history"), [("full", None), ("none", 0), ("0", 0), ("3", 3)])
+def test_a_history_is_that_of_the_harness(written, given, history):
+    recipe = read_recipe(written(GOOD), [f"rollouts.history={given}"])
+    assert recipe.rollouts.history == history
+    assert recipe_of(recipe.as_json(), "a test") == recipe
 
 
 @pytest.mark.parametrize("estimator", ["grpo", "dr-grpo", "rloo"])

@@ -103,11 +103,11 @@ def test_a_template_that_hides_thoughts_is_refused():
     tokenizer = tokenizer_of("chatml")
     tokenizer.chat_template = TEMPLATES["chatml"].replace("assistant\n", "assistant\n<think>\n")
     with pytest.raises(UserError, match="shows an earlier answer otherwise than it opens a new"):
-        ChatTokens(Chat(tokenizer, merges_system=False))
+        ChatTokens(Chat(tokenizer, merges_system=False)).check()
 
 
 def test_a_template_that_drops_answers_is_refused():
     tokenizer = tokenizer_of("chatml")
     tokenizer.chat_template = TEMPLATES["chatml"].replace("{{ m.content }}", "{{ m.role }}")
     with pytest.raises(UserError, match="train with another template"):
-        ChatTokens(Chat(tokenizer, merges_system=False))
+        ChatTokens(Chat(tokenizer, merges_system=False)).check()

@@ -17,6 +17,7 @@ from ragen_starpo.rollout.environment_loop import TokenEpisode
 from ragen_starpo.rollout.failures import FailedEpisode
 from ragen_starpo.rollout.play import play
 from ragen_starpo.rollout.trajectory import batch_of
+from tests.ragen_starpo.sequences import whole
 
 ENVS = ["ragen/Bandit-v0", "ragen/FrozenLake-v0", "ragen/Sokoban-v0"]
 
@@ -70,8 +71,8 @@ def test_the_ids_are_what_the_engine_saw(played):
         length = 0
         for turn in one.turns:
             length += len(turn.observed) + len(turn.sampled.ids)
-            assert tuple(one.ids[:length]) in seen
-        assert length == len(one.ids)
+            assert tuple(whole(one).ids[:length]) in seen
+        assert length == len(whole(one).ids)
     assert len(seen) == sum(len(one.turns) for one in trajectories)
     assert {len(one.turns) for one in trajectories} > {1}
 
@@ -81,8 +82,9 @@ def test_the_mask_is_one_on_sampled_tokens_and_nowhere_else(played):
         wanted = []
         for turn in one.turns:
             wanted += [0] * len(turn.observed) + [1] * len(turn.sampled.ids)
-        assert one.mask == wanted
-        picked = [token for token, kind in zip(one.ids, one.mask, strict=True) if kind]
+        ids, mask = whole(one).ids, whole(one).mask
+        assert mask == wanted
+        picked = [token for token, kind in zip(ids, mask, strict=True) if kind]
         assert picked == [token for turn in one.turns for token in turn.sampled.ids]
 
 
@@ -90,8 +92,9 @@ def test_the_trainer_computes_the_engines_probabilities(played, random_model):
     """One conversation at a time, without a cache and without padding."""
     for one in played[0]:
         with torch.no_grad():
-            logits = random_model(torch.tensor([one.ids])).logits[0, :-1].double() / 0.7
-        found = torch.log_softmax(logits, -1).gather(1, torch.tensor(one.ids[1:])[:, None])[:, 0]
+            logits = random_model(torch.tensor([whole(one).ids])).logits[0, :-1].double() / 0.7
+        following = torch.tensor(whole(one).ids[1:])
+        found = torch.log_softmax(logits, -1).gather(1, following[:, None])[:, 0]
         batch = batch_of([one], 0)
         sampled = batch.mask[0, 1:].bool()
         assert sampled.sum() == sum(len(turn.sampled.ids) for turn in one.turns)
@@ -104,9 +107,9 @@ def test_the_trainer_computes_the_engines_probabilities(played, random_model):
 def test_others_in_flight_change_nothing(played, decoder, chat, ending):
     alone = begins(chat, ending)[4:5]
     (found,) = play(alone, decoder(), 3)
-    assert found.ids == played[0][4].ids
+    assert whole(found).ids == whole(played[0][4]).ids
     other = play(begins(chat, ending)[4:5], decoder(), 4)
-    assert other[0].ids != found.ids
+    assert whole(other[0]).ids != whole(found).ids
 
 
 def test_records_are_the_harness_own(played, chat, ending):
@@ -125,19 +128,19 @@ def test_no_room_ends_an_episode(decoder, chat, ending):
     (found,) = play(begins(chat, ending, 2, room)[1:], decoder(), 3)
     assert found.record.outcome == "context_overflow"
     assert len(found.turns) == 1
-    assert len(found.ids) <= room
+    assert len(whole(found).ids) <= room
     (nothing,) = play(begins(chat, ending, 1, 10), decoder(), 3)
-    assert (nothing.turns, nothing.ids, nothing.score) == ((), [], 0.0)
+    assert (nothing.turns, whole(nothing).ids, nothing.score) == ((), [], 0.0)
 
 
 def test_batches(played):
     trajectories, _ = played
     batch = batch_of(trajectories, 0)
     for row, one in enumerate(trajectories):
-        length = len(one.ids)
-        assert batch.ids[row, :length].tolist() == one.ids
+        length = len(whole(one).ids)
+        assert batch.ids[row, :length].tolist() == whole(one).ids
         assert batch.attention[row].tolist() == [1] * length + [0] * (batch.ids.shape[1] - length)
-        assert batch.mask[row].sum() == batch.mask[row, :length].sum() == sum(one.mask)
+        assert batch.mask[row].sum() == batch.mask[row, :length].sum() == sum(whole(one).mask)
         assert batch.turn_rewards[row].sum() == pytest.approx(one.score)
         assert batch.groups[row] == row
         start = 0

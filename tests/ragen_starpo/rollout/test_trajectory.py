@@ -32,14 +32,16 @@ TURNS = st.builds(
 )
 PLAYED = st.lists(
     st.builds(
-        lambda group, turns: TokenTrajectory(group, tuple(turns), {}),
+        lambda group, turns, split: TokenTrajectory(group, tuple(turns), {}, split),
         st.integers(-3, 3),
         st.lists(TURNS, max_size=3),
+        st.booleans(),
     ),
     min_size=1,
     max_size=4,
 )
-"""Trajectories of no turn to three; a prompt that did not fit has none."""
+"""Trajectories of no turn to three, in one sequence or one each; a prompt that did not fit has no
+turn."""
 
 
 def trajectory(*rewards, group=0):
@@ -63,25 +65,29 @@ def test_scores_are_not_rounded_to_32_bits():
 
 
 def tokens(trajectory):
-    """Return each token's id, kind, turn and log-probability, written down one after the other."""
-    found = []
+    """Return the tokens of each sequence, in order, as id, kind, turn and log-probability."""
+    sequences = [[]]
     for number, turn in enumerate(trajectory.turns):
+        if trajectory.split and number:
+            sequences.append([])
+        found = sequences[-1]
         found += [(seen, 0, number, 0.0) for seen in turn.observed]
         said = zip(turn.sampled.ids, turn.sampled.log_probs, strict=True)
         found += [(one, 1, number, log_prob) for one, log_prob in said]
-    return found
+    return sequences
 
 
 @given(PLAYED, st.integers(60, 70))
-def test_a_batch_is_its_trajectories_padded_on_the_right(played, pad):
+def test_a_batch_is_its_sequences_padded_on_the_right(played, pad):
     batch = batch_of(played, pad)
-    width = max(len(tokens(one)) for one in played)
+    sequences = [(one, known) for one in played for known in tokens(one)]
+    width = max(len(known) for _, known in sequences)
     longest = max(len(one.turns) for one in played)
-    assert len(batch) == len(played)
-    assert batch.ids.shape == (len(played), width)
-    for row, one in enumerate(played):
-        known = tokens(one)
-        last = max(len(one.turns) - 1, 0)
+    assert len(batch) == len(sequences)
+    assert batch.count == len(played)
+    assert batch.ids.shape == (len(sequences), width)
+    for row, (one, known) in enumerate(sequences):
+        last = known[-1][2] if known else 0
         rest = width - len(known)
         whole = [(seen, 1, *others) for seen, *others in known] + [(pad, 0, 0, last, 0.0)] * rest
         columns = (batch.ids, batch.attention, batch.mask, batch.turns, batch.log_probs)
@@ -89,14 +95,16 @@ def test_a_batch_is_its_trajectories_padded_on_the_right(played, pad):
         rewards = [turn.reward for turn in one.turns]
         missing = [0.0] * (longest - len(rewards))
         assert batch.turn_rewards[row].tolist() == rewards + missing
-    assert batch.groups.tolist() == [one.group for one in played]
-    assert batch.scores.tolist() == [one.score for one in played]
+    assert batch.groups.tolist() == [one.group for one, _ in sequences]
+    assert batch.scores.tolist() == [one.score for one, _ in sequences]
+    owners = [played[number] for number in batch.trajectories]
+    assert all(one is owner for one, (owner, _) in zip(owners, sequences, strict=True))
 
 
 @given(PLAYED, st.data())
 def test_rows_are_those_asked_for_in_their_order(played, data):
     batch = batch_of(played, 0)
-    kept = data.draw(st.lists(st.booleans(), min_size=len(played), max_size=len(played)))
+    kept = data.draw(st.lists(st.booleans(), min_size=len(batch), max_size=len(batch)))
     chosen = data.draw(st.permutations([row for row, keep in enumerate(kept) if keep]))
     for asked, rows in (
         (torch.tensor(kept), sorted(chosen)),
@@ -106,6 +114,15 @@ def test_rows_are_those_asked_for_in_their_order(played, data):
         assert len(some) == len(rows)
         for name, column in vars(batch).items():
             assert getattr(some, name).tolist() == [column[row].tolist() for row in rows]
+
+
+@given(PLAYED, st.data())
+def test_trajectories_keep_their_sequences_together(played, data):
+    order = data.draw(st.permutations(range(len(played))))
+    rows = batch_of(played, 0).rows_of(torch.tensor(order))
+    lengths = [len(tokens(one)) for one in played]
+    starts = [sum(lengths[:number]) for number in range(len(played))]
+    assert rows.tolist() == [starts[one] + n for one in order for n in range(lengths[one])]
 
 
 def test_each_sampled_token_has_a_log_probability():

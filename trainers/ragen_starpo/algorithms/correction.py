@@ -1,6 +1,6 @@
 """Correction of the gap between the policy that sampled and the one that is trained.
 
-Shapes: (trajectories, tokens); `mask` is 1 on sampled tokens.
+Shapes: (sequences, tokens); `mask` is 1 on sampled tokens.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ragen_starpo.algorithms.masked import masked_mean
+from ragen_starpo.algorithms.masked import masked_mean, trajectory_sums
 from ragen_starpo.recipes.sections import CorrectionSettings
 from ragen_starpo.rollout.trajectory import TokenBatch
 
@@ -39,7 +39,10 @@ def corrected(
     if settings.level == "none":
         return advantages, {}
     apart = torch.where(batch.mask.bool(), log_probs - batch.log_probs, 0.0)
-    ratios = _ratios(apart if settings.level == "token" else apart.sum(1, keepdim=True))
+    if settings.level == "token":
+        ratios = _ratios(apart)
+    else:
+        ratios = _ratios(trajectory_sums(apart.sum(1), batch.trajectories))[:, None]
     raw = ratios.expand_as(apart) * batch.mask
     weights = raw.clamp(max=settings.threshold)
     mean = masked_mean(weights, batch.mask)

@@ -1,6 +1,6 @@
 """The policy's, the critic's and the regularising losses of tokens.
 
-Shapes: (trajectories, tokens) unless said otherwise; `mask` is 1 on sampled tokens.
+Shapes: (sequences, tokens) unless said otherwise; `mask` is 1 on sampled tokens.
 """
 
 from __future__ import annotations

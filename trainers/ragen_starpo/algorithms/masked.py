@@ -83,6 +83,17 @@ def group_sizes(index: Tensor, count: int) -> Tensor:
     return torch.bincount(index, minlength=count)
 
 
+def trajectory_sums(values: Tensor, trajectories: Tensor) -> Tensor:
+    """Return the sum over the sequences of each one's trajectory, (sequences,).
+
+    Args:
+        values: (sequences,).
+        trajectories: (sequences,) any integers; equal ones are of one trajectory.
+    """
+    index, count = group_index(trajectories)
+    return values.new_zeros(count).index_add(0, index, values)[index]
+
+
 def _largest(values: Tensor, index: Tensor, count: int) -> Tensor:
     """Return the largest magnitude in each group, (groups,)."""
     none = torch.zeros(count, dtype=values.dtype, device=values.device)

@@ -10,6 +10,7 @@ from ragen_starpo.algorithms import advantages as estimators
 from ragen_starpo.algorithms.losses import kl_penalty, policy_loss, value_loss
 from ragen_starpo.algorithms.masked import masked_mean
 from ragen_starpo.algorithms.rewards import on_last_token, on_turn_ends, turn_ends
+from ragen_starpo.algorithms.whole_trajectories import WholeTrajectories
 from ragen_starpo.engine.worker import Contribution
 from ragen_starpo.recipes.sections import AdvantageSettings, LossSettings
 from ragen_starpo.rollout.trajectory import TokenBatch
@@ -20,19 +21,26 @@ def advantages_of(
 ) -> tuple[Tensor, Tensor | None]:
     """Return advantages of all sampled tokens, and returns for the critic if there is one.
 
-    What compares returns is computed in 64 bits; the result is of the kind of log-probabilities.
+    What compares returns is computed in 64 bits; the result is of the kind of log-probabilities. A
+    trajectory of several sequences has the advantages that the same tokens and values would have in
+    one.
 
     Args:
         settings: the estimator and its discounts.
-        batch: all trajectories that are learned from.
-        values: (trajectories, tokens) of the critic; None where the estimator has none.
+        batch: all trajectories that are learned from, as `batch_of` makes it.
+        values: (sequences, tokens) of the critic; None where the estimator has none.
 
     Raises:
         ValueError: if a critic's estimator is given no values.
     """
-    advantages, returns = _estimated(settings, batch, values)
+    whole = WholeTrajectories(batch)
+    told = None if values is None else whole.joined(values)
+    advantages, returns = _estimated(settings, whole.batch, told)
     kind = batch.log_probs.dtype
-    return advantages.to(kind), None if returns is None else returns.to(kind)
+    return (
+        whole.apart(advantages).to(kind),
+        None if returns is None else whole.apart(returns).to(kind),
+    )
 
 
 def policy_contribution(

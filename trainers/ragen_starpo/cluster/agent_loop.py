@@ -26,7 +26,7 @@ from ragen_starpo.recipes.recipe import Recipe, recipe_of
 from ragen_starpo.rollout.environment_loop import TokenEpisode
 from ragen_starpo.rollout.episodes import EpisodeFactory, RolloutSpec
 from ragen_starpo.rollout.failures import LOG, Ended, FailedEpisode
-from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn
+from ragen_starpo.rollout.trajectory import Sampled, TokenSequence, TokenTrajectory
 
 
 class EpisodeLoop(AgentLoopBase):
@@ -40,7 +40,7 @@ class EpisodeLoop(AgentLoopBase):
         temperature: float,
         session_id: int,
         **_: Any,
-    ) -> AgentLoopOutput:
+    ) -> list[AgentLoopOutput]:
         """Play to the end.
 
         Args:
@@ -50,7 +50,8 @@ class EpisodeLoop(AgentLoopBase):
             session_id: which of them.
 
         Returns:
-            The tokens; `extra_fields` has the trajectory, or what the episode failed by, pickled.
+            A row for each sequence; `extra_fields` of the first one has the trajectory, or what the
+            episode failed by, pickled.
         """
         settings = self.config.ragen
         factory = _factory(settings.recipe, self.config.actor_rollout_ref.model.path)
@@ -64,13 +65,13 @@ class EpisodeLoop(AgentLoopBase):
             except Exception as error:  # noqa: BLE001 - of an environment or an engine
                 failed = FailedEpisode(described(_cause(error)))
             if failed.mistake or not left:
-                return _output(failed, None, _filler(self.tokenizer))
+                return _outputs(failed, None, _filler(self.tokenizer))
             left -= 1
             LOG.warning("%s ended in an error and is begun anew: %s", spec.task.name, failed.error)
 
     async def _play(
         self, factory: EpisodeFactory, spec: RolloutSpec, temperature: float
-    ) -> AgentLoopOutput:
+    ) -> list[AgentLoopOutput]:
         episode, on_tokens = factory.begin(spec)
         asked = _parameters(factory.sampling, temperature)
         version = None
@@ -80,7 +81,7 @@ class EpisodeLoop(AgentLoopBase):
             on_tokens.take(_sampled(output, factory.ending))
         trajectory = on_tokens.trajectory()
         factory.end(episode)
-        return _output(trajectory, version, _filler(self.tokenizer))
+        return _outputs(trajectory, version, _filler(self.tokenizer))
 
     async def _answer(
         self, episode: TokenEpisode, spec: RolloutSpec, asked: dict[str, Any]
@@ -125,36 +126,49 @@ def _cause(error: Exception) -> Exception:
     return error.cause if isinstance(error, RayTaskError) else error
 
 
-def _output(ended: Ended, version: int | None, filler: int) -> AgentLoopOutput:
-    """Return a trajectory as verl's rows have it: the first prompt, and all that follows.
+def _outputs(ended: Ended, version: int | None, filler: int) -> list[AgentLoopOutput]:
+    """Return a trajectory as verl's rows have it, one for each sequence.
 
     An episode that failed, or whose prompt did not fit, has one token that is not learned from; the
     sampler of groups leaves it out.
     """
-    turns: tuple[Turn, ...] = ()
-    ids, mask, score = [filler, filler], [0, 0], 0.0
-    if isinstance(ended, TokenTrajectory) and ended.turns:
-        turns, ids, mask, score = ended.turns, ended.ids, ended.mask, ended.score
-    start = len(turns[0].observed) if turns else 1
-    log_probs: list[float] = []
-    for number, turn in enumerate(turns):
-        log_probs += [0.0] * (len(turn.observed) if number else 0) + list(turn.sampled.log_probs)
-    return AgentLoopOutput(
-        prompt_ids=ids[:start],
-        response_ids=ids[start:],
-        response_mask=mask[start:],
-        response_logprobs=log_probs or [0.0],
-        # Given, so that verl asks no reward worker; what is learned is in the trajectory's turns.
-        reward_score=score,
-        num_turns=len(turns),
-        metrics=AgentLoopMetrics(),
-        extra_fields={
-            # verl's queue would take a dataclass to pieces.
-            "ended": pickle.dumps(ended),
-            "min_global_steps": version,
-            "max_global_steps": version,
-        },
-    )
+    sequences: tuple[TokenSequence, ...] = (TokenSequence(0, ()),)
+    score = 0.0
+    if isinstance(ended, TokenTrajectory):
+        sequences, score = ended.sequences, ended.score
+    # verl's queue would take a dataclass to pieces.
+    whole = pickle.dumps(ended)
+    return [
+        AgentLoopOutput(
+            **_tokens(sequence, filler),
+            # Given, so that verl asks no reward worker; what is learned is in the trajectory.
+            reward_score=score,
+            num_turns=len(sequence.turns),
+            metrics=AgentLoopMetrics(),
+            extra_fields={
+                "ended": whole if number == 0 else b"",
+                "min_global_steps": version,
+                "max_global_steps": version,
+                # verl copies it from the last sequence to the others.
+                "reward_extra_info": {},
+            },
+        )
+        for number, sequence in enumerate(sequences)
+    ]
+
+
+def _tokens(sequence: TokenSequence, filler: int) -> dict[str, Any]:
+    """Return a sequence as verl has it: the first prompt, and all that follows."""
+    ids, mask, log_probs, start = [filler, filler], [0, 0], [0.0, 0.0], 1
+    if sequence.turns:
+        ids, mask, log_probs = sequence.ids, sequence.mask, sequence.log_probs
+        start = len(sequence.turns[0].observed)
+    return {
+        "prompt_ids": ids[:start],
+        "response_ids": ids[start:],
+        "response_mask": mask[start:],
+        "response_logprobs": log_probs[start:],
+    }
 
 
 @functools.cache

@@ -15,7 +15,7 @@ from ragen_starpo.rollout.trajectory import TokenBatch, TokenTrajectory
 
 @dataclass(frozen=True)
 class Responses:
-    """Where the responses of rows stand: a row's tokens after its first prompt.
+    """Where the responses of rows stand, which are sequences: the tokens after the first prompt.
 
     Attributes:
         spans: of each row, the first token of its response and the one after the last.
@@ -27,7 +27,7 @@ class Responses:
         """Return columns as verl has them, with 0 for rows that fill up a batch.
 
         Args:
-            columns: (trajectories, tokens), aligned as `TokenBatch` says.
+            columns: (sequences, tokens), aligned as `TokenBatch` says.
             fillers: rows of one response token that follow.
         """
         return TensorDict(
@@ -36,12 +36,12 @@ class Responses:
         )
 
     def column(self, outputs: Tensor, batch: TokenBatch) -> Tensor:
-        """Return what an engine says of each token as (trajectories, tokens).
+        """Return what an engine says of each token as (sequences, tokens).
 
         Args:
             outputs: jagged over whole rows, which may be followed by fillers; at position t it
                 speaks of the token t + 1, given those up to t.
-            batch: the trajectories; the result is 0 but on their sampled tokens.
+            batch: the sequences; the result is 0 but on their sampled tokens.
         """
         column = torch.zeros(batch.mask.shape)
         for row, (output, (start, end)) in enumerate(
@@ -58,8 +58,9 @@ class Responses:
 
 
 def responses_of(trajectories: Sequence[TokenTrajectory]) -> Responses:
-    """Return where the responses of trajectories stand; each has a turn."""
-    return Responses(tuple((len(row.turns[0].observed), len(row.ids)) for row in trajectories))
+    """Return where the responses of trajectories stand, by their sequences; each has a turn."""
+    rows = [row for one in trajectories for row in one.sequences]
+    return Responses(tuple((len(row.turns[0].observed), len(row.ids)) for row in rows))
 
 
 def filled_up(rows: int, ranks: int, limit: Limit) -> tuple[int, int]:

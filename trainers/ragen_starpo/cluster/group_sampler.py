@@ -34,7 +34,8 @@ class GroupSampler(ReplayBuffer):
     Attributes:
         played: the trajectories of the latest sample before any filter, by group and rollout, of
             groups without failures.
-        kept: those of them that the filter left, in the order of the rows that are returned.
+        kept: those of them that the filter left, in the order of the rows that are returned; each
+            has a row for each of its sequences.
     """
 
     def __init__(self, sampler_kwargs: Any, **settings: Any) -> None:
@@ -72,22 +73,24 @@ class GroupSampler(ReplayBuffer):
         kept = chosen(self._filter, self.played) if learned else [True] * len(whole)
         places = [place for place, keep in zip(whole, kept, strict=True) if keep]
         self.kept = [whole[place] for place in places]
-        rows = [keys[place] for place in places]
+        rows = [row for place in places for row in _rows(keys[place], whole[place])]
         tags = [self.partitions[partition_id][key] for key in rows]
-        dropped = dict.fromkeys([*map(_group, keys), *keys]).keys() - set(rows)
+        dropped = {*map(_group, keys), *self.partitions[partition_id]} - set(rows)
         tq.kv_clear(keys=sorted(dropped), partition_id=partition_id)
-        share = len(rows) / len(whole)
+        share = len(places) / len(whole)
         return KVBatchMeta(partition_id=partition_id, keys=rows, tags=tags), {"filter/kept": share}
 
     def _ended(self, partition_id: str) -> dict[str, Ended]:
-        """Return what came of episodes by their rows' keys, or by their group's if it failed."""
+        """Return what came of episodes by the key of their first row, or by their group's."""
         keys = sorted(self.partitions[partition_id], key=_order)
+        # Of several sequences, the first one carries the trajectory.
+        firsts = [key for key in keys if _order(key)[-1] == 0]
         found: dict[str, Ended] = dict.fromkeys(self.failure_keys[partition_id], _IN_VERL)
-        if keys:
-            fields = tq.kv_batch_get(keys=keys, partition_id=partition_id, select_fields=[_EXTRA])
+        if firsts:
+            fields = tq.kv_batch_get(keys=firsts, partition_id=partition_id, select_fields=[_EXTRA])
             extras = list(fields[_EXTRA])
             found |= {
-                key: pickle.loads(extra["ended"]) for key, extra in zip(keys, extras, strict=True)
+                key: pickle.loads(extra["ended"]) for key, extra in zip(firsts, extras, strict=True)
             }
         return found
 
@@ -121,7 +124,13 @@ def _group(key: str) -> str:
     return key.partition("_")[0]
 
 
-def _order(key: str) -> tuple[str, int]:
-    """Return where a rollout stands."""
-    group, rollout, _ = key.rsplit("_", 2)
-    return group, int(rollout)
+def _rows(first: str, trajectory: TokenTrajectory) -> list[str]:
+    """Return the keys of a trajectory's rows, from that of the first one."""
+    rollout, _, _ = first.rpartition("_")
+    return [f"{rollout}_{part}" for part in range(len(trajectory.sequences))]
+
+
+def _order(key: str) -> tuple[str, int, int]:
+    """Return where a row stands."""
+    group, rollout, part = key.rsplit("_", 2)
+    return group, int(rollout), int(part)

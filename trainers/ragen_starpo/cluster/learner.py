@@ -88,18 +88,17 @@ class Learner:
         """Take all steps of an iteration, and return its figures.
 
         Args:
-            rows: in verl's queue; they are dropped from it.
-            trajectories: of these rows.
+            rows: in verl's queue, the sequences of the trajectories; they are dropped from it.
+            trajectories: in the order of their rows.
             iteration: from 0 on.
             share: of those that were played.
         """
         batch = batch_of(trajectories, self._filler)
         recipe, passes = self._recipe, self.settings.updates
-        steps = list(
-            mini_batches(
-                len(batch), iteration, size=recipe.mini_batch, passes=passes, seed=recipe.seed
-            )
+        batches = mini_batches(
+            batch.count, iteration, size=recipe.mini_batch, passes=passes, seed=recipe.seed
         )
+        steps = [batch.rows_of(chosen) for chosen in batches]
         longest = int(batch.attention.sum(1).max())
         limit = limit_of(recipe.micro_batch, self._computing, longest)
         filled = self._with_fillers(rows, [len(rows.keys), *map(len, steps)], limit)
@@ -173,7 +172,10 @@ class Learner:
         """Take one step of the policy, and one of the critic."""
         some, loss = chosen.tolist(), self._recipe.loss
         weights = columns["old_log_probs"].new_zeros(work.batch.mask.shape)
-        weights[chosen] = token_weights(work.batch.mask[chosen], loss.aggregation, loss.horizon)
+        learned = work.batch.rows(chosen)
+        weights[chosen] = token_weights(
+            learned.mask, loss.aggregation, loss.horizon, learned.trajectories
+        )
         work.put({"weights": weights})
         names = [*POLICY_COLUMNS, *([REFERENCE] if self._recipe.loss.kl else [])]
         figures = self._updated(work, some, self._processes.policy.update_actor, names)
@@ -224,10 +226,10 @@ class _Rows:
 
     Attributes:
         partition: of the queue.
-        keys: of the trajectories, in the order of `batch`.
+        keys: of the sequences, in the order of `batch`.
         fillers: of the rows that fill up batches.
         responses: where responses stand.
-        batch: the trajectories.
+        batch: the sequences.
         limit: of micro-batches.
     """
 

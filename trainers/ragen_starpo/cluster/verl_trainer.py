@@ -83,9 +83,9 @@ class VerlTrainer(PPOTrainerSync):
             self._begin(number + 1)
         scales = scales_of(self.recipe.mixture, found.played)
         metrics = iteration_metrics(self.recipe, found.played, scales)
-        share = metrics["filter/kept"] = len(found.rows.keys) / len(found.played)
-        if found.rows.keys:
-            kept = divided(found.kept, scales)
+        kept = divided(found.kept, scales)
+        share = metrics["filter/kept"] = len(kept) / len(found.played)
+        if kept:
             metrics |= clock.during(
                 "updates", lambda: self.learner.learn(found.rows, kept, number, share)
             )
@@ -93,7 +93,7 @@ class VerlTrainer(PPOTrainerSync):
         self._next = clock.during("rollouts", lambda: self._end(number + 1)) if ahead else None
         clock.during("weights", lambda: self.checkpoint_manager.update_weights(number))
         records = [trajectory.record for trajectory in found.played]
-        return Iteration(number, bool(found.rows.keys), metrics, clock.seconds, records)
+        return Iteration(number, bool(kept), metrics, clock.seconds, records)
 
     def adapt(self, settings: AdaptableSettings) -> None:
         """Play and learn by these settings from now on."""

@@ -49,7 +49,7 @@ def check(batch: TokenBatch) -> None:
     if not len(batch) or not batch.mask.any():
         raise ValueError("the batch has no sampled token")
     if batch.mask[:, 0].any():
-        raise ValueError("a sampled token is the first of its trajectory; nothing predicts it")
+        raise ValueError("a sampled token is the first of its sequence; nothing predicts it")
 
 
 def check_columns(batch: TokenBatch, columns: Mapping[str, Tensor]) -> None:

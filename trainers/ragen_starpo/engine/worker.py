@@ -1,6 +1,6 @@
 """The models that are trained, on token batches and plain tensors.
 
-All tensors of tokens are (trajectories, tokens), aligned as `TokenBatch` says: position t speaks of
+All tensors of tokens are (sequences, tokens), aligned as `TokenBatch` says: position t speaks of
 the token t, given those before it. They are given and returned on the CPU; a loss function gets its
 rows on the model's device.
 """
@@ -122,7 +122,7 @@ class _LanguageModel(_Model):
         Both are of the distribution that each sampled token was drawn from.
 
         Args:
-            batch: trajectories.
+            batch: sequences.
             temperature: by which logits are divided.
         """
         log_probs, entropies = self._outputs(batch, ["log_probs", "entropy"], temperature)
@@ -134,7 +134,7 @@ class Reference(_LanguageModel):
 
     Args:
         model_dir: a folder that transformers reads.
-        micro_batch_size: the most trajectories that are computed at once.
+        micro_batch_size: the most sequences that are computed at once.
         computing: how.
 
     Raises:
@@ -154,7 +154,7 @@ class Policy(_LanguageModel, _Trained):
     Args:
         model_dir: a folder that transformers reads.
         optimiser: of its weights or adapters.
-        micro_batch_size: the most trajectories that are computed at once. Mini-batches have any
+        micro_batch_size: the most sequences that are computed at once. Mini-batches have any
             size: they are divided into as few equal micro-batches as possible, and the last one is
             filled up with rows of one token that the loss function never sees.
         lora: None to train all weights.
@@ -186,7 +186,7 @@ class Policy(_LanguageModel, _Trained):
         loss_fn: PolicyLossFunction,
         temperature: float = 1.0,
     ) -> dict[str, float]:
-        """Take one step of the optimiser on all these trajectories.
+        """Take one step of the optimiser on all these sequences.
 
         For supervised training, `loss_fn` returns minus the weighted sum of log-probabilities.
 
@@ -229,7 +229,7 @@ class Critic(_Trained):
     Args:
         model_dir: a folder that transformers reads; its output layer is not used.
         optimiser: of its weights, or of its adapters and its head.
-        micro_batch_size: the most trajectories that are computed at once.
+        micro_batch_size: the most sequences that are computed at once.
         lora: None to train all weights.
         seed: of the head and of new adapters.
         computing: how it computes.
@@ -258,7 +258,7 @@ class Critic(_Trained):
     def update(
         self, batch: TokenBatch, columns: Mapping[str, Tensor], loss_fn: ValueLossFunction
     ) -> dict[str, float]:
-        """Take one step of the optimiser on all these trajectories, see `Policy.update`."""
+        """Take one step of the optimiser on all these sequences, see `Policy.update`."""
         return self._step(batch, columns, ["values"], loss_fn, 1.0)
 
 

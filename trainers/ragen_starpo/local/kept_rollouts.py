@@ -52,7 +52,7 @@ def keep_rollouts(
 def _config(recipe: Recipe, number: int, temperature: float, envs: Sequence[Object]) -> RunConfig:
     """Return the content of run.json."""
     hashes = {env["id"]: (env["instances"], env["spec_hash"]) for env in envs}
-    max_tokens = recipe.rollouts.max_tokens
+    max_tokens, history = recipe.rollouts.max_tokens, recipe.rollouts.history
     return RunConfig.model_validate(
         {
             "schema": SCHEMA,
@@ -69,9 +69,9 @@ def _config(recipe: Recipe, number: int, temperature: float, envs: Sequence[Obje
             "temperature": temperature,
             "max_tokens": max_tokens,
             "response_format": recipe.response_format,
-            "history": None,
+            "history": history,
             "constrained": False,
-            "prompt_hash": prompt_hash(recipe.response_format, None, None),
+            "prompt_hash": prompt_hash(recipe.response_format, history, None),
             "envs": envs,
             "versions": versions(),
             "command": "ragen-train",

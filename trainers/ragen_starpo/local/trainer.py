@@ -102,8 +102,15 @@ class Trainer:
     def validate(self, folder: Path) -> dict[str, float]:
         """Return held-out figures of the model, which is written to a folder for it."""
         self.save(folder)
-        recipe, max_tokens = self._recipe, self._recipe.rollouts.max_tokens
-        return validate(folder, recipe.envs, recipe.response_format, max_tokens, recipe.validation)
+        recipe, rollouts = self._recipe, self._recipe.rollouts
+        return validate(
+            folder,
+            recipe.envs,
+            recipe.response_format,
+            rollouts.max_tokens,
+            recipe.validation,
+            rollouts.history,
+        )
 
     def save(self, folder: Path) -> None:
         """Write the model as a folder that transformers reads."""
@@ -138,11 +145,10 @@ class Trainer:
         columns, correction = self._columns(batch, share)
         figures = StepFigures()
         recipe, passes = self._recipe, self._settings.updates
-        steps = list(
-            mini_batches(
-                len(batch), number, size=recipe.mini_batch, passes=passes, seed=recipe.seed
-            )
+        batches = mini_batches(
+            batch.count, number, size=recipe.mini_batch, passes=passes, seed=recipe.seed
         )
+        steps = [batch.rows_of(chosen) for chosen in batches]
         for rows in steps:
             some = batch.rows(rows)
             figures.add(self._step(some, _rows(columns, rows)), int(some.mask.sum()))
@@ -170,7 +176,12 @@ class Trainer:
 
     def _step(self, batch: TokenBatch, columns: dict[str, Tensor]) -> dict[str, float]:
         loss, temperature = self._recipe.loss, self._settings.temperature
-        columns = {**columns, "weights": token_weights(batch.mask, loss.aggregation, loss.horizon)}
+        columns = {
+            **columns,
+            "weights": token_weights(
+                batch.mask, loss.aggregation, loss.horizon, batch.trajectories
+            ),
+        }
         figures = self.policy.update(
             batch, columns, partial(policy_contribution, loss), temperature
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 from ragen_bench.episodes.runner import play, tasks_of
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf import HFModel
+from ragen_bench.models.prompt import History
 from ragen_bench.models.reasoning import stop_text
 from ragen_bench.runs.schema import EpisodeRecord
 from ragen_bench.scores.metrics import figures
@@ -24,6 +25,7 @@ def validate(
     response_format: ResponseFormat,
     max_tokens: int,
     settings: ValidationSettings,
+    history: History = None,
 ) -> dict[str, float]:
     """Return a model's figures on the val split.
 
@@ -34,6 +36,7 @@ def validate(
         max_tokens: of an answer.
         settings: how many instances, and the temperature. Noise and sampling are those of seed 0,
             so that two models meet the same.
+        history: past turns that the model is shown.
 
     Returns:
         `success`, the mean over environments; and `NAME/success`, `NAME/low`, `NAME/high`, the
@@ -46,7 +49,7 @@ def validate(
     tasks = tasks_of(instances, "val", 1)
     records = [
         played.record
-        for played in play(tasks, model, sampling, response_format)
+        for played in play(tasks, model, sampling, response_format, history)
         if played.record is not None
     ]
     return held_out(records, envs)

@@ -56,9 +56,10 @@ class Recipe:
         updates: passes over the rollouts of an iteration (online-k).
         mini_batch: the most trajectories of one step of the optimiser; a pass over an iteration's
             takes as few steps as that allows, of equal sizes but for one trajectory.
-        micro_batch: trajectories that are computed at once; decides memory, and no figure.
+        micro_batch: sequences that are computed at once, which are trajectories or, with a limited
+            history, turns; decides memory, and no figure.
         micro_batch_tokens: tokens that are computed at once, padding included, in place of so many
-            trajectories; a longer trajectory is computed alone. None to count trajectories.
+            sequences; a longer sequence is computed alone. None to count sequences.
         checkpoint_every: iterations; 0 for none but the one after the last iteration.
         give_up_after: iterations in a row in which the filter leaves nothing.
         seed: of instances, noise, sampling and the order of updates; below 2**30, where instances

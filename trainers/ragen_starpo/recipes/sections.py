@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import field
-from typing import Annotated, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
+from ragen_bench.models.prompt import History
 from ragen_envs.instances import HELD_OUT_SIZE
 
 Estimator: TypeAlias = Literal[
@@ -63,6 +64,17 @@ STRICT = ConfigDict(extra="forbid", strict=False)
 """Unknown settings are refused; TOML's types are taken as the nearest of ours, as 1 for 1.0."""
 
 
+def _history(given: Any) -> History:
+    """Return a history as the harness has it."""
+    if given in (None, "full"):
+        return None
+    if given == "none":
+        return 0
+    if isinstance(given, int) and not isinstance(given, bool) and given >= 0:
+        return given
+    raise ValueError(f"is full, none or a number of turns, got {given!r}")
+
+
 @dataclass(frozen=True, config=STRICT)
 class RolloutSettings:
     """How trajectories are sampled.
@@ -72,7 +84,11 @@ class RolloutSettings:
         samples: rollouts of each (N).
         temperature: of the sampling, above 0.
         max_tokens: of one answer.
-        context: tokens of a whole trajectory; None for what the model takes.
+        context: tokens of a whole trajectory, or with a limited history of a turn's sequence; None
+            for what the model takes.
+        history: past turns that the model is shown, as `ragen-bench evaluate --history` has it:
+            `full`, which is None; `none`, which is 0; or a number. If it is limited, each turn is a
+            sequence of its own.
         retries: how often an episode is begun anew that ended in an error, by the same instance,
             noise and seed; then its group is left out.
     """
@@ -82,6 +98,7 @@ class RolloutSettings:
     temperature: Positive = 1.0
     max_tokens: Count = 200
     context: Count | None = None
+    history: Annotated[History, BeforeValidator(_history)] = None
     retries: NonNegative = 1
 
 

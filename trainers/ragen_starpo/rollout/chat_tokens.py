@@ -17,25 +17,27 @@ _ANSWER = "An answer that stands for another."
 class ChatTokens:
     """A chat template on tokens.
 
-    The first prompt is encoded as the template renders it. After that, what the model sampled stays
-    as it is, and only the text between its answer and its next one is encoded and appended: the
-    end of its turn, the observation and what opens an answer.
+    A prompt is encoded as the template renders it. After that, what the model sampled stays as it
+    is, and only the text between its answer and its next one is encoded and appended: the end of
+    its turn, the observation and what opens an answer.
 
     Attributes:
         chat: the tokenizer and its template.
-
-    Raises:
-        UserError: if the template shows an earlier answer otherwise than it opens a new one: what
-            the model sampled could not stand in the conversation.
     """
 
     chat: Chat
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Check that observations can follow answers.
+
+        Raises:
+            UserError: if the template shows an earlier answer otherwise than it opens a new one:
+                what the model sampled could not stand in the conversation.
+        """
         self._between("-")
 
     def prompt(self, messages: Sequence[Message]) -> list[int]:
-        """Return a conversation that the model has not answered in, up to where it does."""
+        """Return a conversation as tokens, up to where the model answers."""
         return list(
             self._read(tuple((message["role"], message["content"]) for message in messages))
         )
@@ -80,6 +82,7 @@ class ChatTokens:
         if not found or before != self._asked:
             raise UserError(
                 "the model's chat template shows an earlier answer otherwise than it opens a new "
-                "one, so the tokens that were sampled cannot stay; train with another template"
+                "one, so the tokens that were sampled cannot stay; train with another template, or "
+                "set a recipe's rollouts.history=none"
             )
         return after

@@ -15,11 +15,13 @@ from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn
 class TokenEpisode:
     """An episode under way, which waits for the tokens of the next answer.
 
-    Nothing is decoded and encoded again: `ids` only ever grows, by what the engine sampled and by
-    what an observation reads as. The text of an answer is for the environment alone.
+    With the full history nothing is decoded and encoded again: `ids` only ever grows, by what the
+    engine sampled and by what an observation reads as. The text of an answer is for the environment
+    alone. With a limited history each turn begins anew, with the tokens of what the harness asks a
+    model in it.
 
     Args:
-        episode: the same as the harness plays.
+        episode: the same as the harness plays; its history is how much the model reads in a turn.
         group: equal for rollouts of the same instance in one iteration.
         chat: of the model.
         ending: reads answers as texts, and has the limit of one.
@@ -27,8 +29,8 @@ class TokenEpisode:
         shaped: from a turn as recorded to the reward that is learned.
 
     Attributes:
-        observed: ids since the last answer: what an engine reads that holds the rest already.
-        ids: all so far.
+        observed: ids since the last answer, or since this turn's conversation began.
+        ids: what the next answer follows.
     """
 
     def __init__(
@@ -44,9 +46,10 @@ class TokenEpisode:
         self._chat, self._ending = chat, ending
         self._context, self._shaped = context, shaped
         self._turns: list[Turn] = []
-        self.observed = chat.prompt(episode.request().messages)
-        self.ids = list(self.observed)
-        self._see_room()
+        self.observed: list[int] = []
+        self.ids: list[int] = []
+        self._split = episode.history is not None
+        self._ask()
 
     @property
     def over(self) -> bool:
@@ -65,14 +68,25 @@ class TokenEpisode:
         self._episode.take(self._ending.completion(prompt, sampled.ids))
         record = self._episode.last_turn
         self._turns.append(Turn(tuple(self.observed), sampled, self._shaped(record)))
-        if not self.over:
+        if self.over:
+            return
+        if self._split:
+            self._ask()
+        else:
             self.observed = self._chat.observation(self._episode.observation, sampled.ids)
             self.ids += self.observed
             self._see_room()
 
     def trajectory(self) -> TokenTrajectory:
         """Return the finished episode."""
-        return TokenTrajectory(self._group, tuple(self._turns), self._episode.record())
+        turns = tuple(self._turns)
+        return TokenTrajectory(self._group, turns, self._episode.record(), self._split)
+
+    def _ask(self) -> None:
+        """Begin with the conversation that the harness sends."""
+        self.observed = self._chat.prompt(self._episode.request().messages)
+        self.ids = list(self.observed)
+        self._see_room()
 
     def _see_room(self) -> None:
         if len(self.ids) + self._ending.limit > self._context:

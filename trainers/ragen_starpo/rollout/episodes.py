@@ -112,6 +112,9 @@ class EpisodeFactory:
         self._chat = ChatTokens(chat)
         self._format, self._shaping = recipe.response_format, recipe.shaping
         self._own = OwnReward(recipe.shaping.python) if recipe.shaping.python else None
+        self._history = recipe.rollouts.history
+        if self._history is None:
+            self._chat.check()
         self._pools = {
             "train": training_pool(recipe.envs, self._format, recipe.environment),
             "val": EnvPool(self._format),
@@ -130,7 +133,7 @@ class EpisodeFactory:
         """Return an episode that has just begun, as it is recorded and on tokens."""
         task = spec.task
         env = self._pools[task.split].take(task.env, task.split)
-        episode = Episode(task, spec.seed, env, self._format)
+        episode = Episode(task, spec.seed, env, self._format, self._history)
         # Held-out episodes are scored, not learned from.
         own = self._own if task.split == "train" else None
         shaped = reward_of(self._shaping, episode, own)

@@ -46,7 +46,7 @@ class Turn:
 
     Attributes:
         observed: ids that the model read since its last answer: the prompt, or the observation with
-            what the chat template puts around it.
+            what the chat template puts around it. With a limited history, the whole prompt.
         sampled: its answer.
         reward: shaped, of this turn.
     """
@@ -57,18 +57,16 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class TokenTrajectory:
-    """An episode as tokens, in the order in which the engine saw them.
+class TokenSequence:
+    """Turns that the model reads as one sequence, in the order in which the engine saw them.
 
     Attributes:
-        group: equal for rollouts of the same instance in one iteration.
-        turns: at least one, unless the prompt did not fit the context.
-        record: the episode as the harness records it, see `ragen_bench.runs.schema`.
+        first: the number of its first turn in the trajectory, from 0 on.
+        turns: none if the prompt did not fit the context.
     """
 
-    group: int
+    first: int
     turns: tuple[Turn, ...]
-    record: EpisodeRecord
 
     @property
     def ids(self) -> list[int]:
@@ -85,6 +83,49 @@ class TokenTrajectory:
         ]
 
     @property
+    def log_probs(self) -> list[float]:
+        """The engine's of each sampled token, 0 for each observed one."""
+        return [
+            value
+            for turn in self.turns
+            for value in (*(0.0 for _ in turn.observed), *turn.sampled.log_probs)
+        ]
+
+    @property
+    def numbers(self) -> list[int]:
+        """The turn of each token, by its number in the trajectory."""
+        return [
+            number
+            for number, turn in enumerate(self.turns, self.first)
+            for _ in (*turn.observed, *turn.sampled.ids)
+        ]
+
+
+@dataclass(frozen=True)
+class TokenTrajectory:
+    """An episode as tokens.
+
+    Attributes:
+        group: equal for rollouts of the same instance in one iteration.
+        turns: at least one, unless the prompt did not fit the context.
+        record: the episode as the harness records it, see `ragen_bench.runs.schema`.
+        split: whether each turn is a sequence of its own, as with a limited history; else all of
+            them are one.
+    """
+
+    group: int
+    turns: tuple[Turn, ...]
+    record: EpisodeRecord
+    split: bool = False
+
+    @property
+    def sequences(self) -> tuple[TokenSequence, ...]:
+        """What the model reads, at least one; its turns in their order."""
+        if not self.split or not self.turns:
+            return (TokenSequence(0, self.turns),)
+        return tuple(TokenSequence(number, (turn,)) for number, turn in enumerate(self.turns))
+
+    @property
     def score(self) -> float:
         """The shaped return, 0 without a turn.
 
@@ -95,20 +136,24 @@ class TokenTrajectory:
 
 @dataclass(frozen=True)
 class TokenBatch:
-    """Trajectories side by side, padded on the right.
+    """Sequences of trajectories side by side, padded on the right.
 
     Position t of `mask`, `log_probs` and whatever else is told of tokens speaks of the token t,
     given those before it.
 
     Attributes:
-        ids: (trajectories, tokens) integers.
-        attention: (trajectories, tokens) 1 on tokens, 0 on padding.
-        mask: (trajectories, tokens) 1 on sampled tokens.
-        turns: (trajectories, tokens) the turn of each token, from 0 on; the last one's on padding.
-        log_probs: (trajectories, tokens) of the engine, 0 elsewhere than on sampled tokens.
-        turn_rewards: (trajectories, turns) shaped; 0 for turns that were not played.
-        scores: (trajectories,) shaped returns, in 64 bits.
-        groups: (trajectories,).
+        ids: (sequences, tokens) integers.
+        attention: (sequences, tokens) 1 on tokens, 0 on padding.
+        mask: (sequences, tokens) 1 on sampled tokens.
+        turns: (sequences, tokens) the turn of each token in its trajectory, from 0 on; the last
+            token's on padding.
+        log_probs: (sequences, tokens) of the engine, 0 elsewhere than on sampled tokens.
+        turn_rewards: (sequences, turns) shaped, of all turns of the trajectory; 0 for turns that
+            were not played.
+        scores: (sequences,) shaped returns of the trajectories, in 64 bits.
+        groups: (sequences,) of the trajectories.
+        trajectories: (sequences,) the number of each one's trajectory. As `batch_of` makes them,
+            they count from 0 on, and those of a trajectory follow each other in the order of turns.
     """
 
     ids: Tensor
@@ -119,12 +164,27 @@ class TokenBatch:
     turn_rewards: Tensor
     scores: Tensor
     groups: Tensor
+    trajectories: Tensor
 
     def __len__(self) -> int:
         return len(self.ids)
 
+    @property
+    def count(self) -> int:
+        """How many trajectories the sequences are of."""
+        return len(torch.unique(self.trajectories))
+
+    def rows_of(self, trajectories: Tensor) -> Tensor:
+        """Return the indices of the sequences of some trajectories, in the order of these.
+
+        Args:
+            trajectories: their numbers, at least one.
+        """
+        own = [(self.trajectories == number).nonzero().flatten() for number in trajectories]
+        return torch.cat(own)
+
     def rows(self, chosen: Tensor) -> TokenBatch:
-        """Return the batch of some trajectories.
+        """Return the batch of some sequences.
 
         Args:
             chosen: indices, or True for those chosen.
@@ -139,23 +199,21 @@ def batch_of(trajectories: Sequence[TokenTrajectory], pad: int) -> TokenBatch:
         trajectories: at least one.
         pad: the id on padding.
     """
-    width = max(len(row.ids) for row in trajectories)
-    longest = max(len(row.turns) for row in trajectories)
+    of = torch.tensor([number for number, one in enumerate(trajectories) for _ in one.sequences])
+    rows = [row for one in trajectories for row in one.sequences]
+    ids, numbers = [row.ids for row in rows], [row.numbers for row in rows]
+    width = max(map(len, ids))
+    groups = torch.tensor([one.group for one in trajectories], dtype=torch.int64)
     return TokenBatch(
-        ids=_padded([row.ids for row in trajectories], width, pad),
-        attention=_padded([[1] * len(row.ids) for row in trajectories], width, 0),
-        mask=_padded([row.mask for row in trajectories], width, 0),
-        turns=torch.stack([_turns(row, width) for row in trajectories]),
-        log_probs=torch.stack([_log_probs(row, width) for row in trajectories]),
-        turn_rewards=torch.tensor(
-            [
-                [turn.reward for turn in row.turns] + [0.0] * (longest - len(row.turns))
-                for row in trajectories
-            ],
-            dtype=torch.float32,
-        ),
-        scores=scores_of(trajectories),
-        groups=torch.tensor([row.group for row in trajectories], dtype=torch.int64),
+        ids=_padded(ids, width, pad),
+        attention=_padded([[1] * len(row) for row in ids], width, 0),
+        mask=_padded([row.mask for row in rows], width, 0),
+        turns=_padded([row + row[-1:] * (width - len(row)) for row in numbers], width, 0),
+        log_probs=_padded([row.log_probs for row in rows], width, 0, torch.float32),
+        turn_rewards=_turn_rewards(trajectories)[of],
+        scores=scores_of(trajectories)[of],
+        groups=groups[of],
+        trajectories=of,
     )
 
 
@@ -164,27 +222,18 @@ def scores_of(trajectories: Sequence[TokenTrajectory]) -> Tensor:
     return torch.tensor([row.score for row in trajectories], dtype=torch.float64)
 
 
-def _padded(rows: list[list[int]], width: int, value: int) -> Tensor:
-    padded = [row + [value] * (width - len(row)) for row in rows]
-    return torch.tensor(padded, dtype=torch.int64)
+def _turn_rewards(trajectories: Sequence[TokenTrajectory]) -> Tensor:
+    """Return the shaped rewards, (trajectories, turns); 0 for turns that were not played."""
+    longest = max(len(one.turns) for one in trajectories)
+    rows = [
+        [turn.reward for turn in one.turns] + [0.0] * (longest - len(one.turns))
+        for one in trajectories
+    ]
+    return torch.tensor(rows, dtype=torch.float32)
 
 
-def _turns(trajectory: TokenTrajectory, width: int) -> Tensor:
-    numbers = torch.full((width,), max(0, len(trajectory.turns) - 1))
-    start = 0
-    for number, turn in enumerate(trajectory.turns):
-        end = start + len(turn.observed) + len(turn.sampled.ids)
-        numbers[start:end] = number
-        start = end
-    return numbers
-
-
-def _log_probs(trajectory: TokenTrajectory, width: int) -> Tensor:
-    column = torch.zeros(width)
-    start = 0
-    for turn in trajectory.turns:
-        start += len(turn.observed)
-        end = start + len(turn.sampled.ids)
-        column[start:end] = torch.tensor(turn.sampled.log_probs)
-        start = end
-    return column
+def _padded(
+    rows: Sequence[Sequence[float]], width: int, value: int, kind: torch.dtype = torch.int64
+) -> Tensor:
+    padded = [[*row, *[value] * (width - len(row))] for row in rows]
+    return torch.tensor(padded, dtype=kind)
