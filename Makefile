@@ -8,8 +8,11 @@ OLDEST := .venv-oldest
 VLLM := .venv-vllm
 VLLM_PIP := $(VLLM)/bin/python -m pip --disable-pip-version-check -q
 
-# Two installations, or one and the checks of the sources, at a time: each keeps one core busy.
+# Two installations, or one and the checks of the sources, at a time: each keeps one core busy. Other
+# goals go one after the other, as they use what the next one would change.
+ifeq ($(MAKECMDGOALS),test)
 MAKEFLAGS += -j2
+endif
 
 .PHONY: demo demo-agent picture train-demo test oldest lint docs chromium held-out clean
 

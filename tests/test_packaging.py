@@ -57,7 +57,7 @@ def python(tmp_path_factory):
 def pip(*arguments):
     """Run this environment's pip, which needs none in another one."""
     command = [sys.executable, "-m", "pip", *map(str, arguments)]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def run(python, *arguments, cwd):

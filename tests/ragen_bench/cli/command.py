@@ -21,8 +21,10 @@ def run(*arguments, cwd, stdin="", **environment):
     """Run the command, without a sealed key of the tester's own.
 
     Its modules, folder, variables and streams are its own. The seed of `hash` is that of all
-    commands that are run so: what may not depend on it is compared with a `run_alone`.
+    commands that are run so: what may not depend on it is compared with a `run_alone`. Python has
+    read its own variables already.
     """
+    assert not any(name.startswith("PYTHON") for name in environment), "run_alone takes these"
     with TemporaryDirectory() as folder:
         streams = {name: Path(folder, name) for name in _STREAMS}
         streams["stdin"].write_text(stdin, encoding="utf-8")

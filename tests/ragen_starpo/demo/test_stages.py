@@ -37,7 +37,7 @@ def test_from_nothing_to_figures(tmp_path, request):
     told = []
     todo = stages(game, 3, 2)
     recipe = {"recipe": read_recipe(tmp_path / "tiny.toml", ["model=warm", "seed=3"]).as_json()}
-    commands = CommandsHere("model")
+    commands = CommandsHere("model", "evaluation: before, val")
     commands.run(agent, todo, recipe, lambda stage, seconds: told.append((stage.name, seconds)))
     begun = [name for name, seconds in told if seconds is None]
     assert begun == [stage.name for stage in todo]
