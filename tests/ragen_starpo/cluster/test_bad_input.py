@@ -51,7 +51,7 @@ def refused(small, tmp_path, monkeypatch, capsys):
         (["model_engine=megatron"], "model_engine has no effect"),
         (["mini_batch=6", "cluster.processes=4"], "mini_batch=6 does not divide among 4 processes"),
         (["model=nowhere"], "there is no folder nowhere"),
-        (['envs=["Lake"]'], "unknown environment 'Lake'"),
+        (['envs=["Lake"]', "mixture={}"], "unknown environment 'Lake'"),
         (["cluster.engine=vllm"], "engine vllm samples on GPUs"),
         (["cluster.ahead=2"], "cluster.ahead: is 0 or 1, got 2"),
         (["cluster.ahead=1"], "cluster.ahead: rollouts that are played ahead are an update behind"),
