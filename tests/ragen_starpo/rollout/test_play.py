@@ -100,7 +100,7 @@ def test_the_trainer_computes_the_engines_probabilities(played, random_model):
         assert sampled.sum() == sum(len(turn.sampled.ids) for turn in one.turns)
         engines = batch.log_probs[0, 1:][sampled].double()
         assert float((found[sampled] - engines).abs().max()) < 1e-4
-        assert float((found[sampled].exp() - engines.exp()).abs().max()) < 1e-5
+        assert float((found[sampled].exp() - engines.exp()).abs().max()) < 5e-5
         assert float(engines.exp().max()) > 0.01  # not all alike, whatever the temperature
 
 
