@@ -89,11 +89,12 @@ def _of_stage(stage: str, figures: dict[str, Any], looked: dict[str, Any]) -> It
     yield ""
     if len(figures.keys() - {"failed", "seconds"}):
         yield from shown[stage]()
+    # The stage itself does not know its seconds: who started it adds them.
+    after = f" after {figures['seconds']:.0f} s" if "seconds" in figures else ""
     if "failed" in figures:
-        after = f" after {figures['seconds']:.0f} s" if "seconds" in figures else ""
         yield f"The stage did not end well{after}: `{figures['failed']}`"
     elif figures.get("cut"):
-        yield f"The time of this stage was up after {figures['seconds']:.0f} s."
+        yield f"The time of this stage was up{after}."
 
 
 def _device(figures: dict[str, Any]) -> Iterator[str]:
@@ -165,6 +166,11 @@ def _training(figures: dict[str, Any]) -> Iterator[str]:
             if one["success"] is not None
         ],
     )
+    if figures.get("warm_start_cut"):
+        measured = any(one["success"] is not None for one in figures["epochs"])
+        which = "the best model so far" if measured else "the start model"
+        yield f"The time of the warm start was up; reinforcement learning began with {which}."
+        yield ""
     if not figures["iterations"]:
         return
     rates = [

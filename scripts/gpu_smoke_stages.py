@@ -184,6 +184,8 @@ def trained(stage: Stage) -> None:
         warm_start(_shown(sizes, stage.model), start, warm, on_epoch)
     except TimeUpError:
         stage.found["warm_start_cut"] = True
+    # One that is cut before its first validation has kept no model.
+    begun = warm if warm.is_dir() else start
     run = stage.work / "run"
 
     def on_iteration(iteration: Iteration) -> None:
@@ -191,7 +193,7 @@ def trained(stage: Stage) -> None:
         stage.found["iterations"].append(_told(iteration))
         stage.check_time()
 
-    train(_recipe(warm, sizes, stage.model), warm, run, on_iteration)
+    train(_recipe(begun, sizes, stage.model), begun, run, on_iteration)
 
 
 def _told(iteration: Iteration) -> dict[str, float | None]:
@@ -226,11 +228,11 @@ def _shown(sizes: Training, model: Path | None) -> WarmStartSettings:
     )
 
 
-def _recipe(warm: Path, sizes: Training, model: Path | None) -> Recipe:
+def _recipe(begun: Path, sizes: Training, model: Path | None) -> Recipe:
     """Return the recipe of `demo-sokoban`, with a rate for a larger model."""
     return recipe_of(
         {
-            "model": str(warm),
+            "model": str(begun),
             "envs": ["Sokoban-v0"],
             "response_format": "answer",
             "iterations": sizes.iterations,

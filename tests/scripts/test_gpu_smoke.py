@@ -15,6 +15,7 @@ from transformers import AutoModelForCausalLM
 
 from ragen_bench.errors import UserError
 from ragen_starpo.engine.platform import release
+from ragen_starpo.warm_start import Epoch
 
 pytestmark = pytest.mark.xdist_group("verl")
 
@@ -153,7 +154,7 @@ def test_a_stage_whose_time_is_up_keeps_what_it_has(tmp_path, monkeypatch):
 
     def work(stage):
         for number in range(3):
-            stage.found["done"] = number
+            stage.found.update(parameters=number, iterations=[])
             stage.check_time()
 
     def later():
@@ -163,14 +164,40 @@ def test_a_stage_whose_time_is_up_keeps_what_it_has(tmp_path, monkeypatch):
     (tmp_path / "out").mkdir()
     begun = {"command": "c", "commit": "abc", "stages": {}}
     (tmp_path / "out/gpu.json").write_text(json.dumps(begun))
-    monkeypatch.setitem(stages.WORK, "device", work)
+    monkeypatch.setitem(stages.WORK, "float32", work)
     monkeypatch.setattr(stages.time, "time", later)
-    monkeypatch.setattr("gpu_smoke_page._of_stage", lambda *_: iter(()))
     folders = ["--out", str(tmp_path / "out"), "--work", str(tmp_path)]
-    assert stages.main(["device", *folders, "--scale", "tiny", "--until", "50"]) == 0
-    assert [now["stages"]["device"]["done"] for now in written] == [0, 1]
+    assert stages.main(["float32", *folders, "--scale", "tiny", "--until", "50"]) == 0
+    assert [now["stages"]["float32"]["parameters"] for now in written] == [0, 1]
     last = json.loads((tmp_path / "out/gpu.json").read_text())
-    assert last["stages"]["device"] == {"done": 1, "cut": True}
+    assert last["stages"]["float32"] == {"parameters": 1, "iterations": [], "cut": True}
+    assert (tmp_path / "out/gpu.md").read_text().endswith("The time of this stage was up.\n")
+    last["stages"]["float32"]["seconds"] = 51.4
+    assert "The time of this stage was up after 51 s.\n" in section(last)
+
+
+@pytest.mark.parametrize("success", [None, 0.25])
+def test_a_warm_start_that_is_cut_leaves_its_best_model_or_the_first(
+    tmp_path, monkeypatch, success
+):
+    begun = []
+
+    def cut(settings, start, warm, on_epoch):
+        if success is not None:
+            warm.mkdir()
+        on_epoch(Epoch(1, 2.0, success))
+
+    monkeypatch.setattr(stages, "make_small_model", lambda *_: 7)
+    monkeypatch.setattr(stages, "warm_start", cut)
+    monkeypatch.setattr(stages, "train", lambda recipe, model, *_: begun.append((recipe, model)))
+    found = {}
+    stages.trained(stages.Stage("tiny", None, tmp_path, 0.0, found, lambda: None))
+    ((recipe, model),) = begun
+    assert model == tmp_path / ("small" if success is None else "warm")
+    assert recipe.model == str(model)
+    text = section({"command": "c", "commit": "abc", "stages": {"training": found}})
+    which = "the start model" if success is None else "the best model so far"
+    assert f"The time of the warm start was up; reinforcement learning began with {which}" in text
 
 
 @pytest.mark.parametrize(
