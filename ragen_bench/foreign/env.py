@@ -80,6 +80,10 @@ class ForeignEnv:
         self._observations.append(observation)
         return observation, float(reward), *ends, self._told()
 
+    def close(self) -> None:
+        """Free what the environment holds; it is not used again."""
+        self._env.close()
+
     def read(self, answer: str) -> tuple[Parsed, tuple[str, ...]]:
         """Return what an answer says: an action where the environment lists it, else nothing."""
         action, legal = answer.strip(), self.legal_actions

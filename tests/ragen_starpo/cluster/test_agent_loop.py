@@ -10,6 +10,7 @@ from ray.exceptions import RayTaskError
 from verl.workers.rollout.replica import TokenOutput
 
 from ragen_bench.errors import UserError
+from ragen_envs.frozen_lake.env import FrozenLakeEnv
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.rollout.episodes import rollout_specs
 from ragen_starpo.rollout.failures import FailedEpisode
@@ -35,8 +36,8 @@ class Server:
 def played(small):
     from ragen_starpo.cluster.agent_loop import EpisodeLoop
 
-    def run(server, retries):
-        rollouts = {**SETTINGS["rollouts"], "max_tokens": 1, "retries": retries}
+    def run(server, retries, **changed):
+        rollouts = {**SETTINGS["rollouts"], "max_tokens": 1, "retries": retries, **changed}
         recipe = recipe_of({**SETTINGS, "model": str(small), "rollouts": rollouts}, "a test")
         loop = object.__new__(EpisodeLoop)
         loop.config = SimpleNamespace(
@@ -47,7 +48,7 @@ def played(small):
         loop.tokenizer = SimpleNamespace(eos_token_id=2)
         loop.server_manager = server
         specs = rollout_specs(recipe.envs, recipe.rollouts, recipe.seed, 0)
-        output = asyncio.run(loop.run({}, specs=specs, temperature=1.0, session_id=1))
+        (output,) = asyncio.run(loop.run({}, specs=specs, temperature=1.0, session_id=1))
         return output, pickle.loads(output.extra_fields["ended"])
 
     return run
@@ -77,6 +78,22 @@ def test_one_that_is_given_up_is_a_row_that_is_not_learned_from(played):
 
 
 def test_a_users_mistake_is_not_tried_again(played):
-    server = Server(UserError("no such file"))
-    assert played(server, 3)[1] == FailedEpisode("no such file", mistake=True)
+    server = Server(UserError("no such file", exit_code=1))
+    assert played(server, 3)[1] == FailedEpisode("no such file", mistake=True, exit_code=1)
     assert len(server.asked) == 1
+
+
+def test_an_answer_that_has_no_room_is_a_mistake(played):
+    """It is found where the first episode of a process is to begin."""
+    ended = played(Server(), 3, max_tokens=9, context=9)[1]
+    said = "an answer of 9 tokens leaves no room in a context of 9; lower rollouts.max_tokens"
+    assert ended == FailedEpisode(said, mistake=True)
+
+
+def test_environments_of_episodes_that_failed_are_closed(played, monkeypatch):
+    closed = []
+    monkeypatch.setattr(FrozenLakeEnv, "close", lambda self: closed.append(self))
+    played(Server(), 1)
+    assert not closed
+    played(Server(gone(), gone()), 1)
+    assert len(closed) == len(set(map(id, closed))) == 2

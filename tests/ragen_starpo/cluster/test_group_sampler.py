@@ -61,6 +61,7 @@ def test_groups_with_failures_leave_the_queue(sampler):
     groups = [group(number, "Bandit-v0", 0.0, 1.0) for number in range(4)]
     made, rows = sampler(TRAIN, groups[0], [GONE, groups[1][1]], [groups[2][0], None], groups[3])
     assert made.played == made.kept == [*groups[0], *groups[3]]
+    assert made.error == "OSError: gone"
     wanted = [f"{uid_of(7, number)}_{rollout}_0" for number in (0, 3) for rollout in (0, 1)]
     assert rows.keys == wanted
     assert list(sampler.queue) == wanted
@@ -71,16 +72,18 @@ def test_no_group_is_left(sampler):
         sampler(TRAIN, [None, None])
 
 
-def test_a_users_mistake(sampler):
-    mistake = FailedEpisode("the chat template", mistake=True)
-    with pytest.raises(UserError, match=r"^the chat template$"):
-        sampler(TRAIN, group(0, "Bandit-v0", 0.0, 1.0), [mistake, GONE])
+@pytest.mark.parametrize("partition", [TRAIN, VAL])
+def test_a_users_mistake_is_told_before_other_errors(sampler, partition):
+    mistake = FailedEpisode("the chat template", mistake=True, exit_code=2)
+    with pytest.raises(UserError, match=r"^the chat template$") as raised:
+        sampler(partition, [GONE], [mistake])
+    assert raised.value.exit_code == 2
 
 
 def test_held_out_figures_are_of_all_episodes(sampler):
     some = [group(number, "Bandit-v0", 1.0) for number in range(2)]
     made, rows = sampler(VAL, *some)
-    assert (len(made.played), len(rows.keys)) == (2, 2)
+    assert (len(made.played), len(rows.keys), made.error) == (2, 2, None)
     with pytest.raises(
         UserError, match="a held-out episode ended in an error, OSError: gone; mend"
     ):

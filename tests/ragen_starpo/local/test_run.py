@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 
 import pytest
 from hypothesis import given
@@ -35,8 +36,8 @@ def recipe(**changed):
     return recipe_of({**SETTINGS, **changed}, "a test")
 
 
-def lines(run):
-    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+def lines(run, name="metrics"):
+    return [json.loads(line) for line in (run / f"{name}.jsonl").read_text().splitlines()]
 
 
 def test_a_mistake_leaves_no_run(small, tmp_path, monkeypatch):
@@ -125,6 +126,7 @@ class Scripted:
     """A driver whose held-out success is written down, by how many iterations it has made."""
 
     driver = "scripted"
+    errors = MappingProxyType({})
 
     def __init__(self, successes):
         self.successes, self.done = successes, 0
@@ -136,7 +138,9 @@ class Scripted:
     def iterate(self, number):
         self.done = number + 1
         figures = {"rollout/reward": 0.0, "rollout/reward_deviation": 1.0, "filter/kept": 1.0}
-        return Iteration(number, True, figures, {}, [])
+        error = self.errors.get(number)
+        figures |= {"rollout/failed": 2} if error else {}
+        return Iteration(number, True, figures, {}, [], error)
 
     def validate(self, folder):
         self.measured.append(self.done)
@@ -183,6 +187,19 @@ def test_the_start_is_measured_once(tmp_path):
     trainer = scripted(tmp_path / "run", [1.0, 1, 1, 1, 0.5], **cut)
     assert trainer.measured == [4]
     assert (tmp_path / "run/best/model").read_text() == "0"
+
+
+def test_iterations_that_left_groups_out_are_told(tmp_path, monkeypatch):
+    """And those of iterations that are played again are not told twice."""
+    out, cut = tmp_path / "run", {"iterations": 3, "checkpoint_every": 2}
+    monkeypatch.setattr(Scripted, "errors", {1: "OSError: gone", 2: "ValueError"})
+    scripted(out, [], **cut)
+    told = [{"iteration": 1, "groups": 2, "error": "OSError: gone"}]
+    assert lines(out, "failures") == [*told, {"iteration": 2, "groups": 2, "error": "ValueError"}]
+    shutil.rmtree(out / "checkpoints/iteration_000003")
+    monkeypatch.setattr(Scripted, "errors", {})
+    scripted(out, [], **cut)
+    assert lines(out, "failures") == told
 
 
 def test_without_validation_nothing_is_measured(tmp_path):

@@ -73,7 +73,10 @@ def fails(monkeypatch):
         self.played = (seed, options["rollout"])
         return reset(self, seed=seed, options=options)
 
+    monkeypatch.setattr(FrozenLakeEnv, "close", lambda self: failing.closed.append(self))
+
     def failing(times, *instances):
+        failing.closed = []
         left = dict.fromkeys([(instance, 0) for instance in instances], times)
 
         def failed(self, answer):
@@ -88,20 +91,22 @@ def fails(monkeypatch):
     return failing
 
 
-def test_episodes_that_end_in_errors(small, fails, caplog):
+def test_episodes_that_end_in_errors(small, fails):
     """One that does so once changes nothing, one that does so twice takes its group along."""
     told = recipe_of(SETTINGS, "a test")
     without = Trainer(small, told).iterate(0)
     fails(1, 0, 1)
     again = Trainer(small, told).iterate(0)
-    assert again.rollouts == without.rollouts
+    assert (again.rollouts, again.error) == (without.rollouts, None)
+    assert len(fails.closed) == 2
     # Of other company the matrix products round otherwise.
     assert again.metrics == pytest.approx(without.metrics, rel=1e-4, abs=1e-6)
     fails(2, 1)
     less = Trainer(small, told).iterate(0)
     assert less.rollouts == without.rollouts[:3]
     assert (less.metrics["rollout/failed"], less.metrics["filter/kept"]) == (1, 1)
-    assert "left out: OSError: instance 1 is gone" in caplog.records[-1].getMessage()
+    assert less.error == "OSError: instance 1 is gone"
+    assert len(set(map(id, fails.closed))) == len(fails.closed) == 2
     fails(2, 0, 1)
     with pytest.raises(UserError, match=r"each group of rollouts had .* OSError: instance 0 is go"):
         Trainer(small, told).iterate(0)

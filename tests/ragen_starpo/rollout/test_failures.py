@@ -3,7 +3,7 @@
 import pytest
 
 from ragen_bench.errors import UserError
-from ragen_starpo.rollout.failures import FailedEpisode, whole_groups
+from ragen_starpo.rollout.failures import FailedEpisode, first_error, whole_groups
 from ragen_starpo.rollout.trajectory import TokenTrajectory
 
 GONE = FailedEpisode("OSError: gone")
@@ -13,20 +13,18 @@ def well(group):
     return TokenTrajectory(group, (), None)
 
 
-def test_a_group_with_a_failure_is_left_out(caplog):
+def test_a_group_with_a_failure_is_left_out():
     ended = [well(0), well(0), well(1), GONE, well(2), well(2)]
     assert whole_groups(ended, [0, 0, 1, 1, 2, 2]) == {
         place: ended[place] for place in (0, 1, 4, 5)
     }
-    assert [record.getMessage() for record in caplog.records] == [
-        "group 1 of the rollouts is left out: OSError: gone"
-    ]
+    assert first_error(ended) == "OSError: gone"
 
 
-def test_without_failures_all_is_as_it_was(caplog):
+def test_without_failures_all_is_as_it_was():
     ended = [well(0), well(1)]
     assert list(whole_groups(ended, "ab").values()) == ended
-    assert not caplog.records
+    assert first_error(ended) is None
 
 
 def test_no_group_is_left():
@@ -35,5 +33,7 @@ def test_no_group_is_left():
 
 
 def test_a_users_mistake_is_told_as_it_is():
-    with pytest.raises(UserError, match=r"^the model's chat template$"):
-        whole_groups([well(0), FailedEpisode("the model's chat template", mistake=True)], [0, 1])
+    mistake = FailedEpisode("the model's chat template", mistake=True, exit_code=1)
+    with pytest.raises(UserError, match=r"^the model's chat template$") as raised:
+        whole_groups([GONE, mistake], [0, 1])
+    assert raised.value.exit_code == 1

@@ -53,15 +53,13 @@ class EpisodeLoop(AgentLoopBase):
             A row for each sequence; `extra_fields` of the first one has the trajectory, or what the
             episode failed by, pickled.
         """
-        settings = self.config.ragen
-        factory = _factory(settings.recipe, self.config.actor_rollout_ref.model.path)
         spec = specs[session_id]
-        left = recipe_of_text(settings.recipe).rollouts.retries
+        left = recipe_of_text(self.config.ragen.recipe).rollouts.retries
         while True:
             try:
-                return await self._play(factory, spec, temperature)
+                return await self._play(spec, temperature)
             except UserError as error:
-                failed = FailedEpisode(str(error), mistake=True)
+                failed = FailedEpisode(str(error), mistake=True, exit_code=error.exit_code)
             except Exception as error:  # noqa: BLE001 - of an environment or an engine
                 failed = FailedEpisode(described(_cause(error)))
             if failed.mistake or not left:
@@ -69,17 +67,20 @@ class EpisodeLoop(AgentLoopBase):
             left -= 1
             LOG.warning("%s ended in an error and is begun anew: %s", spec.task.name, failed.error)
 
-    async def _play(
-        self, factory: EpisodeFactory, spec: RolloutSpec, temperature: float
-    ) -> list[AgentLoopOutput]:
-        episode, on_tokens = factory.begin(spec)
+    async def _play(self, spec: RolloutSpec, temperature: float) -> list[AgentLoopOutput]:
+        factory = _factory(self.config.ragen.recipe, self.config.actor_rollout_ref.model.path)
         asked = _parameters(factory.sampling, temperature)
         version = None
-        while not on_tokens.over:
-            output = await self._answer(on_tokens, spec, asked)
-            version = output.extra_fields.get("global_steps")
-            on_tokens.take(_sampled(output, factory.ending))
-        trajectory = on_tokens.trajectory()
+        episode, on_tokens = factory.begin(spec)
+        try:
+            while not on_tokens.over:
+                output = await self._answer(on_tokens, spec, asked)
+                version = output.extra_fields.get("global_steps")
+                on_tokens.take(_sampled(output, factory.ending))
+            trajectory = on_tokens.trajectory()
+        except BaseException:
+            factory.give_up(episode)
+            raise
         factory.end(episode)
         return _outputs(trajectory, version, _filler(self.tokenizer))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable
 from typing import Any
 
 import transfer_queue as tq
@@ -14,7 +13,13 @@ from ragen_bench.errors import UserError
 from ragen_starpo.algorithms.selection import chosen
 from ragen_starpo.cluster.names import TRAIN
 from ragen_starpo.recipes.sections import FilterSettings
-from ragen_starpo.rollout.failures import Ended, FailedEpisode, whole_groups
+from ragen_starpo.rollout.failures import (
+    Ended,
+    FailedEpisode,
+    first_error,
+    refuse_mistakes,
+    whole_groups,
+)
 from ragen_starpo.rollout.trajectory import TokenTrajectory
 
 _POLL = 0.05
@@ -36,6 +41,7 @@ class GroupSampler(ReplayBuffer):
             groups without failures.
         kept: those of them that the filter left, in the order of the rows that are returned; each
             has a row for each of its sequences.
+        error: of the first episode of that sample that failed, None if all ended well.
     """
 
     def __init__(self, sampler_kwargs: Any, **settings: Any) -> None:
@@ -43,6 +49,7 @@ class GroupSampler(ReplayBuffer):
         self._filter = FilterSettings(**sampler_kwargs)
         self.played: list[TokenTrajectory] = []
         self.kept: list[TokenTrajectory] = []
+        self.error: str | None = None
 
     def sample(
         self,
@@ -60,14 +67,21 @@ class GroupSampler(ReplayBuffer):
             batch_size: groups to wait for.
 
         Raises:
-            UserError: if no prompt left room for an answer, no group is left, or a held-out episode
-                ended in an error.
+            UserError: if an episode met a user's mistake, such as prompts that leave no room, no
+                group is left, or a held-out episode ended in an error.
         """
         self._wait(partition_id, batch_size)
         ended = self._ended(partition_id)
         keys, learned = list(ended), partition_id == TRAIN
-        if not learned:
-            _refuse_failures(ended.values())
+        refuse_mistakes(ended.values())
+        self.error = first_error(ended.values())
+        if not learned and self.error is not None:
+            # Held-out figures are of all episodes.
+            raise UserError(
+                f"a held-out episode ended in an error, {self.error}; mend that, and the same "
+                "command goes on",
+                exit_code=1,
+            )
         whole = whole_groups(list(ended.values()), [_group(key) for key in keys])
         self.played = list(whole.values())
         kept = chosen(self._filter, self.played) if learned else [True] * len(whole)
@@ -85,14 +99,15 @@ class GroupSampler(ReplayBuffer):
         keys = sorted(self.partitions[partition_id], key=_order)
         # Of several sequences, the first one carries the trajectory.
         firsts = [key for key in keys if _order(key)[-1] == 0]
-        found: dict[str, Ended] = dict.fromkeys(self.failure_keys[partition_id], _IN_VERL)
+        found: dict[str, Ended] = {}
         if firsts:
             fields = tq.kv_batch_get(keys=firsts, partition_id=partition_id, select_fields=[_EXTRA])
             extras = list(fields[_EXTRA])
-            found |= {
+            found = {
                 key: pickle.loads(extra["ended"]) for key, extra in zip(firsts, extras, strict=True)
             }
-        return found
+        # Last, as any other error says more.
+        return found | dict.fromkeys(self.failure_keys[partition_id], _IN_VERL)
 
     def _wait(self, partition_id: str, groups: int) -> None:
         since = 0.0
@@ -102,21 +117,6 @@ class GroupSampler(ReplayBuffer):
             if len(over) >= groups:
                 return
             since = self._wait_for_next_poll(partition_id, since)
-
-
-def _refuse_failures(ended: Iterable[Ended]) -> None:
-    """Check that all held-out episodes ended well, as held-out figures are of all.
-
-    Raises:
-        UserError: if not.
-    """
-    for one in ended:
-        if isinstance(one, FailedEpisode):
-            raise UserError(
-                f"a held-out episode ended in an error, {one.error}; mend that, and the same "
-                "command goes on",
-                exit_code=1,
-            )
 
 
 def _group(key: str) -> str:

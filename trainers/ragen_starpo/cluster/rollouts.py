@@ -21,11 +21,13 @@ class Rollouts:
         rows: in verl's queue, of the trajectories that the filter kept.
         played: trajectories before any filter, by group and rollout.
         kept: those of the rows, in their order.
+        error: of the first episode that failed, None if all ended well.
     """
 
     rows: KVBatchMeta
     played: list[TokenTrajectory]
     kept: list[TokenTrajectory]
+    error: str | None
 
     def save(self, file: Path) -> None:
         """Write them with their rows, which stay in the queue."""

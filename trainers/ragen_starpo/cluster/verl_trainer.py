@@ -93,7 +93,7 @@ class VerlTrainer(PPOTrainerSync):
         self._next = clock.during("rollouts", lambda: self._end(number + 1)) if ahead else None
         clock.during("weights", lambda: self.checkpoint_manager.update_weights(number))
         records = [trajectory.record for trajectory in found.played]
-        return Iteration(number, bool(kept), metrics, clock.seconds, records)
+        return Iteration(number, bool(kept), metrics, clock.seconds, records, found.error)
 
     def adapt(self, settings: AdaptableSettings) -> None:
         """Play and learn by these settings from now on."""
@@ -188,7 +188,8 @@ class VerlTrainer(PPOTrainerSync):
         rows, _ = self.replay_buffer.sample(number, TRAIN, count)
         if not self.recipe.cluster.ahead:
             self.checkpoint_manager.sleep_replicas()
-        return Rollouts(rows, self.replay_buffer.played, self.replay_buffer.kept)
+        found = self.replay_buffer
+        return Rollouts(rows, found.played, found.kept, found.error)
 
     def _submit(self, rows: TensorDict, partition: str) -> None:
         uids = list(rows["uid"])

@@ -55,12 +55,21 @@ def follow(
         def on_metrics(line: dict[str, Any]) -> None:
             number = line["iteration"]
             played = f"success {line['rollout/success']:.3f} reward {line['rollout/reward']:.2f}"
+            if failed_groups := line.get("rollout/failed"):
+                played += f" failed {failed_groups}"
             bar.update(task, completed=number + 1, status=played)
             if "val/success" in line:
                 bar.console.print(f"Iteration {number}: held-out success {line['val/success']:.3f}")
 
         def on_warning(line: dict[str, Any]) -> None:
             bar.console.print(line["text"], soft_wrap=True)
+
+        def on_failures(line: dict[str, Any]) -> None:
+            said = (
+                f"Iteration {line['iteration']}: groups left out for episodes that ended in errors:"
+                f" {line['groups']}; the first error: {line['error']}"
+            )
+            bar.console.print(said, soft_wrap=True, markup=False)
 
         def on_timings(line: dict[str, Any]) -> None:
             for one in (one for one in told if one not in failed):
@@ -70,7 +79,12 @@ def follow(
                     failed.append(one)
                     bar.console.print(str(error), soft_wrap=True, markup=False)
 
-        callbacks = {"metrics": on_metrics, "warnings": on_warning, "timings": on_timings}
+        callbacks = {
+            "metrics": on_metrics,
+            "warnings": on_warning,
+            "failures": on_failures,
+            "timings": on_timings,
+        }
         for file, on_line in callbacks.items():
             contexts.enter_context(Following(out / f"{file}.jsonl", on_line))
         yield

@@ -16,7 +16,7 @@ from ragen_bench.models.hf_loading import load
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.environment_loop import TokenEpisode
 from ragen_starpo.rollout.episodes import EpisodeFactory, RolloutSpec, rollout_specs
-from ragen_starpo.rollout.failures import whole_groups
+from ragen_starpo.rollout.failures import first_error, whole_groups
 from ragen_starpo.rollout.play import play
 from ragen_starpo.rollout.trajectory import TokenTrajectory
 
@@ -32,11 +32,15 @@ class Actor:
         recipe: of the run.
         dtype: that it plays in; a published model may have 16 bits, the trainer's has 32.
 
+    Attributes:
+        error: of the first of the latest rollouts that failed, None if all ended well.
+
     Raises:
         UserError: if there is no model, no such environment, or no room for an answer.
     """
 
     def __init__(self, folder: Path, recipe: Recipe, dtype: torch.dtype = torch.float32) -> None:
+        self.error: str | None = None
         self._loaded = load(str(folder))
         self._loaded.model.to(dtype)
         self._envs, self._rollouts, self._seed = recipe.in_turn, recipe.rollouts, recipe.seed
@@ -69,6 +73,8 @@ class Actor:
         begun: dict[RolloutSpec, Episode] = {}
 
         def begin(spec: RolloutSpec) -> TokenEpisode:
+            if spec in begun:
+                self._factory.give_up(begun.pop(spec))
             begun[spec], on_tokens = self._factory.begin(spec)
             return on_tokens
 
@@ -77,7 +83,9 @@ class Actor:
         begins = [partial(begin, spec) for spec in specs]
         ended = play(begins, decoder, self._seed, self._rollouts.retries)
         for spec, one in zip(specs, ended, strict=True):
-            # An environment that raised an error is not used again.
             if isinstance(one, TokenTrajectory):
                 self._factory.end(begun[spec])
+            elif spec in begun:
+                self._factory.give_up(begun[spec])
+        self.error = first_error(ended)
         return list(whole_groups(ended, [spec.group for spec in specs]).values())

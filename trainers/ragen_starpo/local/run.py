@@ -34,7 +34,8 @@ class TrainingDirectory:
     `recipe.json` holds the settings, and the hash of a reward of the user's own; `metrics.jsonl` a
     line for each iteration, which follow from the settings alone; `start.json` the held-out figures
     of the model that training begins with;
-    `timings.jsonl` the iterations' seconds; `warnings.jsonl` the echo trap's;
+    `timings.jsonl` the iterations' seconds; `warnings.jsonl` the echo trap's; `failures.jsonl` a
+    line for each iteration that left groups out because episodes ended in errors;
     `rollouts/` some of what was played, a run of the harness for each iteration that is kept;
     `checkpoints/` what a resumed run needs; `best/` the model of the highest held-out success,
     `final/` the last one.
@@ -82,7 +83,7 @@ class TrainingDirectory:
         done = max(checkpoints, default=0)
         if checkpoints:
             self._refuse_other(checkpoints[done], driver)
-        for name in ("metrics.jsonl", "timings.jsonl", "warnings.jsonl"):
+        for name in ("metrics.jsonl", "timings.jsonl", "warnings.jsonl", "failures.jsonl"):
             kept = [line for line in self.lines(name) if line["iteration"] < done]
             write_text(self.path / name, "".join(f"{line_of(line).decode()}\n" for line in kept))
         for number, folder in _iterations(self.path / "rollouts").items():

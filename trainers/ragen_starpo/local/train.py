@@ -124,6 +124,11 @@ def _iterate(
         line = {"iteration": number, **iteration.metrics}
         run.append("metrics.jsonl", line)
         run.append("timings.jsonl", {"iteration": number, **iteration.seconds})
+        if iteration.error is not None:
+            groups = iteration.metrics["rollout/failed"]
+            run.append(
+                "failures.jsonl", {"iteration": number, "groups": groups, "error": iteration.error}
+            )
         on_iteration(iteration)
         warnings = watch.take(line)
         for warning in warnings:

@@ -41,6 +41,7 @@ class Iteration:
         metrics: figures by name.
         seconds: by phase.
         rollouts: as the harness records them, before any filter, by group.
+        error: of the first rollout that failed, None if all ended well.
     """
 
     number: int
@@ -48,6 +49,7 @@ class Iteration:
     metrics: dict[str, float]
     seconds: dict[str, float]
     rollouts: Sequence[EpisodeRecord]
+    error: str | None
 
 
 class Trainer:
@@ -93,7 +95,7 @@ class Trainer:
             metrics |= clock.during("updates", lambda: self._learn(batch, number, share))
             clock.during("weights", lambda: self._actor.take(self.policy.state_for_rollout()))
         records = [trajectory.record for trajectory in trajectories]
-        return Iteration(number, bool(kept), metrics, clock.seconds, records)
+        return Iteration(number, bool(kept), metrics, clock.seconds, records, self._actor.error)
 
     def adapt(self, settings: AdaptableSettings) -> None:
         """Play and learn by these settings from now on."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
+from ragen_bench.environments import AnyEnv
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.episodes.runner import tasks_of
 from ragen_bench.errors import UserError
@@ -133,15 +135,29 @@ class EpisodeFactory:
         """Return an episode that has just begun, as it is recorded and on tokens."""
         task = spec.task
         env = self._pools[task.split].take(task.env, task.split)
-        episode = Episode(task, spec.seed, env, self._format, self._history)
-        # Held-out episodes are scored, not learned from.
-        own = self._own if task.split == "train" else None
-        shaped = reward_of(self._shaping, episode, own)
-        on_tokens = TokenEpisode(
-            episode, spec.group, self._chat, self.ending, self._context, shaped
-        )
+        try:
+            episode = Episode(task, spec.seed, env, self._format, self._history)
+            # Held-out episodes are scored, not learned from.
+            own = self._own if task.split == "train" else None
+            shaped = reward_of(self._shaping, episode, own)
+            on_tokens = TokenEpisode(
+                episode, spec.group, self._chat, self.ending, self._context, shaped
+            )
+        except BaseException:
+            _close(env)
+            raise
         return episode, on_tokens
 
     def end(self, episode: Episode) -> None:
         """Let later episodes have its environment."""
         self._pools[episode.task.split].give_back(episode.task.env, episode.task.split, episode.env)
+
+    def give_up(self, episode: Episode) -> None:
+        """Close its environment, which no other episode has, as it may have raised an error."""
+        _close(episode.env)
+
+
+def _close(env: AnyEnv) -> None:
+    # It is told why the episode ended; that its environment cannot be closed after it is no news.
+    with suppress(Exception):
+        env.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -20,20 +20,37 @@ class FailedEpisode:
     Attributes:
         error: the type of the latest error, and its first line.
         mistake: whether it is a user's, which no other try mends.
+        exit_code: of a user's mistake, see `UserError`.
     """
 
     error: str
     mistake: bool = False
+    exit_code: int = 2
 
 
 Ended: TypeAlias = TokenTrajectory | FailedEpisode
 
 
+def refuse_mistakes(ended: Iterable[Ended]) -> None:
+    """Check that no episode met a user's mistake.
+
+    Raises:
+        UserError: the first one, as the episode raised it.
+    """
+    for one in ended:
+        if isinstance(one, FailedEpisode) and one.mistake:
+            raise UserError(one.error, one.exit_code)
+
+
+def first_error(ended: Iterable[Ended]) -> str | None:
+    """Return the error of the first episode that failed, None if all ended well."""
+    return next((one.error for one in ended if isinstance(one, FailedEpisode)), None)
+
+
 def whole_groups(ended: Sequence[Ended], groups: Sequence[Hashable]) -> dict[int, TokenTrajectory]:
     """Return the trajectories of the groups all of whose episodes ended well, by their places.
 
-    Returns are compared within a group, so one that lacks an episode is left out. A warning tells
-    of each failure.
+    Returns are compared within a group, so one that lacks an episode is left out.
 
     Args:
         ended: the episodes.
@@ -42,20 +59,15 @@ def whole_groups(ended: Sequence[Ended], groups: Sequence[Hashable]) -> dict[int
     Raises:
         UserError: if an episode met a user's mistake, or no group is left.
     """
-    failures = [
-        (group, one)
-        for one, group in zip(ended, groups, strict=True)
-        if isinstance(one, FailedEpisode)
-    ]
-    for group, failed in failures:
-        if failed.mistake:
-            raise UserError(failed.error)
-        LOG.warning("group %s of the rollouts is left out: %s", group, failed.error)
-    broken = {group for group, _ in failures}
-    if failures and broken == set(groups):
+    refuse_mistakes(ended)
+    error = first_error(ended)
+    broken = {
+        group for one, group in zip(ended, groups, strict=True) if isinstance(one, FailedEpisode)
+    }
+    if error is not None and broken == set(groups):
         raise UserError(
             "each group of rollouts had an episode that ended in an error, as in "
-            f"{failures[0][1].error}; mend that, and the same command goes on",
+            f"{error}; mend that, and the same command goes on",
             exit_code=1,
         )
     return {
