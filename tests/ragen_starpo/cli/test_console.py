@@ -19,6 +19,8 @@ LINES = {
     "recipes": ("recipes",),
     "warm-start": ("warm-start", "small", "--out", "warm", "--env", "Bandit-v0"),
     "small-model": ("small-model", "small"),
+    "study": ("study", "filter", "--out", "study"),
+    "studies": ("studies",),
 }
 
 
@@ -92,6 +94,6 @@ def test_an_interruption_promises_what_is_so(command, monkeypatch, capsys):
     monkeypatch.setattr(COMMANDS[command], "run", interrupted)
     assert main(LINES[command]) == 130
     goes_on = "; the same command goes on from the latest checkpoint"
-    resumes = command in ("local", "verl", "demo")
+    resumes = command in ("local", "verl", "demo", "study")
     said = f"\nragen-train: interrupted{goes_on if resumes else ''}\n"
     assert capsys.readouterr().err == said
