@@ -25,7 +25,11 @@ class UserError(Exception):
         self.exit_code = exit_code
 
 
-def missing_extra(missing: ImportError, extra: str) -> UserError:
+class MissingExtraError(UserError):
+    """An optional package of this distribution is missing."""
+
+
+def missing_extra(missing: ImportError, extra: str) -> MissingExtraError:
     """Return what to raise where an optional package is missing.
 
     Args:
@@ -37,7 +41,7 @@ def missing_extra(missing: ImportError, extra: str) -> UserError:
         missing = missing.__cause__
     # The error of a broken installation names no package, but its message does.
     package = (missing.name or str(missing)).partition(".")[0]
-    return UserError(
+    return MissingExtraError(
         f"this needs {package}: in a checkout pip install '.[{extra}]' "
         f"(after the first release: pip install 'ragen-bench[{extra}]')"
     )

@@ -15,19 +15,21 @@ FUNCTION_NAMED = "MODULE:FUNCTION, or a function from the top of a module"
 """How a function of the user's own can be given."""
 
 
-def import_own(module: str, named: str) -> ModuleType:
+def import_own(module: str, named: str, *, last: bool = False) -> ModuleType:
     """Return a module that the user named; the working directory is searched too.
 
     Args:
         module: its dotted name.
         named: what messages say of it.
+        last: whether the working directory is searched after all else, so that no file in it takes
+            the place of a package that is imported later.
 
     Raises:
         UserError: if it cannot be imported.
     """
     here = str(Path.cwd())
     if here not in sys.path:
-        sys.path.insert(0, here)
+        sys.path.insert(len(sys.path) if last else 0, here)
     try:
         return import_module(module)
     # The module is the user's own code: importing it may raise anything, or leave the process.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ragen_bench.cli.options import Command
 from ragen_bench.cli.parser import Parser
-from ragen_bench.errors import INTERRUPTED, UserError, missing_extra
+from ragen_bench.errors import INTERRUPTED, MissingExtraError, UserError, missing_extra
 
 
 def run_program(parser: Parser, arguments: Sequence[str] | None) -> int:
@@ -53,7 +53,7 @@ def _run(command: Command) -> int:
         if (missing.name or "").startswith("ragen_"):
             raise
         raise missing_extra(missing, command.extra) from missing
-    except UserError as error:
+    except MissingExtraError as error:
         # A command with an extra of its own needs all of it, not the part that the harness names.
         if isinstance(error.__cause__, ImportError) and command.extra != Command.extra:
             raise missing_extra(error.__cause__, command.extra) from error

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import inspect
 import sys
 import sysconfig
 import traceback
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -37,13 +39,7 @@ class OwnSources:
 
     def identity(self) -> dict[str, str]:
         """Return a hash of the files' names and contents; nothing if there is none, as of `sys`."""
-        if not self._files or self._root is None:
-            return {}
-        total = hashlib.sha256()
-        for file in self._files:
-            content = hashlib.sha256(file.read_bytes()).hexdigest()
-            total.update(f"{_relative(file, self._root)}\0{content}\n".encode())
-        return {"source_sha256": total.hexdigest()[:_DIGITS]}
+        return _hash_of(self._files, self._root) if self._root else {}
 
     def place_of(self, error: BaseException) -> str:
         """Return file, line and function of the innermost frame of this code, or ""."""
@@ -61,6 +57,33 @@ class OwnSources:
         return top == self._top or (file.is_relative_to(self._root) and not _is_installed(file))
 
 
+def imports_identity(module: ModuleType) -> dict[str, str]:
+    """Return a hash of a module's file and of what it imports from the folder that holds it.
+
+    The imports are read in the sources, so the hash follows from the files alone, whatever is
+    loaded. This project is left out; of a module that is installed itself, the modules of its own
+    package are covered.
+
+    Args:
+        module: imported.
+    """
+    root, first = _folder_of(module), _file_of(module)
+    if root is None or first is None:
+        return {}
+    top, installed = module.__name__.partition(".")[0], _is_installed(first)
+    found: set[Path] = set()
+    left = [first]
+    while left:
+        file = left.pop()
+        if file in found:
+            continue
+        found.add(file)
+        for name in _imported(file, root):
+            if name[0] == top or not (installed or name[0] in _OURS):
+                left += _files_of(name, root)
+    return _hash_of(sorted(found), root)
+
+
 def typed_identity(own: object) -> dict[str, str]:
     """Return a hash of the source of a function or a class that was typed, as into a notebook.
 
@@ -71,6 +94,41 @@ def typed_identity(own: object) -> dict[str, str]:
     except (OSError, TypeError):
         return {}
     return {"source_sha256": hashlib.sha256(source.encode()).hexdigest()[:_DIGITS]}
+
+
+def _hash_of(files: Sequence[Path], root: Path) -> dict[str, str]:
+    """Return a hash of names and contents; nothing if there is no file."""
+    if not files:
+        return {}
+    total = hashlib.sha256()
+    for file in files:
+        content = hashlib.sha256(file.read_bytes()).hexdigest()
+        total.update(f"{_relative(file, root)}\0{content}\n".encode())
+    return {"source_sha256": total.hexdigest()[:_DIGITS]}
+
+
+def _imported(file: Path, root: Path) -> Iterator[tuple[str, ...]]:
+    """Yield the names that a file imports anywhere in it, and their packages, in parts."""
+    try:
+        tree = ast.parse(file.read_bytes()) if file.suffix == ".py" else ast.Module([], [])
+    except (SyntaxError, ValueError):  # of a file that nothing has imported yet
+        return
+    package = file.parent.relative_to(root).parts
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (tuple(alias.name.split(".")) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            base = (*above, *(node.module.split(".") if node.module else ()))
+            yield from ((*base, alias.name) for alias in node.names)
+
+
+def _files_of(name: tuple[str, ...], root: Path) -> Iterator[Path]:
+    """Yield the files of a module and of the packages around it that are below a folder."""
+    for end in range(1, len(name) + 1):
+        place = root.joinpath(*name[:end])
+        files = (place / "__init__.py", place.with_name(f"{place.name}.py"))
+        yield from (file for file in files if file.is_file())
 
 
 def _file_of(module: ModuleType) -> Path | None:

@@ -49,6 +49,12 @@ def part_is_missing():
     return error
 
 
+def own_module_is_missing():
+    error = UserError("my_roast cannot be imported: " + str(MISSING))
+    error.__cause__ = MISSING
+    return error
+
+
 @pytest.mark.parametrize(
     ("name", "error", "code", "says"),
     [
@@ -59,6 +65,7 @@ def part_is_missing():
         ("bake", wrapped(), 2, "kitchen: this needs oven: in a checkout pip install '.[bench]'"),
         ("bake", part_is_missing(), 2, "pip install '.[part]'"),
         ("roast", part_is_missing(), 2, "pip install '.[roast]'"),
+        ("roast", own_module_is_missing(), 2, "kitchen: my_roast cannot be imported: No module"),
         ("bake", KeyboardInterrupt(), 130, "\nkitchen: interrupted\n"),
         ("bake", OSError(28, "No flour", "oven"), 1, "kitchen: oven: No flour\n"),
         ("bake", OSError("no flour"), 1, "kitchen: no flour\n"),

@@ -1,13 +1,18 @@
 """What cannot be is said in one line, before Ray starts or verl is loaded."""
 
 import sys
+from contextlib import nullcontext
 
 import pytest
 import ray
 import torch
 
+from ragen_bench.errors import UserError
 from ragen_starpo.cli import main
+from ragen_starpo.cluster import train as cluster_train
+from ragen_starpo.local.run import TrainingDirectory
 from ragen_starpo.recipes.files import as_toml
+from ragen_starpo.recipes.recipe import recipe_of
 
 from .test_runs import SETTINGS
 
@@ -17,6 +22,7 @@ def refused(small, tmp_path, monkeypatch, capsys):
     """Returns what is said of a mistake, and sees that nothing was begun."""
 
     def run(*settings, address=None):
+        monkeypatch.setattr(sys, "path", sys.path[:])
         monkeypatch.setattr(ray, "init", lambda **_: pytest.fail("Ray was started"))
         recipe = tmp_path / "recipe.toml"
         recipe.write_text(as_toml({**SETTINGS, "model": str(small)}))
@@ -53,6 +59,8 @@ def refused(small, tmp_path, monkeypatch, capsys):
         (["model=nowhere"], "there is no folder nowhere"),
         (['envs=["Lake"]', "mixture={}"], "unknown environment 'Lake'"),
         (["cluster.engine=vllm"], "engine vllm samples on GPUs"),
+        (["shaping.python=no_such:reward"], "shaping.python=no_such:reward cannot be imported: "),
+        (["shaping.python=json:reward"], "module 'json' has no attribute 'reward'"),
         (["cluster.ahead=2"], "cluster.ahead: is 0 or 1, got 2"),
         (["cluster.ahead=1"], "cluster.ahead: rollouts that are played ahead are an update behind"),
         (
@@ -147,3 +155,24 @@ def test_a_missing_package_names_the_extra(refused, monkeypatch, package):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
     assert f"this needs {package}: in a checkout pip install '.[train]'" in refused()
+
+
+def test_a_reward_that_is_edited_during_a_run_does_not_spoil_its_end(
+    my_reward, small, tmp_path, monkeypatch
+):
+    """Only the next run is refused."""
+    shaping = {"python": "my_reward:no_stubbornness"}
+    recipe = recipe_of({**SETTINGS, "model": str(small), "shaping": shaping}, "a test")
+    out = tmp_path / "run"
+
+    def run(config):
+        TrainingDirectory(out, recipe).append("metrics.jsonl", {"iteration": 0})
+        my_reward.write_text(my_reward.read_text() + "# edited\n")
+
+    monkeypatch.setattr(cluster_train, "ray_session", lambda *_: nullcontext())
+    monkeypatch.setattr(cluster_train, "_run", run)
+    assert list(cluster_train.train(recipe, small, out).lines("metrics.jsonl")) == [
+        {"iteration": 0}
+    ]
+    with pytest.raises(UserError, match=r"shaping\.source_sha256"):
+        cluster_train.train(recipe, small, out)

@@ -48,6 +48,8 @@ def test_a_mistake_leaves_no_run(small, tmp_path, monkeypatch):
     monkeypatch.setattr("ragen_starpo.local.train.Trainer", lambda *_: pytest.fail("loaded"))
     with pytest.raises(UserError, match="unknown environment 'Bandi-v0'"):
         train(recipe(envs=["Bandi-v0"]), small, tmp_path / "run")
+    with pytest.raises(UserError, match=r"shaping\.python=no_such:reward cannot be imported"):
+        train(recipe(shaping={"python": "no_such:reward"}), small, tmp_path / "run")
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(UserError, match="holds something else than a training run"):
         train(recipe(), small, tmp_path)

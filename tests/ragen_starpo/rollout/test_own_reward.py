@@ -1,6 +1,8 @@
 """Functions of the user's own: what they are told, what they add, and what is said of mistakes."""
 
+import importlib
 import sys
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -29,7 +31,7 @@ def own(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
     def made(source, name="reward"):
-        monkeypatch.delitem(sys.modules, "my_reward", raising=False)
+        sys.modules.pop("my_reward", None)
         (tmp_path / "my_reward.py").write_text(source)
         return OwnReward(f"my_reward:{name}")
 
@@ -142,6 +144,53 @@ def test_another_source_is_another_reward(own):
     assert list(one) == ["source_sha256"]
     assert own("def reward(episode, turn): return 12").identity() != one
     assert own("def reward(episode, turn): return 1").identity() == one
+
+
+def test_the_identity_covers_what_is_imported_and_not_what_is_loaded(own, tmp_path, monkeypatch):
+    """Loaded from the same folder by something else, as verl from a clone below it."""
+    source = "import my_rates\ndef reward(episode, turn): return my_rates.RATE"
+    (tmp_path / "my_rates.py").write_text("from my_bases import BASE\nRATE = 2 * BASE\n")
+    (tmp_path / "my_bases.py").write_text("BASE = 1\n")
+    before = own(source).identity()
+    other = ModuleType("other_library")
+    other.__file__ = str(tmp_path / "other_library.py")
+    (tmp_path / "other_library.py").write_text("")
+    monkeypatch.setitem(sys.modules, "other_library", other)
+    assert own(source).identity() == before
+    (tmp_path / "my_bases.py").write_text("BASE = 2\n")
+    assert own(source).identity() != before
+    for name in ("my_rates", "my_bases"):
+        del sys.modules[name]
+
+
+def test_in_a_package_modules_are_named_from_their_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    folder = tmp_path / "my_package/deep"
+    folder.mkdir(parents=True)
+    files = {"__init__": "", "tools": "", "rates": "", "unused": "", "../__init__": ""}
+    files["reward"] = (
+        "from ..deep import rates\ndef reward(episode, turn):\n    from . import tools"
+    )
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(text)
+    reward = OwnReward("my_package.deep.reward:reward")
+    found = {}
+    for name in files:
+        before = reward.identity()
+        (folder / f"{name}.py").open("a").write("# edited\n")
+        found[name] = reward.identity() != before
+    assert found == {**dict.fromkeys(files, True), "unused": False}
+    for name in [name for name in sys.modules if name.startswith("my_package")]:
+        del sys.modules[name]
+
+
+def test_a_file_beside_it_takes_no_packages_place(own, tmp_path):
+    (tmp_path / "colorsys.py").write_text("raise ValueError('the wrong one')")
+    own("def reward(episode, turn): return 1")
+    assert sys.path[-1] == str(tmp_path)
+    sys.modules.pop("colorsys", None)
+    assert importlib.import_module("colorsys").rgb_to_hsv
 
 
 def test_held_out_episodes_have_none(own, chatml):

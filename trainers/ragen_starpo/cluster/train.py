@@ -61,7 +61,8 @@ def train(
         config.ragen = {"recipe": json.dumps(recipe.as_json()), "run": str(out.resolve())}
     with ray_session(recipe.cluster, device, address):
         _run(config)
-    return TrainingDirectory(out, recipe)
+    # Not checked again: the file of a reward may have been edited meanwhile.
+    return TrainingDirectory(out)
 
 
 def device_of(cluster: ClusterSettings, address: str | None) -> Device:

@@ -42,13 +42,16 @@ class TrainingDirectory:
 
     Args:
         path: of the directory; is made, or belongs to a run of the same recipe.
+        recipe: of the run; None for a run that is over, which is not checked.
 
     Raises:
         UserError: if it belongs to something else.
     """
 
-    def __init__(self, path: Path, recipe: Recipe) -> None:
+    def __init__(self, path: Path, recipe: Recipe | None = None) -> None:
         self.path = path
+        if recipe is None:
+            return
         check_run(path, recipe)
         path.mkdir(parents=True, exist_ok=True)
         settings = _settings(recipe)
@@ -155,6 +158,7 @@ def check_run(path: Path, recipe: Recipe) -> None:
             of the user's own.
     """
     check_place(path)
+    settings = _settings(recipe)
     if not (path / _RECIPE).exists():
         if path.exists() and any(path.iterdir()):
             raise UserError(
@@ -164,7 +168,7 @@ def check_run(path: Path, recipe: Recipe) -> None:
     there = read_whole(path / _RECIPE)
     # What trains is the same with more iterations, another name, or other rollouts kept.
     free = {"iterations": 0, "name": "", "records": {}}
-    different = first_difference({**there, **free}, {**_settings(recipe), **free}, "recipe")
+    different = first_difference({**there, **free}, {**settings, **free}, "recipe")
     if different:
         raise UserError(f"{path} is a run of another recipe ({different}); choose another --out")
     done = max(_checkpoints(path), default=0)

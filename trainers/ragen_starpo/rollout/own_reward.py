@@ -11,7 +11,7 @@ from typing import Any
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.errors import UserError, described
 from ragen_bench.models.base import Place
-from ragen_bench.models.own_sources import OwnSources
+from ragen_bench.models.own_sources import OwnSources, imports_identity
 from ragen_bench.own_modules import attribute_of, import_own
 from ragen_bench.runs.schema import TurnRecord
 from ragen_envs.protocol import ResponseFormat
@@ -72,7 +72,7 @@ class OwnReward:
     """A function that the user named, which is added to the reward of each turn of a rollout.
 
     Args:
-        name: `MODULE:FUNCTION`; the working directory is searched too.
+        name: `MODULE:FUNCTION`; the working directory is searched too, after all else.
 
     Raises:
         UserError: if there is no such function.
@@ -81,15 +81,18 @@ class OwnReward:
     def __init__(self, name: str) -> None:
         self._named = f"shaping.python={name}"
         module, _, function = name.partition(":")
-        self._module = import_own(module, self._named)
+        self._module = import_own(module, self._named, last=True)
         own = attribute_of(self._module, function, self._named)
         if not callable(own):
             raise UserError(f"{self._named} is not a function of an episode and a turn")
         self._function: Callable[[PlayedEpisode, PlayedTurn], object] = own
 
     def identity(self) -> dict[str, str]:
-        """Return a hash of the user's own code, see `OwnSources`: a run has one all along."""
-        return OwnSources(self._module).identity()
+        """Return a hash of the user's own code, see `imports_identity`: a run has one all along.
+
+        By then many modules may be loaded, other ones in each driver, so it depends on files alone.
+        """
+        return imports_identity(self._module)
 
     def of(self, episode: Episode) -> Callable[[TurnRecord], float]:
         """Return the function from a recorded turn to what it earns.
