@@ -245,7 +245,8 @@ class CorrectionSettings:
 
     Attributes:
         level: `token` weights each token by the ratio of its probabilities, `sequence` each
-            trajectory by the product of its ratios, which has no bias and more variance.
+            trajectory by the product of its ratios, which has more variance, and no bias but that
+            of the truncation.
         threshold: the largest weight; verl has 2 too.
     """
 
