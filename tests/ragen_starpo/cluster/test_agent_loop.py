@@ -97,3 +97,15 @@ def test_environments_of_episodes_that_failed_are_closed(played, monkeypatch):
     assert not closed
     played(Server(gone(), gone()), 1)
     assert len(closed) == len(set(map(id, closed))) == 2
+
+
+def test_an_environment_that_cannot_begin_is_closed(played, monkeypatch):
+    closed = []
+
+    def reset(self, **_):
+        raise OSError("no level")
+
+    monkeypatch.setattr(FrozenLakeEnv, "reset", reset)
+    monkeypatch.setattr(FrozenLakeEnv, "close", lambda self: closed.append(self))
+    assert played(Server(), 1)[1] == FailedEpisode("OSError: no level")
+    assert len(set(map(id, closed))) == len(closed) == 2
