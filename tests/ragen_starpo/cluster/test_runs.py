@@ -17,7 +17,11 @@ from ragen_starpo.recipes.recipe import recipe_of
 
 SETTINGS = {
     "envs": ["FrozenLake-v0", "FrozenLakeMild-v0"],
-    "mixture": {"shares": {"FrozenLake-v0": 2}, "normalise": "deviation"},
+    "mixture": {
+        "shares": {"FrozenLake-v0": 2},
+        "normalise": "scales",
+        "scales": {"FrozenLake-v0": 0.5, "FrozenLakeMild-v0": 0.25},
+    },
     "response_format": "answer",
     "iterations": 3,
     "updates": 2,
@@ -169,6 +173,7 @@ def test_two_nodes_train_one_ahead_as_one_process_would(
     code, _, errors = typed("verl", recipe, "cluster.nodes=2", *other, *join)
     assert (code, errors) == (0, "")
     assert_same_run(out, local, ahead=True)
+    assert set(lines(out, "timings")[1]) == {"iteration", "waiting", "updates", "weights"}
     # Each turn is a row of verl's.
     assert lines(out)[0]["rollout/turns"] > 1
     shards = (out / "checkpoints/iteration_000002/policy").glob("model_*.pt")

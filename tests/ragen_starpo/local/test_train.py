@@ -22,7 +22,7 @@ from ragen_starpo.rollout.episodes import rollout_specs
 SETTINGS = {
     "model": "small",
     "envs": ["FrozenLake-v0", "Sokoban-v0"],
-    "mixture": {"shares": {"Sokoban-v0": 2}, "normalise": "deviation"},
+    "mixture": {"shares": {"Sokoban-v0": 2}, "normalise": "scales", "scales": {"Sokoban-v0": 10}},
     "response_format": "answer",
     "iterations": 4,
     "updates": 2,

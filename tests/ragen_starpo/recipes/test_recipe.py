@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import is_dataclass
 from typing import get_args, get_origin, get_type_hints
 
@@ -127,6 +128,8 @@ def test_settings_and_defaults(written):
             "mixture={normalise='scales', scales={Lake=2}}",
             "mixture.scales: Lake is none of the recipe's envs: Bandit-v0",
         ),
+        ("mixture.normalise=deviation", "deviation wants a baseline of each group, and gae has no"),
+        ("envs=['Bandit-v0', 'Sokoban-v0', 'ragen/Bandit-v0']", "envs: Bandit-v0 is there 2 times"),
     ],
 )
 def test_bad_settings(written, override, said):
@@ -134,6 +137,28 @@ def test_bad_settings(written, override, said):
         read_recipe(written(GOOD), [override])
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "credit", "fits"),
+    [
+        ("grpo", "trajectory", True),
+        ("dr-grpo", "trajectory", True),
+        ("rloo", "trajectory", True),
+        ("reinforce-plus-plus", "trajectory", False),
+        ("gae", "turn", False),
+        ("bi-level-gae", "turn", False),
+    ],
+)
+def test_returns_are_divided_by_their_deviation_where_a_baseline_is_taken_off(
+    written, estimator, credit, fits
+):
+    asked = [
+        "mixture.normalise=deviation",
+        f"advantage={{estimator='{estimator}', credit='{credit}'}}",
+    ]
+    with nullcontext() if fits else pytest.raises(UserError, match="set normalise=scales"):
+        read_recipe(written(GOOD), asked)
 
 
 def numbers(settings, table=""):

@@ -2,7 +2,8 @@
 
 RAGEN's released code (`_normalize_score_tensor`, grouping `inductive`, method `mean_std`) takes the
 mean of an environment's returns off as well. Here they are divided alone: a mean taken off cannot
-be said of single turns, and every estimator has a baseline of its own.
+be said of single turns. The deviation is therefore for estimators with a baseline of the group, see
+`ragen_starpo.recipes.checks.of_mixture`.
 """
 
 from __future__ import annotations

@@ -5,8 +5,10 @@ Each check returns a line that names the setting to change, or None.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
+from ragen_envs.registration import NAMESPACE
 from ragen_starpo.recipes.sections import (
     AdvantageSettings,
     ClusterSettings,
@@ -21,13 +23,13 @@ from ragen_starpo.recipes.sections import (
 )
 
 _WHOLE_RETURNS = ("grpo", "dr-grpo", "rloo")
-"""Estimators that compare whole returns."""
+"""Estimators that compare whole returns with those of their group."""
 
 
 def of_groups(
     envs: Sequence[str], rollouts: RolloutSettings, group_filter: FilterSettings
 ) -> str | None:
-    """Check that each environment has a group, and that groups can be told apart."""
+    """Check that each environment is named once and has a group, and that groups can differ."""
     if not envs:
         return "envs: names at least one environment"
     if rollouts.instances < len(envs):
@@ -35,6 +37,9 @@ def of_groups(
             f"rollouts.instances: {rollouts.instances} leave some of the {len(envs)} environments "
             f"without any; raise it to {len(envs)}"
         )
+    for env, times in Counter(name.removeprefix(f"{NAMESPACE}/") for name in envs).items():
+        if times > 1:
+            return f"envs: {env} is there {times} times; name it once, with a mixture.shares of it"
     if rollouts.samples < 2 and group_filter.strategy != "all":
         return (
             f"filter.strategy: {group_filter.strategy} keeps groups whose returns differ, and one "
@@ -44,12 +49,24 @@ def of_groups(
     return None
 
 
-def of_mixture(envs: Sequence[str], mixture: MixtureSettings) -> str | None:
-    """Check that tables by environment name those of the recipe."""
+def of_mixture(
+    envs: Sequence[str], mixture: MixtureSettings, advantage: AdvantageSettings
+) -> str | None:
+    """Check that tables name environments of the recipe, and that the estimator fits a deviation.
+
+    Returns are divided by it and not centred: where they hardly vary about a mean that is not 0,
+    that mean becomes enormous, and only a baseline of the group takes it off again.
+    """
     for table, named in (("shares", mixture.shares), ("scales", mixture.scales)):
         for env in named:
             if env not in envs:
                 return f"mixture.{table}: {env} is none of the recipe's envs: {', '.join(envs)}"
+    if mixture.normalise == "deviation" and advantage.estimator not in _WHOLE_RETURNS:
+        return (
+            "mixture.normalise: deviation wants a baseline of each group, and "
+            f"{advantage.estimator} has none; set normalise=scales, or advantage.estimator to one "
+            f"of {', '.join(_WHOLE_RETURNS)}"
+        )
     return None
 
 

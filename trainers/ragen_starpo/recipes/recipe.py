@@ -46,9 +46,9 @@ class Recipe:
 
     Attributes:
         model: a folder that transformers reads, a name that the hub knows, or `smollm2-135m`.
-        envs: ids, taken in turn as often as their shares in `mixture` say; where an iteration ends
-            within a turn, the next one goes on there. The filter keeps its share of each one's
-            groups.
+        envs: ids, each once, taken in turn as often as their shares in `mixture` say; where an
+            iteration ends within a turn, the next one goes on there. The filter keeps its share of
+            each one's groups.
         name: of the run, in its report and where its figures are told, and for nothing else;
             `read_recipe` gives a recipe without one the name that it is read by.
         response_format: of the answers.
@@ -59,7 +59,7 @@ class Recipe:
         micro_batch: sequences that are computed at once, which are trajectories or, with a limited
             history, turns; decides memory, and no figure.
         micro_batch_tokens: tokens that are computed at once, padding included, in place of so many
-            sequences; a longer sequence is computed alone. None to count sequences.
+            sequences; those of the longest sequence, where that has more. None to count sequences.
         checkpoint_every: iterations; 0 for none but the one after the last iteration.
         give_up_after: iterations in a row in which the filter leaves nothing.
         seed: of instances, noise, sampling and the order of updates; below 2**30, where instances
@@ -136,7 +136,7 @@ class Recipe:
     def _problems(self) -> Iterator[str | None]:
         """Yield what is wrong with settings that have their types and bounds, or None."""
         yield checks.of_groups(self.envs, self.rollouts, self.filter)
-        yield checks.of_mixture(self.envs, self.mixture)
+        yield checks.of_mixture(self.envs, self.mixture, self.advantage)
         yield checks.of_schedule("optimiser", self.optimiser, self.most_steps)
         yield checks.of_schedule("critic", self.critic, self.most_steps)
         yield checks.of_advantage(self.advantage)

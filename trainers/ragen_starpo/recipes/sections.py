@@ -109,9 +109,10 @@ class MixtureSettings:
     Attributes:
         shares: of the instances, as whole numbers; 1 for an environment that is not named.
         normalise: what the shaped rewards of each environment are divided by before they are
-            learned from: nothing; its number in `scales`; or the `deviation` of its returns in the
-            iteration, see `ragen_starpo.algorithms.normalisation`. The filter and the figures see
-            rewards as they are.
+            learned from: nothing; its number in `scales`; or, for `grpo`, `dr-grpo` and `rloo`, the
+            `deviation` of its returns in the iteration, see
+            `ragen_starpo.algorithms.normalisation`. The filter and the figures see rewards as they
+            are.
         scales: of `scales`; 1 for an environment that is not named.
     """
 
