@@ -90,3 +90,4 @@ def test_by_hand():
     assert last.spent.generated_per_second == 50
     assert last.spent.trained_per_second == 50
     assert spent([], [], None).generated_per_second is None
+    assert spent([], [{"iteration": 0, "waiting": 2.0}], None).generated_per_second is None

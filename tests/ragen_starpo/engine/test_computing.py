@@ -76,14 +76,21 @@ def test_a_policy_says_and_learns_the_same(model_dir, plain, way):
             assert shape == (1, tokens)
 
 
-def test_a_row_of_more_tokens_is_computed_alone(model_dir):
+@pytest.mark.parametrize("packing", [True, False])
+def test_a_longer_row_raises_the_limit_of_all(model_dir, packing):
     batch = token_batch()
-    reference = Reference(model_dir, 3, Computing(4, packing=True))
+    reference = Reference(model_dir, 3, Computing(4, packing=packing))
     shapes = computed_at_once(reference)
     found = reference.log_probs(batch)[0]
     expected = Reference(model_dir, 3).log_probs(batch)[0]
     torch.testing.assert_close(found, expected, atol=2e-6, rtol=1e-6)
-    assert max(tokens for _, tokens in shapes) == int(batch.attention.sum(1).max())
+    lengths = [max(1, int(length)) for length in batch.attention.sum(1)]
+    longest = max(lengths)
+    assert longest > 4
+    # As few packed parts as fit the longest one, where four tokens each would be more; padded ones
+    # have a row each.
+    assert len(shapes) == (-(-sum(lengths) // longest) if packing else len(lengths))
+    assert max(tokens for _, tokens in shapes) == longest
 
 
 def test_a_critic_says_the_same(tied_dir):

@@ -77,7 +77,9 @@ class VerlTrainer(PPOTrainerSync):
         """Play, and learn from what is played; one ahead, play the next ones meanwhile."""
         clock = Clock()
         self.global_steps = number
-        found = clock.during("rollouts", lambda: self._next or self._play(number))
+        # One ahead, only the wait is timed here, which is no measure of the engines' speed.
+        phase = "waiting" if self.recipe.cluster.ahead else "rollouts"
+        found = clock.during(phase, lambda: self._next or self._play(number))
         ahead = self.recipe.cluster.ahead > 0 and number + 1 < self.recipe.iterations
         if ahead:
             self._begin(number + 1)
@@ -90,7 +92,7 @@ class VerlTrainer(PPOTrainerSync):
                 "updates", lambda: self.learner.learn(found.rows, kept, number, share)
             )
         # Before the weights change: no episode is played by two versions of them.
-        self._next = clock.during("rollouts", lambda: self._end(number + 1)) if ahead else None
+        self._next = clock.during(phase, lambda: self._end(number + 1)) if ahead else None
         clock.during("weights", lambda: self.checkpoint_manager.update_weights(number))
         records = [trajectory.record for trajectory in found.played]
         return Iteration(number, bool(kept), metrics, clock.seconds, records, found.error)

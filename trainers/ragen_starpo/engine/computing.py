@@ -18,9 +18,10 @@ class Computing:
     """The recipe's settings of computing, settled for a device.
 
     Attributes:
-        tokens: the most that are computed at once, padding included, but for a trajectory that is
-            longer. Packed trajectories are put together by their lengths; of padded ones there are
-            as many as would fit if all were the longest. None to count trajectories.
+        tokens: the most that are computed at once, padding included; those of the longest
+            trajectory, where that has more. Packed trajectories are put together by their lengths;
+            of padded ones there are as many as would fit if all were the longest. None to count
+            trajectories.
         packing: whether the rows of a micro-batch are put one behind the other into one row, which
             has no padding; position ids, which begin again at 0, keep them apart in the attention.
         attention: by transformers' name.

@@ -115,7 +115,8 @@ def limit_of(rows: int, computing: Computing, longest: int) -> Limit:
     Args:
         rows: that the recipe allows.
         computing: of the model. Padded rows are as many as would fit if all were the longest.
-        longest: the tokens of the longest row.
+        longest: the tokens of the longest row. Packed rows may have as many together, since verl
+            has one limit for all micro-batches.
     """
     if computing.tokens is None:
         return Limit(rows)
