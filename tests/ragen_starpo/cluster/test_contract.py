@@ -31,7 +31,7 @@ def test_every_setting_that_is_decided_is_one_of_verls(device, tmp_path):
     from ragen_starpo.cluster import verl_config as module
 
     recipe = recipe_of({**SETTINGS, "model": "m"}, "a test")
-    plain = module._composed(module._defaults(device))
+    plain = module._composed(module._defaults(device, "sdpa"))
     new = {"mixed_precision"}
     for name in module.decided_by(recipe, tmp_path, device):
         table, _, last = name.rpartition(".")
