@@ -32,7 +32,7 @@ def test_every_setting_that_is_decided_is_one_of_verls(device, tmp_path):
 
     recipe = recipe_of({**SETTINGS, "model": "m"}, "a test")
     plain = module._composed(module._defaults(device, "sdpa"))
-    new = {"mixed_precision"}
+    new = {"mixed_precision", "enable_sleep_mode"}  # of its dataclasses alone
     for name in module.decided_by(recipe, tmp_path, device):
         table, _, last = name.rpartition(".")
         assert last in OmegaConf.select(plain, table) or last in new, name
