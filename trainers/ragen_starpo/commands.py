@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +16,13 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ragen_bench.errors import INTERRUPTED, UserError
-from ragen_bench.runs.json_lines import append, parsed, read_whole, write_whole
+from ragen_bench.runs.json_lines import (
+    append,
+    cut_torn_line,
+    parsed,
+    read_whole,
+    write_whole,
+)
 
 
 @dataclass(frozen=True)
@@ -33,7 +42,7 @@ class Stage:
     @property
     def typed(self) -> str:
         """The command as a person types it."""
-        return " ".join([self.program, *self.arguments])
+        return shlex.join([self.program, *self.arguments])
 
 
 class Commands:
@@ -42,6 +51,7 @@ class Commands:
     def __init__(self) -> None:
         self._running: set[subprocess.Popen[bytes]] = set()
         self._stopped = False
+        self._starting = threading.Lock()
 
     def run(
         self,
@@ -60,10 +70,12 @@ class Commands:
             on_stage: called with each stage when it begins, and with its seconds when it is done.
 
         Raises:
-            UserError: if a command fails, or the folder is that of another plan.
+            UserError: if a command fails, or the folder is that of another plan. Its exit code is
+                `INTERRUPTED` where `stop` ended the command.
         """
         _claim(folder, {"commands": [stage.typed for stage in todo], **settings})
         record = folder / "stages.jsonl"
+        cut_torn_line(record)
         done = {line["command"]: line["seconds"] for _, line in parsed(record)}
         for stage in todo:
             on_stage(stage, None)
@@ -77,7 +89,8 @@ class Commands:
 
     def stop(self) -> None:
         """End what runs, and start nothing more."""
-        self._stopped = True
+        with self._starting:
+            self._stopped = True
         for child in list(self._running):
             child.terminate()
 
@@ -87,24 +100,27 @@ class Commands:
             file.write(f"$ {stage.typed}\n")
             file.flush()
             code = self._code(folder, stage, file)
+        if code in (INTERRUPTED, -signal.SIGTERM) and self._stopped:
+            raise UserError(f"`{stage.typed}` was interrupted", exit_code=INTERRUPTED)
         if code:
             last = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1]
             raise UserError(f"`{stage.typed}` failed: {last} (more in {log})", exit_code=1)
 
     def _code(self, folder: Path, stage: Stage, log: TextIO) -> int:
-        if self._stopped:
-            return INTERRUPTED
         module = "ragen_starpo" if stage.program == "ragen-train" else "ragen_bench"
-        child = subprocess.Popen(
-            [sys.executable, "-m", module, *stage.arguments],
-            cwd=folder,
-            # Models as small as these gain nothing from two threads, and other folders have the
-            # other cores.
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
-        self._running.add(child)
+        with self._starting:
+            if self._stopped:
+                return INTERRUPTED
+            child = subprocess.Popen(
+                [sys.executable, "-m", module, *stage.arguments],
+                cwd=folder,
+                # Models as small as these gain nothing from two threads, and other folders have the
+                # other cores.
+                env={**os.environ, "OMP_NUM_THREADS": "1"},
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+            self._running.add(child)
         try:
             return child.wait()
         finally:

@@ -1,5 +1,7 @@
 """Claims and the outcomes that they are judged by: which runs enter, with which sign."""
 
+from dataclasses import replace
+
 import pytest
 
 from ragen_starpo.studies.judging import judged
@@ -24,7 +26,7 @@ def outcomes(**problems):
             problems.get(arm, "") if seed == 1 else "",
             {"last": value},
             {},
-            {ENV: [value, 1 - value], "other": [1.0, value]},
+            {ENV: [value, 1 - value], "other": [1.0, value, value]},
         )
         for arm, values in LAST.items()
         for seed, value in enumerate(values)
@@ -39,14 +41,14 @@ def test_a_difference_is_that_of_the_means_of_both_sides():
     assert second.differences == pytest.approx([0.1, 0.2, 0.3])
     assert (first.verdict.margin, second.verdict.margin) == (0.01, 0.0)
     assert second.verdict.mean == pytest.approx(0.2)
-    assert second.verdict.level > first.verdict.level or first.verdict.level == 0.95
+    assert sorted([first.verdict.level, second.verdict.level]) == pytest.approx([0.975, 0.975])
 
 
 def test_test_success_is_judged_by_instance():
     (found,) = judged(study(Claim("", "", "test", ("a",), ("b",))), outcomes(), 3)
-    # On the two instances a run of success v has (v + 1) / 2 and (1 - v + v) / 2.
-    assert found.differences == pytest.approx([0.1, 0.125, 0.075])
-    assert found.verdict.mean == pytest.approx(0.1)
+    # A run of success v has a half in the one environment, and (1 + 2 v) / 3 in the other.
+    assert found.differences == pytest.approx([0.4 / 3, 0.5 / 3, 0.3 / 3])
+    assert found.verdict.mean == pytest.approx(0.4 / 3)
 
 
 def test_a_claim_about_a_failed_run_is_not_judged_and_still_corrected_for():
@@ -57,3 +59,14 @@ def test_a_claim_about_a_failed_run_is_not_judged_and_still_corrected_for():
     assert first.verdict.level == pytest.approx(0.975)
     (lacking,) = judged(study(Claim("", "", "gain", ("a",))), outcomes(), 3)
     assert lacking.problem.startswith("runs/a/seed-0: has no gain; ")
+
+
+def test_runs_that_were_not_tested_alike_are_not_judged():
+    claim = Claim("", "", "test", ("a",), ("b",))
+    untested = [replace(run, test={}) if run.seed == 2 else run for run in outcomes()]
+    (found,) = judged(study(claim), untested, 3)
+    assert found.problem == "runs/a/seed-2: has no test; runs/b/seed-2: has no test"
+    fewer = [replace(run, test={ENV: [1.0]}) if run.arm == "b" else run for run in outcomes()]
+    (found,) = judged(study(claim), fewer, 3)
+    assert found.verdict is None
+    assert "runs/b/seed-0 was tested on other instances than runs/a/seed-0" in found.problem

@@ -47,6 +47,7 @@ def test_figures():
 def test_what_a_run_never_reached_or_measured_it_lacks():
     assert figures_of(RUN, 0.8)["tokens_to_target"] is None
     assert figures_of(RUN, None)["tokens_to_target"] is None
+    assert figures_of(RUN, 0.3)["tokens_to_target"] == 0
     unmeasured = TrainingRun(Path("run"), {}, {}, METRICS[:4], TIMINGS[:4], [])
     figures = figures_of(unmeasured, 0.6)
     assert [figures[name] for name in ("start", "best", "last", "gain", "fall")] == [None] * 5
@@ -75,3 +76,5 @@ def test_a_run_that_is_not_done_says_why(tmp_path):
     found = outcome(tmp_path, "arm", 3, None)
     assert (found.folder, found.problem) == ("runs/arm/seed-3", "`ragen-train` failed: no memory")
     assert found.figures == {}
+    (folder / "stages.jsonl").write_text('{"stage": "test"}\n')
+    assert "run is not a training run" in outcome(tmp_path, "arm", 3, None).problem

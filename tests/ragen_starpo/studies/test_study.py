@@ -1,5 +1,7 @@
 """Studies as files: those of the package, their commands, and what is refused."""
 
+import re
+
 import pytest
 
 from ragen_bench.cli.main import parser as bench_parser
@@ -44,6 +46,7 @@ def test_arms_of_a_seed_begin_with_the_same_model_and_play_the_same_test():
     assert training.typed.startswith("ragen-train local filter-25@small model=")
     assert test == second.stages[1]
     assert "--split test --limit 256 --seed 1" in test.typed
+    assert "--format answer --max-tokens 14 --history full --temperature 0.5" in test.typed
     assert model_jobs(study, "gpu", 2) == []
     assert run_jobs(study, "gpu", 2)[0].stages[0].arguments[0] == "verl"
 
@@ -57,6 +60,11 @@ def test_arms_of_a_seed_begin_with_the_same_model_and_play_the_same_test():
         (HEAD + CLAIM.replace("best", "wurst"), "figure"),
         (HEAD + CLAIM.replace("'a'", ""), "plus names no arm"),
         (HEAD + CLAIM.replace("best", "tokens_to_target"), "needs the study's target"),
+        (HEAD.replace("arms.a", "arms.'../a'") + CLAIM.replace("'a'", "'../a'"), "is no name"),
+        (HEAD + CLAIM + "\nminus=['a']", "a is on both sides"),
+        (HEAD + CLAIM + "\nmargin=nan", "margin"),
+        (HEAD.replace("small = []", "small = ['seed=1']") + CLAIM, "seed=1: seeds and models are"),
+        ("target = 60\n" + HEAD + CLAIM, "target: is from 0 to 1"),
         ("question = ", "is not a TOML file"),
     ],
 )
@@ -85,6 +93,27 @@ def test_a_wrong_command_is_refused_before_anything_is_made(
     assert main(["study", *arguments, "--out", "out"]) == 2
     assert problem in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "problem"),
+    [
+        ("rollouts.history=1", None),
+        ("give_up_after=5", "arms.a: runs go on to the end, also where nothing is left"),
+        ("monitor.action=stop", "arms.a: runs go on to the end; leave monitor.action=stop out"),
+        ("rollouts.samplse=1", "did you mean rollouts.samples?"),
+    ],
+)
+def test_arms_whose_recipes_cannot_be(tmp_path, setting, problem):
+    file = tmp_path / "mine.toml"
+    settings = f"small = ['give_up_after=100', '{setting}']"
+    file.write_text(HEAD.replace("small = []", settings) + CLAIM)
+    study = read_study(str(file))
+    if problem:
+        with pytest.raises(UserError, match=re.escape(problem)):
+            run_jobs(study, "small", 2)
+    else:
+        assert "--history 1 " in run_jobs(study, "small", 2)[0].stages[1].typed
 
 
 def test_the_folder_of_something_else_is_refused(tmp_path, capsys):

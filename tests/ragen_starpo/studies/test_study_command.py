@@ -20,7 +20,7 @@ test_instances = 4
 small = [
   "envs=['Bandit-v0']", "iterations=2", "rollouts.instances=2", "rollouts.samples=2",
   "rollouts.max_tokens=14", "validation.every=1", "validation.instances=2", "filter.strategy=all",
-  "records.every=0",
+  "records.every=0", "give_up_after=2",
 ]
 
 [models.bandit]
@@ -69,6 +69,7 @@ def test_a_study_is_run_once_judged_and_gone_on_with(tmp_path, capsys, monkeypat
     assert found["claims"][1]["differences"] == [
         run["figures"]["last"] - run["figures"]["start"] for run in found["runs"]
     ]
+    assert (tmp_path / "mine/study.md").read_text().startswith("# Is {weird} \\<b\\>more")
     page = (tmp_path / "mine/study.html").read_text()
     assert "Is {weird} &lt;b&gt;more&lt;/b&gt; better?" in page
 

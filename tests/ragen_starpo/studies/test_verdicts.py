@@ -9,7 +9,9 @@ from ragen_starpo.studies.estimates import StudyEstimate, over_seeds
 from ragen_starpo.studies.verdicts import verdicts
 
 ESTIMATES = st.tuples(
-    st.builds(StudyEstimate, st.floats(-3, 3), st.floats(0.01, 2), st.integers(1, 40), st.just(5)),
+    st.builds(
+        StudyEstimate, st.floats(-3, 3), st.floats(0.01, 2), st.integers(2, 40), st.just(True)
+    ),
     st.floats(0, 0.5),
 )
 
@@ -25,13 +27,12 @@ def test_corrected_p_values_are_holms(estimates):
 
 
 @given(st.lists(ESTIMATES, min_size=1, max_size=6))
-def test_a_decided_interval_lies_on_its_side_of_the_margin(estimates):
-    for found in verdicts(estimates):
-        low, high = found.interval
-        assert (found.word == "held") <= (low > found.margin)
-        assert (found.word == "not held") <= (high < found.margin)
-        if found.word == "undecided":
-            assert found.p_value >= 0.05
+def test_a_claim_is_decided_where_its_interval_is_on_one_side_of_the_margin(estimates):
+    for verdict in verdicts(estimates):
+        low, high = verdict.interval
+        if abs(verdict.p_value - 0.05) > 1e-6:
+            assert (verdict.word == "held") == (low > verdict.margin)
+            assert (verdict.word == "not held") == (high < verdict.margin)
 
 
 def test_one_claim_needs_no_correction_and_a_second_one_widens():
@@ -42,6 +43,8 @@ def test_one_claim_needs_no_correction_and_a_second_one_widens():
     first, second = verdicts([(doubtful, 0.0), (sure, 0.0)])
     assert (first.level, second.level) == (0.95, 0.975)
     assert (first.word, second.word) == ("undecided", "held")
+    first, second = verdicts([(doubtful, 0.0), (doubtful, 0.0)])
+    assert (first.level, second.level) == (0.975, 0.975)
     (against,) = verdicts([(sure, 0.4)])
     assert (against.word, against.mean) == ("not held", pytest.approx(0.304))
 

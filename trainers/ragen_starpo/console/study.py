@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 from rich.console import Console
 from rich.progress import (
@@ -11,7 +16,6 @@ from rich.progress import (
     Progress,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
 from rich.table import Table
 
@@ -22,7 +26,7 @@ from ragen_starpo.studies.jobs import Job, model_jobs, run_jobs
 from ragen_starpo.studies.outcomes import FAILED
 from ragen_starpo.studies.pages import html_page, markdown_page
 from ragen_starpo.studies.results import Results, results, write_results
-from ragen_starpo.studies.running import claim_folder, run_all
+from ragen_starpo.studies.running import claimed, run_all
 from ragen_starpo.studies.study import Scale, Study
 from ragen_starpo.studies.tables import verdict_rows
 
@@ -45,22 +49,45 @@ def run_study(study: Study, plan: dict[str, object], seeds: int, jobs: int, out:
     """
     scale: Scale = "gpu" if plan["scale"] == "gpu" else "small"
     models, runs = model_jobs(study, scale, seeds), run_jobs(study, scale, seeds)
-    claim_folder(out, plan)
+    with claimed(out, plan), interrupted_by_sigterm():
+        return _run(study, scale, seeds, out, {"models": models, "runs": runs}, jobs)
+
+
+def _run(
+    study: Study, scale: Scale, seeds: int, out: Path, todo: dict[str, list[Job]], jobs: int
+) -> list[str]:
     folder = out.resolve()
     console = plain_console()
     bar = _bar(console)
-    failed = []
+    failed: list[str] = []
     with bar:
-        for name, todo in (("models", models), ("runs", runs)):
-            if todo:
-                failed += _run_all(folder, name, todo, jobs, bar)
-    found = results(study, scale, seeds, folder)
-    write_results(folder, found)
-    write_text(folder / "study.html", html_page(found))
-    write_text(folder / "study.md", markdown_page(found))
-    console.print(_table(found))
+        for name, some in todo.items():
+            if some:
+                failed += _run_all(folder, name, some, jobs, bar)
+    study_results = results(study, scale, seeds, folder)
+    write_results(folder, study_results)
+    write_text(folder / "study.html", html_page(study_results))
+    write_text(folder / "study.md", markdown_page(study_results))
+    console.print(_table(study_results))
     console.print(f"Study  {out}/study.html, {out}/study.md, {out}/study.json", soft_wrap=True)
     return failed
+
+
+@contextmanager
+def interrupted_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM end the commands under way as Ctrl-C does: they would train on otherwise."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - signal's names
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _bar(console: Console) -> Progress:
@@ -70,7 +97,6 @@ def _bar(console: Console) -> Progress:
         MofNCompleteColumn(),
         TextColumn("{task.fields[status]}"),
         TimeElapsedColumn(),
-        TimeRemainingColumn(),
         console=console,
     )
 
@@ -92,11 +118,11 @@ def _run_all(folder: Path, name: str, todo: list[Job], jobs: int, bar: Progress)
     return failed
 
 
-def _table(found: Results) -> Table:
+def _table(study_results: Results) -> Table:
     table = Table(box=None, pad_edge=False)
     for name in ("verdict", "difference", "interval"):
         table.add_column(name, justify="left" if name == "verdict" else "right", no_wrap=True)
     table.add_column("claim", overflow="fold")
-    for claim, _, verdict, difference, interval, *_ in verdict_rows(found):
+    for claim, _, verdict, difference, interval, *_ in verdict_rows(study_results):
         table.add_row(verdict, difference, interval, claim)
     return table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 Values: TypeAlias = NDArray[np.float64]
+_ROUNDING = 1e-12
+"""Of what is about 1: values that are no further apart are the same."""
 
 
 @dataclass(frozen=True)
@@ -19,30 +22,33 @@ class StudyEstimate:
 
     Attributes:
         mean: over seeds and instances.
-        error: of the mean, above 0 unless all seeds have the same value.
-        freedom: degrees of freedom of Student's t.
-        seeds: how many.
+        error: of the mean.
+        seeds: how many. Student's t has a degree of freedom less: seeds are what there is least of,
+            so intervals are too wide, if anything.
+        seeds_differ: whether the seeds have values of more than one kind.
     """
 
     mean: float
     error: float
-    freedom: float
     seeds: int
+    seeds_differ: bool
 
     def interval(self, level: float) -> tuple[float, float]:
         """Return the two-sided interval of a level in (0, 1)."""
-        half = float(stdtrit(self.freedom, (1 + level) / 2)) * self.error
+        half = self._quantile((1 + level) / 2) * self.error
         return self.mean - half, self.mean + half
 
     def p_value(self, margin: float) -> float:
         """Return the two-sided p-value of the mean being the margin.
 
-        Seeds that all have the same value tell nothing of their spread, so the sign test has to do:
-        of five of them it says 0.0625.
+        Seeds that all have the same value tell nothing of their spread, so no p-value of them is
+        below that of the sign test: 0.0625 of five.
         """
-        if self.error == 0:
-            return 1.0 if self.mean == margin else 0.5 ** (self.seeds - 1)
-        return 2 * float(stdtr(self.freedom, -abs(self.mean - margin) / self.error))
+        distance = abs(self.mean - margin)
+        if distance <= _tolerance(self.mean):
+            return 1.0
+        of_t = 2 * float(stdtr(self.seeds - 1, -distance / self.error)) if self.error else 0.0
+        return of_t if self.seeds_differ else max(of_t, 0.5 ** (self.seeds - 1))
 
     def detectable(self, level: float, power: float = 0.8) -> float | None:
         """Return how far from the margin a mean must be to be told from it.
@@ -54,10 +60,12 @@ class StudyEstimate:
         Returns:
             The distance; None where equal seeds tell nothing of their spread.
         """
-        if self.error == 0:
+        if not self.seeds_differ:
             return None
-        both = float(stdtrit(self.freedom, (1 + level) / 2) + stdtrit(self.freedom, power))
-        return both * self.error
+        return (self._quantile((1 + level) / 2) + self._quantile(power)) * self.error
+
+    def _quantile(self, share: float) -> float:
+        return float(stdtrit(self.seeds - 1, share))
 
 
 def over_seeds(values: Values) -> StudyEstimate:
@@ -66,43 +74,42 @@ def over_seeds(values: Values) -> StudyEstimate:
     Args:
         values: (seeds,), two or more.
     """
-    error = float(values.std(ddof=1)) / math.sqrt(len(values))
-    return StudyEstimate(float(values.mean()), error, len(values) - 1, len(values))
+    return _estimate(values, 0.0)
 
 
-def over_seeds_and_instances(values: Values) -> StudyEstimate:
+def over_seeds_and_instances(environments: Sequence[Values]) -> StudyEstimate:
     """Return the mean of a value for each seed on each instance, both being drawn at random.
 
-    Every seed has met every instance, so the mean varies by both. Its variance is that of the
-    two-way random-effects layout without replication (Cornfield and Tukey 1956, Annals of
-    Mathematical Statistics 27), at least that over seeds alone; its degrees of freedom are
-    Satterthwaite's (1946, Biometrics 2).
+    Every seed has met every instance, so the mean varies by both. Its variance is that over seeds,
+    and what instances add to it in the two-way random-effects layout without replication (Cornfield
+    and Tukey 1956, Annals of Mathematical Statistics 27). Of several environments it is the mean of
+    their means; their instances are drawn independently.
 
     Args:
-        values: (seeds, instances), two or more of each.
+        environments: (seeds, instances) of each, of the same seeds, two or more, and of two or more
+            instances of its own.
     """
+    means = np.mean([values.mean(axis=1) for values in environments], axis=0)
+    added = sum(map(_of_instances, environments)) / len(environments) ** 2
+    return _estimate(means, added)
+
+
+def _estimate(of_seeds: Values, added: float) -> StudyEstimate:
+    mean = float(of_seeds.mean())
+    differ = float(np.ptp(of_seeds)) > _tolerance(mean)
+    variance = float(of_seeds.var(ddof=1)) / len(of_seeds) if differ else 0.0
+    return StudyEstimate(mean, math.sqrt(variance + added), len(of_seeds), differ)
+
+
+def _of_instances(values: Values) -> float:
+    """Return what the draw of instances adds to the variance of the mean over seeds."""
     seeds, instances = values.shape
-    mean = values.mean()
-    of_seeds, of_instances = values.mean(axis=1), values.mean(axis=0)
-    rest = values - of_seeds[:, None] - of_instances[None, :] + mean
-    squares = {
-        "seeds": instances * float(of_seeds.var(ddof=1)),
-        "instances": seeds * float(of_instances.var(ddof=1)),
-        "rest": float((rest**2).sum()) / ((seeds - 1) * (instances - 1)),
-    }
-    counted = {"seeds": squares["seeds"]}
-    if squares["instances"] > squares["rest"]:
-        counted |= {"instances": squares["instances"], "rest": -squares["rest"]}
-    total = sum(counted.values())
-    freedom = {
-        "seeds": seeds - 1,
-        "instances": instances - 1,
-        "rest": (seeds - 1) * (instances - 1),
-    }
-    spread = sum(square**2 / freedom[name] for name, square in counted.items())
-    return StudyEstimate(
-        float(mean),
-        math.sqrt(total / values.size),
-        total**2 / spread if spread else seeds - 1,
-        seeds,
-    )
+    of_instances = values.mean(axis=0)
+    rest = values - values.mean(axis=1)[:, None] - of_instances[None, :] + values.mean()
+    square = seeds * float(of_instances.var(ddof=1))
+    of_rest = float((rest**2).sum()) / ((seeds - 1) * (instances - 1))
+    return float(max(0.0, square - of_rest) / values.size)
+
+
+def _tolerance(mean: float) -> float:
+    return _ROUNDING * max(1.0, abs(mean))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ragen_bench.errors import UserError
 from ragen_bench.suites import env_id
 from ragen_starpo.commands import Stage
 from ragen_starpo.recipes.recipe import Recipe, read_recipe
@@ -63,22 +64,18 @@ def run_name(arm: str, seed: int) -> str:
     return f"runs/{arm}/seed-{seed}"
 
 
-def recipe_of_arm(study: Study, arm: Arm, scale: Scale, seed: int) -> Recipe:
-    """Return the recipe of a run.
-
-    Raises:
-        UserError: if it cannot be.
-    """
-    return read_recipe(_recipe_name(arm, scale), _settings(study, arm, scale, seed))
-
-
 def _run(study: Study, name: str, arm: Arm, scale: Scale, seed: int) -> Job:
-    recipe = recipe_of_arm(study, arm, scale, seed)
+    recipe = _recipe(study, name, arm, scale, seed)
     driver = "local" if scale == "small" else "verl"
     settings = _settings(study, arm, scale, seed)
     training = (driver, _recipe_name(arm, scale), *settings, "--out", RUN)
     envs = arm.envs or recipe.envs
-    test = ("--format", recipe.response_format, "--max-tokens", str(recipe.rollouts.max_tokens))
+    history = {None: "full", 0: "none"}.get(recipe.rollouts.history, str(recipe.rollouts.history))
+    # As the model is validated while it is trained.
+    test = (
+        *("--format", recipe.response_format, "--max-tokens", str(recipe.rollouts.max_tokens)),
+        *("--history", history, "--temperature", str(recipe.validation.temperature)),
+    )
     stages = (
         Stage("training", "ragen-train", training),
         _test(f"{RUN}/final", envs, test, study.test_instances),
@@ -86,8 +83,24 @@ def _run(study: Study, name: str, arm: Arm, scale: Scale, seed: int) -> Job:
     return Job(run_name(name, seed), stages, {"recipe": recipe.as_json()})
 
 
+def _recipe(study: Study, name: str, arm: Arm, scale: Scale, seed: int) -> Recipe:
+    """Return the recipe of a run, which goes on to its last iteration.
+
+    What ends a run early is an outcome and no failure, so it must not end the command.
+    """
+    recipe = read_recipe(_recipe_name(arm, scale), _settings(study, arm, scale, seed))
+    if recipe.monitor.action == "stop":
+        raise UserError(f"arms.{name}: runs go on to the end; leave monitor.action=stop out")
+    if recipe.give_up_after < recipe.iterations:
+        raise UserError(
+            f"arms.{name}: runs go on to the end, also where nothing is left to learn from; set "
+            f"give_up_after={recipe.iterations}"
+        )
+    return recipe
+
+
 def _making(model: Model, seed: int) -> tuple[Stage, ...]:
-    envs = [part for env in model.envs for part in ("--env", env)]
+    envs = [part for env in model.envs for part in ("--env", env_id(env))]
     form = ("--format", model.response_format, "--max-tokens", str(model.max_tokens))
     length = ("--episodes", str(model.episodes), "--epochs", str(model.epochs))
     rate = ("--learning-rate", str(model.learning_rate), "--seed", str(seed))

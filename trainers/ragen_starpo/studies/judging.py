@@ -68,47 +68,58 @@ def judged(study: Study, outcomes: Sequence[Outcome], seeds: int) -> list[Judged
 
 def _lacking(claim: Claim, by_run: Mapping[tuple[str, int], Outcome], seeds: int) -> str:
     """Return which runs lack a claim's figure, and why."""
+    arms = dict.fromkeys((*claim.plus, *claim.minus))
+    runs = [by_run[arm, seed] for arm in arms for seed in range(seeds)]
     lacking = []
-    for arm in dict.fromkeys((*claim.plus, *claim.minus)):
-        for seed in range(seeds):
-            run = by_run[arm, seed]
-            if run.problem:
-                lacking.append(f"{run.folder}: {run.problem}")
-            elif claim.figure != "test" and run.figures.get(claim.figure) is None:
-                lacking.append(f"{run.folder}: has no {claim.figure}")
+    for run in runs:
+        if run.problem:
+            lacking.append(f"{run.folder}: {run.problem}")
+        elif run.test == {} if claim.figure == "test" else run.figures.get(claim.figure) is None:
+            lacking.append(f"{run.folder}: has no {claim.figure}")
+    if not lacking and claim.figure == "test":
+        of_first = _tested(runs[0])
+        lacking += [
+            f"{run.folder} was tested on other instances than {runs[0].folder}"
+            for run in runs
+            if _tested(run) != of_first
+        ]
     return "; ".join(lacking)
 
 
-def _values(claim: Claim, by_run: Mapping[tuple[str, int], Outcome], seeds: int) -> Values:
-    """Return the difference of each seed: (seeds,), of `test` (seeds, instances)."""
+def _tested(run: Outcome) -> dict[str, int]:
+    return {env: len(values) for env, values in run.test.items()}
+
+
+def _values(
+    claim: Claim, by_run: Mapping[tuple[str, int], Outcome], seeds: int
+) -> Values | list[Values]:
+    """Return the difference of each seed: (seeds,), of `test` (seeds, instances) by environment."""
+    if claim.figure != "test":
+        figures = {at: np.array(run.figures.get(claim.figure)) for at, run in by_run.items()}
+        return _difference(claim, figures, seeds)
+    return [
+        _difference(claim, {at: np.array(run.test.get(env)) for at, run in by_run.items()}, seeds)
+        for env in by_run[claim.plus[0], 0].test
+    ]
+
+
+def _difference(claim: Claim, figures: Mapping[tuple[str, int], Values], seeds: int) -> Values:
+    """Return the mean over `plus` less that over `minus`, of which the first axis is the seed."""
 
     def side(arms: Sequence[str]) -> Values:
-        if not arms:
-            return np.zeros(())
-        of_arms = [
-            np.array([_figure(by_run[arm, seed], claim) for seed in range(seeds)]) for arm in arms
-        ]
-        mean: Values = np.mean(of_arms, axis=0)
+        of_arms = [np.array([figures[arm, seed] for seed in range(seeds)]) for arm in arms]
+        mean: Values = np.mean(of_arms, axis=0, dtype=float)
         return mean
 
-    return side(claim.plus) - side(claim.minus)
+    return side(claim.plus) - side(claim.minus) if claim.minus else side(claim.plus)
 
 
-def _figure(run: Outcome, claim: Claim) -> Values:
-    """Return a run's figure: a number, of `test` one for each instance.
-
-    In several environments it is the mean over them; their instances are drawn independently, so
-    it does not matter which ones meet.
-    """
-    if claim.figure == "test":
-        mean: Values = np.mean(list(run.test.values()), axis=0)
-        return mean
-    return np.array(run.figures[claim.figure], dtype=float)
+def _estimate(values: Values | list[Values]) -> StudyEstimate:
+    return over_seeds_and_instances(values) if isinstance(values, list) else over_seeds(values)
 
 
-def _estimate(values: Values) -> StudyEstimate:
-    return over_seeds(values) if values.ndim == 1 else over_seeds_and_instances(values)
-
-
-def _by_seed(values: Values) -> Values:
-    return values if values.ndim == 1 else values.mean(axis=1)
+def _by_seed(values: Values | list[Values]) -> Values:
+    if isinstance(values, list):
+        means: Values = np.mean([of_env.mean(axis=1) for of_env in values], axis=0)
+        return means
+    return values

@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from ragen_bench.errors import UserError
 from ragen_bench.runs.directory import read_run
 from ragen_bench.runs.json_lines import parsed
 from ragen_starpo.diagnostics.cost import milestones, spent
@@ -36,9 +37,11 @@ class Outcome:
             in the end at most half of its highest; `collapse_iteration`, the one from which on it
             is, the number of iterations where it never is;
             `trained_tokens`, `generated_tokens`, `environment_turns`, `seconds`, of the whole run;
-            `tokens_to_target`, trained until the first validation at the study's target.
+            `tokens_to_target`, trained until the first validation at the study's target, 0 where
+            the first model is there already.
         curves: of each figure of training, its iterations and values.
-        test: success on each test instance, by environment, in the order of the instances.
+        test: success on each test instance, by environment, in the order of the instances; nothing
+            where an environment does not tell success.
     """
 
     arm: str
@@ -58,9 +61,6 @@ def outcome(study: Path, arm: str, seed: int, target: float | None) -> Outcome:
         arm: of the run.
         seed: of the run.
         target: success on val that `tokens_to_target` is about; None for none.
-
-    Raises:
-        UserError: if a file of a finished run is broken.
     """
     folder = run_name(arm, seed)
     place = study / folder
@@ -69,10 +69,11 @@ def outcome(study: Path, arm: str, seed: int, target: float | None) -> Outcome:
         file = place / FAILED
         why = file.read_text(encoding="utf-8").strip() if file.exists() else "not finished"
         return Outcome(arm, seed, folder, why)
-    run = read_training_run(place / RUN)
-    return Outcome(
-        arm, seed, folder, "", figures_of(run, target), _curves(run), _of_test(place / TEST)
-    )
+    try:
+        run, test = read_training_run(place / RUN), _of_test(place / TEST)
+    except UserError as error:
+        return Outcome(arm, seed, folder, str(error))
+    return Outcome(arm, seed, folder, "", figures_of(run, target), _curves(run), test)
 
 
 def figures_of(run: TrainingRun, target: float | None) -> dict[str, float | None]:
@@ -91,11 +92,12 @@ def figures_of(run: TrainingRun, target: float | None) -> dict[str, float | None
         }
     collapse = collapse_of([line["rollout/success"] for line in run.metrics])
     cost = spent(run.metrics, run.timings, None)
-    reached = [
-        milestone.spent.trained_tokens
+    validated = [(start, 0)] if start is not None else []
+    validated += [
+        (milestone.success, milestone.spent.trained_tokens)
         for milestone in milestones(run.metrics, run.timings)
-        if target is not None and milestone.success >= target
     ]
+    reached = [tokens for success, tokens in validated if target is not None and success >= target]
     return {
         **of_val,
         "collapsed": float(collapse is not None),
@@ -139,8 +141,10 @@ def _curves(run: TrainingRun) -> dict[str, list[tuple[int, float]]]:
 def _of_test(folder: Path) -> dict[str, list[float]]:
     outcomes: dict[str, dict[int, list[float]]] = {}
     for episode in read_run(folder).episodes():
+        if episode.success is None:
+            return {}
         of_env = outcomes.setdefault(episode.env, {})
-        of_env.setdefault(episode.index, []).append(float(episode.success or 0))
+        of_env.setdefault(episode.index, []).append(float(episode.success))
     return {
         env: [fmean(of_env[index]) for index in sorted(of_env)] for env, of_env in outcomes.items()
     }

@@ -8,6 +8,7 @@ from typing import Any
 from ragen_bench.pages.rendering import page_environment
 from ragen_starpo.report.html import exact
 from ragen_starpo.studies.results import CURVES
+from ragen_starpo.studies.study import studies
 from ragen_starpo.studies.tables import (
     ARM_COLUMNS,
     NOTES,
@@ -15,6 +16,7 @@ from ragen_starpo.studies.tables import (
     VERDICT_COLUMNS,
     arm_rows,
     markdown,
+    plain,
     run_rows,
     verdict_rows,
 )
@@ -50,7 +52,7 @@ def markdown_page(results: Mapping[str, Any]) -> str:
     """
     study = results["study"]
     parts = [
-        f"# {study['question']}",
+        f"# {plain(study['question'])}",
         f"Study `{study['name']}`, scale `{results['scale']}`, {results['seeds']} seeds an arm; "
         f"{_finished(results)} of {len(results['runs'])} runs are finished.",
         f"```\n$ {_command(results)}\n```",
@@ -68,8 +70,12 @@ def markdown_page(results: Mapping[str, Any]) -> str:
 
 
 def _command(results: Mapping[str, Any]) -> str:
-    study, scale = results["study"]["name"], results["scale"]
-    return f"ragen-train study {study} --scale {scale} --seeds {results['seeds']} --out {study}"
+    name = results["study"]["name"]
+    place = name if name in studies() else f"{name}.toml"
+    return (
+        f"ragen-train study {place} --scale {results['scale']} --seeds {results['seeds']} "
+        f"--out {name}"
+    )
 
 
 def _finished(results: Mapping[str, Any]) -> int:

@@ -2,33 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
-from ragen_bench.errors import INTERRUPTED, UserError
+from ragen_bench.errors import INTERRUPTED, UserError, missing_extra
 from ragen_bench.runs.atomic import write_text
 from ragen_bench.runs.json_lines import read_whole, write_whole
 from ragen_starpo.commands import Commands, Stage
 from ragen_starpo.studies.jobs import Job
 from ragen_starpo.studies.outcomes import FAILED
 
+try:
+    from filelock import FileLock, Timeout
+except ImportError as missing:
+    raise missing_extra(missing, "train") from missing
+
 OnStage: TypeAlias = Callable[[Job, Stage, float | None], None]
 """Called with a job's stage when it begins, and with its seconds when it is done."""
 _PLAN = "plan.json"
 
 
-def claim_folder(folder: Path, plan: dict[str, object]) -> None:
-    """Make a folder that of a study, or check that it is.
+@contextmanager
+def claimed(folder: Path, plan: dict[str, object]) -> Iterator[None]:
+    """Make a folder that of a study, or check that it is, and keep other commands out.
 
     Args:
         folder: of the study.
         plan: what decides all of it; more seeds do not.
 
     Raises:
-        UserError: if it holds another study, or something else.
+        UserError: if it holds another study, or something else, or another command runs it.
     """
+    _check(folder, plan)
+    try:
+        with FileLock(folder / ".lock", timeout=0):
+            yield
+    except Timeout:
+        raise UserError(f"{folder} is being run by another process", 1) from None
+
+
+def _check(folder: Path, plan: dict[str, object]) -> None:
     file = folder / _PLAN
     if file.exists():
         if read_whole(file) != plan:
@@ -80,8 +96,8 @@ def _run(folder: Path, job: Job, commands: Commands, on_stage: OnStage) -> bool:
     except UserError as error:
         if error.exit_code == INTERRUPTED:
             raise
-        place.mkdir(parents=True, exist_ok=True)
-        write_text(failed, f"{error}\n")
+        if (place / _PLAN).exists():  # else it is a folder of somebody else's
+            write_text(failed, f"{error}\n")
         return False
     failed.unlink(missing_ok=True)
     return True

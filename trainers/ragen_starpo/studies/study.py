@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import field
@@ -14,7 +15,7 @@ from pydantic.dataclasses import dataclass
 from ragen_bench.errors import UserError, unknown
 from ragen_envs.protocol import ResponseFormat
 from ragen_starpo.recipes.problems import first_problem
-from ragen_starpo.recipes.sections import STRICT, Count, HeldOutCount, Positive, Weight
+from ragen_starpo.recipes.sections import STRICT, Count, Finite, HeldOutCount, Positive, Share
 
 CATALOGUE = Path(__file__).parent / "catalogue"
 """The studies that come with the package."""
@@ -36,6 +37,8 @@ Figure: TypeAlias = Literal[
     "tokens_to_target",
 ]
 """What a claim may be about: see `ragen_starpo.studies.outcomes`."""
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+"""Of arms and models, which are folders too."""
 Seeds: TypeAlias = Annotated[int, Field(ge=2, description="at least 2")]
 
 
@@ -95,7 +98,7 @@ class Claim:
     figure: Figure
     plus: tuple[str, ...]
     minus: tuple[str, ...] = ()
-    margin: float = 0.0
+    margin: Finite = 0.0
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -121,7 +124,7 @@ class Study:
     models: dict[str, Model] = field(default_factory=dict)
     seeds: Seeds = 5
     test_instances: HeldOutCount = 256
-    target: Weight | None = None
+    target: Share | None = None
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -129,17 +132,29 @@ class Study:
             raise ValueError(problem)
 
     def _problems(self) -> Iterator[str]:
-        for name, arm in self.arms.items():
-            if arm.model not in self.models:
-                yield f"arms.{name}.model: {unknown('model', arm.model, self.models)}"
+        yield from self._problems_of_arms()
         for number, claim in enumerate(self.claims, 1):
-            for arm_name in (*claim.plus, *claim.minus):
-                if arm_name not in self.arms:
-                    yield f"claim {number}: {unknown('arm', arm_name, self.arms)}"
+            for arm in (*claim.plus, *claim.minus):
+                if arm not in self.arms:
+                    yield f"claim {number}: {unknown('arm', arm, self.arms)}"
+            if both := set(claim.plus) & set(claim.minus):
+                yield f"claim {number}: {min(both)} is on both sides"
             if not claim.plus:
                 yield f"claim {number}: plus names no arm"
             if claim.figure == "tokens_to_target" and self.target is None:
                 yield f"claim {number}: tokens_to_target needs the study's target"
+
+    def _problems_of_arms(self) -> Iterator[str]:
+        for name in (*self.arms, *self.models):
+            if not _NAME.fullmatch(name):
+                yield f"{name!r} is no name; use small letters, digits and hyphens"
+        for name, arm in self.arms.items():
+            if arm.model not in self.models:
+                yield f"arms.{name}.model: {unknown('model', arm.model, self.models)}"
+        of_arms = [setting for arm in self.arms.values() for setting in arm.settings]
+        for setting in (*of_arms, *(each for some in self.settings.values() for each in some)):
+            if setting.partition("=")[0] in ("seed", "model"):
+                yield f"{setting}: seeds and models are the study's own; leave it out"
 
 
 _STUDY: TypeAdapter[Study] = TypeAdapter(Study)

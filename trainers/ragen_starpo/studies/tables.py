@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from ragen_bench.pages.escaping import shown
 from ragen_bench.pages.formats import NONE, figure, fixed, percent
 
 Row: TypeAlias = list[str]
@@ -29,9 +31,10 @@ RUN_COLUMNS = ["run", "start", "best", "last", "test", "collapse at", "seconds",
 NOTES = {
     "verdicts": (
         "A claim holds where its whole interval is above the margin, and does not where all of it "
-        "is below. Together the verdicts of a study have 95 % by Holm's correction. Detectable is "
-        "how far from the margin a difference must be to be told in four of five such studies. "
-        "Success is in points of a hundred."
+        "is below; seeds that all have the same difference are judged by their signs. Together "
+        "the verdicts of a study have 95 % by Holm's correction. Detectable is how far from the "
+        "margin a difference must be to be told in four of five such studies. Success is in points "
+        "of a hundred."
     ),
     "arms": (
         "Means over seeds; start, best and last are success on val in per cent, test is that of "
@@ -64,7 +67,7 @@ def run_rows(results: Mapping[str, Any]) -> list[Row]:
 def markdown(columns: Sequence[str], rows: Sequence[Row]) -> str:
     """Return a table in Markdown, its first column to the left."""
     marks = ["---", *("---:" for _ in columns[1:])]
-    lines = [list(columns), marks, *([_in_cell(cell) for cell in row] for row in rows)]
+    lines = [list(columns), marks, *([plain(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -107,5 +110,6 @@ def _count(value: float | None) -> str:
     return fixed(value, 1)
 
 
-def _in_cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+def plain(text: str) -> str:
+    """Return a text that Markdown shows as it is, in one line."""
+    return re.sub(r"([\\`*_\[\]<>&|#])", r"\\\1", shown(text.replace("\n", " ")))

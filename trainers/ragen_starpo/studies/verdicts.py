@@ -50,15 +50,16 @@ def verdicts(estimates: Sequence[tuple[StudyEstimate, float]], more: int = 0) ->
     """
     p_values = [estimate.p_value(margin) for estimate, margin in estimates]
     count = len(estimates) + more
-    order = sorted(range(len(estimates)), key=p_values.__getitem__)
     by_place: dict[int, Verdict] = {}
-    corrected = 0.0
-    for rank, place in enumerate(order):
+    corrected = level = 0.0
+    for rank, place in enumerate(sorted(range(len(estimates)), key=p_values.__getitem__)):
         # The smallest is tested at a share of the level, the next one at a larger one, as long as
-        # all before it were told apart.
+        # all before it were told apart. Where one is not, the others have its level, by which none
+        # of them is told apart either.
+        if corrected < 1 - LEVEL:
+            level = 1 - (1 - LEVEL) / (count - rank)
         corrected = max(corrected, min(1.0, (count - rank) * p_values[place]))
-        estimate, margin = estimates[place]
-        by_place[place] = _verdict(estimate, margin, 1 - (1 - LEVEL) / (count - rank), corrected)
+        by_place[place] = _verdict(*estimates[place], level, corrected)
     return [by_place[place] for place in range(len(estimates))]
 
 

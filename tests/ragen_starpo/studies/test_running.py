@@ -1,0 +1,84 @@
+"""Jobs of a study: others go on where one fails, what is done stays done, one command at a time."""
+
+import json
+
+import pytest
+
+from ragen_bench.errors import INTERRUPTED, UserError
+from ragen_starpo.commands import Commands, Stage
+from ragen_starpo.studies import running
+from ragen_starpo.studies.jobs import Job
+from ragen_starpo.studies.running import claimed, run_all
+
+JOBS = [
+    Job(f"runs/arm/seed-{seed}", (Stage("training", "ragen-train", ("studies", str(seed))),), {})
+    for seed in range(3)
+]
+
+
+@pytest.fixture
+def codes(monkeypatch):
+    """The exit codes of the jobs' commands, by seed, and which ones were run."""
+    found = {"ran": []}
+
+    def code(self, folder, stage, log):
+        seed = stage.arguments[-1]
+        found["ran"].append(seed)
+        log.write("it broke\n")
+        return found.get(seed, 0)
+
+    monkeypatch.setattr(Commands, "_code", code)
+    return found
+
+
+def ignored(job, stage, seconds):
+    pass
+
+
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_a_job_that_fails_is_named_and_tried_again(tmp_path, codes, at_once):
+    codes["1"] = 7
+    assert run_all(tmp_path, JOBS, at_once, ignored) == ["runs/arm/seed-1"]
+    failed = tmp_path / "runs/arm/seed-1/failed.txt"
+    assert failed.read_text().startswith("`ragen-train studies 1` failed: it broke (more in ")
+    assert sorted(codes["ran"]) == ["0", "1", "2"]
+    del codes["1"]
+    assert run_all(tmp_path, JOBS, at_once, ignored) == []
+    assert sorted(codes["ran"]) == ["0", "1", "1", "2"]
+    assert not failed.exists()
+
+
+def test_a_torn_line_of_what_is_done_is_done_again(tmp_path, codes):
+    run_all(tmp_path, JOBS[:1], 1, ignored)
+    record = tmp_path / "runs/arm/seed-0/stages.jsonl"
+    record.write_text(record.read_text()[:-9])
+    run_all(tmp_path, JOBS[:1], 1, ignored)
+    assert codes["ran"] == ["0", "0"]
+    assert json.loads(record.read_text())["stage"] == "training"
+
+
+def test_an_interruption_is_no_failure(tmp_path, monkeypatch):
+    stopped = Commands()
+
+    def code(self, folder, stage, log):
+        stopped.stop()
+        return INTERRUPTED
+
+    monkeypatch.setattr(Commands, "_code", code)
+    monkeypatch.setattr(running, "Commands", lambda: stopped)
+    with pytest.raises(UserError, match="was interrupted") as error:
+        run_all(tmp_path, JOBS[:1], 1, ignored)
+    assert error.value.exit_code == INTERRUPTED
+    assert not (tmp_path / "runs/arm/seed-0/failed.txt").exists()
+
+
+def test_a_folder_belongs_to_one_study_and_one_command(tmp_path):
+    again = claimed(tmp_path / "out", {"study": 1})
+    with (
+        claimed(tmp_path / "out", {"study": 1}),
+        pytest.raises(UserError, match="is being run by another process"),
+    ):
+        again.__enter__()
+    other = claimed(tmp_path / "out", {"study": 2})
+    with pytest.raises(UserError, match="holds another study"):
+        other.__enter__()
