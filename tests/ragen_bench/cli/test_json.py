@@ -102,6 +102,7 @@ def test_a_terminal_gets_the_specification_rendered(runs):
         " ".join([*COMMAND, "describe", "Bandit-v0"]),
         cwd=str(runs),
         encoding="utf-8",
+        timeout=120,
         env={**os.environ, "COLUMNS": "80", "TERM": "xterm"},
     )
     assert "`" in plain

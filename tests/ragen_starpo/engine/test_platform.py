@@ -12,8 +12,8 @@ import logging, os, sys
 from pathlib import Path
 from ragen_starpo.engine.worker import Critic, Policy
 from ragen_starpo.recipes.sections import OptimiserSettings
-from tests.ragen_starpo.engine.batches import token_batch
 assert not {"verl", "ray", "transformers.models", "tensordict"} & set(sys.modules)
+from tests.ragen_starpo.engine.batches import token_batch
 logging.basicConfig(level=logging.INFO)
 before, root = dict(os.environ), list(logging.getLogger().handlers)
 made = [kind(Path(sys.argv[1]), OptimiserSettings(1e-3), 3) for kind in (Policy, Critic)]
