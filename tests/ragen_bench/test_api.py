@@ -276,4 +276,5 @@ def test_importing_the_package_imports_no_more_than_is_asked_for(tmp_path):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     light, missing = done.stdout.splitlines()
     assert light == "['ragen_bench']"
-    assert missing.startswith("UserError this needs rich: in a checkout pip install '.[bench]'")
+    told = "MissingExtraError this needs rich: in a checkout pip install '.[bench]'"
+    assert missing.startswith(told)
