@@ -2,6 +2,7 @@
 
 import json
 import struct
+import time
 from contextlib import suppress
 from socket import gethostname
 
@@ -11,6 +12,7 @@ from wandb.proto.wandb_internal_pb2 import Record
 
 from ragen_bench.errors import UserError
 from ragen_starpo.diagnostics.weights_and_biases import WandbRun
+from tests.waiting import wait_until
 
 BLOCK, CLOCK = 1 << 15, ("_runtime", "_timestamp")
 KEY = "0123456789abcdef0123456789abcdef01234567"
@@ -76,6 +78,8 @@ def test_a_resumed_run_goes_on_as_the_same_one(service, tmp_path):
                 run.write(number, {"rollout/success": number / 4, "val/success": 0.5})
             if 0 in numbers:
                 raise ArithmeticError
+        second = int(time.time())  # the service names a start's folder by it
+        wait_until(lambda before=second: int(time.time()) > before)
     figures, starts, exits = told(tmp_path / "run")
     assert exits == [1, 0]
     assert figures == [
