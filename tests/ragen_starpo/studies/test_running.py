@@ -1,6 +1,7 @@
 """Jobs of a study: others go on where one fails, what is done stays done, one command at a time."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -9,6 +10,7 @@ from ragen_starpo.commands import Commands, Stage
 from ragen_starpo.studies import running
 from ragen_starpo.studies.jobs import Job
 from ragen_starpo.studies.running import claimed, run_all
+from ragen_starpo.studies.study import read_study
 
 JOBS = [
     Job(f"runs/arm/seed-{seed}", (Stage("training", "ragen-train", ("studies", str(seed))),), {})
@@ -38,12 +40,14 @@ def ignored(job, stage, seconds):
 @pytest.mark.parametrize("at_once", [1, 2])
 def test_a_job_that_fails_is_named_and_tried_again(tmp_path, codes, at_once):
     codes["1"] = 7
-    assert run_all(tmp_path, JOBS, at_once, ignored) == ["runs/arm/seed-1"]
+    ((name, why),) = run_all(tmp_path, JOBS, at_once, ignored).items()
+    assert name == "runs/arm/seed-1"
+    assert why.startswith("`ragen-train studies 1` failed: it broke (more in ")
     failed = tmp_path / "runs/arm/seed-1/failed.txt"
-    assert failed.read_text().startswith("`ragen-train studies 1` failed: it broke (more in ")
+    assert failed.read_text() == f"{why}\n"
     assert sorted(codes["ran"]) == ["0", "1", "2"]
     del codes["1"]
-    assert run_all(tmp_path, JOBS, at_once, ignored) == []
+    assert run_all(tmp_path, JOBS, at_once, ignored) == {}
     assert sorted(codes["ran"]) == ["0", "1", "1", "2"]
     assert not failed.exists()
 
@@ -72,13 +76,26 @@ def test_an_interruption_is_no_failure(tmp_path, monkeypatch):
     assert not (tmp_path / "runs/arm/seed-0/failed.txt").exists()
 
 
+def test_the_folder_of_somebody_else_is_left_as_it_is(tmp_path, codes):
+    folder = tmp_path / "runs/arm/seed-0"
+    folder.mkdir(parents=True)
+    (folder / "thesis.txt").write_text("")
+    failed = run_all(tmp_path, JOBS[:1], 1, ignored)
+    assert "holds something else" in failed["runs/arm/seed-0"]
+    assert [file.name for file in folder.iterdir()] == ["thesis.txt"]
+
+
 def test_a_folder_belongs_to_one_study_and_one_command(tmp_path):
-    again = claimed(tmp_path / "out", {"study": 1})
+    study = read_study("filter")
+    again = claimed(tmp_path / "out", study, "small")
     with (
-        claimed(tmp_path / "out", {"study": 1}),
+        claimed(tmp_path / "out", study, "small"),
         pytest.raises(UserError, match="is being run by another process"),
     ):
         again.__enter__()
-    other = claimed(tmp_path / "out", {"study": 2})
-    with pytest.raises(UserError, match="holds another study"):
-        other.__enter__()
+    for other in (
+        claimed(tmp_path / "out", study, "gpu"),
+        claimed(tmp_path / "out", replace(study, question="Why?"), "small"),
+    ):
+        with pytest.raises(UserError, match="holds another study"):
+            other.__enter__()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, get_args
 
 from ragen_bench.cli.options import Command
 from ragen_bench.options.looks import Argument, Option
@@ -28,23 +28,20 @@ class StudyCommand(Command):
 
     def run(self) -> int:
         """Run what is missing, and print the verdicts."""
-        import json
-        from dataclasses import asdict
-
         from ragen_bench.errors import UserError, unknown
         from ragen_starpo.console.study import run_study
-        from ragen_starpo.studies.study import read_study
+        from ragen_starpo.studies.study import Scale, read_study
 
-        if self.scale not in ("small", "gpu"):
-            raise unknown("scale", self.scale, ("small", "gpu"))
+        scales: dict[str, Scale] = {name: name for name in get_args(Scale)}
+        if self.scale not in scales:
+            raise unknown("scale", self.scale, scales)
         study = read_study(self.study)
         seeds = study.seeds if self.seeds is None else self.seeds
         if seeds < 2:
             raise UserError(f"--seeds is at least 2, got {seeds}: one seed has no spread")
         if self.jobs < 1:
             raise UserError(f"--jobs is at least 1, got {self.jobs}")
-        plan = json.loads(json.dumps({"scale": self.scale, "study": asdict(study)}))
-        return 1 if run_study(study, plan, seeds, self.jobs, self.out) else 0
+        return 1 if run_study(study, scales[self.scale], seeds, self.jobs, self.out) else 0
 
 
 @dataclass(frozen=True, kw_only=True)

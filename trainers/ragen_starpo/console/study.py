@@ -9,21 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-)
+from rich.progress import Progress
 from rich.table import Table
 
 from ragen_bench.console.plain import plain_console
 from ragen_bench.runs.atomic import write_text
 from ragen_starpo.commands import Stage
+from ragen_starpo.console.progress import progress_bar
 from ragen_starpo.studies.jobs import Job, model_jobs, run_jobs
-from ragen_starpo.studies.outcomes import FAILED
 from ragen_starpo.studies.pages import html_page, markdown_page
 from ragen_starpo.studies.results import Results, results, write_results
 from ragen_starpo.studies.running import claimed, run_all
@@ -31,12 +24,12 @@ from ragen_starpo.studies.study import Scale, Study
 from ragen_starpo.studies.tables import verdict_rows
 
 
-def run_study(study: Study, plan: dict[str, object], seeds: int, jobs: int, out: Path) -> list[str]:
+def run_study(study: Study, scale: Scale, seeds: int, jobs: int, out: Path) -> list[str]:
     """Run what a study lacks, write its pages, and print its verdicts.
 
     Args:
         study: that is run.
-        plan: what decides all of it but the number of seeds, with its `scale`.
+        scale: of its recipes.
         seeds: of each arm.
         jobs: processes at once.
         out: folder of the study.
@@ -47,9 +40,8 @@ def run_study(study: Study, plan: dict[str, object], seeds: int, jobs: int, out:
     Raises:
         UserError: if an arm's recipe cannot be, or the folder is that of something else.
     """
-    scale: Scale = "gpu" if plan["scale"] == "gpu" else "small"
     models, runs = model_jobs(study, scale, seeds), run_jobs(study, scale, seeds)
-    with claimed(out, plan), interrupted_by_sigterm():
+    with claimed(out, study, scale), interrupted_by_sigterm():
         return _run(study, scale, seeds, out, {"models": models, "runs": runs}, jobs)
 
 
@@ -58,7 +50,7 @@ def _run(
 ) -> list[str]:
     folder = out.resolve()
     console = plain_console()
-    bar = _bar(console)
+    bar = progress_bar(console)
     failed: list[str] = []
     with bar:
         for name, some in todo.items():
@@ -90,17 +82,6 @@ def interrupted_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _bar(console: Console) -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[status]}"),
-        TimeElapsedColumn(),
-        console=console,
-    )
-
-
 def _run_all(folder: Path, name: str, todo: list[Job], jobs: int, bar: Progress) -> list[str]:
     task = bar.add_task(name, total=sum(len(job.stages) for job in todo), status="")
 
@@ -112,10 +93,9 @@ def _run_all(folder: Path, name: str, todo: list[Job], jobs: int, bar: Progress)
 
     failed = run_all(folder, todo, jobs, on_stage)
     bar.update(task, status="")
-    for job in failed:
-        why = (folder / job / FAILED).read_text(encoding="utf-8").strip()
+    for job, why in failed.items():
         bar.console.print(f"{job}: {why}", soft_wrap=True, markup=False, highlight=False)
-    return failed
+    return list(failed)
 
 
 def _table(study_results: Results) -> Table:

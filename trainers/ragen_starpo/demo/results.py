@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from ragen_bench.runs.directory import read_run
 from ragen_bench.runs.json_lines import read_whole
@@ -18,12 +15,12 @@ from ragen_bench.statistics import mean_interval
 from ragen_envs.instances import Split
 from ragen_starpo.demo.games import Game
 from ragen_starpo.demo.stages import MODELS, evaluation
+from ragen_starpo.studies.estimates import Values, over_seeds
 
 _RESAMPLES = 4000
 Results: TypeAlias = dict[str, Any]
 Outcomes: TypeAlias = dict[int, list[float]]
 """1 for each episode that was solved, by instance."""
-Values: TypeAlias = NDArray[np.float64]
 
 
 def results(game: Game, folders: Sequence[Path], split: Split) -> Results:
@@ -67,7 +64,9 @@ def results(game: Game, folders: Sequence[Path], split: Split) -> Results:
             "rates": rates,
             "mean": mean(rates),
             "interval": two_way_interval(gains),
-            "seeds_interval": over_seeds(rates),
+            "seeds_interval": over_seeds(np.array(rates)).interval(0.95)
+            if len(rates) > 1
+            else None,
         },
     }
 
@@ -90,15 +89,6 @@ def two_way_interval(values: Values) -> tuple[float, float]:
         means.append(of_rows @ values @ of_columns / (rows * columns))
     low, high = np.quantile(means, [0.025, 0.975])
     return float(low), float(high)
-
-
-def over_seeds(values: Sequence[float]) -> tuple[float, float] | None:
-    """Return the 95 % interval of a mean by Student's t; None for a single value."""
-    if len(values) < 2:
-        return None
-    quantile = float(stdtrit(len(values) - 1, 0.975))
-    half = quantile * stdev(values) / math.sqrt(len(values))
-    return mean(values) - half, mean(values) + half
 
 
 def _gains(after: Sequence[Outcomes], before: Sequence[Outcomes]) -> Values:

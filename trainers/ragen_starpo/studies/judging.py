@@ -14,7 +14,7 @@ from ragen_starpo.studies.estimates import (
     over_seeds_and_instances,
 )
 from ragen_starpo.studies.outcomes import Outcome
-from ragen_starpo.studies.study import Claim, Study
+from ragen_starpo.studies.study import Claim, Figure, Study
 from ragen_starpo.studies.verdicts import Verdict, verdicts
 
 
@@ -74,7 +74,7 @@ def _lacking(claim: Claim, by_run: Mapping[tuple[str, int], Outcome], seeds: int
     for run in runs:
         if run.problem:
             lacking.append(f"{run.folder}: {run.problem}")
-        elif run.test == {} if claim.figure == "test" else run.figures.get(claim.figure) is None:
+        elif not _has(run, claim.figure):
             lacking.append(f"{run.folder}: has no {claim.figure}")
     if not lacking and claim.figure == "test":
         of_first = _tested(runs[0])
@@ -84,6 +84,10 @@ def _lacking(claim: Claim, by_run: Mapping[tuple[str, int], Outcome], seeds: int
             if _tested(run) != of_first
         ]
     return "; ".join(lacking)
+
+
+def _has(run: Outcome, figure: Figure) -> bool:
+    return bool(run.test) if figure == "test" else run.figures.get(figure) is not None
 
 
 def _tested(run: Outcome) -> dict[str, int]:

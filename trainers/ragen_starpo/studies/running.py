@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ragen_bench.errors import INTERRUPTED, UserError, missing_extra
 from ragen_bench.runs.atomic import write_text
@@ -14,6 +16,7 @@ from ragen_bench.runs.json_lines import read_whole, write_whole
 from ragen_starpo.commands import Commands, Stage
 from ragen_starpo.studies.jobs import Job
 from ragen_starpo.studies.outcomes import FAILED
+from ragen_starpo.studies.study import Scale, Study
 
 try:
     from filelock import FileLock, Timeout
@@ -26,17 +29,18 @@ _PLAN = "plan.json"
 
 
 @contextmanager
-def claimed(folder: Path, plan: dict[str, object]) -> Iterator[None]:
+def claimed(folder: Path, study: Study, scale: Scale) -> Iterator[None]:
     """Make a folder that of a study, or check that it is, and keep other commands out.
 
     Args:
         folder: of the study.
-        plan: what decides all of it; more seeds do not.
+        study: that it is of; its number of seeds may grow.
+        scale: of its recipes.
 
     Raises:
         UserError: if it holds another study, or something else, or another command runs it.
     """
-    _check(folder, plan)
+    _check(folder, json.loads(json.dumps({"scale": scale, "study": asdict(study)})))
     try:
         with FileLock(folder / ".lock", timeout=0):
             yield
@@ -44,7 +48,7 @@ def claimed(folder: Path, plan: dict[str, object]) -> Iterator[None]:
         raise UserError(f"{folder} is being run by another process", 1) from None
 
 
-def _check(folder: Path, plan: dict[str, object]) -> None:
+def _check(folder: Path, plan: dict[str, Any]) -> None:
     file = folder / _PLAN
     if file.exists():
         if read_whole(file) != plan:
@@ -59,7 +63,7 @@ def _check(folder: Path, plan: dict[str, object]) -> None:
     write_whole(file, plan)
 
 
-def run_all(folder: Path, jobs: Sequence[Job], at_once: int, on_stage: OnStage) -> list[str]:
+def run_all(folder: Path, jobs: Sequence[Job], at_once: int, on_stage: OnStage) -> dict[str, str]:
     """Run jobs that do not need each other, several at once; what is done is not done again.
 
     Args:
@@ -69,21 +73,22 @@ def run_all(folder: Path, jobs: Sequence[Job], at_once: int, on_stage: OnStage) 
         on_stage: called from several threads.
 
     Returns:
-        The names of the jobs that failed. Why is in `failed.txt` of their folders.
+        Why jobs failed, by their names; it is in `failed.txt` of their folders too.
     """
     commands = Commands()
     with ThreadPoolExecutor(at_once) as threads:
         try:
             futures = [threads.submit(_run, folder, job, commands, on_stage) for job in jobs]
-            done = [future.result() for future in futures]
+            problems = [future.result() for future in futures]
         except BaseException:
             commands.stop()
             threads.shutdown(wait=False, cancel_futures=True)
             raise
-    return [job.name for job, well in zip(jobs, done, strict=True) if not well]
+    return {job.name: why for job, why in zip(jobs, problems, strict=True) if why}
 
 
-def _run(folder: Path, job: Job, commands: Commands, on_stage: OnStage) -> bool:
+def _run(folder: Path, job: Job, commands: Commands, on_stage: OnStage) -> str:
+    """Run a job, and return why it failed; nothing if it did not."""
     place = folder / job.name
     failed = place / FAILED
     try:
@@ -98,6 +103,6 @@ def _run(folder: Path, job: Job, commands: Commands, on_stage: OnStage) -> bool:
             raise
         if (place / _PLAN).exists():  # else it is a folder of somebody else's
             write_text(failed, f"{error}\n")
-        return False
+        return str(error)
     failed.unlink(missing_ok=True)
-    return True
+    return ""

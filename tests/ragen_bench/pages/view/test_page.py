@@ -3,43 +3,29 @@
 import http.client
 import json
 import re
-from dataclasses import replace
 
 import pytest
 from playwright.sync_api import expect
 
 from ragen_bench.analysis import analyse
 from ragen_bench.cli.main import main
-from ragen_bench.episodes.evaluation import Evaluation, evaluate
-from ragen_bench.models import resolve
 from ragen_bench.pages.comparison import comparison_page
 from ragen_bench.pages.report import Home, report_pieces
 from ragen_bench.runs.directory import open_run, read_run
 from ragen_bench.scores.compare import compare_with_first
 from ragen_bench.scores.summary import summarise
 from tests.ragen_bench.pages.looks import BACKGROUND, DARK, LIGHT, check_contrast
+from tests.ragen_bench.scores import compared
 
 pytestmark = pytest.mark.xdist_group("view")
 
 BANDIT, LAKE = "ragen/Bandit-v0", "ragen/FrozenLake-v0"
 HOSTILE = "'\"></td><img src=x onerror=alert(1)>{{ 7 * 7 }}"
-BASE = Evaluation(
-    model="random",
-    suite="",
-    instances={BANDIT: 6, LAKE: 2},
-    split="test",
-    response_format="think",
-    samples=1,
-    seed=0,
-    temperature=1.0,
-    max_tokens=8,
-)
+INSTANCES = {BANDIT: 6, LAKE: 2}
 
 
 def played(path, **changes):
-    evaluation = replace(BASE, **changes)
-    evaluate(evaluation, resolve(evaluation.model), path).unlock()
-    return read_run(path)
+    return compared.played(path, **{"instances": INSTANCES, "samples": 1, **changes})
 
 
 def fetch(server, place):
