@@ -56,7 +56,7 @@ class Answer:
 
     Attributes:
         text: what the environment reads.
-        reasoning: thoughts that are no part of it; only with `--format answer` or `plain`.
+        reasoning: thoughts, which are not part of it; only with `--format answer` or `plain`.
         prompt_tokens: tokens that were read for it, in all calls of a model together.
         completion_tokens: tokens that were sampled for it, in all calls together.
 

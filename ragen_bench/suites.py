@@ -236,7 +236,7 @@ def make_text_env(env: str, split: Split, response_format: ResponseFormat) -> Te
     """Return an environment that has an oracle and splits, as all of this suite have.
 
     Raises:
-        UserError: if it is another package's and no `TextEnv`, or has no such split.
+        UserError: if it is another package's and not a `TextEnv`, or has no such split.
     """
     made = make_env(env, split, response_format)
     if not isinstance(made, TextEnv):
@@ -271,5 +271,5 @@ class EnvPool:
 
 def documentation(env: str) -> str:
     """Return an environment's specification, which is its class's docstring."""
-    found = class_of(env)
-    return inspect.getdoc(found) or "" if is_own(env) else found.doc
+    cls = class_of(env)
+    return inspect.getdoc(cls) or "" if is_own(env) else cls.doc

@@ -32,7 +32,7 @@ class Analyse(JsonOptions, ForeignOptions, Command):
         from ragen_bench.runs.directory import read_run
         from ragen_bench.runs.json_lines import write_whole
 
-        with self.output() as found:
+        with self.output() as content:
             self.name_environments()
             run = read_run(self.directory)
             console = plain_console()
@@ -42,7 +42,7 @@ class Analyse(JsonOptions, ForeignOptions, Command):
                 raise UserError(f"{self.directory} holds no finished episode yet", exit_code=1)
             file = self.directory / "analysis.json"
             write_whole(file, analysis)
-            found.update(analysis)
+            content.update(analysis)
             if not self.printed:
                 print_analysis(console, analysis, self.directory)
             console.print(f"Analysis  {file}", soft_wrap=True)

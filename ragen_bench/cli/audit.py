@@ -41,5 +41,5 @@ class Audit(JsonOptions, Command):
             raise UserError(f"--out {self.out}: there is no directory {self.out.parent}")
         from ragen_bench.console.audit import audit
 
-        with self.output() as found:
-            return 0 if audit(self.env, self.levels, self.sealed, self.out, found) else 1
+        with self.output() as content:
+            return 0 if audit(self.env, self.levels, self.sealed, self.out, content) else 1

@@ -32,15 +32,15 @@ class Compare(JsonOptions, ForeignOptions, Command):
         from ragen_bench.runs.directory import read_run
         from ragen_bench.scores.compare import compare_with_first
 
-        with self.output() as found:
+        with self.output() as content:
             self.name_environments()
             runs = [read_run(path) for path in (self.a, self.b, *self.more)]
             console = plain_console()
             with console.status("Playing the random player on the common instances ..."):
                 compared = compare_with_first(runs)
-            found.update(compared if self.more else compared["comparisons"][0])
+            content.update(compared if self.more else compared["comparisons"][0])
             if not self.printed:
-                (print_comparisons if self.more else print_comparison)(console, found)
+                (print_comparisons if self.more else print_comparison)(console, content)
             if self.html:
                 from ragen_bench.pages.comparison import comparison_page
                 from ragen_bench.runs.atomic import write_text

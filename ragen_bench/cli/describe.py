@@ -27,8 +27,8 @@ class Describe(JsonOptions, Command):
 
         name = env_id(self.env, opposed=None)
         env = make_env(name, "test", "think")
-        with self.output() as found:
-            found.update(
+        with self.output() as content:
+            content.update(
                 env=name,
                 documentation=documentation(name),
                 budget=asdict(env.budget),
@@ -37,24 +37,24 @@ class Describe(JsonOptions, Command):
                 first_observation=env.reset(seed=0)[0],
             )
             if not self.printed:
-                _print(found)
+                _print(content)
         return 0
 
 
-def _print(found: Mapping[str, Any]) -> None:
-    budget, notes = found["budget"], "".join(f"{note}\n" for note in found["notes"])
-    sys.stdout.write(f"{found['env']}\n\n")
+def _print(content: Mapping[str, Any]) -> None:
+    budget, notes = content["budget"], "".join(f"{note}\n" for note in content["notes"])
+    sys.stdout.write(f"{content['env']}\n\n")
     if sys.stdout.isatty() and find_spec("rich"):  # which is of an extra
         from rich.console import Console
         from rich.markdown import Markdown
 
-        Console().print(Markdown(found["documentation"]), "")
+        Console().print(Markdown(content["documentation"]), "")
     else:
-        sys.stdout.write(f"{found['documentation']}\n\n")
+        sys.stdout.write(f"{content['documentation']}\n\n")
     sys.stdout.write(
         f"Budget: {budget['max_turns']} turns, {budget['max_actions_per_turn']} actions a turn, "
         f"{budget['max_actions']} actions; penalty {budget['penalty'] / 100:g}.\n"
         f"{notes}"
-        f"Specification (test, think): {found['specification']}\n\n"
-        f"First observation of test instance 0:\n\n{found['first_observation']}\n"
+        f"Specification (test, think): {content['specification']}\n\n"
+        f"First observation of test instance 0:\n\n{content['first_observation']}\n"
     )

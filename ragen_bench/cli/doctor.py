@@ -34,11 +34,11 @@ class Doctor(JsonOptions, EvaluationOptions, Command):
             raise UserError(f"--questions is at least 1, got {self.questions}")
         evaluation = evaluation_of(self)
         refuse_unknown(evaluation.model)
-        with self.output() as found:
-            found["findings"] = []
+        with self.output() as content:
+            content["findings"] = []
             for finding in examine(evaluation, self.questions):
                 sys.stdout.write(f"{finding.status:<5} {finding.name:<9} {finding.detail}\n")
                 sys.stdout.flush()
-                found["findings"].append(finding._asdict())
-            found["failed"] = any(look["status"] == "FAIL" for look in found["findings"])
-        return 1 if found["failed"] else 0
+                content["findings"].append(finding._asdict())
+            content["failed"] = any(look["status"] == "FAIL" for look in content["findings"])
+        return 1 if content["failed"] else 0

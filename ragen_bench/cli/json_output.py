@@ -40,11 +40,11 @@ class JsonOptions:
         Where it is printed, all else that is printed meanwhile goes to standard error, that of
         libraries in C too.
         """
-        found: dict[str, Any] = {}
+        content: dict[str, Any] = {}
         if not self.printed:
-            yield found
+            yield content
             if self.json:
-                self.json.write_text(_document(found), encoding="utf-8", newline="\n")
+                self.json.write_text(_document(content), encoding="utf-8", newline="\n")
                 sys.stdout.write(f"JSON  {self.json}\n")
             return
         sys.stdout.flush()
@@ -52,15 +52,15 @@ class JsonOptions:
         os.dup2(2, 1)
         try:
             with redirect_stdout(sys.stderr):
-                yield found
+                yield content
         finally:
             os.dup2(own, 1)
             os.close(own)
-        sys.stdout.write(_document(found))
+        sys.stdout.write(_document(content))
 
 
-def _document(found: Mapping[str, Any]) -> str:
-    return json.dumps(_finite({"schema": SCHEMA, **found}), indent=2, allow_nan=False) + "\n"
+def _document(content: Mapping[str, Any]) -> str:
+    return json.dumps(_finite({"schema": SCHEMA, **content}), indent=2, allow_nan=False) + "\n"
 
 
 def _finite(value: Any) -> Any:

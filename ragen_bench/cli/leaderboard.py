@@ -26,9 +26,9 @@ class Check(JsonOptions, Command):
         """Verify the entry; return 1 if it is refused."""
         from ragen_bench.console.verification import verify_branch
 
-        with self.output() as found:
-            found["verified"] = verify_branch(self.base, self.head, found)
-        return 0 if found["verified"] else 1
+        with self.output() as content:
+            content["verified"] = verify_branch(self.base, self.head, content)
+        return 0 if content["verified"] else 1
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,9 +31,9 @@ class List(JsonOptions, Command):
             },
             "Models": PROVIDERS,
         }
-        with self.output() as found:
+        with self.output() as content:
             keys = ("environments", "against_models", "suites", "models")
-            found.update(zip(keys, sections.values(), strict=True))
+            content.update(zip(keys, sections.values(), strict=True))
             if not self.printed:
                 for title, rows in sections.items():
                     _print_section(title, rows)

@@ -25,5 +25,5 @@ class Verify(JsonOptions, Command):
         """Print one line for each check; return 1 if the entry is refused."""
         from ragen_bench.console.verification import verify_entry
 
-        with self.output() as found:
-            return 0 if verify_entry(self.entry, found) else 1
+        with self.output() as content:
+            return 0 if verify_entry(self.entry, content) else 1

@@ -34,7 +34,9 @@ _EXPLAINED = (
 )
 
 
-def audit(names: Sequence[str], levels: int, sealed: bool, out: Path | None, found: Object) -> bool:
+def audit(
+    names: Sequence[str], levels: int, sealed: bool, out: Path | None, content: Object
+) -> bool:
     """Audit environments, print the counts, and return whether every guarantee holds.
 
     Args:
@@ -42,7 +44,7 @@ def audit(names: Sequence[str], levels: int, sealed: bool, out: Path | None, fou
         levels: train instances to generate of each.
         sealed: whether the sealed split is looked at too, where there is one.
         out: a file for everything that was counted, as JSON.
-        found: is given the same.
+        content: the dictionary that the same is put into.
 
     Raises:
         UserError: for an environment that is unknown.
@@ -66,9 +68,9 @@ def audit(names: Sequence[str], levels: int, sealed: bool, out: Path | None, fou
         for outcome in outcomes
         if outcome.status == "failed"
     ]
-    found.update(_content(audits, checked))
+    content.update(_content(audits, checked))
     if out:
-        out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        out.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     if problems:
         sys.stdout.write("Broken:\n" + "".join(f"  {problem}\n" for problem in problems))
         return False

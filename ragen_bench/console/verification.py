@@ -21,12 +21,12 @@ _CHANGES = {
 }
 
 
-def verify_entry(path: Path, found: Object) -> bool:
+def verify_entry(path: Path, content: Object) -> bool:
     """Verify an entry, print the checks, and return whether it is verified.
 
     Args:
         path: the entry's directory.
-        found: is given the findings.
+        content: the dictionary that the findings are put into.
 
     Raises:
         UserError: if there is nothing at the path.
@@ -38,7 +38,7 @@ def verify_entry(path: Path, found: Object) -> bool:
     for check in verdict.checks:
         status = "ok" if check.passed else "FAIL"
         console.print(f"{status:<5} {check.name:<10} {check.said}", soft_wrap=True)
-    found.update(verdict.as_json())
+    content.update(verdict.as_json())
     if not verdict.verified:
         console.print(f"NOT verified: {shown_name(verdict.directory)}", soft_wrap=True)
         return False
@@ -50,13 +50,13 @@ def verify_entry(path: Path, found: Object) -> bool:
     return True
 
 
-def verify_branch(base: str, head: str, found: Object) -> bool:
+def verify_branch(base: str, head: str, content: Object) -> bool:
     """Verify what a branch of the repository here proposes, and return whether it may be merged.
 
     Args:
         base: a commit of the leaderboard that the branch is to be merged into.
         head: the branch's last commit.
-        found: is given the findings.
+        content: the dictionary that the findings are put into.
 
     Raises:
         UserError: if git cannot tell what the branch changes.
@@ -68,15 +68,15 @@ def verify_branch(base: str, head: str, found: Object) -> bool:
         if proposed is None:
             console.print("No entry is touched, and nothing was verified.")
             return True
-        found.update(does=proposed.does, entry=proposed.name)
+        content.update(does=proposed.does, entry=proposed.name)
         console.print(_CHANGES[proposed.does].format(proposed.name), soft_wrap=True)
-        return not proposed.files or _verify_proposal(branch, proposed, found)
+        return not proposed.files or _verify_proposal(branch, proposed, content)
     except EntryError as error:
-        found["problem"] = str(error)
+        content["problem"] = str(error)
         console.print(f"NOT verified: {error}", soft_wrap=True)
         return False
 
 
-def _verify_proposal(branch: Branch, proposed: Proposal, found: Object) -> bool:
+def _verify_proposal(branch: Branch, proposed: Proposal, content: Object) -> bool:
     with tempfile.TemporaryDirectory(prefix="ragen-entry-") as folder:
-        return verify_entry(checked_out(branch, proposed, Path(folder)), found)
+        return verify_entry(checked_out(branch, proposed, Path(folder)), content)

@@ -79,8 +79,8 @@ def shown_name(name: str) -> str:
 
 
 def _refuse_others(directory: int) -> None:
-    with os.scandir(directory) as found:  # not listdir: there may be millions
-        for item in found:
+    with os.scandir(directory) as items:  # not listdir: there may be millions
+        for item in items:
             if item.name not in MOST_BYTES:
                 raise EntryError(
                     f"holds {brief(item.name)}; an entry is {ENTRY_JSON} and {EPISODES} alone"

@@ -87,7 +87,7 @@ def checked_out(branch: Branch, proposed: Proposal, folder: Path) -> Path:
 
 def _files(branch: Branch, directory: str) -> dict[str, tuple[int, str]]:
     """Return the files of an entry's directory at the branch's last commit."""
-    found: dict[str, tuple[int, str]] = {}
+    files: dict[str, tuple[int, str]] = {}
     for line in branch.listed(branch.head, directory):
         about, path = line.split("\t", 1)
         mode, kind, object_id, size = about.split()
@@ -96,10 +96,10 @@ def _files(branch: Branch, directory: str) -> dict[str, tuple[int, str]]:
             raise EntryError(f"holds {file!r}; an entry is {ENTRY_JSON} and {EPISODES} alone")
         if (mode, kind) != (_PLAIN_FILE, "blob"):
             raise EntryError(f"{file} is not a plain file: git's mode is {mode}")
-        if file in found:
+        if file in files:
             raise EntryError(f"{file} is there twice")
-        found[file] = int(size), object_id
-    return found
+        files[file] = int(size), object_id
+    return files
 
 
 def _some(names: list[str]) -> str:

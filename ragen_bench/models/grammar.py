@@ -86,8 +86,8 @@ def action_schema(player: Player) -> dict[str, Any]:
     if player.free_text:
         kinds.append({"pattern": f"^{_own(player.free_text)}$"})
     limits = {"minItems": 1, "maxItems": player.actions_this_turn}
-    one = {"type": "string", **(kinds[0] if len(kinds) == 1 else {})}
-    items = {**one, "anyOf": kinds} if len(kinds) > 1 else one
+    item = {"type": "string", **(kinds[0] if len(kinds) == 1 else {})}
+    items = {**item, "anyOf": kinds} if len(kinds) > 1 else item
     return {"type": "array", "items": items, **limits}
 
 
@@ -139,7 +139,7 @@ def _class(unspoken: frozenset[str]) -> str:
     """Return the class of the printable characters that are not among these."""
     spoken = enumerate(code for code in _PRINTABLE if chr(code) not in unspoken)
     # In a run of neighbours the codes grow with their places.
-    runs = ([code for _, code in run] for _, run in groupby(spoken, lambda one: one[1] - one[0]))
+    runs = ([code for _, code in run] for _, run in groupby(spoken, lambda pair: pair[1] - pair[0]))
     return f"[{''.join(f'{chr(run[0])}-{chr(run[-1])}' for run in runs)}]"
 
 

@@ -71,17 +71,17 @@ def imports_identity(module: ModuleType) -> dict[str, str]:
     if root is None or first is None:
         return {}
     top, installed = module.__name__.partition(".")[0], _is_installed(first)
-    found: set[Path] = set()
+    reached: set[Path] = set()
     left = [first]
     while left:
         file = left.pop()
-        if file in found:
+        if file in reached:
             continue
-        found.add(file)
+        reached.add(file)
         for name in _imported(file, root):
             if name[0] == top or not (installed or name[0] in _OURS):
                 left += _files_of(name, root)
-    return _hash_of(sorted(found), root)
+    return _hash_of(sorted(reached), root)
 
 
 def typed_identity(own: object) -> dict[str, str]:

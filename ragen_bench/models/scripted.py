@@ -38,7 +38,7 @@ class RandomModel(_Scripted):
     """Answers in form with random legal actions, as many as the turn may run.
 
     Args:
-        own: answers in environments of other packages that are no `TextEnv`, if it is not None.
+        own: answers in environments of other packages that are not a `TextEnv`, if it is not None.
     """
 
     def __init__(self, own: RandomPlayer | None = None) -> None:

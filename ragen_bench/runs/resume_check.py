@@ -14,17 +14,17 @@ _SHOWN = 64
 """Characters of a value: as many as the longest hash has."""
 
 
-def differences(found: Object, wanted: Object) -> list[str]:
+def differences(there: Object, here: Object) -> list[str]:
     """Return what tells two configurations of runs apart, in a few words each; [] for nothing.
 
     What follows from a difference that is named is not named too.
 
     Args:
-        found: of the run that is there.
-        wanted: of the command.
+        there: of the run that is there.
+        here: of the command.
     """
-    names = [name for name in {**wanted, **found} if name not in _NOT_COMPARED]
-    by_name = {name: list(_differing(name, found.get(name), wanted.get(name))) for name in names}
+    names = [name for name in {**here, **there} if name not in _NOT_COMPARED]
+    by_name = {name: list(_differing(name, there.get(name), here.get(name))) for name in names}
     if by_name.get("random_player"):
         by_name["random_player_identity"] = []
     if by_name.get("slots"):  # as --concurrency sets them
@@ -33,7 +33,7 @@ def differences(found: Object, wanted: Object) -> list[str]:
     if formed or by_name.get("history") or by_name.get("opponent"):
         by_name["prompt_hash"] = []
     reworded = formed or bool(by_name.get("split") or by_name.get("sealed_key_hash"))
-    envs = _differing_envs(found.get("envs") or [], wanted.get("envs") or [], reworded)
+    envs = _differing_envs(there.get("envs") or [], here.get("envs") or [], reworded)
     return [text for texts in by_name.values() for text in texts] + envs
 
 
@@ -50,22 +50,22 @@ def _differing(name: str, there: Any, here: Any) -> Iterator[str]:
         yield f"{name}: {values[0]} there, {values[1]} here"
 
 
-def _differing_envs(found: list[Object], wanted: list[Object], reworded: bool) -> list[str]:
+def _differing_envs(there: list[Object], here: list[Object], reworded: bool) -> list[str]:
     """Return the environments that differ.
 
     Args:
-        found: of the run that is there.
-        wanted: of the command.
+        there: of the run that is there.
+        here: of the command.
         reworded: whether all specifications differ in any case.
     """
-    there = {env["id"]: env for env in found}
-    here = {env["id"]: env for env in wanted}
+    before = {env["id"]: env for env in there}
+    now = {env["id"]: env for env in here}
     texts = []
-    for name in {**here, **there}:
-        counts = [envs[name]["instances"] if name in envs else 0 for envs in (there, here)]
+    for name in {**now, **before}:
+        counts = [envs[name]["instances"] if name in envs else 0 for envs in (before, now)]
         if counts[0] != counts[1]:
             texts.append(f"{name}: {counts[0]} instances there, {counts[1]} here")
-        elif not reworded and there[name]["spec_hash"] != here[name]["spec_hash"]:
+        elif not reworded and before[name]["spec_hash"] != now[name]["spec_hash"]:
             texts.append(f"{name}: another specification there")
     # A changed order changes that of the record.
-    return texts if texts or list(there) == list(here) else ["the environments' order"]
+    return texts if texts or list(before) == list(now) else ["the environments' order"]

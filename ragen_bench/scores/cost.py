@@ -95,7 +95,7 @@ def load_prices(path: Path | None = None) -> Prices:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"the prices {file} cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:  # Broken TOML, or bytes that are no UTF-8.
+    except (ValueError, RecursionError) as error:  # Broken TOML, or bytes that are not UTF-8.
         raise UserError(f"the prices {file} are not TOML: {error}") from None
     return _prices(content, f"the prices {file}: ")
 

@@ -63,7 +63,7 @@ NOT_WRITTEN = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError)
 def no_summary(path: Path) -> UserError:
     """Return what to raise where the summary.json of a run is not one that the harness wrote."""
     file, mend = path / "summary.json", f"ragen-bench report {path}"
-    return UserError(f"{file} is no summary; `{mend}` writes it anew", exit_code=1)
+    return UserError(f"{file} is not a summary; `{mend}` writes it anew", exit_code=1)
 
 
 def summary_of(

@@ -79,8 +79,8 @@ def without_info(parts: Sequence[Parts]) -> list[Frozen]:
 
 def first_difference(expected: Sequence[Parts], got: Sequence[Parts]) -> str | None:
     """Return where two trajectories first differ, such as "turn 2: reward ...", or None."""
-    for turn, (one, other) in enumerate(zip(expected, got, strict=False)):
-        for field, left, right in zip(_FIELDS, one, other, strict=True):
+    for turn, (left_parts, right_parts) in enumerate(zip(expected, got, strict=False)):
+        for field, left, right in zip(_FIELDS, left_parts, right_parts, strict=True):
             if left != right:
                 name, a, b = _innermost(field, left, right)
                 return f"turn {turn}: {name} {_versus(a, b)}"

@@ -31,7 +31,7 @@ class TextArenaEnv(gymnasium.Env[str, str]):
 
     Args:
         env_id: an id of TextArena's registry, such as "Mastermind-v0".
-        render_mode: None; there is no other.
+        render_mode: None, the only mode.
         options: what TextArena hands to the game's constructor, such as `max_turns`. A game with a
             gamemaster, which TextArena asks OpenRouter for, takes `gamemaster` beside them: a
             function from the request to the reply, or "rule" for `rule_gamemaster` and the words

@@ -201,7 +201,7 @@ def test_what_is_no_run_and_what_is_no_summary(done, here):
     file = done.path / "summary.json"
     for change in ({"envs": [{}]}, {"suite_score": "x", "suite_score_interval": [0, 1]}):
         file.write_text(json.dumps({**done.summary, **change}))
-        with pytest.raises(UserError, match="is no summary; `ragen-bench report runs/"):
+        with pytest.raises(UserError, match="is not a summary; `ragen-bench report runs/"):
             Run(done.path)._repr_html_()
 
 

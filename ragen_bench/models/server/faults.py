@@ -134,25 +134,25 @@ def raise_fault(error: openai.APIError, url: str, key: ServerKey) -> NoReturn:
     raise_refusal(Refusal(error.status_code, words, names, error.param, retry_after), url, key)
 
 
-def raise_refusal(said: Refusal, url: str, key: ServerKey) -> NoReturn:
+def raise_refusal(refusal: Refusal, url: str, key: ServerKey) -> NoReturn:
     """Raise what a server's refusal means; see `raise_fault`."""
-    status, words = said.status, said.words
+    status, words = refusal.status, refusal.words
     # What a refused key is answered with may hold a part of it.
     if status in (401, 403):
         problem = "refuses the key of" if key.text else "wants a key: set"
         raise UserError(f"{url} {problem} {key.variable} (HTTP {status})", exit_code=1) from None
-    if (status in _PASSING or status >= 500) and "insufficient_quota" not in said.names:
-        wait = _seconds(said.retry_after)
+    if (status in _PASSING or status >= 500) and "insufficient_quota" not in refusal.names:
+        wait = _seconds(refusal.retry_after)
         if wait <= _LONGEST_ASKED_WAIT:
             raise PassingError(words, wait, answered=True)
         words += f", and asks to wait {wait:.0f} s"
-    if status not in (404, 405) and (said.names & _OVERFLOWS or _OVERFLOW.search(words)):
+    if status not in (404, 405) and (refusal.names & _OVERFLOWS or _OVERFLOW.search(words)):
         raise ContextError(words)
-    refusal = f"{url} refused a request: {words}"
+    message = f"{url} refused a request: {words}"
     if status in _REFUSALS:
-        settings = refused_settings(words, " ".join(said.names), said.setting)
-        raise RefusedRequestError(refusal, settings)
-    raise UserError(refusal, exit_code=1)
+        settings = refused_settings(words, " ".join(refusal.names), refusal.setting)
+        raise RefusedRequestError(message, settings)
+    raise UserError(message, exit_code=1)
 
 
 def without_key(text: str, key: str) -> str:

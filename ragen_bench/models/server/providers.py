@@ -192,11 +192,11 @@ def _raise_fault(error: AnyLLMError, url: str, key: ServerKey) -> NoReturn:
     # Google answers a key that it does not know with 400.
     unknown_key = error.status_code == 400 and "api key" in words.lower()
     headers = getattr(getattr(cause, "response", None), "headers", {})
-    said = Refusal(
+    refusal = Refusal(
         401 if unknown_key else error.status_code,
         words,
         frozenset(name for name in (error.code, error.error_type) if name),
         error.param,
         headers.get("retry-after", ""),
     )
-    raise_refusal(said, url, key)
+    raise_refusal(refusal, url, key)

@@ -39,8 +39,8 @@ def without_refused(settings: Mapping[str, Any], refused: frozenset[str]) -> dic
 
 def refusal_note(settings: Mapping[str, Any], refused: frozenset[str]) -> str:
     """Return what became of the settings of which a server refused some, for the user."""
-    said = [f"takes {_LIMIT} as {_NEW_LIMIT}"] if _LIMIT in refused else []
+    notes = [f"takes {_LIMIT} as {_NEW_LIMIT}"] if _LIMIT in refused else []
     lost = [f"{name} ({settings[name]:g} was asked for)" for name in sorted(refused - {_LIMIT})]
     if lost:
-        said.append(f"refuses {' and '.join(lost)}, so that its own default counts")
-    return " and ".join(said)
+        notes.append(f"refuses {' and '.join(lost)}, so that its own default counts")
+    return " and ".join(notes)

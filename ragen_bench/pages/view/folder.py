@@ -33,7 +33,7 @@ class RunsFolder:
         path: the folder.
 
     Raises:
-        UserError: if it is no folder.
+        UserError: if it is not a folder.
     """
 
     def __init__(self, path: Path) -> None:

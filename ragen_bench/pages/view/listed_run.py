@@ -144,10 +144,10 @@ class _Reading:
 
 def _stamp(file: Path) -> _Stamp:
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_ctime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_ctime_ns
 
 
 def _has_grown(before: _Stamps, now: _Stamps) -> bool:

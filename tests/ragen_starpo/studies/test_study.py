@@ -60,7 +60,10 @@ def test_arms_of_a_seed_begin_with_the_same_model_and_play_the_same_test():
         (HEAD + CLAIM.replace("best", "wurst"), "figure"),
         (HEAD + CLAIM.replace("'a'", ""), "plus names no arm"),
         (HEAD + CLAIM.replace("best", "tokens_to_target"), "needs the study's target"),
-        (HEAD.replace("arms.a", "arms.'../a'") + CLAIM.replace("'a'", "'../a'"), "is no name"),
+        (
+            HEAD.replace("arms.a", "arms.'../a'") + CLAIM.replace("'a'", "'../a'"),
+            "cannot be a name",
+        ),
         (HEAD + CLAIM + "\nminus=['a']", "a is on both sides"),
         (HEAD + CLAIM + "\nmargin=nan", "margin"),
         (HEAD.replace("small = []", "small = ['seed=1']") + CLAIM, "seed=1: seeds and models are"),

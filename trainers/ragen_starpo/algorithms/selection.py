@@ -50,7 +50,8 @@ def _measured(score: GroupScore, rollouts: Sequence[TokenTrajectory]) -> Tensor 
     if score == "reward":
         return scores_of(rollouts)
     sampled = [
-        [value for turn in one.turns for value in turn.sampled.log_probs] for one in rollouts
+        [value for turn in rollout.turns for value in turn.sampled.log_probs]
+        for rollout in rollouts
     ]
     if score == "length":
         return torch.tensor([len(values) for values in sampled], dtype=torch.float64)

@@ -57,14 +57,14 @@ class WholeTrajectories:
         """
         if not self._several:
             return column
-        found = column.new_zeros(self._shape)
-        found[self._place] = column[self._sampled]
-        return found
+        whole = column.new_zeros(self._shape)
+        whole[self._place] = column[self._sampled]
+        return whole
 
     def apart(self, column: Tensor) -> Tensor:
         """Return the inverse of `joined`, 0 but on sampled tokens."""
         if not self._several:
             return column
-        found = column.new_zeros(self._mask.shape)
-        found[self._sampled] = column[self._place]
-        return found
+        whole = column.new_zeros(self._mask.shape)
+        whole[self._sampled] = column[self._place]
+        return whole

@@ -59,7 +59,7 @@ class Responses:
 
 def responses_of(trajectories: Sequence[TokenTrajectory]) -> Responses:
     """Return where the responses of trajectories stand, by their sequences; each has a turn."""
-    rows = [row for one in trajectories for row in one.sequences]
+    rows = [row for trajectory in trajectories for row in trajectory.sequences]
     return Responses(tuple((len(row.turns[0].observed), len(row.ids)) for row in rows))
 
 

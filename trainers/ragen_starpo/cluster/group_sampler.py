@@ -99,15 +99,15 @@ class GroupSampler(ReplayBuffer):
         keys = sorted(self.partitions[partition_id], key=_order)
         # Of several sequences, the first one carries the trajectory.
         firsts = [key for key in keys if _order(key)[-1] == 0]
-        found: dict[str, Ended] = {}
+        ended: dict[str, Ended] = {}
         if firsts:
             fields = tq.kv_batch_get(keys=firsts, partition_id=partition_id, select_fields=[_EXTRA])
             extras = list(fields[_EXTRA])
-            found = {
+            ended = {
                 key: pickle.loads(extra["ended"]) for key, extra in zip(firsts, extras, strict=True)
             }
         # Last, as any other error says more.
-        return found | dict.fromkeys(self.failure_keys[partition_id], _IN_VERL)
+        return ended | dict.fromkeys(self.failure_keys[partition_id], _IN_VERL)
 
     def _wait(self, partition_id: str, groups: int) -> None:
         since = 0.0

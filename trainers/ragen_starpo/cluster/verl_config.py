@@ -165,34 +165,34 @@ def _of_run(recipe: Recipe) -> dict[str, Any]:
 def _of_model(
     place: str, lora: LoraSettings | None, model_dir: Path, packing: bool
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    settings: dict[str, Any] = {
         f"{place}.path": str(model_dir),
         f"{place}.use_remove_padding": packing,
         f"{place}.lora_rank": 0,
     }
     if lora is not None:
         names = lora.target_modules
-        found |= {
+        settings |= {
             f"{place}.lora_rank": lora.rank,
             f"{place}.lora_alpha": lora.alpha,
             # Weights are sent merged, by plain names: vLLM is to wait for no adapter.
             f"{place}.lora.merge": True,
             f"{place}.target_modules": names if isinstance(names, str) else list(names),
         }
-    return found
+    return settings
 
 
 def _of_engines(computing: Computing, seed: int, device: Device) -> dict[str, Any]:
     """Return how models compute: float32 in the weights, as the recipe says in the arithmetic."""
-    found: dict[str, Any] = {"trainer.device": device}
+    settings: dict[str, Any] = {"trainer.device": device}
     for place, engine in ((_ACTOR, "fsdp_config"), (_REF, "fsdp_config"), ("critic", "fsdp")):
-        found |= {
+        settings |= {
             f"{place}.strategy": _STRATEGY,
             f"{place}.{engine}.seed": seed,
             f"{place}.{engine}.model_dtype": "fp32",
             f"{place}.{engine}.mixed_precision": computing.mixed_precision,
         }
-    return found
+    return settings
 
 
 def _of_rollouts(rollouts: RolloutSettings, cluster: ClusterSettings, micro: int) -> dict[str, Any]:

@@ -77,25 +77,25 @@ class VerlTrainer(PPOTrainerSync):
         """Play, and learn from what is played; one ahead, play the next ones meanwhile."""
         clock = Clock()
         self.global_steps = number
-        # One ahead, only the wait is timed here, which is no measure of the engines' speed.
+        # One ahead, only the wait is timed here, which does not measure the engines' speed.
         phase = "waiting" if self.recipe.cluster.ahead else "rollouts"
-        found = clock.during(phase, lambda: self._next or self._play(number))
+        rollouts = clock.during(phase, lambda: self._next or self._play(number))
         ahead = self.recipe.cluster.ahead > 0 and number + 1 < self.recipe.iterations
         if ahead:
             self._begin(number + 1)
-        scales = scales_of(self.recipe.mixture, found.played)
-        metrics = iteration_metrics(self.recipe, found.played, scales)
-        kept = divided(found.kept, scales)
-        share = metrics["filter/kept"] = len(kept) / len(found.played)
+        scales = scales_of(self.recipe.mixture, rollouts.played)
+        metrics = iteration_metrics(self.recipe, rollouts.played, scales)
+        kept = divided(rollouts.kept, scales)
+        share = metrics["filter/kept"] = len(kept) / len(rollouts.played)
         if kept:
             metrics |= clock.during(
-                "updates", lambda: self.learner.learn(found.rows, kept, number, share)
+                "updates", lambda: self.learner.learn(rollouts.rows, kept, number, share)
             )
         # Before the weights change: no episode is played by two versions of them.
         self._next = clock.during(phase, lambda: self._end(number + 1)) if ahead else None
         clock.during("weights", lambda: self.checkpoint_manager.update_weights(number))
-        records = [trajectory.record for trajectory in found.played]
-        return Iteration(number, bool(kept), metrics, clock.seconds, records, found.error)
+        records = [trajectory.record for trajectory in rollouts.played]
+        return Iteration(number, bool(kept), metrics, clock.seconds, records, rollouts.error)
 
     def adapt(self, settings: AdaptableSettings) -> None:
         """Play and learn by these settings from now on."""
@@ -190,8 +190,8 @@ class VerlTrainer(PPOTrainerSync):
         rows, _ = self.replay_buffer.sample(number, TRAIN, count)
         if not self.recipe.cluster.ahead:
             self.checkpoint_manager.sleep_replicas()
-        found = self.replay_buffer
-        return Rollouts(rows, found.played, found.kept, found.error)
+        buffer = self.replay_buffer
+        return Rollouts(rows, buffer.played, buffer.kept, buffer.error)
 
     def _submit(self, rows: TensorDict, partition: str) -> None:
         uids = list(rows["uid"])

@@ -25,10 +25,10 @@ def check_vllm() -> None:
         UserError: if not.
     """
     wrong = [
-        f"{name}{wanted} ({found or 'not'} installed)"
+        f"{name}{wanted} ({version or 'not'} installed)"
         for name, wanted in WITH_VLLM.items()
-        if (found := _installed(name)) is None
-        or not SpecifierSet(wanted).contains(found, prereleases=True)
+        if (version := _installed(name)) is None
+        or not SpecifierSet(wanted).contains(version, prereleases=True)
     ]
     if wrong:
         raise UserError(

@@ -47,8 +47,8 @@ def follow(
     failed: list[Told] = []
     bar = progress_bar(plain_console())
     with ExitStack() as contexts:
-        for one in told:
-            contexts.enter_context(one)
+        for sink in told:
+            contexts.enter_context(sink)
         contexts.enter_context(bar)
         task = bar.add_task(name, total=iterations, status=status)
 
@@ -65,18 +65,18 @@ def follow(
             bar.console.print(line["text"], soft_wrap=True)
 
         def on_failures(line: dict[str, Any]) -> None:
-            said = (
+            message = (
                 f"Iteration {line['iteration']}: groups left out for episodes that ended in errors:"
                 f" {line['groups']}; the first error: {line['error']}"
             )
-            bar.console.print(said, soft_wrap=True, markup=False)
+            bar.console.print(message, soft_wrap=True, markup=False)
 
         def on_timings(line: dict[str, Any]) -> None:
-            for one in (one for one in told if one not in failed):
+            for sink in (sink for sink in told if sink not in failed):
                 try:
-                    one.write(line["iteration"], figures_of(out, line))
+                    sink.write(line["iteration"], figures_of(out, line))
                 except UserError as error:
-                    failed.append(one)
+                    failed.append(sink)
                     bar.console.print(str(error), soft_wrap=True, markup=False)
 
         callbacks = {

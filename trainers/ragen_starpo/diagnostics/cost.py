@@ -99,17 +99,17 @@ def milestones(
         timings: lines of `timings.jsonl`.
     """
     lines, times = list(metrics), list(timings)
-    found: list[Milestone] = []
+    milestones: list[Milestone] = []
     for line in lines:
         if "val/success" not in line:
             continue
         number, success = line["iteration"], line["val/success"]
         now = spent(lines, times, number)
-        first = found[0] if found else None
+        first = milestones[0] if milestones else None
         gained = 100 * (success - first.success) if first else 0.0
         each = _per_point(first.spent, now, gained) if first and gained > 0 else None
-        found.append(Milestone(number, success, now, gained, each))
-    return found
+        milestones.append(Milestone(number, success, now, gained, each))
+    return milestones
 
 
 def _per_point(first: Spent, now: Spent, gained: float) -> dict[str, float]:

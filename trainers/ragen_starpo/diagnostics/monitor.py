@@ -82,7 +82,7 @@ class EchoTrapMonitor:
     def _at_first(self, number: int, line: Mapping[str, Any]) -> Signals:
         """Return what has fallen while the first iterations count, until later ones have a level.
 
-        Who learns a form loses entropy, and gains reward by it: that is no news, unless the reward
+        Who learns a form loses entropy, and gains reward by it: that is not news, unless the reward
         is gone again while what has fallen stands.
         """
         if number >= self._settings.warm_up + self._settings.window:

@@ -113,13 +113,13 @@ class _Local:
         Raises:
             UserError: if it is not.
         """
-        said = []
+        of_second_rows = []
         with self.eval_mode():  # type: ignore[attr-defined]
             for token in (0, 1):
                 outputs = self.infer_batch(_two_rows(token))["model_output"]  # type: ignore[attr-defined]
                 # Of its first token; after its last one there is none to speak of.
-                said += [rows.unbind()[1][0] for rows in outputs.values()]
-        if not torch.equal(*said):
+                of_second_rows += [rows.unbind()[1][0] for rows in outputs.values()]
+        if not torch.equal(*of_second_rows):
             raise UserError(
                 f"models of the type {self.module.config.model_type!r} mix rows that are packed "
                 "into one; set cluster.packing=off"

@@ -25,11 +25,11 @@ def merged_weights(module: Any) -> Iterator[tuple[str, Tensor]]:
     adapters = getattr(module, "peft_config", None)
     scale = adapters["default"].lora_alpha / adapters["default"].r if adapters else 0.0
     for name, tensor in state.items():
-        layer, found, kind = name.partition(_BASE)
+        layer, base, kind = name.partition(_BASE)
         if _ADAPTER in name:
             continue
         weight = _whole(tensor)
-        if found and kind == "weight":
+        if base and kind == "weight":
             down, up = (_whole(state[f"{layer}.lora_{half}.default.weight"]) for half in "AB")
             weight += up @ down * scale
         yield name.removeprefix("base_model.model.").replace(_BASE, "."), weight

@@ -82,8 +82,8 @@ class Actor:
         decoder = Decoder(self._loaded, sampling, len(specs), log_probs=True)
         begins = [partial(begin, spec) for spec in specs]
         ended = play(begins, decoder, self._seed, self._rollouts.retries)
-        for spec, one in zip(specs, ended, strict=True):
-            if isinstance(one, TokenTrajectory):
+        for spec, episode in zip(specs, ended, strict=True):
+            if isinstance(episode, TokenTrajectory):
                 self._factory.end(begun[spec])
             elif spec in begun:
                 self._factory.give_up(begun[spec])

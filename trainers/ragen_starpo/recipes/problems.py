@@ -52,7 +52,7 @@ def _bounds(recipe: type, names: Sequence[str]) -> str:
         if inner is None:
             break
         section = inner
-    return next(found.description for found in _field_infos(hint) if found.description)
+    return next(info.description for info in _field_infos(hint) if info.description)
 
 
 def _field_infos(hint: Any) -> Iterator[FieldInfo]:

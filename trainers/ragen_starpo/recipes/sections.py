@@ -388,10 +388,10 @@ class MonitorSettings:
             all chance.
         gradient: how many times its median so far the norm of the gradient is in a trap.
         patience: iterations within which a fall is sharp, a slower one being none; and after which
-            a reward that is no higher stands still.
+            a reward that has not risen stands still.
         warm_up: iterations in which, and in the `window` that follow, a fall is news only while
-            the reward is no higher than at first, since entropy often falls while a form is
-            learned; later they count in nothing.
+            the reward has not risen above its first level, since entropy often falls while a form
+            is learned; later they count in nothing.
         action: `stop` ends the run at a confirmed warning; `adapt` changes at each warning, early
             or confirmed, how the next rollouts are played and used, see
             `ragen_starpo.diagnostics.adaptation`.

@@ -78,8 +78,8 @@ class ChatTokens:
         answered: Message = {"role": "assistant", "content": _ANSWER}
         observed: Message = {"role": "user", "content": text}
         conversation = self.chat.prompt([*asked, answered, observed])
-        before, found, after = conversation.partition(_ANSWER)
-        if not found or before != self._asked:
+        before, answer, after = conversation.partition(_ANSWER)
+        if not answer or before != self._asked:
             raise UserError(
                 "the model's chat template shows an earlier answer otherwise than it opens a new "
                 "one, so the tokens that were sampled cannot stay; train with another template, or "

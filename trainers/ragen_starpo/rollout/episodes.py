@@ -158,6 +158,6 @@ class EpisodeFactory:
 
 
 def _close(env: AnyEnv) -> None:
-    # It is told why the episode ended; that its environment cannot be closed after it is no news.
+    # It is told why the episode ended; an environment that cannot be closed adds nothing.
     with suppress(Exception):
         env.close()

@@ -37,14 +37,14 @@ def refuse_mistakes(ended: Iterable[Ended]) -> None:
     Raises:
         UserError: the first one, as the episode raised it.
     """
-    for one in ended:
-        if isinstance(one, FailedEpisode) and one.mistake:
-            raise UserError(one.error, one.exit_code)
+    for episode in ended:
+        if isinstance(episode, FailedEpisode) and episode.mistake:
+            raise UserError(episode.error, episode.exit_code)
 
 
 def first_error(ended: Iterable[Ended]) -> str | None:
     """Return the error of the first episode that failed, None if all ended well."""
-    return next((one.error for one in ended if isinstance(one, FailedEpisode)), None)
+    return next((episode.error for episode in ended if isinstance(episode, FailedEpisode)), None)
 
 
 def whole_groups(ended: Sequence[Ended], groups: Sequence[Hashable]) -> dict[int, TokenTrajectory]:
@@ -62,7 +62,9 @@ def whole_groups(ended: Sequence[Ended], groups: Sequence[Hashable]) -> dict[int
     refuse_mistakes(ended)
     error = first_error(ended)
     broken = {
-        group for one, group in zip(ended, groups, strict=True) if isinstance(one, FailedEpisode)
+        group
+        for episode, group in zip(ended, groups, strict=True)
+        if isinstance(episode, FailedEpisode)
     }
     if error is not None and broken == set(groups):
         raise UserError(
@@ -71,7 +73,7 @@ def whole_groups(ended: Sequence[Ended], groups: Sequence[Hashable]) -> dict[int
             exit_code=1,
         )
     return {
-        place: one
-        for place, (one, group) in enumerate(zip(ended, groups, strict=True))
-        if isinstance(one, TokenTrajectory) and group not in broken
+        place: episode
+        for place, (episode, group) in enumerate(zip(ended, groups, strict=True))
+        if isinstance(episode, TokenTrajectory) and group not in broken
     }

@@ -199,11 +199,13 @@ def batch_of(trajectories: Sequence[TokenTrajectory], pad: int) -> TokenBatch:
         trajectories: at least one.
         pad: the id on padding.
     """
-    of = torch.tensor([number for number, one in enumerate(trajectories) for _ in one.sequences])
-    rows = [row for one in trajectories for row in one.sequences]
+    of = torch.tensor(
+        [number for number, trajectory in enumerate(trajectories) for _ in trajectory.sequences]
+    )
+    rows = [row for trajectory in trajectories for row in trajectory.sequences]
     ids, numbers = [row.ids for row in rows], [row.numbers for row in rows]
     width = max(map(len, ids))
-    groups = torch.tensor([one.group for one in trajectories], dtype=torch.int64)
+    groups = torch.tensor([trajectory.group for trajectory in trajectories], dtype=torch.int64)
     return TokenBatch(
         ids=_padded(ids, width, pad),
         attention=_padded([[1] * len(row) for row in ids], width, 0),
@@ -224,10 +226,10 @@ def scores_of(trajectories: Sequence[TokenTrajectory]) -> Tensor:
 
 def _turn_rewards(trajectories: Sequence[TokenTrajectory]) -> Tensor:
     """Return the shaped rewards, (trajectories, turns); 0 for turns that were not played."""
-    longest = max(len(one.turns) for one in trajectories)
+    longest = max(len(trajectory.turns) for trajectory in trajectories)
     rows = [
-        [turn.reward for turn in one.turns] + [0.0] * (longest - len(one.turns))
-        for one in trajectories
+        [turn.reward for turn in trajectory.turns] + [0.0] * (longest - len(trajectory.turns))
+        for trajectory in trajectories
     ]
     return torch.tensor(rows, dtype=torch.float32)
 

@@ -13,7 +13,7 @@ from scipy.special import stdtr, stdtrit
 
 Values: TypeAlias = NDArray[np.float64]
 _ROUNDING = 1e-12
-"""Of what is about 1: values that are no further apart are the same."""
+"""Of what is about 1: values at most this far apart are the same."""
 
 
 @dataclass(frozen=True)

@@ -147,7 +147,7 @@ class Study:
     def _problems_of_arms(self) -> Iterator[str]:
         for name in (*self.arms, *self.models):
             if not _NAME.fullmatch(name):
-                yield f"{name!r} is no name; use small letters, digits and hyphens"
+                yield f"{name!r} cannot be a name; use small letters, digits and hyphens"
         for name, arm in self.arms.items():
             if arm.model not in self.models:
                 yield f"arms.{name}.model: {unknown('model', arm.model, self.models)}"

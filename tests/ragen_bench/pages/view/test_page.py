@@ -79,7 +79,7 @@ def test_a_mistake_is_a_page_with_a_line(served, runs, tmp_path, capsys):
     summary.write_text(json.dumps({"episodes": 3, "envs": 0}))
     for place, says in (
         (f"report/{of['broken']}", "broken/run.json is not a JSON object"),
-        (f"report/{of['lake']}", "summary.json is no summary; `ragen-bench report"),
+        (f"report/{of['lake']}", "summary.json is not a summary; `ragen-bench report"),
         ("report/0123456789abcdef", "this run is not there any more"),
         (f"compare/{of['random']}/{of['lake']}", "split: test in A, val in B"),
         (f"compare/{of['random']}", "2 to 26 runs can be compared, got 1"),
@@ -89,7 +89,7 @@ def test_a_mistake_is_a_page_with_a_line(served, runs, tmp_path, capsys):
         assert (status, says in said[1]) == (409, True), place
     rows = [{"env": BANDIT, "success": 10**400}]
     summary.write_text(json.dumps({"episodes": 3, "envs": rows}))
-    assert "is no summary" in fetch(server, f"report/{of['lake']}")[1]
+    assert "is not a summary" in fetch(server, f"report/{of['lake']}")[1]
     summary.unlink()
     for place in ("report/..", "report/../random", "../random", "random/run.json", "run.json"):
         status, page = fetch(server, place)
