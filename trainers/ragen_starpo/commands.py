@@ -45,6 +45,11 @@ class Stage:
         return shlex.join([self.program, *self.arguments])
 
 
+def module_of(stage: Stage) -> str:
+    """Return the module that is a stage's program."""
+    return "ragen_starpo" if stage.program == "ragen-train" else "ragen_bench"
+
+
 class Commands:
     """Runs stages, in several folders at once if several threads call it."""
 
@@ -107,12 +112,11 @@ class Commands:
             raise UserError(f"`{stage.typed}` failed: {last} (more in {log})", exit_code=1)
 
     def _code(self, folder: Path, stage: Stage, log: TextIO) -> int:
-        module = "ragen_starpo" if stage.program == "ragen-train" else "ragen_bench"
         with self._starting:
             if self._stopped:
                 return INTERRUPTED
             child = subprocess.Popen(
-                [sys.executable, "-m", module, *stage.arguments],
+                [sys.executable, "-m", module_of(stage), *stage.arguments],
                 cwd=folder,
                 # Models as small as these gain nothing from two threads, and other folders have the
                 # other cores.

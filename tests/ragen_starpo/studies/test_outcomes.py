@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ragen_starpo.report.reading import TrainingRun
 from ragen_starpo.studies.outcomes import collapse_of, figures_of, outcome
+from ragen_starpo.studies.study import read_study
 
 METRICS = [
     {
@@ -69,12 +70,24 @@ def test_collapse_is_the_first_iteration_of_a_fall_that_lasts(successes):
 
 
 def test_a_run_that_is_not_done_says_why(tmp_path):
-    assert outcome(tmp_path, "arm", 3, None).problem == "not finished"
-    folder = tmp_path / "runs/arm/seed-3"
+    study = read_study("filter")
+
+    def problem():
+        return outcome(tmp_path, study, "filter-50", 3).problem
+
+    assert problem() == "not finished"
+    model = tmp_path / "models/frozen-lake/seed-3"
+    model.mkdir(parents=True)
+    (model / "failed.txt").write_text("`ragen-train warm-start` failed: no room\n")
+    assert problem() == ("models/frozen-lake/seed-3: `ragen-train warm-start` failed: no room")
+    folder = tmp_path / "runs/filter-50/seed-3"
     folder.mkdir(parents=True)
     (folder / "failed.txt").write_text("`ragen-train` failed: no memory\n")
-    found = outcome(tmp_path, "arm", 3, None)
-    assert (found.folder, found.problem) == ("runs/arm/seed-3", "`ragen-train` failed: no memory")
-    assert found.figures == {}
+    unfinished = outcome(tmp_path, study, "filter-50", 3)
+    assert (unfinished.folder, unfinished.problem) == (
+        "runs/filter-50/seed-3",
+        "`ragen-train` failed: no memory",
+    )
+    assert unfinished.figures == {}
     (folder / "stages.jsonl").write_text('{"stage": "test"}\n')
-    assert "run is not a training run" in outcome(tmp_path, "arm", 3, None).problem
+    assert "run is not a training run" in problem()

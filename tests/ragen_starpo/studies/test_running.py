@@ -8,8 +8,8 @@ import pytest
 from ragen_bench.errors import INTERRUPTED, UserError
 from ragen_starpo.commands import Commands, Stage
 from ragen_starpo.studies import running
-from ragen_starpo.studies.jobs import Job
-from ragen_starpo.studies.running import claimed, run_all
+from ragen_starpo.studies.jobs import Job, recipes
+from ragen_starpo.studies.running import claimed, run_all, seeds_begun
 from ragen_starpo.studies.study import read_study
 
 JOBS = [
@@ -40,38 +40,35 @@ def ignored(job, stage, seconds):
 @pytest.mark.parametrize("at_once", [1, 2])
 def test_a_job_that_fails_is_named_and_tried_again(tmp_path, codes, at_once):
     codes["1"] = 7
-    ((name, why),) = run_all(tmp_path, JOBS, at_once, ignored).items()
+    ((name, why),) = run_all(tmp_path, JOBS, at_once, ignored, Commands()).items()
     assert name == "runs/arm/seed-1"
     assert why.startswith("`ragen-train studies 1` failed: it broke (more in ")
     failed = tmp_path / "runs/arm/seed-1/failed.txt"
     assert failed.read_text() == f"{why}\n"
     assert sorted(codes["ran"]) == ["0", "1", "2"]
     del codes["1"]
-    assert run_all(tmp_path, JOBS, at_once, ignored) == {}
+    assert run_all(tmp_path, JOBS, at_once, ignored, Commands()) == {}
     assert sorted(codes["ran"]) == ["0", "1", "1", "2"]
     assert not failed.exists()
 
 
 def test_a_torn_line_of_what_is_done_is_done_again(tmp_path, codes):
-    run_all(tmp_path, JOBS[:1], 1, ignored)
+    run_all(tmp_path, JOBS[:1], 1, ignored, Commands())
     record = tmp_path / "runs/arm/seed-0/stages.jsonl"
     record.write_text(record.read_text()[:-9])
-    run_all(tmp_path, JOBS[:1], 1, ignored)
+    run_all(tmp_path, JOBS[:1], 1, ignored, Commands())
     assert codes["ran"] == ["0", "0"]
     assert json.loads(record.read_text())["stage"] == "training"
 
 
 def test_an_interruption_is_no_failure(tmp_path, monkeypatch):
-    stopped = Commands()
-
     def code(self, folder, stage, log):
-        stopped.stop()
+        self.stop()
         return INTERRUPTED
 
     monkeypatch.setattr(Commands, "_code", code)
-    monkeypatch.setattr(running, "Commands", lambda: stopped)
     with pytest.raises(UserError, match="was interrupted") as error:
-        run_all(tmp_path, JOBS[:1], 1, ignored)
+        run_all(tmp_path, JOBS[:1], 1, ignored, Commands())
     assert error.value.exit_code == INTERRUPTED
     assert not (tmp_path / "runs/arm/seed-0/failed.txt").exists()
 
@@ -80,7 +77,7 @@ def test_the_folder_of_somebody_else_is_left_as_it_is(tmp_path, codes):
     folder = tmp_path / "runs/arm/seed-0"
     folder.mkdir(parents=True)
     (folder / "thesis.txt").write_text("")
-    failed = run_all(tmp_path, JOBS[:1], 1, ignored)
+    failed = run_all(tmp_path, JOBS[:1], 1, ignored, Commands())
     assert "holds something else" in failed["runs/arm/seed-0"]
     assert [file.name for file in folder.iterdir()] == ["thesis.txt"]
 
@@ -99,3 +96,21 @@ def test_a_folder_belongs_to_one_study_and_one_command(tmp_path):
     ):
         with pytest.raises(UserError, match="holds another study"):
             other.__enter__()
+
+
+def test_a_package_with_other_defaults_does_not_go_on_with_a_study(tmp_path, monkeypatch):
+    study = read_study("filter")
+    with claimed(tmp_path / "out", study, "small"):
+        pass
+    changed = {**recipes(study, "small"), "filter-25": {}}
+    monkeypatch.setattr(running, "recipes", lambda study, scale: changed)
+    with pytest.raises(UserError, match="holds another study, or an older version"):
+        claimed(tmp_path / "out", study, "small").__enter__()
+
+
+def test_seeds_that_were_begun_are_counted_by_the_highest(tmp_path):
+    study = read_study("filter")
+    assert seeds_begun(tmp_path, study) == 0
+    for place in ("filter-25/seed-0", "filter-50/seed-6", "filter-75/seed-x", "other/seed-9"):
+        (tmp_path / "runs" / place).mkdir(parents=True)
+    assert seeds_begun(tmp_path, study) == 7

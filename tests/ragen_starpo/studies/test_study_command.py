@@ -1,12 +1,14 @@
 """A study from its file to its pages, by real commands on next to nothing."""
 
 import json
+from xml.etree import ElementTree
 
 import pytest
 
 from ragen_starpo.cli.main import main
+from ragen_starpo.commands import Commands
+from ragen_starpo.console import study as console
 from ragen_starpo.engine.platform import release
-from ragen_starpo.studies import running
 from tests.ragen_starpo.commands_here import CommandsHere
 
 pytestmark = pytest.mark.xdist_group("verl")
@@ -51,7 +53,7 @@ margin = 2.0
 def test_a_study_is_run_once_judged_and_gone_on_with(tmp_path, capsys, monkeypatch, request):
     request.addfinalizer(release)  # the process group that the training joins
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(running, "Commands", CommandsHere)
+    monkeypatch.setattr(console, "Commands", CommandsHere)
     (tmp_path / "mine.toml").write_text(STUDY)
     assert main(["study", "mine.toml", "--out", "mine"]) == 0
     assert "mine/study.html, mine/study.md, mine/study.json" in capsys.readouterr().out
@@ -70,10 +72,39 @@ def test_a_study_is_run_once_judged_and_gone_on_with(tmp_path, capsys, monkeypat
         run["figures"]["last"] - run["figures"]["start"] for run in found["runs"]
     ]
     assert (tmp_path / "mine/study.md").read_text().startswith("# Is {weird} \\<b\\>more")
+    picture = ElementTree.parse(tmp_path / "mine/study.svg").getroot()
+    lines = picture.findall(".//{*}polyline[@class='smooth']")
+    # Of held-out success before and after two iterations, the first of the figures.
+    assert len(lines[0].get("points").split()) == 3
+    assert len(lines) == len([texts for texts in picture.iter() if texts.get("class") == "title"])
     page = (tmp_path / "mine/study.html").read_text()
     assert "Is {weird} &lt;b&gt;more&lt;/b&gt; better?" in page
 
     done = {path: path.stat().st_mtime_ns for path in (tmp_path / "mine/runs").rglob("*.jsonl")}
-    assert main(["study", "mine.toml", "--out", "mine"]) == 0
+    assert main(["study", "mine.toml", "--out", "mine", "--seeds", "2"]) == 0
     assert {path: path.stat().st_mtime_ns for path in done} == done
     assert json.loads((tmp_path / "mine/study.json").read_text()) == found
+
+
+def test_a_model_that_fails_is_named_at_its_runs(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ran = []
+
+    def code(self, folder, stage, log):
+        ran.append(stage.name)
+        log.write("no room\n")
+        return int("seed-1" in str(folder))
+
+    monkeypatch.setattr(Commands, "_code", code)
+    (tmp_path / "mine.toml").write_text(STUDY)
+    assert main(["study", "mine.toml", "--out", "mine"]) == 1
+    assert "models/bandit/seed-1: `ragen-train small-model" in capsys.readouterr().out
+    # Both models and the run of the one that was made.
+    assert ran == ["model", "warm start", "model", "training", "test"]
+    runs = json.loads((tmp_path / "mine/study.json").read_text())["runs"]
+    assert runs[1]["problem"].startswith("models/bandit/seed-1: `ragen-train small-model untrained")
+    assert main(["study", "mine.toml", "--out", "mine", "--seeds", "3"]) == 1
+    assert main(["study", "mine.toml", "--out", "mine"]) == 1
+    assert "mine has 3 seeds of some arm already: all are run and judged" in capsys.readouterr().out
+    page = (tmp_path / "mine/study.md").read_text()
+    assert "The study asks for 2 seeds; the others were added to them." in page

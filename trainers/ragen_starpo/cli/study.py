@@ -25,11 +25,15 @@ class StudyCommand(Command):
     seeds: Annotated[int | None, Option("N", "of each arm (default: the study's)")] = None
     scale: Annotated[str, Option("NAME", "small or gpu")] = "small"
     jobs: Annotated[int, Option("N", "runs at once, a process of one thread each")] = 1
+    ray_address: Annotated[
+        str | None,
+        Option("HOST:PORT", "run on a Ray cluster, whose machines share DIR (default: here)"),
+    ] = None
 
     def run(self) -> int:
         """Run what is missing, and print the verdicts."""
         from ragen_bench.errors import UserError, unknown
-        from ragen_starpo.console.study import run_study
+        from ragen_starpo.console.study import Place, run_study
         from ragen_starpo.studies.study import Scale, read_study
 
         scales: dict[str, Scale] = {name: name for name in get_args(Scale)}
@@ -41,7 +45,8 @@ class StudyCommand(Command):
             raise UserError(f"--seeds is at least 2, got {seeds}: one seed has no spread")
         if self.jobs < 1:
             raise UserError(f"--jobs is at least 1, got {self.jobs}")
-        return 1 if run_study(study, scales[self.scale], seeds, self.jobs, self.out) else 0
+        place = Place(self.out, self.jobs, self.ray_address)
+        return 1 if run_study(study, scales[self.scale], seeds, place) else 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,67 +2,129 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from rich.progress import Progress
+from rich.console import Console
+from rich.progress import Progress, TaskID
 from rich.table import Table
 
 from ragen_bench.console.plain import plain_console
 from ragen_bench.runs.atomic import write_text
-from ragen_starpo.commands import Stage
+from ragen_starpo.commands import Commands, Stage
 from ragen_starpo.console.progress import progress_bar
 from ragen_starpo.studies.jobs import Job, model_jobs, run_jobs
-from ragen_starpo.studies.pages import html_page, markdown_page
+from ragen_starpo.studies.pages import pages
+from ragen_starpo.studies.remaining import Remaining
 from ragen_starpo.studies.results import Results, results, write_results
-from ragen_starpo.studies.running import claimed, run_all
+from ragen_starpo.studies.running import OnStage, claimed, run_all, seeds_begun
 from ragen_starpo.studies.study import Scale, Study
 from ragen_starpo.studies.tables import verdict_rows
 
 
-def run_study(study: Study, scale: Scale, seeds: int, jobs: int, out: Path) -> list[str]:
+@dataclass(frozen=True)
+class Place:
+    """Where a study is run.
+
+    Attributes:
+        out: its folder.
+        jobs: runs at once.
+        ray_address: `HOST:PORT` of the Ray cluster that runs them; None for this machine.
+    """
+
+    out: Path
+    jobs: int
+    ray_address: str | None = None
+
+
+def run_study(study: Study, scale: Scale, seeds: int, place: Place) -> list[str]:
     """Run what a study lacks, write its pages, and print its verdicts.
 
     Args:
         study: that is run.
         scale: of its recipes.
-        seeds: of each arm.
-        jobs: processes at once.
-        out: folder of the study.
+        seeds: of each arm, at least; those that the folder has besides are judged too.
+        place: where.
 
     Returns:
         The runs that failed.
 
     Raises:
-        UserError: if an arm's recipe cannot be, or the folder is that of something else.
+        UserError: if an arm's recipe cannot be, the folder is that of something else, or no Ray
+            answers at the address.
     """
-    models, runs = model_jobs(study, scale, seeds), run_jobs(study, scale, seeds)
-    with claimed(out, study, scale), interrupted_by_sigterm():
-        return _run(study, scale, seeds, out, {"models": models, "runs": runs}, jobs)
-
-
-def _run(
-    study: Study, scale: Scale, seeds: int, out: Path, todo: dict[str, list[Job]], jobs: int
-) -> list[str]:
-    folder = out.resolve()
     console = plain_console()
-    bar = progress_bar(console)
-    failed: list[str] = []
-    with bar:
-        for name, some in todo.items():
-            if some:
-                failed += _run_all(folder, name, some, jobs, bar)
-    study_results = results(study, scale, seeds, folder)
+    out, folder = place.out, place.out.resolve()
+    with claimed(out, study, scale), interrupted_by_sigterm():
+        begun = seeds_begun(folder, study)
+        if begun > seeds:
+            console.print(f"{out} has {begun} seeds of some arm already: all are run and judged")
+            seeds = begun
+        with _commands(place, scale) as commands:
+            failed = _run(study, scale, seeds, place, commands, console)
+        study_results = results(study, scale, seeds, folder)
     write_results(folder, study_results)
-    write_text(folder / "study.html", html_page(study_results))
-    write_text(folder / "study.md", markdown_page(study_results))
+    for name, content in pages(study_results).items():
+        write_text(folder / name, content)
     console.print(_table(study_results))
     console.print(f"Study  {out}/study.html, {out}/study.md, {out}/study.json", soft_wrap=True)
     return failed
+
+
+@contextmanager
+def _commands(place: Place, scale: Scale) -> Iterator[Commands]:
+    if place.ray_address is None:
+        yield Commands()
+        return
+    from ragen_starpo.studies.on_ray import RayCommands, joined
+
+    with joined(place.ray_address):
+        yield RayCommands(gpus=int(scale == "gpu"))
+
+
+def _run(
+    study: Study, scale: Scale, seeds: int, place: Place, commands: Commands, console: Console
+) -> list[str]:
+    """Make the models and run all runs whose model was made; return what failed."""
+    models, runs = model_jobs(study, scale, seeds), run_jobs(study, scale, seeds)
+    remaining = Remaining([*models, *runs], place.jobs)
+    bar = progress_bar(console)
+
+    def run(name: str, todo: list[Job]) -> dict[str, str]:
+        task = bar.add_task(name, total=sum(len(job.stages) for job in todo), status="")
+        on_stage = _on_stage(bar, task, remaining)
+        failed = run_all(place.out.resolve(), todo, place.jobs, on_stage, commands)
+        bar.update(task, status="")
+        for job, why in failed.items():
+            bar.console.print(f"{job}: {why}", soft_wrap=True, markup=False, highlight=False)
+        return failed
+
+    with bar:
+        without = run("models", models) if models else {}
+        for job in runs:
+            if job.needs in without:
+                remaining.drop(job.stages)
+        failed = run("runs", [job for job in runs if job.needs not in without])
+    return [*without, *(job.name for job in runs if job.needs in without), *failed]
+
+
+def _on_stage(bar: Progress, task: TaskID, remaining: Remaining) -> OnStage:
+    def on_stage(job: Job, stage: Stage, seconds: float | None) -> None:
+        if seconds is None:
+            left = remaining.seconds()
+            more = "" if left is None else f", about {math.ceil(left / 60)} min left"
+            bar.update(task, status=f"{job.name} {stage.name}{more}")
+        else:
+            remaining.done(stage, seconds)
+            bar.update(task, advance=1)
+
+    return on_stage
 
 
 @contextmanager
@@ -80,22 +142,6 @@ def interrupted_by_sigterm() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _run_all(folder: Path, name: str, todo: list[Job], jobs: int, bar: Progress) -> list[str]:
-    task = bar.add_task(name, total=sum(len(job.stages) for job in todo), status="")
-
-    def on_stage(job: Job, stage: Stage, seconds: float | None) -> None:
-        if seconds is None:
-            bar.update(task, status=f"{job.name} {stage.name}")
-        else:
-            bar.update(task, advance=1)
-
-    failed = run_all(folder, todo, jobs, on_stage)
-    bar.update(task, status="")
-    for job, why in failed.items():
-        bar.console.print(f"{job}: {why}", soft_wrap=True, markup=False, highlight=False)
-    return list(failed)
 
 
 def _table(study_results: Results) -> Table:

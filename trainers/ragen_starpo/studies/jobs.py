@@ -27,11 +27,13 @@ class Job:
         name: as its folder, from the study's.
         stages: the commands.
         settings: what else decides what they do.
+        needs: the job whose model it begins with; empty for none.
     """
 
     name: str
     stages: tuple[Stage, ...]
     settings: dict[str, Any]
+    needs: str = ""
 
 
 def model_jobs(study: Study, scale: Scale, seeds: int) -> list[Job]:
@@ -40,7 +42,7 @@ def model_jobs(study: Study, scale: Scale, seeds: int) -> list[Job]:
         return []
     used = dict.fromkeys(arm.model for arm in study.arms.values())
     return [
-        Job(f"models/{name}/seed-{seed}", _making(study.models[name], seed), {})
+        Job(model_name(name, seed), _making(study.models[name], seed), {})
         for name in used
         for seed in range(seeds)
     ]
@@ -59,9 +61,23 @@ def run_jobs(study: Study, scale: Scale, seeds: int) -> list[Job]:
     ]
 
 
+def recipes(study: Study, scale: Scale) -> dict[str, Any]:
+    """Return the recipes of a study's arms with seed 0, as JSON.
+
+    Raises:
+        UserError: if an arm's recipe cannot be.
+    """
+    return {name: _recipe(study, name, arm, scale, 0).as_json() for name, arm in study.arms.items()}
+
+
 def run_name(arm: str, seed: int) -> str:
     """Return the folder of a run, from the study's."""
     return f"runs/{arm}/seed-{seed}"
+
+
+def model_name(model: str, seed: int) -> str:
+    """Return the folder of a model that runs begin with, from the study's."""
+    return f"models/{model}/seed-{seed}"
 
 
 def _run(study: Study, name: str, arm: Arm, scale: Scale, seed: int) -> Job:
@@ -80,7 +96,8 @@ def _run(study: Study, name: str, arm: Arm, scale: Scale, seed: int) -> Job:
         Stage("training", "ragen-train", training),
         _test(f"{RUN}/final", envs, test, study.test_instances),
     )
-    return Job(run_name(name, seed), stages, {"recipe": recipe.as_json()})
+    needs = model_name(arm.model, seed) if scale == "small" else ""
+    return Job(run_name(name, seed), stages, {"recipe": recipe.as_json()}, needs)
 
 
 def _recipe(study: Study, name: str, arm: Arm, scale: Scale, seed: int) -> Recipe:
@@ -126,6 +143,6 @@ def _recipe_name(arm: Arm, scale: Scale) -> str:
 
 
 def _settings(study: Study, arm: Arm, scale: Scale, seed: int) -> tuple[str, ...]:
-    begins = Path("../../../models") / arm.model / f"seed-{seed}" / "warm"
+    begins = Path("../../..") / model_name(arm.model, seed) / "warm"
     of_scale = (f"model={begins}",) if scale == "small" else ()
     return (*of_scale, f"seed={seed}", *study.settings.get(scale, ()), *arm.settings)

@@ -13,7 +13,8 @@ from ragen_bench.runs.directory import read_run
 from ragen_bench.runs.json_lines import parsed
 from ragen_starpo.diagnostics.cost import milestones, spent
 from ragen_starpo.report.reading import TrainingRun, read_training_run
-from ragen_starpo.studies.jobs import RUN, TEST, run_name
+from ragen_starpo.studies.jobs import RUN, TEST, model_name, run_name
+from ragen_starpo.studies.study import Study
 
 _WINDOW = 5
 """Iterations of the moving average by which a run has collapsed or not."""
@@ -53,27 +54,34 @@ class Outcome:
     test: dict[str, list[float]] = field(default_factory=dict)
 
 
-def outcome(study: Path, arm: str, seed: int, target: float | None) -> Outcome:
+def outcome(folder: Path, study: Study, arm: str, seed: int) -> Outcome:
     """Return what a run came to.
 
     Args:
-        study: the study's folder.
+        folder: of the study.
+        study: that it is of.
         arm: of the run.
         seed: of the run.
-        target: success on val that `tokens_to_target` is about; None for none.
     """
-    folder = run_name(arm, seed)
-    place = study / folder
+    name = run_name(arm, seed)
+    place = folder / name
     done = [line["stage"] for _, line in parsed(place / "stages.jsonl")]
     if "test" not in done:
-        file = place / FAILED
-        why = file.read_text(encoding="utf-8").strip() if file.exists() else "not finished"
-        return Outcome(arm, seed, folder, why)
+        model = model_name(study.arms[arm].model, seed)
+        of_model = _failure(folder / model)
+        why = _failure(place) or (f"{model}: {of_model}" if of_model else "not finished")
+        return Outcome(arm, seed, name, why)
     try:
         run, test = read_training_run(place / RUN), _of_test(place / TEST)
     except UserError as error:
-        return Outcome(arm, seed, folder, str(error))
-    return Outcome(arm, seed, folder, "", figures_of(run, target), _curves(run), test)
+        return Outcome(arm, seed, name, str(error))
+    return Outcome(arm, seed, name, "", figures_of(run, study.target), _curves(run), test)
+
+
+def _failure(place: Path) -> str:
+    """Return why a job failed, nothing if it did not."""
+    file = place / FAILED
+    return file.read_text(encoding="utf-8").strip() if file.exists() else ""
 
 
 def figures_of(run: TrainingRun, target: float | None) -> dict[str, float | None]:

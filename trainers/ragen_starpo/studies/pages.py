@@ -1,13 +1,13 @@
-"""A study's pages, one in HTML and one in Markdown, from its results alone."""
+"""A study's pages, one in HTML and one in Markdown with a picture, from its results alone."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ragen_bench.pages.rendering import page_environment
 from ragen_starpo.report.html import exact
-from ragen_starpo.studies.results import CURVES
+from ragen_starpo.studies.curves import axes, drawn, picture
 from ragen_starpo.studies.study import studies
 from ragen_starpo.studies.tables import (
     ARM_COLUMNS,
@@ -22,6 +22,19 @@ from ragen_starpo.studies.tables import (
 )
 
 
+def pages(results: Mapping[str, Any]) -> dict[str, str]:
+    """Return the content of a study's pages, by the names of their files.
+
+    Args:
+        results: the content of `study.json`.
+    """
+    return {
+        "study.html": html_page(results),
+        "study.md": markdown_page(results),
+        "study.svg": picture(results),
+    }
+
+
 def html_page(results: Mapping[str, Any]) -> str:
     """Return the page of a study as one self-contained HTML file.
 
@@ -32,6 +45,7 @@ def html_page(results: Mapping[str, Any]) -> str:
     return template.render(
         **results,
         finished=_finished(results),
+        seeds_note=_seeds_note(results),
         notes=NOTES,
         verdict_columns=VERDICT_COLUMNS,
         verdict_rows=verdict_rows(results),
@@ -39,8 +53,8 @@ def html_page(results: Mapping[str, Any]) -> str:
         arm_rows=arm_rows(results),
         run_columns=RUN_COLUMNS,
         run_rows=run_rows(results),
-        drawn=_drawn(results),
-        axes={name: _axes(results, name) for name in _drawn(results)},
+        drawn=drawn(results),
+        axes={name: axes(results, name) for name in drawn(results)},
     )
 
 
@@ -51,10 +65,13 @@ def markdown_page(results: Mapping[str, Any]) -> str:
         results: the content of `study.json`.
     """
     study = results["study"]
+    lead = (
+        f"Study `{study['name']}`, scale `{results['scale']}`, {results['seeds']} seeds an arm; "
+        f"{_finished(results)} of {len(results['runs'])} runs are finished."
+    )
     parts = [
         f"# {plain(study['question'])}",
-        f"Study `{study['name']}`, scale `{results['scale']}`, {results['seeds']} seeds an arm; "
-        f"{_finished(results)} of {len(results['runs'])} runs are finished.",
+        " ".join([lead, *filter(None, [_seeds_note(results)])]),
         f"```\n$ {_command(results)}\n```",
         "## Verdicts",
         NOTES["verdicts"],
@@ -62,11 +79,22 @@ def markdown_page(results: Mapping[str, Any]) -> str:
         "## Arms",
         NOTES["arms"],
         markdown(ARM_COLUMNS, arm_rows(results)),
+        *(["## Curves", NOTES["curves"], "![Curves](study.svg)"] if drawn(results) else []),
         "## Runs",
         NOTES["runs"],
         markdown(RUN_COLUMNS, run_rows(results)),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _seeds_note(results: Mapping[str, Any]) -> str:
+    """Return what is to be known of the number of seeds; nothing where it is the file's."""
+    seeds, planned = results["seeds"], results["study"]["seeds"]
+    if seeds == planned:
+        return ""
+    if seeds < planned:
+        return f"The study asks for {planned} seeds, so its verdicts are not final."
+    return f"The study asks for {planned} seeds; the others were added to them."
 
 
 def _command(results: Mapping[str, Any]) -> str:
@@ -80,20 +108,3 @@ def _command(results: Mapping[str, Any]) -> str:
 
 def _finished(results: Mapping[str, Any]) -> int:
     return sum(not run["problem"] for run in results["runs"])
-
-
-def _drawn(results: Mapping[str, Any]) -> dict[str, str]:
-    """Return the figures of which an arm has a curve, with their titles."""
-    return {
-        name: title
-        for name, title in CURVES.items()
-        if any(len(arm["curves"][name]) > 1 for arm in results["arms"])
-    }
-
-
-def _axes(results: Mapping[str, Any], name: str) -> Sequence[float]:
-    """Return lowest and highest value, first and last iteration of all arms together."""
-    points = [point for arm in results["arms"] for point in arm["curves"][name]]
-    low, high = min(point[2] for point in points), max(point[3] for point in points)
-    numbers = [point[0] for point in points]
-    return [min(low, 0.0), high if high > low else low + 1.0, min(numbers), max(numbers)]

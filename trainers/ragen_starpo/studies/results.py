@@ -44,9 +44,7 @@ def results(study: Study, scale: Scale, seeds: int, folder: Path) -> Results:
         `curves`, by figure lists of iteration, mean, lowest and highest of the seeds; `claims`,
         each with its `verdict`; `runs`, all of them.
     """
-    outcomes = [
-        outcome(folder, arm, seed, study.target) for arm in study.arms for seed in range(seeds)
-    ]
+    outcomes = [outcome(folder, study, arm, seed) for arm in study.arms for seed in range(seeds)]
     return {
         "schema": _SCHEMA,
         "study": json.loads(json.dumps(asdict(study))),

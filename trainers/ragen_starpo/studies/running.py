@@ -14,7 +14,7 @@ from ragen_bench.errors import INTERRUPTED, UserError, missing_extra
 from ragen_bench.runs.atomic import write_text
 from ragen_bench.runs.json_lines import read_whole, write_whole
 from ragen_starpo.commands import Commands, Stage
-from ragen_starpo.studies.jobs import Job
+from ragen_starpo.studies.jobs import Job, recipes, run_name
 from ragen_starpo.studies.outcomes import FAILED
 from ragen_starpo.studies.study import Scale, Study
 
@@ -38,9 +38,11 @@ def claimed(folder: Path, study: Study, scale: Scale) -> Iterator[None]:
         scale: of its recipes.
 
     Raises:
-        UserError: if it holds another study, or something else, or another command runs it.
+        UserError: if an arm's recipe cannot be, the folder holds another study or something else,
+            or another command runs it.
     """
-    _check(folder, json.loads(json.dumps({"scale": scale, "study": asdict(study)})))
+    plan = {"scale": scale, "study": asdict(study), "recipes": recipes(study, scale)}
+    _check(folder, json.loads(json.dumps(plan)))
     try:
         with FileLock(folder / ".lock", timeout=0):
             yield
@@ -63,7 +65,19 @@ def _check(folder: Path, plan: dict[str, Any]) -> None:
     write_whole(file, plan)
 
 
-def run_all(folder: Path, jobs: Sequence[Job], at_once: int, on_stage: OnStage) -> dict[str, str]:
+def seeds_begun(folder: Path, study: Study) -> int:
+    """Return how many seeds a study's folder has runs of: one more than the highest."""
+    begun = [0]
+    for arm in study.arms:
+        for place in (folder / run_name(arm, 0)).parent.glob("seed-*"):
+            number = place.name.removeprefix("seed-")
+            begun += [int(number) + 1] if number.isdecimal() else []
+    return max(begun)
+
+
+def run_all(
+    folder: Path, jobs: Sequence[Job], at_once: int, on_stage: OnStage, commands: Commands
+) -> dict[str, str]:
     """Run jobs that do not need each other, several at once; what is done is not done again.
 
     Args:
@@ -71,11 +85,11 @@ def run_all(folder: Path, jobs: Sequence[Job], at_once: int, on_stage: OnStage) 
         jobs: of which each has a folder of its own in it.
         at_once: how many.
         on_stage: called from several threads.
+        commands: that run them.
 
     Returns:
         Why jobs failed, by their names; it is in `failed.txt` of their folders too.
     """
-    commands = Commands()
     with ThreadPoolExecutor(at_once) as threads:
         try:
             futures = [threads.submit(_run, folder, job, commands, on_stage) for job in jobs]
