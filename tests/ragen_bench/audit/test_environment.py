@@ -27,7 +27,6 @@ def problem_names(audit):
         ("Sokoban-v0", 256),
         ("FrozenLake-v0", 256),
         ("WebShop-v0", 256),
-        ("TwentyQuestions-v0", 60),
         ("TwentyQuestionsNewCategories-v0", 31),
     ],
 )

@@ -1,4 +1,4 @@
-"""`ragen-train` as its user types it, in processes of their own."""
+"""`ragen-train` as its user types it: a training in a process of its own, all else here."""
 
 import json
 import subprocess
@@ -30,15 +30,16 @@ def typed(folder, *arguments):
     return done.returncode, done.stdout, done.stderr
 
 
-def test_from_nothing_to_a_trained_model(tmp_path):
-    assert typed(tmp_path, "small-model", "small") == (0, "Model  small, 383,040 parameters\n", "")
-    warm = ("warm-start", "small", "--out", "warm", "--env", "FrozenLake-v0", "--format", "answer")
-    code, out, err = typed(tmp_path, *warm, "--episodes", "8", "--epochs", "2", "--batch", "4")
-    assert (code, err) == (0, "")
-    said = out.splitlines()
-    assert said[0] == "8 episodes of the oracle, 2 epochs"
-    assert [line[:15] for line in said[1:3]] == ["epoch   1  loss", "epoch   2  loss"]
-    assert said[3] == "Model  warm"
+def test_from_nothing_to_a_trained_model(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["small-model", "small"]) == 0
+    assert capsys.readouterr() == ("Model  small, 383,040 parameters\n", "")
+    warm = ["warm-start", "small", "--out", "warm", "--env", "FrozenLake-v0", "--format", "answer"]
+    assert main([*warm, "--episodes", "8", "--epochs", "2", "--batch", "4"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "8 episodes of the oracle, 2 epochs"
+    assert [line[:15] for line in lines[1:3]] == ["epoch   1  loss", "epoch   2  loss"]
+    assert lines[3] == "Model  warm"
     (tmp_path / "r.toml").write_text(RECIPE)
     code, out, err = typed(tmp_path, "local", "r.toml", "seed=5", "--out", "run")
     assert (code, err) == (0, "")

@@ -23,7 +23,7 @@ checkpoint_every = 0
 """
 
 
-def test_a_run_that_warns(tmp_path, monkeypatch):
+def test_a_run_that_warns(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("WANDB_MODE", "offline")
     make_small_model(tmp_path / "small", Shape(width=32, layers=2, hidden=48), 0)
     tables = ("rollouts", "advantage", "filter", "loss", "optimiser", "validation", "monitor")
@@ -47,8 +47,9 @@ def test_a_run_that_warns(tmp_path, monkeypatch):
         seconds = {f"seconds/{name}": taken for name, taken in timing.items()}
         del line["iteration"], seconds["seconds/iteration"]
         assert figures[number] == pytest.approx({"_step": number, **line, **seconds})
-    code, out, err = typed(tmp_path, "report", "run")
-    assert (code, out, err) == (0, "Report  run/report.html\n", "")
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", "run"]) == 0
+    assert capsys.readouterr() == ("Report  run/report.html\n", "")
     assert all(text in (tmp_path / "run/report.html").read_text() for text in warnings)
 
 
