@@ -39,6 +39,7 @@ def test_what_is_told_while_a_run_is_trained(tmp_path, capsys):
             "rollout/success": 0.5,
             "rollout/reward": 1.25,
             "rollout/failed": 2,
+            "rollout/begun_anew": 3,
             "val/success": 0.25,
         },
         "failures": {"groups": 2, "error": "OSError: [Errno 5] gone"},
@@ -51,7 +52,7 @@ def test_what_is_told_while_a_run_is_trained(tmp_path, capsys):
     said = capsys.readouterr().out
     assert "Iteration 0: held-out success 0.250\n" in said
     assert "Early warning in iteration 0.\n" in said
-    assert "success 0.500 reward 1.25 failed 2" in said
+    assert "success 0.500 reward 1.25 failed 2 begun anew 3" in said
     told = "Iteration 0: groups left out for episodes that ended in errors: 2; "
     assert f"{told}the first error: OSError: [Errno 5] gone\n" in said
 

@@ -38,6 +38,22 @@ def test_somebody_elses_ray_is_left_alone(strangers):
     assert not ray.is_initialized()
 
 
+def test_a_slow_start_is_told_in_a_line(monkeypatch):
+    """Of which Ray raises a plain exception."""
+
+    def init(*_, **__):
+        raise Exception("The current node timed out during startup.\nMore of it")
+
+    monkeypatch.setattr(ray, "init", init)
+    with pytest.raises(UserError) as raised, ray_session(ClusterSettings(), "cpu", None):
+        pass
+    line = (
+        "Ray does not start: Exception: The current node timed out during startup; if the machine"
+    )
+    assert str(raised.value).startswith(f"{line} is busy, try again")
+    assert "\n" not in str(raised.value)
+
+
 def test_an_address_that_does_not_answer_is_not_asked(monkeypatch):
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
     with ray_session(ClusterSettings(), "cpu", None):

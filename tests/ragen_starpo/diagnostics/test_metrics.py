@@ -1,5 +1,6 @@
 """Figures of made trajectories."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -31,6 +32,12 @@ def test_groups_that_were_left_out_are_counted():
     some = [made(0, [0.5], 0.0), made(0, [1.0], 0.0), made(2, [0.0], 0.0)]
     assert rollout_metrics(some, 4)["failed"] == 2
     assert "failed" not in rollout_metrics(some, 2)
+
+
+def test_episodes_that_were_begun_anew_are_counted():
+    once, twice = (replace(made(0, [0.5], 0.0), begun_anew=times) for times in (1, 2))
+    assert rollout_metrics([once, made(1, [0.5], 0.0), twice], 2)["begun_anew"] == 3
+    assert "begun_anew" not in rollout_metrics([made(0, [0.5], 0.0)], 1)
 
 
 def test_each_environment_of_several_has_its_figures():

@@ -99,6 +99,7 @@ def test_episodes_that_end_in_errors(small, fails):
     again = Trainer(small, told).iterate(0)
     assert (again.rollouts, again.error) == (without.rollouts, None)
     assert len(fails.closed) == 2
+    assert again.metrics.pop("rollout/begun_anew") == 2
     # Of other company the matrix products round otherwise.
     assert again.metrics == pytest.approx(without.metrics, rel=1e-4, abs=1e-6)
     fails(2, 1)

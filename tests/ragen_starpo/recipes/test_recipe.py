@@ -159,6 +159,9 @@ def test_returns_are_divided_by_their_deviation_where_a_baseline_is_taken_off(
     ]
     with nullcontext() if fits else pytest.raises(UserError, match="set normalise=scales"):
         read_recipe(written(GOOD), asked)
+    alone = [*asked, "rollouts.samples=1", "filter.strategy=all"]
+    with pytest.raises(UserError, match="deviation wants a baseline"):
+        read_recipe(written(GOOD), alone)
 
 
 def numbers(settings, table=""):

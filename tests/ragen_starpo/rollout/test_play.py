@@ -194,6 +194,8 @@ def test_an_error_is_of_its_episode_alone(
         for name in alike:
             assert getattr(found[4].record, name) == getattr(played[0][4].record, name)
         assert found[4].turns[0].observed == played[0][4].turns[0].observed
+        assert found[4].begun_anew == times
+    assert all(one.begun_anew == 0 for one in found if one is not found[4])
     told = [record.getMessage() for record in caplog.records]
     assert told == ["an episode ended in an error and is begun anew: OSError: gone"] * min(
         times, retries

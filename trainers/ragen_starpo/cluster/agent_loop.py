@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,20 +55,26 @@ class EpisodeLoop(AgentLoopBase):
             episode failed by, pickled.
         """
         spec = specs[session_id]
-        left = recipe_of_text(self.config.ragen.recipe).rollouts.retries
+        retries, begun_anew = recipe_of_text(self.config.ragen.recipe).rollouts.retries, 0
         while True:
             try:
-                return await self._play(spec, temperature)
+                trajectory, version = await self._play(spec, temperature)
             except UserError as error:
                 failed = FailedEpisode(str(error), mistake=True, exit_code=error.exit_code)
             except Exception as error:  # noqa: BLE001 - of an environment or an engine
                 failed = FailedEpisode(described(_cause(error)))
-            if failed.mistake or not left:
+            else:
+                ended = replace(trajectory, begun_anew=begun_anew)
+                return _outputs(ended, version, _filler(self.tokenizer))
+            if failed.mistake or begun_anew == retries:
                 return _outputs(failed, None, _filler(self.tokenizer))
-            left -= 1
+            begun_anew += 1
             LOG.warning("%s ended in an error and is begun anew: %s", spec.task.name, failed.error)
 
-    async def _play(self, spec: RolloutSpec, temperature: float) -> list[AgentLoopOutput]:
+    async def _play(
+        self, spec: RolloutSpec, temperature: float
+    ) -> tuple[TokenTrajectory, int | None]:
+        """Return an episode, and the version of the weights that its last answer is of."""
         factory = _factory(self.config.ragen.recipe, self.config.actor_rollout_ref.model.path)
         asked = _parameters(factory.sampling, temperature)
         version = None
@@ -82,7 +89,7 @@ class EpisodeLoop(AgentLoopBase):
             factory.give_up(episode)
             raise
         factory.end(episode)
-        return _outputs(trajectory, version, _filler(self.tokenizer))
+        return trajectory, version
 
     async def _answer(
         self, episode: TokenEpisode, spec: RolloutSpec, asked: dict[str, Any]

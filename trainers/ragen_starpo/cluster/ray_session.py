@@ -99,8 +99,11 @@ def _init(
         # On a CPU Ray's GPUs are counts too: one for each process that trains.
         gpus = cluster.processes if device == "cpu" else None
         ray.init("local", num_cpus=cpus, num_gpus=gpus, include_dashboard=False, **shared)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        raise UserError(f"Ray does not start: {described(error)}") from error
+    except Exception as error:  # a plain one where its processes need more than half a minute
+        raise UserError(
+            f"Ray does not start: {described(error).rstrip('.')}; if the machine is busy, try "
+            "again when it is less so, else see Ray's logs in /tmp/ray/session_latest/logs"
+        ) from error
 
 
 def _check_size(cluster: ClusterSettings, address: str | None) -> None:

@@ -54,10 +54,7 @@ def follow(
 
         def on_metrics(line: dict[str, Any]) -> None:
             number = line["iteration"]
-            played = f"success {line['rollout/success']:.3f} reward {line['rollout/reward']:.2f}"
-            if failed_groups := line.get("rollout/failed"):
-                played += f" failed {failed_groups}"
-            bar.update(task, completed=number + 1, status=played)
+            bar.update(task, completed=number + 1, status=_played(line))
             if "val/success" in line:
                 bar.console.print(f"Iteration {number}: held-out success {line['val/success']:.3f}")
 
@@ -171,3 +168,11 @@ class Following:
                 self.look()
         except UserError as error:
             self._error = error
+
+
+def _played(line: dict[str, Any]) -> str:
+    """Return what stands beside the bar of an iteration's rollouts."""
+    errors = {"failed": "rollout/failed", "begun anew": "rollout/begun_anew"}
+    counts = [f" {what} {line[name]}" for what, name in errors.items() if name in line]
+    success, reward = line["rollout/success"], line["rollout/reward"]
+    return f"success {success:.3f} reward {reward:.2f}{''.join(counts)}"

@@ -41,12 +41,13 @@ def rollout_metrics(trajectories: Sequence[TokenTrajectory], groups: int) -> dic
         returns in a group; `turns`; of a turn, `answer_tokens` and `think_characters`;
         `format_valid` and `cut`, shares of turns; `generated_tokens` and `environment_turns`,
         counts; and, where there are any, `failed`, the groups that are left out because an episode
-        of theirs ended in an error.
+        of theirs ended in an error, and `begun_anew`, how often others were after an error.
     """
     failed = groups - len({rollout.group for rollout in trajectories})
     turns = [turn for rollout in trajectories for turn in rollout.turns]
     recorded = [turn for rollout in trajectories for turn in rollout.record.turns]
     generated = sum(len(turn.sampled.ids) for turn in turns)
+    errors = {"failed": failed, "begun_anew": sum(one.begun_anew for one in trajectories)}
     return {
         "success": _success(trajectories),
         "reward": _mean(rollout.score for rollout in trajectories),
@@ -59,7 +60,7 @@ def rollout_metrics(trajectories: Sequence[TokenTrajectory], groups: int) -> dic
         "cut": _mean(float(not turn.sampled.stopped) for turn in turns),
         "generated_tokens": generated,
         "environment_turns": len(turns),
-        **({"failed": failed} if failed else {}),
+        **{name: count for name, count in errors.items() if count},
     }
 
 

@@ -50,12 +50,16 @@ def of_groups(
 
 
 def of_mixture(
-    envs: Sequence[str], mixture: MixtureSettings, advantage: AdvantageSettings
+    envs: Sequence[str],
+    mixture: MixtureSettings,
+    advantage: AdvantageSettings,
+    rollouts: RolloutSettings,
 ) -> str | None:
     """Check that tables name environments of the recipe, and that the estimator fits a deviation.
 
     Returns are divided by it and not centred: where they hardly vary about a mean that is not 0,
-    that mean becomes enormous, and only a baseline of the group takes it off again.
+    that mean becomes enormous, and only a baseline of the group takes it off again. One rollout
+    alone has no baseline.
     """
     for table, named in (("shares", mixture.shares), ("scales", mixture.scales)):
         for env in named:
@@ -66,6 +70,11 @@ def of_mixture(
             "mixture.normalise: deviation wants a baseline of each group, and "
             f"{advantage.estimator} has none; set normalise=scales, or advantage.estimator to one "
             f"of {', '.join(_WHOLE_RETURNS)}"
+        )
+    if mixture.normalise == "deviation" and rollouts.samples < 2:
+        return (
+            "mixture.normalise: deviation wants a baseline of each group, and one rollout alone "
+            "has none; set normalise=scales, or raise rollouts.samples"
         )
     return None
 

@@ -136,7 +136,7 @@ class Recipe:
     def _problems(self) -> Iterator[str | None]:
         """Yield what is wrong with settings that have their types and bounds, or None."""
         yield checks.of_groups(self.envs, self.rollouts, self.filter)
-        yield checks.of_mixture(self.envs, self.mixture, self.advantage)
+        yield checks.of_mixture(self.envs, self.mixture, self.advantage, self.rollouts)
         yield checks.of_schedule("optimiser", self.optimiser, self.most_steps)
         yield checks.of_schedule("critic", self.critic, self.most_steps)
         yield checks.of_advantage(self.advantage)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ragen_bench.errors import UserError, described
 from ragen_bench.models.hf_decoding import Decoder
@@ -56,7 +57,7 @@ class _Retried:
     """
 
     def __init__(self, begin: Callable[[], TokenEpisode], retries: int) -> None:
-        self._begin, self._left = begin, retries
+        self._begin, self._retries, self._begun_anew = begin, retries, 0
         self.waits: TokenEpisode | None = None
         self.ended: Ended | None = None
         self._go_on(None)
@@ -84,13 +85,15 @@ class _Retried:
         else:
             episode = self.waits
             episode.take(sampled)
-        self.ended = episode.trajectory() if episode.over else None
-        self.waits = None if episode.over else episode
+        self.waits = episode
+        if episode.over:
+            self.waits = None
+            self.ended = replace(episode.trajectory(), begun_anew=self._begun_anew)
 
     def _given_up(self, error: str) -> bool:
         self.waits = None
-        if self._left:
-            self._left -= 1
+        if self._begun_anew < self._retries:
+            self._begun_anew += 1
             LOG.warning("an episode ended in an error and is begun anew: %s", error)
             return False
         self.ended = FailedEpisode(error)

@@ -111,12 +111,14 @@ class TokenTrajectory:
         record: the episode as the harness records it, see `ragen_bench.runs.schema`.
         split: whether each turn is a sequence of its own, as with a limited history; else all of
             them are one.
+        begun_anew: how often, since it had ended in an error.
     """
 
     group: int
     turns: tuple[Turn, ...]
     record: EpisodeRecord
     split: bool = False
+    begun_anew: int = 0
 
     @property
     def sequences(self) -> tuple[TokenSequence, ...]:
