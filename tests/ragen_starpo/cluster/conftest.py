@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -49,6 +50,20 @@ def warm(small, tmp_path_factory):
     config = json.loads((folder / "config.json").read_text())
     changed = {"dtype": "bfloat16", "tie_word_embeddings": False}
     (folder / "config.json").write_text(json.dumps({**config, **changed}))
+    return folder
+
+
+@pytest.fixture(scope="package")
+def thinking(warm, tmp_path_factory):
+    """The same model with its tags renamed: what it answers reads as a thought, and "Up" after it.
+
+    So it has thoughts of several tokens without having learned any.
+    """
+    folder = tmp_path_factory.mktemp("thinking") / "model"
+    shutil.copytree(warm, folder)
+    file = folder / "tokenizer.json"
+    text = file.read_text(encoding="utf-8").replace('"</answer>"', '"</think><answer>Up</answer>"')
+    file.write_text(text.replace('"<answer>"', '"<think>"'), encoding="utf-8")
     return folder
 
 

@@ -40,6 +40,9 @@ SETTINGS = {
 }
 TWO_NODES = {
     **SETTINGS,
+    "response_format": "think",
+    # So many rows do not divide among two processes.
+    "diagnostics": {"thoughts": 5},
     # The third is the first one that is learned by other weights than it was played by, twice over.
     "iterations": 3,
     "cluster": {"ahead": 1},
@@ -155,15 +158,18 @@ def two_nodes():
 
 
 def test_two_nodes_train_one_ahead_as_one_process_would(
-    typed, two_nodes, warm, tmp_path, monkeypatch, capsys
+    typed, two_nodes, thinking, tmp_path, monkeypatch, capsys
 ):
     with monkeypatch.context() as patched:
         one_ahead(patched)
-        local = in_one_process(TWO_NODES, warm, tmp_path / "local")
+        local = in_one_process(TWO_NODES, thinking, tmp_path / "local")
     gaps = [line["correction/kl"] for line in lines(local)]
     assert abs(gaps[0]) < 1e-6
     assert min(map(abs, gaps[1:])) > 1e-4
-    recipe, out = write(TWO_NODES, warm, tmp_path), tmp_path / "run"
+    told = [line["thoughts/mutual_information"] for line in lines(local)]
+    assert min(map(abs, told)) > 1e-2
+    assert {line["thoughts/count"] for line in lines(local)} == {5}
+    recipe, out = write(TWO_NODES, thinking, tmp_path), tmp_path / "run"
     join = ("--ray-address", two_nodes.address, "--out", str(out))
     assert main(["verl", str(recipe), "cluster.nodes=3", "mini_batch=6", *join]) == 2
     refused = "the recipe wants cluster.nodes=3 with cluster.processes=1 each, and the cluster"
@@ -173,7 +179,8 @@ def test_two_nodes_train_one_ahead_as_one_process_would(
     code, _, errors = typed("verl", recipe, "cluster.nodes=2", *other, *join)
     assert (code, errors) == (0, "")
     assert_same_run(out, local, ahead=True)
-    assert set(lines(out, "timings")[1]) == {"iteration", "waiting", "updates", "weights"}
+    phases = {"iteration", "waiting", "diagnostics", "updates", "weights"}
+    assert set(lines(out, "timings")[1]) == phases
     # Each turn is a row of verl's.
     assert lines(out)[0]["rollout/turns"] > 1
     shards = (out / "checkpoints/iteration_000002/policy").glob("model_*.pt")

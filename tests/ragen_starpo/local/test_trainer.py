@@ -6,6 +6,9 @@ from transformers import AutoModelForCausalLM
 
 from ragen_bench.errors import UserError
 from ragen_envs.frozen_lake.env import FrozenLakeEnv
+from ragen_starpo.diagnostics import thoughts
+from ragen_starpo.diagnostics.information import information_figures
+from ragen_starpo.diagnostics.thoughts import Thought
 from ragen_starpo.local.trainer import Trainer
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.rollout.trajectory import batch_of
@@ -190,3 +193,48 @@ def test_with_a_limited_history_a_turn_is_learned_in_its_own_context(small):
     assert found["trained_tokens"] == len(entropies)
     assert found["policy/entropy"] == pytest.approx(sum(entropies) / len(entropies), rel=1e-5)
     assert found["policy/kl_from_rollouts"] == pytest.approx(0, abs=1e-6)
+
+
+def answer_as_thought(sequence, place, record, _):
+    before = [i for turn in sequence.turns[:place] for i in (*turn.observed, *turn.sampled.ids)]
+    turn = sequence.turns[place]
+    return Thought((*before, *turn.observed), turn.sampled.ids[:1], turn.sampled.ids[1:], record)
+
+
+@pytest.mark.parametrize("history", ["full", "none"])
+def test_thoughts_are_scored_by_the_policy_that_played(small, monkeypatch, history):
+    """A plain model's scores of each after the context of each, at the rollouts' temperature."""
+    monkeypatch.setattr(thoughts, "thought_in", answer_as_thought)
+    rollouts = {**SETTINGS["rollouts"], "temperature": 0.7, "history": history}
+    told = {**SETTINGS, "response_format": "think", "rollouts": rollouts}
+    without = Trainer(small, recipe_of(told, "a test")).iterate(0)
+    told["diagnostics"] = {"thoughts": 5}
+    recipe = recipe_of(told, "a test")
+    trainer = Trainer(small, recipe)
+    played = trainer._actor.rollouts(0, 0.7)
+    chosen = thoughts.some_thoughts(played, 5, recipe.seed, 0, None)
+    contexts = list(dict.fromkeys(thought.context for thought in chosen))
+    model = AutoModelForCausalLM.from_pretrained(small, dtype=torch.float32)
+
+    def score(thought, context):
+        before = [*context, *thought.opening]
+        with torch.no_grad():
+            logits = model(torch.tensor([[*before, *thought.ids]])).logits[0] / 0.7
+        told = torch.log_softmax(logits, -1)[len(before) - 1 : -1]
+        return told.gather(1, torch.tensor(thought.ids)[:, None]).sum()
+
+    scores = torch.stack([torch.stack([score(z, x) for x in contexts]) for z in chosen])
+    own = torch.tensor([contexts.index(thought.context) for thought in chosen])
+    tokens = torch.tensor([len(thought.ids) for thought in chosen])
+    expected = information_figures(scores, own, tokens)
+    found = trainer.iterate(0)
+    assert "diagnostics" in found.seconds.keys() - without.seconds.keys()
+    measured = {
+        name.partition("/")[2]: found.metrics.pop(name)
+        for name in list(found.metrics)
+        if name.startswith("thoughts/")
+    }
+    assert (measured.pop("count"), measured.pop("contexts")) == (5, len(contexts))
+    assert measured == pytest.approx(expected, rel=1e-4, abs=1e-4)
+    # To the bit, all else is as without.
+    assert found.metrics == without.metrics

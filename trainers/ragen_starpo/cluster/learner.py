@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import ray
+import torch
 import transfer_queue as tq
 from torch import Tensor
 from transfer_queue import KVBatchMeta
@@ -118,6 +119,20 @@ class Learner:
             "steps": len(steps),
             "trained_tokens": trained,
         }
+
+    def log_probs(self, batch: TokenBatch) -> Tensor:
+        """Return log-probabilities of a batch's sampled tokens by the policy as it is; 0 elsewhere.
+
+        Args:
+            batch: need not be of the queue.
+        """
+        ranks = self._processes.ranks
+        # Each rank gets as many rows; the last one is there again where they do not do.
+        rows = torch.arange(-(-len(batch) // ranks) * ranks).clamp(max=len(batch) - 1)
+        told = self._processes.policy.log_probs(
+            batch.rows(rows), self._recipe.micro_batch, self.settings.temperature, self._computing
+        )
+        return torch.cat(told)[: len(batch)]
 
     def _with_fillers(self, rows: KVBatchMeta, sizes: Sequence[int], limit: Limit) -> KVBatchMeta:
         """Return the rows with enough fillers for batches of these sizes."""

@@ -25,6 +25,7 @@ from ragen_starpo.cluster.rollouts import Rollouts, load_rollouts
 from ragen_starpo.cluster.workers import PolicyWorker, TrainedWorker
 from ragen_starpo.diagnostics.adaptation import AdaptableSettings
 from ragen_starpo.diagnostics.metrics import iteration_metrics
+from ragen_starpo.diagnostics.thoughts import thought_figures
 from ragen_starpo.engine.computing import computing_of
 from ragen_starpo.local.clock import Clock
 from ragen_starpo.local.run import TrainingDirectory
@@ -32,6 +33,7 @@ from ragen_starpo.local.train import go_on
 from ragen_starpo.local.trainer import Iteration
 from ragen_starpo.local.validation import held_out
 from ragen_starpo.rollout.episodes import RolloutSpec, held_out_specs, rollout_specs
+from ragen_starpo.rollout.trajectory import TokenTrajectory
 
 _OURS = {
     Role.ActorRollout: PolicyWorker,
@@ -85,6 +87,8 @@ class VerlTrainer(PPOTrainerSync):
             self._begin(number + 1)
         scales = scales_of(self.recipe.mixture, rollouts.played)
         metrics = iteration_metrics(self.recipe, rollouts.played, scales)
+        if self.recipe.diagnostics.thoughts:
+            metrics |= clock.during("diagnostics", lambda: self._thoughts(rollouts.played, number))
         kept = divided(rollouts.kept, scales)
         share = metrics["filter/kept"] = len(kept) / len(rollouts.played)
         if kept:
@@ -177,6 +181,10 @@ class VerlTrainer(PPOTrainerSync):
         """Play the rollouts of an iteration."""
         self._begin(number)
         return self._end(number)
+
+    def _thoughts(self, played: Sequence[TokenTrajectory], number: int) -> dict[str, float]:
+        """Return what thoughts tell of their contexts to the policy before it learns."""
+        return thought_figures(self.recipe, played, number, self.tokenizer, self.learner.log_probs)
 
     def _begin(self, number: int) -> None:
         """Let the engines play the rollouts of an iteration, without waiting for them."""

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-import torch.distributed
+import torch
+from torch import Tensor
 from verl.single_controller.base.decorator import Dispatch, register
 from verl.utils.device import get_device_name
 from verl.workers.engine_workers import ActorRolloutRefWorker, TrainingWorker
@@ -18,9 +19,13 @@ from verl.workers.rollout.base import _ROLLOUT_REGISTRY
 
 from ragen_bench.runs.atomic import replacing_folder
 from ragen_starpo.cluster.names import HF_ENGINE
+from ragen_starpo.engine.backend import outputs_of
+from ragen_starpo.engine.computing import Computing
 from ragen_starpo.engine.engines import STRATEGY as STRATEGY
 from ragen_starpo.engine.folders import write_model
 from ragen_starpo.engine.merging import merged_weights
+from ragen_starpo.engine.rows import rows_of, to_verl
+from ragen_starpo.rollout.trajectory import TokenBatch
 
 _ROLLOUT_REGISTRY[HF_ENGINE, "async"] = "ragen_starpo.cluster.hf_adapter.HFAdapter"
 
@@ -62,6 +67,24 @@ class PolicyWorker(ActorRolloutRefWorker):
             with replacing_folder(Path(folder)) as draft:
                 write_model(draft, weights, self._module.config, Path(model_dir))
         torch.distributed.barrier()
+
+    @_on_all_ranks
+    def log_probs(
+        self, batch: TokenBatch, micro_batch: int, temperature: float, computing: Computing
+    ) -> Tensor:
+        """Return log-probabilities of the sampled tokens of this rank's rows; 0 elsewhere.
+
+        Args:
+            batch: of as many rows for each rank, one rank's after the other's.
+            micro_batch: the most rows that are computed at once.
+            temperature: by which logits are divided.
+            computing: how.
+        """
+        own = torch.arange(len(batch)).chunk(torch.distributed.get_world_size())
+        longest = int(batch.attention.sum(1).max())
+        part = batch.rows(own[torch.distributed.get_rank()])
+        data = to_verl(part, {}, micro_batch, temperature, computing, longest)
+        return rows_of(data).aligned(outputs_of(self.actor, data)["log_probs"])
 
     @property
     def _module(self) -> Any:

@@ -87,10 +87,9 @@ class Backend:
         return device
 
     def outputs(self, data: TensorDict) -> TensorDict:
-        """Return what the model says, without gradient; jagged, see `ragen_starpo.engine.rows`."""
-        tensordict_utils.assign_non_tensor(data, compute_loss=False)
+        """Return what the model says, see `outputs_of`."""
         with libraries_quiet():
-            return self.worker.infer_batch(data)
+            return outputs_of(self.worker, data)
 
     def step(self, data: TensorDict, loss: Callable[..., Any]) -> dict[str, float]:
         """Take one step of the optimiser and of its schedule.
@@ -141,6 +140,17 @@ class Backend:
                 f"the checkpoint in {str(folder)!r} is not of this model and these settings: "
                 f"{described(error)}"
             ) from error
+
+
+def outputs_of(worker: Any, data: TensorDict) -> Any:
+    """Return what a worker's model says, without gradient; jagged, see `ragen_starpo.engine.rows`.
+
+    Args:
+        worker: a `TrainingWorker` of verl.
+        data: rows of verl.
+    """
+    tensordict_utils.assign_non_tensor(data, compute_loss=False)
+    return worker.infer_batch(data)
 
 
 def _made(blueprint: Blueprint) -> Any:

@@ -131,6 +131,7 @@ def to_verl(
     largest: int,
     temperature: float,
     computing: Computing = PLAIN,
+    longest: int = 0,
 ) -> TensorDict:
     """Return a batch for verl's worker, with micro-batches of at most `largest` rows.
 
@@ -142,9 +143,11 @@ def to_verl(
         largest: rows of a micro-batch.
         temperature: by which logits are divided.
         computing: may have micro-batches of so many tokens instead.
+        longest: the tokens of the longest row of another process, where there are several: all have
+            to compute as many micro-batches.
     """
     lengths = batch.attention.sum(1).clamp(min=1).tolist()
-    limit = limit_of(largest, computing, max(lengths))
+    limit = limit_of(largest, computing, max(longest, *lengths))
     size, extra = micro_batches(len(batch), limit.rows if limit.tokens is None else len(batch))
     lengths += [1] * extra
     ids = functional.pad(batch.ids, (0, 0, 0, extra))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -51,6 +52,11 @@ class Actor:
     def pad(self) -> int:
         """The id that fills up batches."""
         return self._loaded.pad
+
+    @property
+    def tokenizer(self) -> Any:
+        """The model's."""
+        return self._loaded.tokenizer
 
     def take(self, weights: Mapping[str, Tensor]) -> None:
         """Play with these weights from now on."""

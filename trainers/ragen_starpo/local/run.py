@@ -166,8 +166,8 @@ def check_run(path: Path, recipe: Recipe) -> None:
             )
         return
     there = read_whole(path / _RECIPE)
-    # What trains is the same with more iterations, another name, or other rollouts kept.
-    free = {"iterations": 0, "name": "", "records": {}}
+    # What trains is the same with more iterations, another name, other rollouts kept or measured.
+    free = {"iterations": 0, "name": "", "records": {}, "diagnostics": {}}
     different = first_difference({**there, **free}, {**settings, **free}, "recipe")
     if different:
         raise UserError(f"{path} is a run of another recipe ({different}); choose another --out")

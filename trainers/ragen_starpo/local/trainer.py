@@ -19,6 +19,7 @@ from ragen_starpo.algorithms.selection import chosen
 from ragen_starpo.diagnostics.adaptation import AdaptableSettings
 from ragen_starpo.diagnostics.metrics import iteration_metrics
 from ragen_starpo.diagnostics.step_metrics import StepFigures
+from ragen_starpo.diagnostics.thoughts import thought_figures
 from ragen_starpo.engine.computing import computing_of
 from ragen_starpo.engine.weights import token_weights
 from ragen_starpo.engine.worker import Critic, Policy, Reference
@@ -88,6 +89,8 @@ class Trainer:
         trajectories = clock.during("rollouts", lambda: self._actor.rollouts(number, temperature))
         scales = scales_of(self._recipe.mixture, trajectories)
         metrics = iteration_metrics(self._recipe, trajectories, scales)
+        if self._recipe.diagnostics.thoughts:
+            metrics |= clock.during("diagnostics", lambda: self._thoughts(trajectories, number))
         kept = self._kept(trajectories)
         share = metrics["filter/kept"] = len(kept) / len(trajectories)
         if kept:
@@ -142,6 +145,14 @@ class Trainer:
         """Return what is learned from."""
         kept = chosen(self._recipe.filter, trajectories)
         return [trajectory for trajectory, keep in zip(trajectories, kept, strict=True) if keep]
+
+    def _thoughts(self, trajectories: list[TokenTrajectory], number: int) -> dict[str, float]:
+        """Return what thoughts tell of their contexts to the policy before it learns."""
+
+        def log_probs(batch: TokenBatch) -> Tensor:
+            return self.policy.log_probs(batch, self._settings.temperature)[0]
+
+        return thought_figures(self._recipe, trajectories, number, self._actor.tokenizer, log_probs)
 
     def _learn(self, batch: TokenBatch, number: int, share: float) -> dict[str, float]:
         columns, correction = self._columns(batch, share)

@@ -13,6 +13,7 @@ from ragen_starpo.recipes.sections import (
     AdvantageSettings,
     ClusterSettings,
     CorrectionSettings,
+    DiagnosticsSettings,
     FilterSettings,
     LossSettings,
     MixtureSettings,
@@ -109,12 +110,21 @@ def of_aggregation(loss: LossSettings) -> str | None:
     return None
 
 
-def of_shaping(shaping: ShapingSettings, response_format: str) -> str | None:
-    """Check that answers have the thoughts that terms of the reward read."""
-    if shaping.reads_thoughts and response_format != "think":
+def of_thoughts(
+    shaping: ShapingSettings, diagnostics: DiagnosticsSettings, response_format: str
+) -> str | None:
+    """Check that answers have the thoughts that terms of the reward or figures read."""
+    if response_format == "think":
+        return None
+    if shaping.reads_thoughts:
         return (
             "shaping: plan_agreement and true_claims read thoughts, and the form "
             f"{response_format!r} has none; set response_format=think, or both to 0"
+        )
+    if diagnostics.thoughts:
+        return (
+            f"diagnostics.thoughts: the form {response_format!r} has no thoughts; set "
+            "response_format=think, or diagnostics.thoughts=0"
         )
     return None
 

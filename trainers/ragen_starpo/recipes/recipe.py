@@ -24,6 +24,7 @@ from ragen_starpo.recipes.sections import (
     ClusterSettings,
     CorrectionSettings,
     Count,
+    DiagnosticsSettings,
     EnvironmentSettings,
     FilterSettings,
     LoraSettings,
@@ -90,6 +91,7 @@ class Recipe:
     lora: LoraSettings | None = None
     validation: ValidationSettings = field(default_factory=ValidationSettings)
     records: RecordSettings = field(default_factory=RecordSettings)
+    diagnostics: DiagnosticsSettings = field(default_factory=DiagnosticsSettings)
     monitor: MonitorSettings = field(default_factory=MonitorSettings)
     environment: EnvironmentSettings = field(default_factory=EnvironmentSettings)
     cluster: ClusterSettings = field(default_factory=ClusterSettings)
@@ -141,7 +143,7 @@ class Recipe:
         yield checks.of_schedule("critic", self.critic, self.most_steps)
         yield checks.of_advantage(self.advantage)
         yield checks.of_aggregation(self.loss)
-        yield checks.of_shaping(self.shaping, self.response_format)
+        yield checks.of_thoughts(self.shaping, self.diagnostics, self.response_format)
         yield checks.of_adaptation(self.monitor, self.rollouts.temperature, self.updates)
         yield checks.of_ahead(self.cluster, self.correction, self.monitor)
 

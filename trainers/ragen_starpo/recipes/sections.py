@@ -377,6 +377,23 @@ class RecordSettings:
 
 
 @dataclass(frozen=True, config=STRICT)
+class DiagnosticsSettings:
+    """What is measured of an iteration beyond what training knows anyway; it changes no training.
+
+    Attributes:
+        thoughts: that are scored by the policy after the contexts of all of them, so at most the
+            square of it in sequences an iteration, see `ragen_starpo.diagnostics.thoughts`; 0 for
+            none.
+    """
+
+    thoughts: NonNegative = 0
+
+    def __post_init__(self) -> None:
+        if self.thoughts == 1:
+            raise ValueError("thoughts is 0 or at least 2: one alone has no other to differ from")
+
+
+@dataclass(frozen=True, config=STRICT)
 class MonitorSettings:
     """When the echo trap's monitor warns, and what a warning does.
 

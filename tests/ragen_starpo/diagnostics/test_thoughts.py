@@ -1,0 +1,177 @@
+"""Thoughts as tokens, which of them are scored, and how."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragen_bench.analysis.reasoning import thought_of_turn
+from ragen_starpo.diagnostics.thoughts import (
+    Thought,
+    figures_of,
+    some_thoughts,
+    thought_in,
+)
+from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn
+from tests.ragen_starpo.chats import TEMPLATES, made
+
+TOKENIZERS = {family: made(family)[0].tokenizer for family in TEMPLATES}
+words = st.text("ab .,\n0é→😀", max_size=12)
+
+
+def trajectory(*answers, group=0, split=False, family="chatml"):
+    tokenizer = TOKENIZERS[family]
+    turns = []
+    for number, answer in enumerate(answers):
+        ids = tuple(tokenizer(answer, add_special_tokens=False)["input_ids"])
+        turns.append(Turn((90 + group, number), Sampled(ids, (0.0,) * len(ids), True), 0.0))
+    return TokenTrajectory(group, tuple(turns), {}, split)
+
+
+def thought_of(one, place=0, family="chatml"):
+    return thought_in(one.sequences[0], place, one.record, TOKENIZERS[family])
+
+
+@pytest.mark.parametrize("family", TEMPLATES)
+@given(
+    st.sampled_from(["", "\n", "  "]),
+    words,
+    st.sampled_from(["</think><answer>Up</answer>", "</think>", ""]),
+)
+def test_a_thought_is_the_tokens_that_hold_what_the_record_has(family, space, words, rest):
+    """The first one may hold the end of a tag too, as ">a", and the last one as "...</"."""
+    answer = f"{space}<think>{words}{rest}"
+    one, tokenizer = trajectory(answer, family=family), TOKENIZERS[family]
+    found = thought_of(one, family=family)
+    recorded = thought_of_turn(SimpleNamespace(answer=answer, reasoning=""))
+    assert (found is None) == (recorded == "")
+    if found is None:
+        return
+    ids = one.turns[0].sampled.ids
+    begin, end = len(found.opening), len(found.opening) + len(found.ids)
+    assert found.context == (90, 0)
+    assert (found.opening, found.ids) == (ids[:begin], ids[begin:end])
+    assert recorded in tokenizer.decode(found.ids)
+    assert "<think" in tokenizer.decode(found.opening)
+    # None of them is of the tags alone.
+    assert tokenizer.decode(ids[: begin + 1]).partition("<think>")[2]
+    assert "</think>" not in tokenizer.decode(ids[:end])
+    assert not tokenizer.decode(found.ids[-1:]).strip().startswith("</")
+
+
+@pytest.mark.parametrize(
+    ("answer", "thought"),
+    [
+        ("<think>Go up</think><answer>Up</answer>", "Go up"),
+        ("\n<think>Go up", "Go up"),
+        ("<think>a</think><think>b</think>", "a"),
+        ("<think></think><answer>Up</answer>", None),
+        ("<think> \n</think>", None),
+        ("well <think>Go up</think>", None),
+        ("<answer>Up</answer>", None),
+        ("", None),
+    ],
+)
+def test_answers_that_begin_with_a_thought(answer, thought):
+    found = thought_of(trajectory(answer))
+    read = found and TOKENIZERS["chatml"].decode(found.ids)
+    assert read == thought
+
+
+def test_an_answer_has_its_own_opening_after_any_context():
+    thought = Thought((1, 2), (3, 4), (5, 6, 7), {})
+    (sequence,) = thought.after((8,)).sequences
+    assert sequence.ids == [8, 3, 4, 5, 6, 7]
+    assert sequence.mask == [0, 0, 0, 1, 1, 1]
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_the_context_is_what_the_model_had_read(split):
+    one = trajectory("<think>a</think>", "<think>b</think>", split=split)
+    found = [
+        thought_in(sequence, place, {}, TOKENIZERS["chatml"])
+        for sequence in one.sequences
+        for place in range(len(sequence.turns))
+    ]
+    earlier = () if split else (90, 0, *one.turns[0].sampled.ids)
+    assert [thought.context for thought in found] == [(90, 0), (*earlier, 90, 1)]
+    assert [TOKENIZERS["chatml"].decode(thought.ids) for thought in found] == ["a", "b"]
+
+
+def chosen(played, count, seed=3, iteration=5):
+    return some_thoughts(played, count, seed, iteration, TOKENIZERS["chatml"])
+
+
+def test_thoughts_are_of_all_groups_in_turn_and_one_of_a_trajectory():
+    played = [
+        trajectory(*(f"<think>{group} {member} {turn}</think>" for turn in range(3)), group=group)
+        for group in range(4)
+        for member in range(3)
+    ]
+    for count, groups in ((4, [1, 1, 1, 1]), (6, [1, 1, 2, 2]), (99, [3, 3, 3, 3])):
+        thoughts = chosen(played, count)
+        assert len(thoughts) == min(count, 12)
+        names = [TOKENIZERS["chatml"].decode(thought.ids).split() for thought in thoughts]
+        assert sorted([name[0] for name in names].count(str(n)) for n in range(4)) == groups
+        assert len({tuple(name[:2]) for name in names}) == len(names)
+    assert {name[2] for name in names} == {"0", "1", "2"}
+    # They follow from seed and iteration, and fewer of them are the first ones.
+    assert thoughts == chosen(played, 99)
+    assert thoughts[:4] == chosen(played, 4)
+    assert thoughts != chosen(played, 99, seed=4)
+    assert thoughts != chosen(played, 99, iteration=6)
+
+
+def test_turns_without_a_thought_are_passed_over():
+    silent, cut = "<answer>Up</answer>", TokenTrajectory(2, (), {})
+    mixed = trajectory(silent, "<think>b</think>", silent, group=1)
+    played = [trajectory(silent, silent), mixed, cut]
+    (thought,) = chosen(played, 9)
+    assert TOKENIZERS["chatml"].decode(thought.ids) == "b"
+    assert chosen([played[0], cut], 9) == []
+
+
+TABLE = {(1, 2): {7: 0.5, 8: 0.25}, (3,): {7: 0.125, 8: 0.75}}
+"""Of a policy: the probability of a token after a context, whatever came since."""
+
+
+def log_probs(batch):
+    """Score by the table: the ids before the first sampled one are the context."""
+    scores = torch.zeros(batch.mask.shape)
+    for row, mask in enumerate(batch.mask):
+        (places,) = mask.nonzero(as_tuple=True)
+        context = tuple(batch.ids[row, : int(places[0])].tolist())
+        for place in places:
+            scores[row, place] = TABLE[context][int(batch.ids[row, place])]
+    return torch.where(batch.mask.bool(), scores.log(), 0.0)
+
+
+def test_equal_contexts_are_one():
+    """Two thoughts of one prompt: neither is told from the other's context."""
+    thoughts = [
+        Thought((1, 2), (), (7,), {}),
+        Thought((1, 2), (), (7, 7), {}),
+        Thought((3,), (), (8, 7), {}),
+    ]
+    found = figures_of(thoughts, log_probs)
+    assert (found["count"], found["contexts"]) == (3, 2)
+    assert found["retrieval"] == pytest.approx(2 / 3)
+    assert found["retrieval_chance"] == 0.5
+    own = torch.tensor([0.5, 0.25, 0.75 * 0.125])
+    other = torch.tensor([0.125, 0.125**2, 0.25 * 0.5])
+    weights = torch.tensor([2 / 3, 2 / 3, 1 / 3])
+    mixed = weights * own + (1 - weights) * other
+    expected = float((own / mixed).log().mean())
+    assert found["mutual_information"] == pytest.approx(expected)
+    assert found["conditional_entropy"] == pytest.approx(-float(own.log().mean()))
+
+
+def test_of_one_context_nothing_can_be_told_apart():
+    thoughts = [Thought((3,), (), (7,), {}), Thought((3,), (), (8,), {})]
+    assert figures_of(thoughts, log_probs) == {
+        "count": 2,
+        "contexts": 1,
+    }
+    assert figures_of([], log_probs) == {"count": 0, "contexts": 0}
