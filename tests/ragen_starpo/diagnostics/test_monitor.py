@@ -105,6 +105,33 @@ def test_a_fall_without_a_gradient_is_never_confirmed():
     assert kinds(found) == [("early", 62)]
 
 
+def told_of(noise, start, seed=0):
+    """Lines of a run that is even but for its thoughts, which tell less from an iteration on."""
+    chance = random.Random(seed)
+    information = "thoughts/mutual_information"
+    return [
+        line(n, 0.5, 0.4, 1.0, 1.0)
+        | {information: 2 * math.exp(-max(0, n - start) / 4) * chance.gauss(1, noise)}
+        for n in range(90)
+    ]
+
+
+def test_thoughts_that_no_longer_tell_of_their_contexts_are_an_early_sign():
+    (warning,) = warnings_of(told_of(0, 60))
+    assert (warning.kind, warning.iteration) == ("early", 64)
+    assert set(warning.signals) == {"thoughts/mutual_information"}
+    assert "the mutual information of thoughts and contexts fell from 2 to 1.21" in warning.text
+    said = [kinds(told_of(0.15, 60, seed)) for seed in range(40)]
+    assert all(said)
+    assert not any(kind == "confirmed" for one in said for kind, _ in one)
+    assert sum(bool(kinds(told_of(0.15, 90, seed))) for seed in range(40)) <= 2
+
+
+def test_where_thoughts_are_not_scored_they_say_nothing():
+    some = [{**one, "thoughts/count": 1} for one in noisy(3, 0.15, collapse(60))]
+    assert warnings_of(some) == warnings_of(noisy(3, 0.15, collapse(60)))
+
+
 def test_a_warning_says_its_numbers():
     found = [
         line(n, 0.5 if n < 66 else 0.4, *((0.4, 2.0) if n < 60 else (0.1, 0.5)), 1 + 7 * (n > 66))

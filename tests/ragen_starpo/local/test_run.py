@@ -76,6 +76,16 @@ def test_a_run_that_is_begun(tmp_path):
         check_run(tmp_path / "run", recipe(seed=1))
 
 
+def test_what_is_measured_may_change_within_a_run(tmp_path):
+    """And may not have been among the settings yet when it was begun."""
+    TrainingDirectory(tmp_path, recipe(response_format="think"))
+    check_run(tmp_path, recipe(response_format="think", diagnostics={"thoughts": 4}))
+    settings = json.loads((tmp_path / "recipe.json").read_text())
+    assert settings.pop("diagnostics") == {"thoughts": 0}
+    (tmp_path / "recipe.json").write_text(json.dumps(settings))
+    check_run(tmp_path, recipe(response_format="think", diagnostics={"thoughts": 4}))
+
+
 def test_a_finished_run_is_left_as_it_is(small, tmp_path, monkeypatch):
     out = tmp_path / "run"
     never = recipe(checkpoint_every=0)

@@ -114,6 +114,8 @@ def test_settings_and_defaults(written):
         ("lora.rank=0", "lora.rank: is at least 1, got 0"),
         ("shaping.turn_cost=inf", "shaping.turn_cost: is at least 0 and finite, got inf"),
         ("optimiser.decay_steps=199", "optimiser.decay_steps: the run may take 200 steps"),
+        ("diagnostics.thoughts=-1", "diagnostics.thoughts: is at least 0, got -1"),
+        ("diagnostics.thoughts=1", "diagnostics: thoughts is 0 or at least 2: one alone has no ot"),
         ("seed", "'seed' is not a setting; give name=value"),
         ("seed.a=1", "seed: "),
         ("mixture.shares.Bandit-v0=0", "mixture.shares.Bandit-v0: is from 1 to 100, got 0"),
@@ -238,6 +240,13 @@ def test_a_history_is_that_of_the_harness(written, given, history):
 def test_whole_returns_have_no_turns(written, estimator):
     settings = [f"advantage.estimator={estimator}", "advantage.credit=turn"]
     with pytest.raises(UserError, match=f"{estimator} compares whole returns"):
+        read_recipe(written(GOOD), settings)
+
+
+@pytest.mark.parametrize("form", ["answer", "plain"])
+def test_a_form_without_thoughts_has_none_to_score(written, form):
+    settings = ["diagnostics.thoughts=8", f"response_format={form}"]
+    with pytest.raises(UserError, match=f"diagnostics.thoughts: the form '{form}' has no thoughts"):
         read_recipe(written(GOOD), settings)
 
 

@@ -1,7 +1,8 @@
 """Warns of the echo trap: rollouts that grow alike, then a reward that stands still (RAGEN).
 
 RAGEN (arXiv 2504.20073) sees, in this order: the deviation of returns in a group and the entropy
-fall, the reward stands still or falls, the norm of the gradient grows.
+fall, the reward stands still or falls, the norm of the gradient grows. RAGEN-2 (arXiv 2604.06268)
+adds that thoughts may cease to depend on what was read while their entropy stays.
 """
 
 from __future__ import annotations
@@ -23,11 +24,19 @@ _SKIPPED = "policy/skipped_steps"
 _NAMES = {
     "rollout/reward_deviation": "the reward deviation in groups",
     "policy/entropy": "the entropy",
+    "thoughts/mutual_information": "the mutual information of thoughts and contexts",
     _REWARD: "the reward",
 }
-_NOISE = {"rollout/reward_deviation": 3.0, "policy/entropy": 2.5, _REWARD: 3.0}
+_NOISE = {
+    "rollout/reward_deviation": 3.0,
+    "policy/entropy": 2.5,
+    "thoughts/mutual_information": 3.0,
+    _REWARD: 3.0,
+}
 """How many times its noise a figure loses at least: few groups make deviation and reward leap, and
-entropy is the mean of thousands of tokens. Set on runs of `benchmarks/echo_trap.py`."""
+entropy is the mean of thousands of tokens. Set on runs of `benchmarks/echo_trap.py`, but that of
+the mutual information: it is of few thoughts, so it has the bound of the deviation, which no run
+has been held against yet."""
 
 
 @dataclass(frozen=True)
