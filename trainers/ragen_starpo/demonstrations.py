@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from ragen_bench.analysis.games import reading_of
+from ragen_bench.analysis.replayed_episode import ReplayedEpisode
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf_loading import Loaded
 from ragen_bench.models.hf_sampling import Ending
 from ragen_bench.models.reasoning import stop_text
 from ragen_bench.suites import EnvPool
-from ragen_envs.instances import Split
-from ragen_envs.policies import oracle_answer
-from ragen_envs.protocol import ResponseFormat
+from ragen_envs.instances import Split, Stream
+from ragen_envs.protocol import ResponseFormat, format_answer
 from ragen_starpo.rollout.chat_tokens import ChatTokens
 from ragen_starpo.rollout.environment_loop import TokenEpisode
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory
+from ragen_starpo.thoughts import thought
 
 _ROOM = 1 << 20
 
@@ -22,7 +26,8 @@ class Demonstrator:
     """Lets the oracle play in the words of a model.
 
     Its answers are encoded by the model's tokenizer and ended as the model ends its own: by the
-    first token of what its template puts after an answer, if that is one that ends a turn.
+    first token of what its template puts after an answer, if that is one that ends a turn. In the
+    form `think` it tells the state and its plan first, see `ragen_starpo.thoughts`.
 
     Args:
         loaded: the model's tokenizer and chat.
@@ -47,16 +52,32 @@ class Demonstrator:
         Args:
             env: the environment's id.
             split: where the instance comes from.
-            index: the instance's seed.
+            index: the instance's seed, which the wording of the thoughts follows from too.
         """
         made = self._pool.take(env, split)
         episode = Episode(Task(env, split, index, 0), 0, made, self._format)
         on_tokens = TokenEpisode(
             episode, index, self._chat, self._ending, _ROOM, lambda turn: turn.reward
         )
+        stream = Stream("thoughts", env, split, index)
         while not on_tokens.over:
-            ids = self._loaded.tokenizer(oracle_answer(made), add_special_tokens=False)["input_ids"]
+            answer = self._answer(episode, stream)
+            ids = self._loaded.tokenizer(answer, add_special_tokens=False)["input_ids"]
             sampled = (*ids, *self._end)
             on_tokens.take(Sampled(sampled, (0.0,) * len(sampled), stopped=True))
         self._pool.give_back(env, split, made)
         return on_tokens.trajectory()
+
+    def _answer(self, episode: Episode, stream: Stream) -> str:
+        plan = episode.env.best_actions()
+        told = self._thought(episode, plan, stream) if self._format == "think" else ""
+        return format_answer(plan, self._format, told)
+
+    def _thought(self, episode: Episode, plan: Sequence[str], stream: Stream) -> str:
+        """Return what the oracle thinks; nothing where no plan would be read."""
+        env, game = episode.env, reading_of(episode.task.env)
+        instance = env.instance_of(episode.task.index)
+        whole = ReplayedEpisode(episode.record(), env, instance, ())
+        if not game.actions(whole):
+            return ""
+        return thought(game.scene(whole, game.state(env)), plan, stream)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,15 @@ import torch
 from tokenizers import Regex, Tokenizer
 from tokenizers.decoders import ByteLevel as ByteLevelDecoder
 from tokenizers.models import BPE
-from tokenizers.pre_tokenizers import ByteLevel, Sequence, Split
+from tokenizers.pre_tokenizers import ByteLevel, Split
+from tokenizers.pre_tokenizers import Sequence as InOrder
 from tokenizers.trainers import BpeTrainer
 from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 
 from ragen_bench.suites import make_env
 from ragen_envs.instances import Stream
 from ragen_envs.policies import random_answer
+from ragen_starpo.thoughts import PHRASES
 
 _SPECIAL = ("<pad>", "<user>", "<assistant>", "<end>")
 _BOARDS = ("ragen/Sokoban-v0", "ragen/FrozenLake-v0")
@@ -24,6 +27,7 @@ _MOVES = tuple(joint + move for joint in ("", " || ") for move in ("Up", "Right"
 """Each is one token together with what joins it to the one before."""
 _SQUARES = r"[#_PXOSG√]"
 """Each square of a board is a token of its own, so that boards are read in columns and rows."""
+_THINKING = ("<think>", "</think><answer>", *PHRASES)
 TEMPLATE = """\
 {%- set opened = messages[0].role == 'system' and messages | length > 3 -%}
 {%- for message in (messages[3:] if opened else messages) -%}
@@ -73,18 +77,19 @@ class Shape:
     hidden: int = 256
 
 
-def make_small_model(folder: Path, shape: Shape, seed: int) -> int:
+def make_small_model(folder: Path, shape: Shape, seed: int, thinks: bool = False) -> int:
     """Write a tokenizer and an untrained Qwen2 model as a folder that transformers loads.
 
     Args:
         folder: is made, and may be there.
         shape: of the model.
         seed: of its weights.
+        thinks: whether the phrases of the oracle's thoughts are tokens too.
 
     Returns:
         How many parameters it has.
     """
-    tokenizer = _tokenizer()
+    tokenizer = _tokenizer(_THINKING if thinks else ())
     config = Qwen2Config(
         vocab_size=len(tokenizer),
         hidden_size=shape.width,
@@ -107,10 +112,14 @@ def make_small_model(folder: Path, shape: Shape, seed: int) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def _tokenizer() -> Any:
-    """Return a byte-level tokenizer that knows the games' words; the same each time."""
+def _tokenizer(phrases: Sequence[str]) -> Any:
+    """Return a byte-level tokenizer that knows the games' words; the same each time.
+
+    Args:
+        phrases: that are a token each.
+    """
     bare = Tokenizer(BPE())
-    bare.pre_tokenizer = Sequence(
+    bare.pre_tokenizer = InOrder(
         [
             Split(Regex(_SQUARES), "isolated"),
             ByteLevel(add_prefix_space=False, use_regex=True),
@@ -125,7 +134,7 @@ def _tokenizer() -> Any:
         show_progress=False,
     )
     bare.train_from_iterator(_corpus(), trainer)
-    bare.add_tokens(["<answer>", "</answer>", *_MOVES])
+    bare.add_tokens(["<answer>", "</answer>", *_MOVES, *phrases])
     return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=bare,
         pad_token="<pad>",

@@ -22,6 +22,9 @@ class SmallModel(Command):
 
     out: Annotated[Path, Argument("DIR", "the model")]
     seed: Annotated[int, Option("N", "of its weights")] = 0
+    thinks: Annotated[
+        bool, Option(None, "give it tokens for the thoughts that a warm start shows")
+    ] = False
 
     def run(self) -> int:
         """Write the model and say how large it is."""
@@ -30,8 +33,11 @@ class SmallModel(Command):
         from ragen_starpo.made_folder import MadeFolder
         from ragen_starpo.small_model import Shape, make_small_model
 
-        folder = MadeFolder(self.out, {"command": "small-model", "seed": self.seed})
+        # A model without thoughts has the record that it always had.
+        thinks = {"thinks": True} if self.thinks else {}
+        made_by = {"command": "small-model", "seed": self.seed, **thinks}
+        folder = MadeFolder(self.out, made_by)
         with libraries_quiet(), folder.written() as draft:
-            parameters = make_small_model(draft, Shape(), self.seed)
+            parameters = make_small_model(draft, Shape(), self.seed, self.thinks)
         plain_console().print(f"Model  {self.out}, {parameters:,} parameters", soft_wrap=True)
         return 0

@@ -1,0 +1,42 @@
+"""The small model's tokens, with those of thoughts and without."""
+
+import pytest
+from tokenizers import Tokenizer
+
+from ragen_bench.models.hf_loading import load
+from ragen_starpo.demonstrations import Demonstrator
+from ragen_starpo.small_model import Shape, make_small_model
+from ragen_starpo.thoughts import PHRASES
+
+
+@pytest.fixture(scope="module")
+def thinking(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("thinking")
+    make_small_model(folder, Shape(width=16, layers=1, heads=1, hidden=16), 0, thinks=True)
+    return folder
+
+
+def test_thoughts_add_tokens_behind_all_others(thinking, small):
+    vocabulary, plain = (
+        Tokenizer.from_file(str(folder / "tokenizer.json")).get_vocab()
+        for folder in (thinking, small)
+    )
+    assert plain.items() <= vocabulary.items()
+    added = {token for token, number in vocabulary.items() if number >= len(plain)}
+    assert added == {"<think>", "</think><answer>", *PHRASES}
+    assert len(vocabulary) == len(plain) + len(added)
+
+
+@pytest.mark.parametrize("env", ["ragen/Sokoban-v0", "ragen/FrozenLake-v0"])
+def test_a_thinking_answer_is_short_and_its_wording_follows_from_the_instance(thinking, env):
+    loaded = load(str(thinking))
+    shown, again = (
+        [Demonstrator(loaded, "think", 40).episode(env, "train", index) for index in range(20)]
+        for _ in range(2)
+    )
+    assert [each.record.turns for each in shown] == [each.record.turns for each in again]
+    turns = [turn for each in shown for turn in each.record.turns]
+    for lead in ("<think>The ", "<think>I am ", "So ", "I choose ", "Plan: "):
+        assert any(lead in turn.answer for turn in turns)
+    # Two facts of five tokens, five actions twice, three tags and a lead; on ice three holes.
+    assert max(len(turn.sampled.ids) for each in shown for turn in each.turns) <= 28
