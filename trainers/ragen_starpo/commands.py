@@ -24,6 +24,9 @@ from ragen_bench.runs.json_lines import (
     write_whole,
 )
 
+PLAN = "plan.json"
+_RECORD = "stages.jsonl"
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -69,7 +72,7 @@ class Commands:
 
         Args:
             folder: is made. `plan.json` in it holds the commands and the settings, `stages.jsonl`
-                the commands that are done and their seconds.
+                the commands that are done and their seconds; see `all_done`.
             todo: in their order.
             settings: of whatever else decides what the commands do.
             on_stage: called with each stage when it begins, and with its seconds when it is done.
@@ -79,7 +82,7 @@ class Commands:
                 `INTERRUPTED` where `stop` ended the command.
         """
         _claim(folder, {"commands": [stage.typed for stage in todo], **settings})
-        record = folder / "stages.jsonl"
+        record = folder / _RECORD
         cut_torn_line(record)
         done = {line["command"]: line["seconds"] for _, line in parsed(record)}
         for stage in todo:
@@ -131,9 +134,17 @@ class Commands:
             self._running.discard(child)
 
 
+def all_done(folder: Path) -> bool:
+    """Return whether all commands of a folder's plan are done."""
+    if not (folder / PLAN).exists():
+        return False
+    done = {line["command"] for _, line in parsed(folder / _RECORD)}
+    return done >= set(read_whole(folder / PLAN)["commands"])
+
+
 def _claim(folder: Path, plan: dict[str, Any]) -> None:
     """Check that a folder is new or of the same plan: what is done in it need not be done again."""
-    file = folder / "plan.json"
+    file = folder / PLAN
     if file.exists():
         if read_whole(file) != json.loads(json.dumps(plan)):
             raise UserError(f"{folder} holds what other commands made; choose another --out")

@@ -210,6 +210,9 @@ def test_the_bases_are_the_papers_batch():
         assert (recipe.advantage.gamma, recipe.advantage.lam) == (1, 1)
         assert (recipe.filter.strategy, recipe.filter.amount) == ("top-k", 0.25)
     assert read_recipe("small").cluster.device == "auto"
+    thinking, small = flat(read_recipe("small-think")), flat(read_recipe("small"))
+    apart = {name: value for name, value in thinking.items() if value != small[name]}
+    assert apart == {"response_format": "think", "rollouts.max_tokens": 40}
     alone, many = read_recipe("gpu"), read_recipe("cluster")
     assert (alone.cluster.engine, alone.cluster.device, alone.cluster.processes) == (
         "vllm",

@@ -1,5 +1,6 @@
 """A run's figures, worked out by hand, and collapse against a reading of its definition."""
 
+import json
 from pathlib import Path
 from statistics import fmean
 
@@ -8,7 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_starpo.report.reading import TrainingRun
-from ragen_starpo.studies.outcomes import collapse_of, figures_of, outcome
+from ragen_starpo.studies.outcomes import (
+    collapse_of,
+    figures_of,
+    figures_of_thoughts,
+    outcome,
+)
 from ragen_starpo.studies.study import read_study
 
 METRICS = [
@@ -89,5 +95,37 @@ def test_a_run_that_is_not_done_says_why(tmp_path):
         "`ragen-train` failed: no memory",
     )
     assert unfinished.figures == {}
-    (folder / "stages.jsonl").write_text('{"stage": "test"}\n')
+    (folder / "plan.json").write_text('{"commands": ["a", "b"]}')
+    (folder / "stages.jsonl").write_text('{"command": "a"}\n')
+    assert "no memory" in problem()
+    (folder / "stages.jsonl").write_text('{"command": "a"}\n{"command": "b"}\n')
     assert "run is not a training run" in problem()
+
+
+def analysis(*environments):
+    rows = [
+        {"reasoning": {"plans": {"agreement": agreement}, "claims": {"truth": truth}}}
+        for agreement, truth in environments
+    ]
+    return json.dumps({"envs": rows})
+
+
+def test_figures_of_thoughts_are_means_over_the_environments_that_have_them(tmp_path):
+    assert figures_of_thoughts(tmp_path) == {}
+    for folder, environments in {
+        "before": [(0.5, None), (1.0, 0.25)],
+        "test": [(0.25, None), (None, 0.75)],
+    }.items():
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "analysis.json").write_text(analysis(*environments))
+    assert figures_of_thoughts(tmp_path) == {
+        "agreement_start": 0.75,
+        "agreement": 0.25,
+        "agreement_gain": -0.5,
+        "truth_start": 0.25,
+        "truth": 0.75,
+        "truth_gain": 0.5,
+    }
+    (tmp_path / "test/analysis.json").write_text(analysis((None, 0.75)))
+    figures = figures_of_thoughts(tmp_path)
+    assert (figures["agreement"], figures["agreement_gain"]) == (None, None)

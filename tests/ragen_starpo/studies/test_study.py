@@ -51,6 +51,28 @@ def test_arms_of_a_seed_begin_with_the_same_model_and_play_the_same_test():
     assert run_jobs(study, "gpu", 2)[0].stages[0].arguments[0] == "verl"
 
 
+def test_models_that_think_are_analysed_before_and_after(tmp_path):
+    file = tmp_path / "thinking.toml"
+    thinks = HEAD.replace("[arms.a]", 'response_format = "think"\n[arms.a]\nrows = "grpo"')
+    file.write_text(thinks.replace("small = []", "small = ['give_up_after=100']") + CLAIM)
+    study = read_study(str(file))
+    (making, *_), (run, *_) = model_jobs(study, "small", 2), run_jobs(study, "small", 2)
+    for stage in (*making.stages, *run.stages):
+        PARSERS[stage.program]().parse(list(stage.arguments))
+    assert making.stages[0].typed == "ragen-train small-model untrained --thinks --seed 0"
+    training, test, before, *analyses = run.stages
+    assert training.typed.startswith("ragen-train local grpo@small-think model=")
+    first, last = "evaluate hf/../../../models/m/seed-0/warm ", "evaluate hf/run/final "
+    assert before.typed == test.typed.replace(last, first).replace("--out test", "--out before")
+    assert "--format think --max-tokens 40 " in before.typed
+    assert [stage.typed for stage in analyses] == [
+        "ragen-bench analyse before",
+        "ragen-bench analyse test",
+    ]
+    at_gpu = run_jobs(read_study("filter"), "gpu", 2)[0].stages[2]
+    assert at_gpu.typed.startswith("ragen-bench evaluate hf/Qwen/Qwen2.5-0.5B-Instruct --env")
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

@@ -27,6 +27,7 @@ small = [
 
 [models.bandit]
 envs = ["Bandit-v0"]
+response_format = "think"
 episodes = 4
 epochs = 1
 
@@ -64,6 +65,12 @@ def test_a_study_is_run_once_judged_and_gone_on_with(tmp_path, capsys, monkeypat
         summary = json.loads((tmp_path / "mine" / run["folder"] / "test/summary.json").read_text())
         assert run["test"] == {"ragen/Bandit-v0": summary["envs"][0]["success"]}
         assert summary["envs"][0]["episodes"] == 4
+        analysis = json.loads(
+            (tmp_path / "mine" / run["folder"] / "test/analysis.json").read_text()
+        )
+        of_plans = analysis["envs"][0]["reasoning"]["plans"]["agreement"]
+        assert run["figures"]["agreement"] == of_plans
+        assert (tmp_path / "mine" / run["folder"] / "before/analysis.json").exists()
     last = [run["figures"]["last"] for run in found["runs"]]
     (arm,) = found["arms"]
     assert arm["figures"]["last"]["mean"] == pytest.approx(sum(last) / 2)
@@ -79,6 +86,7 @@ def test_a_study_is_run_once_judged_and_gone_on_with(tmp_path, capsys, monkeypat
     assert len(lines) == len([texts for texts in picture.iter() if texts.get("class") == "title"])
     page = (tmp_path / "mine/study.html").read_text()
     assert "Is {weird} &lt;b&gt;more&lt;/b&gt; better?" in page
+    assert page.count('<th scope="col">true before</th>') == 2
 
     done = {path: path.stat().st_mtime_ns for path in (tmp_path / "mine/runs").rglob("*.jsonl")}
     assert main(["study", "mine.toml", "--out", "mine", "--seeds", "2"]) == 0
@@ -100,7 +108,8 @@ def test_a_model_that_fails_is_named_at_its_runs(tmp_path, capsys, monkeypatch):
     assert main(["study", "mine.toml", "--out", "mine"]) == 1
     assert "models/bandit/seed-1: `ragen-train small-model" in capsys.readouterr().out
     # Both models and the run of the one that was made.
-    assert ran == ["model", "warm start", "model", "training", "test"]
+    of_run = ["training", "test", "before", "analysis of before", "analysis of test"]
+    assert ran == ["model", "warm start", "model", *of_run]
     runs = json.loads((tmp_path / "mine/study.json").read_text())["runs"]
     assert runs[1]["problem"].startswith("models/bandit/seed-1: `ragen-train small-model untrained")
     assert main(["study", "mine.toml", "--out", "mine", "--seeds", "3"]) == 1

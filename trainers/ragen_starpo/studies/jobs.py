@@ -13,7 +13,9 @@ from ragen_starpo.recipes.recipe import Recipe, read_recipe
 from ragen_starpo.studies.study import Arm, Model, Scale, Study
 
 TEST = "test"
-"""The folder of the evaluation on the test split, beside the run or the model."""
+"""The folder of the last model's evaluation on the test split, beside the run."""
+BEFORE = "before"
+"""That of the model that training begins with; of models that think alone."""
 RUN = "run"
 _SEED_OF_TEST = 1
 """Models are chosen by val with seed 0; other noise tells what they reach."""
@@ -84,20 +86,32 @@ def _run(study: Study, name: str, arm: Arm, scale: Scale, seed: int) -> Job:
     recipe = _recipe(study, name, arm, scale, seed)
     driver = "local" if scale == "small" else "verl"
     settings = _settings(study, arm, scale, seed)
-    training = (driver, _recipe_name(arm, scale), *settings, "--out", RUN)
-    envs = arm.envs or recipe.envs
+    training = (driver, _recipe_name(study, arm, scale), *settings, "--out", RUN)
+    played = _played(study, arm, recipe)
+    stages = [
+        Stage("training", "ragen-train", training),
+        _test(f"{RUN}/final", played, TEST),
+    ]
+    if recipe.response_format == "think":
+        stages.append(_test(recipe.model, played, BEFORE))
+        stages += [
+            Stage(f"analysis of {folder}", "ragen-bench", ("analyse", folder))
+            for folder in (BEFORE, TEST)
+        ]
+    needs = model_name(arm.model, seed) if scale == "small" else ""
+    return Job(run_name(name, seed), tuple(stages), {"recipe": recipe.as_json()}, needs)
+
+
+def _played(study: Study, arm: Arm, recipe: Recipe) -> tuple[str, ...]:
+    """Return how models are tested: on other instances, as they are validated while trained."""
+    named = [part for env in arm.envs or recipe.envs for part in ("--env", env_id(env))]
     history = {None: "full", 0: "none"}.get(recipe.rollouts.history, str(recipe.rollouts.history))
-    # As the model is validated while it is trained.
-    test = (
+    return (
+        *named,
         *("--format", recipe.response_format, "--max-tokens", str(recipe.rollouts.max_tokens)),
         *("--history", history, "--temperature", str(recipe.validation.temperature)),
+        *("--split", "test", "--limit", str(study.test_instances), "--seed", str(_SEED_OF_TEST)),
     )
-    stages = (
-        Stage("training", "ragen-train", training),
-        _test(f"{RUN}/final", envs, test, study.test_instances),
-    )
-    needs = model_name(arm.model, seed) if scale == "small" else ""
-    return Job(run_name(name, seed), stages, {"recipe": recipe.as_json()}, needs)
 
 
 def _recipe(study: Study, name: str, arm: Arm, scale: Scale, seed: int) -> Recipe:
@@ -105,7 +119,7 @@ def _recipe(study: Study, name: str, arm: Arm, scale: Scale, seed: int) -> Recip
 
     What ends a run early is an outcome and no failure, so it must not end the command.
     """
-    recipe = read_recipe(_recipe_name(arm, scale), _settings(study, arm, scale, seed))
+    recipe = read_recipe(_recipe_name(study, arm, scale), _settings(study, arm, scale, seed))
     if recipe.monitor.action == "stop":
         raise UserError(f"arms.{name}: runs go on to the end; leave monitor.action=stop out")
     if recipe.give_up_after < recipe.iterations:
@@ -121,8 +135,9 @@ def _making(model: Model, seed: int) -> tuple[Stage, ...]:
     form = ("--format", model.response_format, "--max-tokens", str(model.max_tokens))
     length = ("--episodes", str(model.episodes), "--epochs", str(model.epochs))
     rate = ("--learning-rate", str(model.learning_rate), "--seed", str(seed))
+    thinks = ("--thinks",) if model.response_format == "think" else ()
     return (
-        Stage("model", "ragen-train", ("small-model", "untrained", "--seed", str(seed))),
+        Stage("model", "ragen-train", ("small-model", "untrained", *thinks, "--seed", str(seed))),
         Stage(
             "warm start",
             "ragen-train",
@@ -131,15 +146,14 @@ def _making(model: Model, seed: int) -> tuple[Stage, ...]:
     )
 
 
-def _test(folder: str, envs: tuple[str, ...], form: tuple[str, ...], instances: int) -> Stage:
-    named = [part for env in envs for part in ("--env", env_id(env))]
-    played = ("--split", "test", "--limit", str(instances), "--seed", str(_SEED_OF_TEST))
-    arguments = ("evaluate", f"hf/{folder}", *named, *form, *played, "--out", TEST)
-    return Stage("test", "ragen-bench", arguments)
+def _test(model: str, played: tuple[str, ...], out: str) -> Stage:
+    return Stage(out, "ragen-bench", ("evaluate", f"hf/{model}", *played, "--out", out))
 
 
-def _recipe_name(arm: Arm, scale: Scale) -> str:
-    return f"{arm.rows}@{scale}" if arm.rows else scale
+def _recipe_name(study: Study, arm: Arm, scale: Scale) -> str:
+    thinks = scale == "small" and study.models[arm.model].response_format == "think"
+    base = "small-think" if thinks else scale
+    return f"{arm.rows}@{base}" if arm.rows else base
 
 
 def _settings(study: Study, arm: Arm, scale: Scale, seed: int) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -10,14 +10,16 @@ from typing import Any
 
 from ragen_bench.errors import UserError
 from ragen_bench.runs.directory import read_run
-from ragen_bench.runs.json_lines import parsed
+from ragen_bench.runs.json_lines import read_whole
+from ragen_starpo.commands import all_done
 from ragen_starpo.diagnostics.cost import milestones, spent
 from ragen_starpo.report.reading import TrainingRun, read_training_run
-from ragen_starpo.studies.jobs import RUN, TEST, model_name, run_name
+from ragen_starpo.studies.jobs import BEFORE, RUN, TEST, model_name, run_name
 from ragen_starpo.studies.study import Study
 
 _WINDOW = 5
 """Iterations of the moving average by which a run has collapsed or not."""
+_ANALYSIS = "analysis.json"
 FAILED = "failed.txt"
 """In a run's folder: why its last command failed."""
 
@@ -39,7 +41,11 @@ class Outcome:
             is, the number of iterations where it never is;
             `trained_tokens`, `generated_tokens`, `environment_turns`, `seconds`, of the whole run;
             `tokens_to_target`, trained until the first validation at the study's target, 0 where
-            the first model is there already.
+            the first model is there already;
+            of runs whose models think, on the test split: `agreement`, the share of plans in
+            thoughts that the answer follows, and `truth`, that of true claims, of the last model;
+            `agreement_start` and `truth_start`, of the first one; `agreement_gain` and
+            `truth_gain`, last less first.
         curves: of each figure of training, its iterations and values.
         test: success on each test instance, by environment, in the order of the instances; nothing
             where an environment does not tell success.
@@ -65,17 +71,17 @@ def outcome(folder: Path, study: Study, arm: str, seed: int) -> Outcome:
     """
     name = run_name(arm, seed)
     place = folder / name
-    done = [line["stage"] for _, line in parsed(place / "stages.jsonl")]
-    if "test" not in done:
+    if not all_done(place):
         model = model_name(study.arms[arm].model, seed)
         of_model = _failure(folder / model)
         why = _failure(place) or (f"{model}: {of_model}" if of_model else "not finished")
         return Outcome(arm, seed, name, why)
     try:
         run, test = read_training_run(place / RUN), _of_test(place / TEST)
+        figures = {**figures_of(run, study.target), **figures_of_thoughts(place)}
     except UserError as error:
         return Outcome(arm, seed, name, str(error))
-    return Outcome(arm, seed, name, "", figures_of(run, study.target), _curves(run), test)
+    return Outcome(arm, seed, name, "", figures, _curves(run), test)
 
 
 def _failure(place: Path) -> str:
@@ -134,6 +140,28 @@ def collapse_of(successes: Sequence[float]) -> int | None:
         return None
     last_above = max(place for place, level in enumerate(averages) if level > peak / 2)
     return last_above + _WINDOW
+
+
+def figures_of_thoughts(place: Path) -> dict[str, float | None]:
+    """Return what was measured in a run's thoughts; nothing where none were analysed."""
+    if not (place / TEST / _ANALYSIS).exists():
+        return {}
+    start, last = (
+        [row["reasoning"] for row in read_whole(place / folder / _ANALYSIS)["envs"]]
+        for folder in (BEFORE, TEST)
+    )
+    figures: dict[str, float | None] = {}
+    for measures, name in (("plans", "agreement"), ("claims", "truth")):
+        before, after = (_mean_of(row[measures][name] for row in rows) for rows in (start, last))
+        gain = None if before is None or after is None else after - before
+        figures |= {f"{name}_start": before, name: after, f"{name}_gain": gain}
+    return figures
+
+
+def _mean_of(shares: Iterable[float | None]) -> float | None:
+    """Return the mean over the environments that have such a share; None where none has."""
+    known = [share for share in shares if share is not None]
+    return fmean(known) if known else None
 
 
 def _curves(run: TrainingRun) -> dict[str, list[tuple[int, float]]]:

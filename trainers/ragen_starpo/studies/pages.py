@@ -10,14 +10,15 @@ from ragen_starpo.report.html import exact
 from ragen_starpo.studies.curves import axes, drawn, picture
 from ragen_starpo.studies.study import studies
 from ragen_starpo.studies.tables import (
-    ARM_COLUMNS,
     NOTES,
-    RUN_COLUMNS,
     VERDICT_COLUMNS,
+    arm_columns,
     arm_rows,
     markdown,
     plain,
+    run_columns,
     run_rows,
+    thinks,
     verdict_rows,
 )
 
@@ -46,12 +47,12 @@ def html_page(results: Mapping[str, Any]) -> str:
         **results,
         finished=_finished(results),
         seeds_note=_seeds_note(results),
-        notes=NOTES,
+        notes={**NOTES, "arms": _note_of_arms(results)},
         verdict_columns=VERDICT_COLUMNS,
         verdict_rows=verdict_rows(results),
-        arm_columns=ARM_COLUMNS,
+        arm_columns=arm_columns(results),
         arm_rows=arm_rows(results),
-        run_columns=RUN_COLUMNS,
+        run_columns=run_columns(results),
         run_rows=run_rows(results),
         drawn=drawn(results),
         axes={name: axes(results, name) for name in drawn(results)},
@@ -77,14 +78,18 @@ def markdown_page(results: Mapping[str, Any]) -> str:
         NOTES["verdicts"],
         markdown(VERDICT_COLUMNS, verdict_rows(results)),
         "## Arms",
-        NOTES["arms"],
-        markdown(ARM_COLUMNS, arm_rows(results)),
+        _note_of_arms(results),
+        markdown(arm_columns(results), arm_rows(results)),
         *(["## Curves", NOTES["curves"], "![Curves](study.svg)"] if drawn(results) else []),
         "## Runs",
         NOTES["runs"],
-        markdown(RUN_COLUMNS, run_rows(results)),
+        markdown(run_columns(results), run_rows(results)),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _note_of_arms(results: Mapping[str, Any]) -> str:
+    return " ".join([NOTES["arms"], *([NOTES["thoughts"]] if thinks(results) else [])])
 
 
 def _seeds_note(results: Mapping[str, Any]) -> str:

@@ -35,6 +35,12 @@ Figure: TypeAlias = Literal[
     "environment_turns",
     "seconds",
     "tokens_to_target",
+    "agreement_start",
+    "agreement",
+    "agreement_gain",
+    "truth_start",
+    "truth",
+    "truth_gain",
 ]
 """What a claim may be about: see `ragen_starpo.studies.outcomes`."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
@@ -48,7 +54,7 @@ class Model:
 
     Attributes:
         envs: whose oracle's episodes it learns from.
-        response_format: of its answers.
+        response_format: of its answers; with `think` its arms take the scale `small-think`.
         episodes, epochs, learning_rate, max_tokens: of the warm start.
     """
 

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ragen_bench.pages.escaping import shown
 from ragen_bench.pages.formats import NONE, figure, fixed, percent
 
 Row: TypeAlias = list[str]
-_SHARES = ("test", "start", "best", "last", "gain", "fall", "collapsed")
+_OF_THOUGHTS = {
+    "agreement_start": "plan ok before",
+    "agreement": "plan ok",
+    "truth_start": "true before",
+    "truth": "true",
+}
+"""Columns of both tables where a run has figures of thoughts."""
+_GAINS_OF_THOUGHTS = ("agreement_gain", "truth_gain")
+_SHARES = {
+    *("test", "start", "best", "last", "gain", "fall", "collapsed"),
+    *(*_OF_THOUGHTS, *_GAINS_OF_THOUGHTS),
+}
 """Figures that are shares of episodes or of runs, in per cent."""
 _OF_ARMS = {
     "start": "start",
@@ -26,8 +37,11 @@ _OF_ARMS = {
 }
 """The figures of the table of arms, with the heads of their columns."""
 VERDICT_COLUMNS = ["claim", "source", "verdict", "difference", "interval", "margin", "detectable"]
-ARM_COLUMNS = ["arm", *_OF_ARMS.values()]
-RUN_COLUMNS = ["run", "start", "best", "last", "test", "collapse at", "seconds", "problem"]
+_OF_RUNS = {
+    name: _OF_ARMS[name]
+    for name in ("start", "best", "last", "test", "collapse_iteration", "seconds")
+}
+"""Those of the table of runs."""
 NOTES = {
     "verdicts": (
         "A claim holds where its whole interval is above the margin, and does not where all of it "
@@ -41,6 +55,10 @@ NOTES = {
         "the last model on the test split, collapsed is the share of runs whose rollouts lost half "
         "of their success for good, and an iteration without a collapse counts as the last one."
     ),
+    "thoughts": (
+        "Plan ok is the share of plans in thoughts that the answer follows, true that of claims "
+        "about the state; both on the test split, before as of the model that training begins with."
+    ),
     "curves": "Means over the seeds; the bands go from the lowest to the highest. -1 is before.",
     "runs": "Every run of the study; none is left out.",
 }
@@ -51,17 +69,37 @@ def verdict_rows(results: Mapping[str, Any]) -> list[Row]:
     return [_verdict_row(claim) for claim in results["claims"]]
 
 
+def arm_columns(results: Mapping[str, Any]) -> list[str]:
+    """Return the heads of the table of arms."""
+    return ["arm", *_shown(_OF_ARMS, results).values()]
+
+
 def arm_rows(results: Mapping[str, Any]) -> list[Row]:
     """Return a row for each arm."""
+    names = _shown(_OF_ARMS, results)
     return [
-        [arm["name"], *(_mean(name, arm["figures"].get(name)) for name in _OF_ARMS)]
+        [arm["name"], *(_mean(name, arm["figures"].get(name)) for name in names)]
         for arm in results["arms"]
     ]
 
 
+def run_columns(results: Mapping[str, Any]) -> list[str]:
+    """Return the heads of the table of runs."""
+    return ["run", *_shown(_OF_RUNS, results).values(), "problem"]
+
+
 def run_rows(results: Mapping[str, Any]) -> list[Row]:
     """Return a row for each run."""
-    return [_run_row(run) for run in results["runs"]]
+    return [_run_row(run, _shown(_OF_RUNS, results)) for run in results["runs"]]
+
+
+def thinks(results: Mapping[str, Any]) -> bool:
+    """Return whether a run has figures of thoughts."""
+    return any("truth" in run["figures"] for run in results["runs"])
+
+
+def _shown(columns: Mapping[str, str], results: Mapping[str, Any]) -> Mapping[str, str]:
+    return {**columns, **_OF_THOUGHTS} if thinks(results) else columns
 
 
 def markdown(columns: Sequence[str], rows: Sequence[Row]) -> str:
@@ -87,11 +125,10 @@ def _verdict_row(claim: Mapping[str, Any]) -> Row:
     ]
 
 
-def _run_row(run: Mapping[str, Any]) -> Row:
+def _run_row(run: Mapping[str, Any], names: Iterable[str]) -> Row:
     figures = dict(run["figures"])
     rates = list(run["test"].values())
     figures["test"] = sum(rates) / len(rates) if rates else None
-    names = ("start", "best", "last", "test", "collapse_iteration", "seconds")
     return [run["folder"], *(_written(name, figures.get(name)) for name in names), run["problem"]]
 
 

@@ -1,0 +1,29 @@
+"""The tables of a study: figures of thoughts stand in them where there are any."""
+
+from ragen_bench.pages.formats import NONE
+from ragen_starpo.studies.tables import arm_columns, arm_rows, run_columns, run_rows
+
+RUN = {"folder": "runs/a/seed-0", "problem": "", "test": {"ragen/Bandit-v0": 0.5}}
+THOUGHTS = {"agreement_start": 1.0, "agreement": 0.25, "truth_start": None, "truth": 0.75}
+
+
+def results(figures):
+    of_arm = {name: None if value is None else {"mean": value} for name, value in figures.items()}
+    return {
+        "arms": [{"name": "a", "figures": of_arm}],
+        "runs": [{**RUN, "figures": {}}, {**RUN, "figures": figures}],
+    }
+
+
+def test_thoughts_have_columns_where_a_run_has_thoughts():
+    without, thinking = results({"start": 0.5}), results({"start": 0.5, **THOUGHTS})
+    heads = ["plan ok before", "plan ok", "true before", "true"]
+    assert arm_columns(thinking) == [*arm_columns(without), *heads]
+    assert run_columns(thinking) == [*run_columns(without)[:-1], *heads, "problem"]
+    assert not set(heads) & {*arm_columns(without), *run_columns(without)}
+    assert arm_rows(thinking)[0][-4:] == ["100.0", "25.0", NONE, "75.0"]
+    assert run_rows(thinking)[1][-5:] == ["100.0", "25.0", NONE, "75.0", ""]
+    assert run_rows(thinking)[0][-5:] == [NONE, NONE, NONE, NONE, ""]
+    for table in (without, thinking):
+        assert {len(row) for row in arm_rows(table)} == {len(arm_columns(table))}
+        assert {len(row) for row in run_rows(table)} == {len(run_columns(table))}
