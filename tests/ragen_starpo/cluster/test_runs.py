@@ -42,7 +42,7 @@ TWO_NODES = {
     **SETTINGS,
     "response_format": "think",
     # So many rows do not divide among two processes.
-    "diagnostics": {"thoughts": 5},
+    "diagnostics": {"thoughts": 5, "gradients": 2},
     # The third is the first one that is learned by other weights than it was played by, twice over.
     "iterations": 3,
     "cluster": {"ahead": 1},
@@ -169,6 +169,7 @@ def test_two_nodes_train_one_ahead_as_one_process_would(
     told = [line["thoughts/mutual_information"] for line in lines(local)]
     assert min(map(abs, told)) > 1e-2
     assert {line["thoughts/count"] for line in lines(local)} == {5}
+    assert min(line["gradients/2/task"] for line in lines(local)) > 1e-2
     recipe, out = write(TWO_NODES, thinking, tmp_path), tmp_path / "run"
     join = ("--ray-address", two_nodes.address, "--out", str(out))
     assert main(["verl", str(recipe), "cluster.nodes=3", "mini_batch=6", *join]) == 2

@@ -121,14 +121,14 @@ def test_thoughts_that_no_longer_tell_of_their_contexts_are_an_early_sign():
     assert (warning.kind, warning.iteration) == ("early", 64)
     assert set(warning.signals) == {"thoughts/mutual_information"}
     assert "the mutual information of thoughts and contexts fell from 2 to 1.21" in warning.text
-    said = [kinds(told_of(0.15, 60, seed)) for seed in range(40)]
-    assert all(said)
-    assert not any(kind == "confirmed" for one in said for kind, _ in one)
+    warned = [kinds(told_of(0.15, 60, seed)) for seed in range(40)]
+    assert all(warned)
+    assert not any(kind == "confirmed" for run in warned for kind, _ in run)
     assert sum(bool(kinds(told_of(0.15, 90, seed))) for seed in range(40)) <= 2
 
 
 def test_where_thoughts_are_not_scored_they_say_nothing():
-    some = [{**one, "thoughts/count": 1} for one in noisy(3, 0.15, collapse(60))]
+    some = [{**figures, "thoughts/count": 1} for figures in noisy(3, 0.15, collapse(60))]
     assert warnings_of(some) == warnings_of(noisy(3, 0.15, collapse(60)))
 
 

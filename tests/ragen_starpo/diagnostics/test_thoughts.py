@@ -30,8 +30,8 @@ def trajectory(*answers, group=0, split=False, family="chatml"):
     return TokenTrajectory(group, tuple(turns), {}, split)
 
 
-def thought_of(one, place=0, family="chatml"):
-    return thought_in(one.sequences[0], place, one.record, TOKENIZERS[family])
+def thought_of(played, family="chatml"):
+    return thought_in(played.sequences[0], 0, played.record, TOKENIZERS[family])
 
 
 @pytest.mark.parametrize("family", TEMPLATES)
@@ -43,26 +43,26 @@ def thought_of(one, place=0, family="chatml"):
 def test_a_thought_is_the_tokens_that_hold_what_the_record_has(family, space, words, rest):
     """The first one may hold the end of a tag too, as ">a", and the last one as "...</"."""
     answer = f"{space}<think>{words}{rest}"
-    one, tokenizer = trajectory(answer, family=family), TOKENIZERS[family]
-    found = thought_of(one, family=family)
+    played, tokenizer = trajectory(answer, family=family), TOKENIZERS[family]
+    thought = thought_of(played, family=family)
     recorded = thought_of_turn(SimpleNamespace(answer=answer, reasoning=""))
-    assert (found is None) == (recorded == "")
-    if found is None:
+    assert (thought is None) == (recorded == "")
+    if thought is None:
         return
-    ids = one.turns[0].sampled.ids
-    begin, end = len(found.opening), len(found.opening) + len(found.ids)
-    assert found.context == (90, 0)
-    assert (found.opening, found.ids) == (ids[:begin], ids[begin:end])
-    assert recorded in tokenizer.decode(found.ids)
-    assert "<think" in tokenizer.decode(found.opening)
+    ids = played.turns[0].sampled.ids
+    begin, end = len(thought.opening), len(thought.opening) + len(thought.ids)
+    assert thought.context == (90, 0)
+    assert (thought.opening, thought.ids) == (ids[:begin], ids[begin:end])
+    assert recorded in tokenizer.decode(thought.ids)
+    assert "<think" in tokenizer.decode(thought.opening)
     # None of them is of the tags alone.
     assert tokenizer.decode(ids[: begin + 1]).partition("<think>")[2]
     assert "</think>" not in tokenizer.decode(ids[:end])
-    assert not tokenizer.decode(found.ids[-1:]).strip().startswith("</")
+    assert not tokenizer.decode(thought.ids[-1:]).strip().startswith("</")
 
 
 @pytest.mark.parametrize(
-    ("answer", "thought"),
+    ("answer", "wanted"),
     [
         ("<think>Go up</think><answer>Up</answer>", "Go up"),
         ("\n<think>Go up", "Go up"),
@@ -74,10 +74,10 @@ def test_a_thought_is_the_tokens_that_hold_what_the_record_has(family, space, wo
         ("", None),
     ],
 )
-def test_answers_that_begin_with_a_thought(answer, thought):
-    found = thought_of(trajectory(answer))
-    read = found and TOKENIZERS["chatml"].decode(found.ids)
-    assert read == thought
+def test_answers_that_begin_with_a_thought(answer, wanted):
+    thought = thought_of(trajectory(answer))
+    read = thought and TOKENIZERS["chatml"].decode(thought.ids)
+    assert read == wanted
 
 
 def test_an_answer_has_its_own_opening_after_any_context():
@@ -89,15 +89,15 @@ def test_an_answer_has_its_own_opening_after_any_context():
 
 @pytest.mark.parametrize("split", [False, True])
 def test_the_context_is_what_the_model_had_read(split):
-    one = trajectory("<think>a</think>", "<think>b</think>", split=split)
-    found = [
+    played = trajectory("<think>a</think>", "<think>b</think>", split=split)
+    thoughts = [
         thought_in(sequence, place, {}, TOKENIZERS["chatml"])
-        for sequence in one.sequences
+        for sequence in played.sequences
         for place in range(len(sequence.turns))
     ]
-    earlier = () if split else (90, 0, *one.turns[0].sampled.ids)
-    assert [thought.context for thought in found] == [(90, 0), (*earlier, 90, 1)]
-    assert [TOKENIZERS["chatml"].decode(thought.ids) for thought in found] == ["a", "b"]
+    earlier = () if split else (90, 0, *played.turns[0].sampled.ids)
+    assert [thought.context for thought in thoughts] == [(90, 0), (*earlier, 90, 1)]
+    assert [TOKENIZERS["chatml"].decode(thought.ids) for thought in thoughts] == ["a", "b"]
 
 
 def chosen(played, count, seed=3, iteration=5):
@@ -155,17 +155,17 @@ def test_equal_contexts_are_one():
         Thought((1, 2), (), (7, 7), {}),
         Thought((3,), (), (8, 7), {}),
     ]
-    found = figures_of(thoughts, log_probs)
-    assert (found["count"], found["contexts"]) == (3, 2)
-    assert found["retrieval"] == pytest.approx(2 / 3)
-    assert found["retrieval_chance"] == 0.5
+    figures = figures_of(thoughts, log_probs)
+    assert (figures["count"], figures["contexts"]) == (3, 2)
+    assert figures["retrieval"] == pytest.approx(2 / 3)
+    assert figures["retrieval_chance"] == 0.5
     own = torch.tensor([0.5, 0.25, 0.75 * 0.125])
     other = torch.tensor([0.125, 0.125**2, 0.25 * 0.5])
     weights = torch.tensor([2 / 3, 2 / 3, 1 / 3])
     mixed = weights * own + (1 - weights) * other
     expected = float((own / mixed).log().mean())
-    assert found["mutual_information"] == pytest.approx(expected)
-    assert found["conditional_entropy"] == pytest.approx(-float(own.log().mean()))
+    assert figures["mutual_information"] == pytest.approx(expected)
+    assert figures["conditional_entropy"] == pytest.approx(-float(own.log().mean()))
 
 
 def test_of_one_context_nothing_can_be_told_apart():

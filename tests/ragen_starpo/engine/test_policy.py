@@ -105,6 +105,20 @@ def test_the_gradient_is_that_of_plain_torch_in_micro_batches_of_any_size(
     assert 0 < metrics["clip_fraction"] < 1
 
 
+def test_a_gradient_that_is_only_measured_leaves_the_next_step_as_it_is(model_dir):
+    batch = token_batch()
+    given = {**columns(batch), "weights": token_weights(batch.mask, "token-mean")}
+    plain, measured = Policy(model_dir, SETTINGS, 3), Policy(model_dir, SETTINGS, 3)
+    steps = []
+    for _ in range(2):
+        norm = measured.gradient_norm(batch, given, loss_of_rows, TEMPERATURE)
+        steps.append([p.update(batch, given, loss_of_rows, TEMPERATURE) for p in (plain, measured)])
+        assert norm == pytest.approx(steps[-1][0]["grad_norm"], rel=1e-5)
+    assert all(one == other for one, other in steps)
+    weights = [policy.state_for_rollout() for policy in (plain, measured)]
+    assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+
+
 def test_steps_are_those_of_adamw_after_clipping_and_warming_up(model_dir):
     settings = OptimiserSettings(
         2e-3, betas=(0.8, 0.95), weight_decay=0.1, clip_grad=0.5, warmup_steps=2

@@ -81,7 +81,7 @@ def test_what_is_measured_may_change_within_a_run(tmp_path):
     TrainingDirectory(tmp_path, recipe(response_format="think"))
     check_run(tmp_path, recipe(response_format="think", diagnostics={"thoughts": 4}))
     settings = json.loads((tmp_path / "recipe.json").read_text())
-    assert settings.pop("diagnostics") == {"thoughts": 0}
+    assert settings.pop("diagnostics") == {"thoughts": 0, "gradients": 0}
     (tmp_path / "recipe.json").write_text(json.dumps(settings))
     check_run(tmp_path, recipe(response_format="think", diagnostics={"thoughts": 4}))
 

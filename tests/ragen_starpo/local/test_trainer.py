@@ -220,21 +220,37 @@ def test_thoughts_are_scored_by_the_policy_that_played(small, monkeypatch, histo
         before = [*context, *thought.opening]
         with torch.no_grad():
             logits = model(torch.tensor([[*before, *thought.ids]])).logits[0] / 0.7
-        told = torch.log_softmax(logits, -1)[len(before) - 1 : -1]
-        return told.gather(1, torch.tensor(thought.ids)[:, None]).sum()
+        scored = torch.log_softmax(logits, -1)[len(before) - 1 : -1]
+        return scored.gather(1, torch.tensor(thought.ids)[:, None]).sum()
 
     scores = torch.stack([torch.stack([score(z, x) for x in contexts]) for z in chosen])
     own = torch.tensor([contexts.index(thought.context) for thought in chosen])
     tokens = torch.tensor([len(thought.ids) for thought in chosen])
     expected = information_figures(scores, own, tokens)
-    found = trainer.iterate(0)
-    assert "diagnostics" in found.seconds.keys() - without.seconds.keys()
+    iteration = trainer.iterate(0)
+    assert "diagnostics" in iteration.seconds.keys() - without.seconds.keys()
     measured = {
-        name.partition("/")[2]: found.metrics.pop(name)
-        for name in list(found.metrics)
+        name.partition("/")[2]: iteration.metrics.pop(name)
+        for name in list(iteration.metrics)
         if name.startswith("thoughts/")
     }
     assert (measured.pop("count"), measured.pop("contexts")) == (5, len(contexts))
     assert measured == pytest.approx(expected, rel=1e-4, abs=1e-4)
     # To the bit, all else is as without.
-    assert found.metrics == without.metrics
+    assert iteration.metrics == without.metrics
+
+
+def test_gradients_are_measured_by_the_policy_that_played(small):
+    """Of one bucket and one step, that of the task is the step's, if it has no other part."""
+    figures = []
+    for buckets, entropy in ((0, 0.0), (1, 0.0), (2, 0.5)):
+        told = {**SETTINGS, "loss": {"entropy": entropy}, "diagnostics": {"gradients": buckets}}
+        figures.append(Trainer(small, recipe_of(told, "a test")).iterate(0).metrics)
+    plain, alone, mixed = figures
+    apart = {name: alone.pop(name) for name in list(alone) if name.startswith("gradients/")}
+    # To the bit, all else is as without.
+    assert alone == plain
+    assert apart["gradients/1/task"] == pytest.approx(plain["policy/grad_norm"], rel=1e-4)
+    assert apart["gradients/1/regularisation"] == 0
+    assert apart["gradients/1/deviation"] == pytest.approx(plain["rollout/reward_deviation"])
+    assert min(mixed[f"gradients/{bucket}/regularisation"] for bucket in (1, 2)) > 1e-3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -28,10 +28,12 @@ from ragen_starpo.cluster.losses import (
     policy_loss,
 )
 from ragen_starpo.diagnostics.adaptation import AdaptableSettings
+from ragen_starpo.diagnostics.gradients import gradient_figures
 from ragen_starpo.diagnostics.step_metrics import StepFigures
 from ragen_starpo.engine.computing import Computing
 from ragen_starpo.engine.rows import Limit, limit_of
 from ragen_starpo.engine.weights import token_weights
+from ragen_starpo.engine.worker import PolicyLossFunction
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.trajectory import TokenBatch, TokenTrajectory, batch_of
 
@@ -106,6 +108,10 @@ class Learner:
         keys, fillers = filled.keys[: len(batch)], filled.keys[len(batch) :]
         work = _Rows(filled.partition_id, keys, fillers, responses_of(trajectories), batch, limit)
         columns, correction = self._columns(work, share)
+        measured: dict[str, float] = {}
+        if recipe.diagnostics.gradients:
+            buckets = recipe.diagnostics.gradients
+            measured = gradient_figures(recipe.loss, buckets, batch, columns, self._gradient_norm)
         figures = StepFigures()
         for chosen in steps:
             figures.add(self._step(work, columns, chosen), int(batch.mask[chosen].sum()))
@@ -115,6 +121,7 @@ class Learner:
         return {
             **figures.means(),
             **correction,
+            **measured,
             "policy/engine_gap": float(gap),
             "steps": len(steps),
             "trained_tokens": trained,
@@ -126,13 +133,35 @@ class Learner:
         Args:
             batch: need not be of the queue.
         """
-        ranks = self._processes.ranks
-        # Each rank gets as many rows; the last one is there again where they do not do.
-        rows = torch.arange(-(-len(batch) // ranks) * ranks).clamp(max=len(batch) - 1)
         told = self._processes.policy.log_probs(
-            batch.rows(rows), self._recipe.micro_batch, self.settings.temperature, self._computing
+            batch.rows(self._for_ranks(len(batch))),
+            self._recipe.micro_batch,
+            self.settings.temperature,
+            self._computing,
         )
         return torch.cat(told)[: len(batch)]
+
+    def _gradient_norm(
+        self, batch: TokenBatch, columns: Mapping[str, Tensor], loss: PolicyLossFunction
+    ) -> float:
+        """Return the norm of the gradient of a loss by the policy as it is; take no step."""
+        rows = self._for_ranks(len(batch))
+        own = {name: column[rows] for name, column in columns.items()}
+        own["weights"][len(batch) :] = 0
+        norms: list[float] = self._processes.policy.gradient_norm(
+            batch.rows(rows),
+            own,
+            loss,
+            self._recipe.micro_batch,
+            self.settings.temperature,
+            self._computing,
+        )
+        return norms[0]
+
+    def _for_ranks(self, count: int) -> Tensor:
+        """Return rows, as many for each rank; the last one is there again where they do not do."""
+        ranks = self._processes.ranks
+        return torch.arange(-(-count // ranks) * ranks).clamp(max=count - 1)
 
     def _with_fillers(self, rows: KVBatchMeta, sizes: Sequence[int], limit: Limit) -> KVBatchMeta:
         """Return the rows with enough fillers for batches of these sizes."""

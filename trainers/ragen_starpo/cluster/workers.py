@@ -6,11 +6,12 @@ Importing this module registers the engines and the adapter of the `hf` rollouts
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
+from tensordict import TensorDict
 from torch import Tensor
 from verl.single_controller.base.decorator import Dispatch, register
 from verl.utils.device import get_device_name
@@ -19,12 +20,13 @@ from verl.workers.rollout.base import _ROLLOUT_REGISTRY
 
 from ragen_bench.runs.atomic import replacing_folder
 from ragen_starpo.cluster.names import HF_ENGINE
-from ragen_starpo.engine.backend import outputs_of
+from ragen_starpo.engine.backend import gradient_norm_of, outputs_of
 from ragen_starpo.engine.computing import Computing
 from ragen_starpo.engine.engines import STRATEGY as STRATEGY
 from ragen_starpo.engine.folders import write_model
 from ragen_starpo.engine.merging import merged_weights
 from ragen_starpo.engine.rows import rows_of, to_verl
+from ragen_starpo.engine.worker import PolicyLossFunction, loss_on_rows
 from ragen_starpo.rollout.trajectory import TokenBatch
 
 _ROLLOUT_REGISTRY[HF_ENGINE, "async"] = "ragen_starpo.cluster.hf_adapter.HFAdapter"
@@ -80,16 +82,52 @@ class PolicyWorker(ActorRolloutRefWorker):
             temperature: by which logits are divided.
             computing: how.
         """
-        own = torch.arange(len(batch)).chunk(torch.distributed.get_world_size())
-        longest = int(batch.attention.sum(1).max())
-        part = batch.rows(own[torch.distributed.get_rank()])
-        data = to_verl(part, {}, micro_batch, temperature, computing, longest)
+        data = _own_rows(batch, {}, micro_batch, temperature, computing)
         return rows_of(data).aligned(outputs_of(self.actor, data)["log_probs"])
+
+    @_on_all_ranks
+    def gradient_norm(
+        self,
+        batch: TokenBatch,
+        columns: Mapping[str, Tensor],
+        loss_fn: PolicyLossFunction,
+        micro_batch: int,
+        temperature: float,
+        computing: Computing,
+    ) -> float:
+        """Return the norm of the gradient of a loss over all ranks' rows; take no step.
+
+        Args:
+            batch: see `log_probs`.
+            columns: of its rows.
+            loss_fn: of the policy.
+            micro_batch: the most rows that are computed at once.
+            temperature: by which logits are divided.
+            computing: how.
+        """
+        data = _own_rows(batch, columns, micro_batch, temperature, computing)
+        loss = loss_on_rows(loss_fn, torch.distributed.get_world_size())
+        return gradient_norm_of(self.actor, data, loss)
 
     @property
     def _module(self) -> Any:
         actor: Any = self.actor
         return actor.engine.module
+
+
+def _own_rows(
+    batch: TokenBatch,
+    columns: Mapping[str, Tensor],
+    micro_batch: int,
+    temperature: float,
+    computing: Computing,
+) -> TensorDict:
+    """Return this rank's rows of a batch, which has as many for each, for its worker."""
+    ranks, rank = torch.distributed.get_world_size(), torch.distributed.get_rank()
+    own = torch.arange(len(batch)).chunk(ranks)[rank]
+    longest = int(batch.attention.sum(1).max())
+    part = {name: column[own] for name, column in columns.items()}
+    return to_verl(batch.rows(own), part, micro_batch, temperature, computing, longest)
 
 
 def join_group() -> None:

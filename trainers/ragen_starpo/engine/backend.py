@@ -113,6 +113,11 @@ class Backend:
             "lr": rate,
         }
 
+    def gradient_norm(self, data: TensorDict, loss: Callable[..., Any]) -> float:
+        """Return the norm of a loss's gradient, see `gradient_norm_of`."""
+        with libraries_quiet():
+            return gradient_norm_of(self.worker, data, loss)
+
     def state(self) -> dict[str, Tensor]:
         """Return copies of the weights by the model's own names, adapters merged into them."""
         return dict(merged_weights(self.module))
@@ -151,6 +156,22 @@ def outputs_of(worker: Any, data: TensorDict) -> Any:
     """
     tensordict_utils.assign_non_tensor(data, compute_loss=False)
     return worker.infer_batch(data)
+
+
+def gradient_norm_of(worker: Any, data: TensorDict, loss: Callable[..., Any]) -> float:
+    """Return the norm of a loss's gradient; weights, optimiser and schedule stay as they are.
+
+    Args:
+        worker: a `TrainingWorker` of verl with one of our engines.
+        data: the mini-batch, rows of verl.
+        loss: called as verl calls losses, for each micro-batch.
+    """
+    usual, worker.loss_fn, worker.engine.measures = worker.loss_fn, loss, True
+    try:
+        output = worker.train_batch(data)
+    finally:
+        worker.loss_fn, worker.engine.measures = usual, False
+    return float(tensordict_utils.get(output, "metrics")["grad_norm"])
 
 
 def _made(blueprint: Blueprint) -> Any:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import torch
 from peft import LoraConfig, get_peft_model
 from tensordict import NonTensorData, TensorDict
+from torch.distributed.tensor import DTensor
 from transformers import AutoModelForCausalLM, AutoModelForTokenClassification
 from verl.utils.device import get_device_name, get_vendor
 from verl.utils.fsdp_utils import get_init_weight_context_manager
@@ -46,15 +47,18 @@ class _Local:
     Attributes:
         auto_class: of transformers, that loads the model.
         new: weights that a folder need not have.
+        measures: whether a step is measured and not taken.
     """
 
     auto_class: ClassVar[Any]
     new: ClassVar[frozenset[str]] = frozenset()
+    measures = False
 
     engine_config: Any
     model_config: Any
     device_mesh: Any
     module: Any
+    optimizer: Any
 
     def initialize(self) -> None:
         """Build all of it, and check that rows can be packed where they are to be.
@@ -148,7 +152,15 @@ class _Local:
             self.engine_config.forward_only = forward_only
 
     def optimizer_step(self) -> float:
-        """Take a step, and log rather than print that a gradient was not finite."""
+        """Take a step, and log rather than print that a gradient was not finite.
+
+        Where it is only measured, return the norm of the gradient, which is forgotten.
+        """
+        if self.measures:
+            gradients = [part.grad for part in self.module.parameters() if part.grad is not None]
+            total = torch.nn.utils.get_total_norm(gradients)
+            self.optimizer.zero_grad()
+            return float(total.full_tensor() if isinstance(total, DTensor) else total)
         with prints_logged():
             norm: float = super().optimizer_step()  # type: ignore[misc]
         return norm

@@ -202,6 +202,21 @@ class Policy(_LanguageModel, _Trained):
         """
         return self._step(batch, columns, ["log_probs", "entropy"], loss_fn, temperature)
 
+    def gradient_norm(
+        self,
+        batch: TokenBatch,
+        columns: Mapping[str, Tensor],
+        loss_fn: PolicyLossFunction,
+        temperature: float = 1.0,
+    ) -> float:
+        """Return the norm of the gradient that `update` would clip and follow; take no step."""
+        from ragen_starpo.engine import rows
+
+        rows.check(batch)
+        rows.check_columns(batch, columns)
+        data = rows.to_verl(batch, columns, self._micro_batch_size, temperature, self._computing)
+        return self._backend.gradient_norm(data, loss_on_rows(loss_fn))
+
     def state_for_rollout(self) -> dict[str, Tensor]:
         """Return copies of all weights, adapters merged, by the names of the model itself.
 
@@ -260,6 +275,29 @@ class Critic(_Trained):
     ) -> dict[str, float]:
         """Take one step of the optimiser on all these sequences, see `Policy.update`."""
         return self._step(batch, columns, ["values"], loss_fn, 1.0)
+
+
+def loss_on_rows(loss_fn: PolicyLossFunction, processes: int = 1) -> Callable[..., Any]:
+    """Return a loss as verl calls it, on rows that `to_verl` made; it tells no figures.
+
+    Args:
+        loss_fn: of the policy.
+        processes: that train; verl takes the mean of their gradients, and their contributions add.
+    """
+    from ragen_starpo.engine import rows
+
+    def loss(
+        model_output: Any,
+        data: Any,
+        dp_group: Any,  # noqa: ARG001 - verl's name
+    ) -> tuple[Tensor, dict[str, float]]:
+        part = rows.rows_of(data)
+        log_probs, entropies = (
+            part.aligned(model_output[name]) for name in ("log_probs", "entropy")
+        )
+        return loss_fn(log_probs, entropies, part.columns)[0] * processes, {}
+
+    return loss
 
 
 class _Tally:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,12 +17,13 @@ from ragen_starpo.algorithms.normalisation import divided, scales_of
 from ragen_starpo.algorithms.objective import advantages_of, policy_contribution, value_contribution
 from ragen_starpo.algorithms.selection import chosen
 from ragen_starpo.diagnostics.adaptation import AdaptableSettings
+from ragen_starpo.diagnostics.gradients import gradient_figures
 from ragen_starpo.diagnostics.metrics import iteration_metrics
 from ragen_starpo.diagnostics.step_metrics import StepFigures
 from ragen_starpo.diagnostics.thoughts import thought_figures
 from ragen_starpo.engine.computing import computing_of
 from ragen_starpo.engine.weights import token_weights
-from ragen_starpo.engine.worker import Critic, Policy, Reference
+from ragen_starpo.engine.worker import Critic, Policy, PolicyLossFunction, Reference
 from ragen_starpo.hardware import device_here
 from ragen_starpo.local.actor import Actor
 from ragen_starpo.local.clock import Clock
@@ -158,6 +159,7 @@ class Trainer:
         columns, correction = self._columns(batch, share)
         figures = StepFigures()
         recipe, passes = self._recipe, self._settings.updates
+        measured = self._gradients(batch, columns) if recipe.diagnostics.gradients else {}
         batches = mini_batches(
             batch.count, number, size=recipe.mini_batch, passes=passes, seed=recipe.seed
         )
@@ -166,7 +168,17 @@ class Trainer:
             some = batch.rows(rows)
             figures.add(self._step(some, _rows(columns, rows)), int(some.mask.sum()))
         trained = passes * int(batch.mask.sum())
-        return {**figures.means(), **correction, "steps": len(steps), "trained_tokens": trained}
+        told = {**figures.means(), **correction, **measured}
+        return {**told, "steps": len(steps), "trained_tokens": trained}
+
+    def _gradients(self, batch: TokenBatch, columns: dict[str, Tensor]) -> dict[str, float]:
+        """Return norms of the gradient by buckets of groups, before the first step."""
+
+        def norm(some: TokenBatch, own: Mapping[str, Tensor], loss: PolicyLossFunction) -> float:
+            return self.policy.gradient_norm(some, own, loss, self._settings.temperature)
+
+        buckets = self._recipe.diagnostics.gradients
+        return gradient_figures(self._recipe.loss, buckets, batch, columns, norm)
 
     def _columns(
         self, batch: TokenBatch, share: float

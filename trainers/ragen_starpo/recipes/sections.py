@@ -384,9 +384,13 @@ class DiagnosticsSettings:
         thoughts: that are scored by the policy after the contexts of all of them, so at most the
             square of it in sequences an iteration, see `ragen_starpo.diagnostics.thoughts`; 0 for
             none.
+        gradients: buckets of groups, by the deviation of their returns, whose gradients are
+            measured before the first step, see `ragen_starpo.diagnostics.gradients`; 0 for none. It
+            costs two passes over what is learned from.
     """
 
     thoughts: NonNegative = 0
+    gradients: NonNegative = 0
 
     def __post_init__(self) -> None:
         if self.thoughts == 1:

@@ -1,0 +1,85 @@
+"""Buckets of groups, and what is asked of the policy for each."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragen_starpo.diagnostics.gradients import by_deviation, gradient_figures
+from ragen_starpo.recipes.sections import LossSettings
+from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn, batch_of
+
+LOSS = LossSettings(kl=0.5, entropy=0.25, dual_clip=None)
+
+
+def batch(*groups, split=False):
+    """A batch of groups of returns; each trajectory has two turns of one token."""
+    sampled = Sampled((7,), (-1.0,), True)
+    played = [
+        TokenTrajectory(
+            group, (Turn((5,), sampled, float(score)), Turn((6,), sampled, 0.0)), {}, split
+        )
+        for group, scores in enumerate(groups)
+        for score in scores
+    ]
+    return batch_of(played, 0)
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_groups_that_vary_least_come_first(split):
+    made = batch([0, 2], [1, 1], [0, 8], [3, 4], split=split)
+    divided = by_deviation(made, 2)
+    groups = [made.groups[rows].unique().tolist() for rows, _ in divided]
+    assert groups == [[1, 3], [0, 2]]
+    deviations = [deviation for _, deviation in divided]
+    assert deviations == pytest.approx([0.5**0.5 / 2, (2**0.5 + 32**0.5) / 2])
+    assert [len(by_deviation(made, count)) for count in (1, 3, 9)] == [1, 3, 4]
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 3), min_size=2, max_size=3), min_size=1, max_size=6),
+    st.integers(1, 7),
+    st.booleans(),
+)
+def test_each_row_is_in_one_bucket_with_its_group(groups, buckets, split):
+    made = batch(*groups, split=split)
+    divided = by_deviation(made, buckets)
+    rows = torch.cat([rows for rows, _ in divided])
+    assert sorted(rows.tolist()) == list(range(len(made)))
+    members = [set(made.groups[rows].tolist()) for rows, _ in divided]
+    assert sum(map(len, members)) == len(groups)
+    assert max(map(len, members)) - min(map(len, members)) <= 1
+    deviations = [deviation for _, deviation in divided]
+    assert deviations == sorted(deviations)
+
+
+def test_the_parts_of_the_loss_are_apart():
+    """By the derivative of the loss along the log-probabilities and entropies of all tokens."""
+    made = batch([0, 2], [0, 8])
+    mask = made.mask.float()
+    columns = {
+        "advantages": 3 * mask,
+        "old_log_probs": made.log_probs,
+        "reference": made.log_probs - 2 * mask,
+    }
+    asked = []
+
+    def norm(some, own, loss):
+        log_probs = some.log_probs.clone().requires_grad_()
+        entropies = some.mask.float().requires_grad_()
+        loss(log_probs, entropies, {**own, "mask": some.mask})[0].backward()
+        asked.append(some.groups.tolist())
+        steps = log_probs.grad.sum(), 0 if entropies.grad is None else entropies.grad.sum()
+        return [float(step) for step in steps]
+
+    figures = gradient_figures(LOSS, 2, made, columns, norm)
+    assert asked == [[0, 0]] * 2 + [[1, 1]] * 2
+    assert figures["gradients/1/deviation"] == pytest.approx(2**0.5)
+    for bucket in (1, 2):
+        # Weights of a bucket's tokens sum to 1: it is a mini-batch of its own.
+        assert figures[f"gradients/{bucket}/task"] == pytest.approx([-3, 0])
+        assert figures[f"gradients/{bucket}/regularisation"] == pytest.approx([0.5 * 2, -0.25])
+    none = gradient_figures(replace(LOSS, kl=0.0, entropy=0.0), 1, made, columns, norm)
+    assert none["gradients/1/regularisation"] == [0, 0]
