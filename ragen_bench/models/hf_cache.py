@@ -34,6 +34,15 @@ class RowCache:
         self._columns = 0
         self._layers: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
 
+    def grow(self, rows: int) -> None:
+        """Have so many rows at least."""
+        more = max(0, rows - self._rows)
+        self._rows += more
+        self._layers = {
+            number: (_with_rows(keys, more), _with_rows(values, more))
+            for number, (keys, values) in self._layers.items()
+        }
+
     def reserve(self, columns: int) -> None:
         """Make rows that hold at least so many tokens; it takes place as layers are written."""
         self._columns = max(self._columns, -(-columns // _ROUND) * _ROUND)
@@ -74,18 +83,23 @@ class RowCache:
         return keys, values
 
 
+def _with_rows(held: torch.Tensor, more: int) -> torch.Tensor:
+    return torch.cat([held, held.new_zeros(more, *held.shape[1:])])
+
+
 @dataclass(frozen=True)
-class Prompt:
-    """Tokens of one row that a pass reads before the row's last one.
+class Prompts:
+    """Tokens that a pass reads before the last ones of their rows, as many of each row.
 
     Attributes:
-        row: whose.
-        start: where they begin in the packed sequence.
+        rows: whose, which hold as many tokens before.
+        places: [rows * tokens], where they are in the packed sequence, row by row. Of one row both
+            are slices, since nothing need be copied.
         seen: [tokens, columns], whether a token sees a column of its row.
     """
 
-    row: int
-    start: int
+    rows: slice | torch.Tensor
+    places: slice | torch.Tensor
     seen: torch.Tensor
 
 
@@ -108,7 +122,7 @@ class Step:
     ids: torch.Tensor
     rows: torch.Tensor
     columns: torch.Tensor
-    prompts: Sequence[Prompt]
+    prompts: Sequence[Prompts]
     seen: torch.Tensor
 
 
@@ -126,13 +140,13 @@ def step_of(
         new: at least one token for each row.
         device: where the model is.
     """
-    prompts: list[Prompt] = []
+    alike: dict[tuple[int, int], list[tuple[int, int]]] = {}
     packed: list[tuple[int, int, int]] = []
     for row, (before, tokens) in enumerate(zip(held, new, strict=True)):
         if count := len(tokens) - 1:
-            seen = torch.ones(count, before + count, dtype=torch.bool, device=device).tril(before)
-            prompts.append(Prompt(row, len(packed), seen))
+            alike.setdefault((before, count), []).append((row, len(packed)))
         packed += [(token, row, before + i) for i, token in enumerate(tokens[:-1])]
+    prompts = [_prompts(*shape, places, device) for shape, places in alike.items()]
     lengths = [before + len(tokens) for before, tokens in zip(held, new, strict=True)]
     packed += [(new[row][-1], row, length - 1) for row, length in enumerate(lengths)]
     cache.reserve(max(lengths))
@@ -140,6 +154,19 @@ def step_of(
     places = torch.arange(max(lengths), device=device)
     seen = places <= columns[-len(lengths) :, None, None, None]
     return Step(cache, ids[None], rows, columns, prompts, seen)
+
+
+def _prompts(
+    before: int, count: int, places: Sequence[tuple[int, int]], device: torch.device | str
+) -> Prompts:
+    """Return prompts that are as long and follow as many tokens, by their rows and starts."""
+    seen = torch.ones(count, before + count, dtype=torch.bool, device=device).tril(before)
+    if len(places) == 1:
+        row, start = places[0]
+        return Prompts(slice(row, row + 1), slice(start, start + count), seen)
+    rows, starts = torch.tensor(places, device=device).T
+    every = (starts[:, None] + torch.arange(count, device=device)).flatten()
+    return Prompts(rows, every, seen)
 
 
 def logits_of(model: Any, step: Step) -> torch.Tensor:
@@ -174,30 +201,34 @@ def _attend(
     groups = keys.shape[1]
     # Query heads that share keys lie side by side: [groups, heads of a group, tokens, size].
     query = query[0].view(groups, -1, *query.shape[2:])
-    parts = [_prompt_part(prompt, query, keys, values, scaling) for prompt in ragen_step.prompts]
-    parts.append(_last_part(ragen_step.seen, query, keys, values, scaling))
-    return torch.cat(parts)[None], None
+    mixed = query.new_empty(query.shape[2], groups * query.shape[1], values.shape[3])
+    for prompts in ragen_step.prompts:
+        mixed[prompts.places] = _prompt_part(prompts, query, keys, values, scaling)
+    mixed[-len(ragen_step.seen) :] = _last_part(ragen_step.seen, query, keys, values, scaling)
+    return mixed[None], None
 
 
 def _prompt_part(
-    prompt: Prompt,
+    prompts: Prompts,
     query: torch.Tensor,
     keys: torch.Tensor,
     values: torch.Tensor,
     scaling: float | None,
 ) -> torch.Tensor:
-    """Return [tokens, heads, size] for the tokens of a prompt."""
-    count, columns = prompt.seen.shape
-    query = query[:, :, prompt.start : prompt.start + count]
-    heads = query.shape[1]
+    """Return [rows * tokens, heads, size] for the tokens of prompts."""
+    count, columns = prompts.seen.shape
+    groups, heads, _, size = query.shape
+    query = query[:, :, prompts.places].reshape(groups, heads, -1, count, size).movedim(2, 0)
+    rows = len(query)
     mixed = torch.nn.functional.scaled_dot_product_attention(
-        query,
-        keys[prompt.row, :, None, :columns].expand(-1, heads, -1, -1),
-        values[prompt.row, :, None, :columns].expand(-1, heads, -1, -1),
-        attn_mask=prompt.seen.expand(*query.shape[:2], -1, -1),
+        query.flatten(0, 1),
+        keys[prompts.rows, :, :columns].flatten(0, 1)[:, None].expand(-1, heads, -1, -1),
+        values[prompts.rows, :, :columns].flatten(0, 1)[:, None].expand(-1, heads, -1, -1),
+        attn_mask=prompts.seen.expand(rows * groups, heads, -1, -1),
         scale=scaling,
     )
-    return mixed.flatten(0, 1).transpose(0, 1)
+    mixed = mixed.reshape(rows, groups, heads, count, -1).movedim(3, 1)
+    return mixed.flatten(2, 3).flatten(0, 1)
 
 
 def _last_part(

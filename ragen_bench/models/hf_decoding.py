@@ -19,6 +19,10 @@ from ragen_envs.instances import Stream
 class Batch(Protocol):
     """The answers that are decoded together, and what the model has read of them."""
 
+    def grow(self, slots: int) -> None:
+        """Take so many answers at once at least."""
+        ...
+
     def admit(self, waiting: deque[Answer]) -> None:
         """Move waiting answers into the batch, as many as it takes now."""
         ...
@@ -70,6 +74,10 @@ class Decoder:
         self._batch: Batch = (
             Waves(loaded, slots) if loaded.waves else Rows(loaded.model, slots, reuse)
         )
+
+    def grow(self, slots: int) -> None:
+        """Have so many answers under way at once at least; what the model has read stays known."""
+        self._batch.grow(slots)
 
     def submit(self, prompt: Sequence[int], stream: Stream) -> Answer:
         """Return the answer to a prompt of at least one token, which `collect` will complete.

@@ -2,53 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 Ids = Sequence[int]
-Common = Callable[[Ids, Ids], int]
-"""How many tokens two sequences have in common from their beginning on."""
-_CHUNK = 64
+_ROUND = 256
+"""Rows are lengthened by so many tokens at once, as that copies them."""
+_NONE = -1
+"""Stands after a row's last token."""
 _WORTH_A_STEP = 32
 """A prompt waits a step for another one if that saves reading so many tokens."""
 
 
-def shared(first: Ids, second: Ids) -> int:
-    """Return how many tokens two sequences have in common from their beginning on."""
-    start, end = 0, min(len(first), len(second))
-    while start < end and first[start : start + _CHUNK] == second[start : start + _CHUNK]:
-        start += _CHUNK
-    while start < end and first[start] == second[start]:
-        start += 1
-    return min(start, end)
-
-
-def nothing(_first: Ids, _second: Ids) -> int:
-    """Return 0: nothing that was read counts as known."""
-    return 0
-
-
-def longest(
-    prompt: Ids, held: Sequence[Ids], common: Common, favourite: int = 0
-) -> tuple[int, int]:
-    """Return how many tokens of a prompt are held at most, and by which row.
+class Held:
+    """The tokens of rows, and what prompts have in common with them from their beginning on.
 
     Args:
-        prompt: at least one token.
-        held: what the rows hold.
-        common: how common beginnings are counted.
-        favourite: the row that counts where several hold as many; after it the first one does.
+        rows: how many, which hold nothing yet.
+        reuse: whether what was read counts as known; else nothing is in common.
+
+    Attributes:
+        lengths: how many tokens each row holds.
     """
-    most, best = common(prompt, held[favourite]) if held else 0, favourite
-    for row, ids in enumerate(held):
-        # Only a row with the next token too can hold more; most rows fail this quick test.
-        if most < min(len(ids), len(prompt)) and ids[most] == prompt[most]:
-            count = common(prompt, ids)
-            if count > most:
-                most, best = count, row
-    return most, best
+
+    def __init__(self, rows: int, reuse: bool = True) -> None:
+        self.lengths = [0] * rows
+        self._ids = np.full((rows, _ROUND), _NONE)
+        self._reuse = reuse
+
+    def grow(self, rows: int) -> None:
+        """Have so many rows at least."""
+        if (more := rows - len(self.lengths)) > 0:
+            self._ids = np.pad(self._ids, ((0, more), (0, 0)), constant_values=_NONE)
+            self.lengths += [0] * more
+
+    def put(self, row: int, ids: Ids) -> None:
+        """Let a row hold these tokens alone."""
+        self._ids[row] = _NONE
+        self.lengths[row] = 0
+        self.append(row, ids)
+
+    def append(self, row: int, ids: Ids) -> None:
+        """Let a row hold further tokens."""
+        start = self.lengths[row]
+        end = self.lengths[row] = start + len(ids)
+        self._reserve(end)
+        self._ids[row, start:end] = ids
+
+    def copy(self, source: int, target: int) -> None:
+        """Let a row hold what another one does."""
+        self._ids[target] = self._ids[source]
+        self.lengths[target] = self.lengths[source]
+
+    def common(self, prompt: Ids) -> NDArray[np.intp]:
+        """Return how many tokens each row has in common with a prompt's beginning, [rows].
+
+        Args:
+            prompt: at least one token.
+        """
+        if not self._reuse:
+            return np.zeros(len(self.lengths), np.intp)
+        self._reserve(len(prompt))
+        other = self._ids[:, : len(prompt)] != np.array(prompt)
+        return np.where(other.any(1), other.argmax(1), len(prompt))
+
+    def longest(self, prompt: Ids, favourite: int) -> tuple[int, int]:
+        """Return how many tokens of a prompt are held at most, and by which row.
+
+        Args:
+            prompt: at least one token.
+            favourite: the row that counts where several hold as many; after it the first one does.
+        """
+        counts = self.common(prompt)
+        best = favourite if counts[favourite] == counts.max() else int(counts.argmax())
+        return int(counts[best]), best
+
+    def _reserve(self, columns: int) -> None:
+        if (lacking := columns - self._ids.shape[1]) > 0:
+            width = -(-lacking // _ROUND) * _ROUND
+            self._ids = np.pad(self._ids, ((0, 0), (0, width)), constant_values=_NONE)
 
 
-def ready(prompts: Sequence[Ids], held: Sequence[Ids], common: Common, budget: int) -> list[int]:
+def ready(prompts: Sequence[Ids], held: Held, reuse: bool, budget: int) -> list[int]:
     """Return the numbers of the prompts to be read now; at least one.
 
     A prompt waits if it begins like one that is read now, whose keys and values it can have in the
@@ -57,36 +94,40 @@ def ready(prompts: Sequence[Ids], held: Sequence[Ids], common: Common, budget: i
     Args:
         prompts: what waits, in order.
         held: what the rows hold.
-        common: how common beginnings are counted.
+        reuse: whether what is read can be had in the next step.
         budget: tokens to read in one step.
     """
     now: list[int] = []
+    coming = Held(len(prompts), reuse)
     for number, prompt in enumerate(prompts):
-        there, _ = longest(prompt, held, common)
-        coming, _ = longest(prompt, [prompts[other] for other in now], common)
+        there = held.common(prompt).max(initial=0)
         budget -= len(prompt) - there
         if now and budget < 0:
             break
-        if coming < there + _WORTH_A_STEP:
+        if coming.common(prompt).max() < there + _WORTH_A_STEP:
+            coming.put(len(now), prompt)
             now.append(number)
     return now
 
 
-def assign(prompts: Sequence[Ids], free: Mapping[int, Ids], common: Common) -> list[int]:
+def assign(prompts: Sequence[Ids], free: list[int], held: Held) -> list[int]:
     """Return a row for each prompt: the longest common beginnings first, then by order.
 
     Args:
         prompts: no more than there are free rows.
-        free: what the free rows hold.
-        common: how common beginnings are counted.
+        free: the rows that can be had, in their order.
+        held: what the rows hold.
     """
-    pairs = sorted(
-        (-common(prompt, ids), number, row)
-        for number, prompt in enumerate(prompts)
-        for row, ids in free.items()
-    )
-    rows: dict[int, int] = {}
-    for _, number, row in pairs:
-        if number not in rows and row not in rows.values():
-            rows[number] = row
-    return [rows[number] for number in range(len(prompts))]
+    if not prompts:
+        return []
+    counts = np.stack([held.common(prompt)[free] for prompt in prompts])
+    places: dict[int, int] = {}
+    taken: set[int] = set()
+    for pair in np.argsort(-counts, axis=None, kind="stable").tolist():
+        number, place = divmod(pair, len(free))
+        if number not in places and place not in taken:
+            places[number] = place
+            taken.add(place)
+            if len(places) == len(prompts):
+                break
+    return [free[places[number]] for number in range(len(prompts))]

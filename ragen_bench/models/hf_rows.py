@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from ragen_bench.models.hf_cache import RowCache, logits_of, step_of
-from ragen_bench.models.hf_prefixes import assign, longest, nothing, ready, shared
+from ragen_bench.models.hf_prefixes import Held, assign, ready
 from ragen_bench.models.hf_sampling import Answer
 
 _STEP_TOKENS = 4096
@@ -32,71 +31,68 @@ class Rows:
 
     def __init__(self, model: Any, slots: int, reuse: bool) -> None:
         self._model = model
-        self._common = shared if reuse else nothing
-        self._rows = [_Row() for _ in range(slots)]
+        self._reuse = reuse
+        self._answers: list[Answer | None] = [None] * slots
+        self._held = Held(slots, reuse)
         self._cache = RowCache(slots)
+
+    def grow(self, slots: int) -> None:
+        """Have so many rows at least; what is held stays."""
+        self._answers += [None] * (slots - len(self._answers))
+        self._held.grow(slots)
+        self._cache.grow(slots)
 
     def admit(self, waiting: deque[Answer]) -> None:
         """Give the free rows to waiting answers."""
-        free = {number: row.ids for number, row in enumerate(self._rows) if not row.answer}
-        first = [waiting.popleft() for _ in range(min(len(free), len(waiting)))]
-        held = [row.ids for row in self._rows]
-        now = ready([answer.prompt for answer in first], held, self._common, _STEP_TOKENS)
-        waiting.extendleft(first[i] for i in reversed(range(len(first))) if i not in now)
-        answers = [first[i] for i in now]
-        numbers = assign([answer.prompt for answer in answers], free, self._common)
-        for answer, number in zip(answers, numbers, strict=True):
-            self._begin(answer, number)
+        free = [row for row, answer in enumerate(self._answers) if not answer]
+        if waiting and free:
+            first = [waiting.popleft() for _ in range(min(len(free), len(waiting)))]
+            now = ready([answer.prompt for answer in first], self._held, self._reuse, _STEP_TOKENS)
+            kept = set(now)
+            waiting.extendleft(first[i] for i in reversed(range(len(first))) if i not in kept)
+            answers = [first[i] for i in now]
+            rows = assign([answer.prompt for answer in answers], free, self._held)
+            for answer, row in zip(answers, rows, strict=True):
+                self._begin(answer, row)
         self._close_ranks()
 
     def read(self) -> tuple[Sequence[Answer], torch.Tensor]:
         """Read what is unread in all occupied rows, in one pass without padding."""
-        rows = [row for row in self._rows if row.answer]
-        answers = [row.answer for row in rows if row.answer]
+        answers = [answer for answer in self._answers if answer]
         step = step_of(
             self._cache,
-            [len(row.ids) for row in rows],
+            self._held.lengths[: len(answers)],
             [answer.unread for answer in answers],
             self._model.device,
         )
         logits = logits_of(self._model, step)
-        for row, answer in zip(rows, answers, strict=True):
-            row.ids += answer.unread
+        for row, answer in enumerate(answers):
+            self._held.append(row, answer.unread)
         return answers, logits
 
     def release(self, ended: Sequence[Answer]) -> Sequence[Answer]:
         """Free the rows of ended answers; they keep their keys and values."""
-        for row in self._rows:
-            if row.answer in ended:
-                row.answer = None
+        over = set(ended)
+        self._answers = [None if answer in over else answer for answer in self._answers]
         return ended
 
-    def _begin(self, answer: Answer, number: int) -> None:
+    def _begin(self, answer: Answer, row: int) -> None:
         """Put an answer into a row, with the longest beginning of its prompt that any row holds."""
-        held = [row.ids for row in self._rows]
-        common, source = longest(answer.prompt, held, self._common, favourite=number)
+        common, source = self._held.longest(answer.prompt, favourite=row)
         # The last token is read in any case: what comes after it is asked.
         count = min(common, len(answer.prompt) - 1)
-        if source != number:
-            self._cache.copy(source, number, count)
+        if source != row:
+            self._cache.copy(source, row, count)
         answer.unread = answer.prompt[count:]
-        self._rows[number] = _Row(answer.prompt[:count], answer)
+        self._held.put(row, answer.prompt[:count])
+        self._answers[row] = answer
 
     def _close_ranks(self) -> None:
         """Move occupied rows into free ones before them, so that a step works on the first n."""
-        occupied = [number for number, row in enumerate(self._rows) if row.answer]
+        occupied = [row for row, answer in enumerate(self._answers) if answer]
         for hole in range(len(occupied)):
-            if not self._rows[hole].answer:
+            if not self._answers[hole]:
                 last = occupied.pop()
-                moved = self._rows[last]
-                self._cache.copy(last, hole, len(moved.ids))
-                self._rows[hole] = _Row(moved.ids, moved.answer)
-                self._rows[last] = _Row(list(moved.ids))
-
-
-@dataclass
-class _Row:
-    """A row of the cache: the tokens whose keys and values it holds, and the answer under way."""
-
-    ids: list[int] = field(default_factory=list)
-    answer: Answer | None = None
+                self._cache.copy(last, hole, self._held.lengths[last])
+                self._held.copy(last, hole)
+                self._answers[hole], self._answers[last] = self._answers[last], None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Any
 
 import torch
@@ -13,6 +14,8 @@ from ragen_envs.instances import Stream
 
 _TAIL_TOKENS = 16
 """The stop text is looked for in so many last tokens; no tokenizer needs as many for it."""
+_TAILS = 1 << 14
+"""So many ends of answers are remembered."""
 
 
 @dataclass(eq=False)
@@ -77,8 +80,9 @@ class Ending:
 
     def stopped(self, sampled: Sequence[int]) -> bool:
         """Return whether the last token ends the turn, or completes the stop text."""
-        tail = sampled[-_TAIL_TOKENS:]
-        return tail[-1] in self._ends or self._reached(self._tokenizer.decode(tail))
+        if sampled[-1] in self._ends:
+            return True
+        return self._stop != "" and self._tail_stops(tuple(sampled[-_TAIL_TOKENS:]))
 
     def over(self, sampled: Sequence[int]) -> bool:
         """Return whether an answer has stopped or reached its limit."""
@@ -99,6 +103,11 @@ class Ending:
             text = text[: text.index(self._stop)] + self._stop
         finish: Finish = "stop" if self.stopped(sampled) else "length"
         return Completion(text, read, len(sampled), finish)
+
+    @cached_property
+    def _tail_stops(self) -> Callable[[tuple[int, ...]], bool]:
+        """Tell whether the stop text is in tokens; sampled ones repeat, so it is remembered."""
+        return lru_cache(_TAILS)(lambda tail: self._reached(self._tokenizer.decode(tail)))
 
     def _reached(self, text: str) -> bool:
         return self._stop != "" and self._stop in text

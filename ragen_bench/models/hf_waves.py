@@ -28,6 +28,10 @@ class Waves:
         self._wave: list[Answer] = []
         self._ended: set[Answer] = set()
 
+    def grow(self, slots: int) -> None:
+        """Have so many answers at least in the waves that begin from now on."""
+        self._slots = max(self._slots, slots)
+
     def admit(self, waiting: deque[Answer]) -> None:
         """Begin the next wave, if none is under way."""
         if self._wave:

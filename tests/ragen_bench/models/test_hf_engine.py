@@ -174,15 +174,16 @@ def test_rows_hold_the_keys_and_values_of_the_tokens_that_they_claim(model):
 @torch.inference_mode()
 def check_rows(model, engine):
     rows = engine._decoder._batch
-    for number, row in enumerate(rows._rows):
-        if row.ids:
+    for number, length in enumerate(rows._held.lengths):
+        ids = rows._held._ids[number, :length].tolist()
+        if ids:
             alone = hf_cache.RowCache(1)
-            hf_cache.logits_of(model._loaded.model, hf_cache.step_of(alone, [0], [row.ids], "cpu"))
+            hf_cache.logits_of(model._loaded.model, hf_cache.step_of(alone, [0], [ids], "cpu"))
             for layer, parts in rows._cache._layers.items():
                 for held, expected in zip(parts, alone._layers[layer], strict=True):
-                    found = held[number, :, : len(row.ids)]
-                    assert torch.allclose(found, expected[0, :, : len(row.ids)])
-    return sum(len(row.ids) for row in rows._rows)
+                    found = held[number, :, :length]
+                    assert torch.allclose(found, expected[0, :, :length])
+    return sum(rows._held.lengths)
 
 
 def test_conversations_that_begin_alike_read_the_beginning_once(model, passes):

@@ -73,3 +73,24 @@ def test_without_a_stop_text_an_answer_ends_by_its_tokens():
     end = next(n for n in range(1, len(ids) + 1) if stopped.over(ids[:n]))
     assert stopped.completion(5, ids[:end]).text == "as <answer>Up</answer>"
     assert end < len(ids)
+
+
+class CountedTokenizer:
+    """Reads each token as a letter, and counts how often it is asked to."""
+
+    def __init__(self):
+        self.decoded = 0
+
+    def decode(self, ids):
+        self.decoded += 1
+        return "".join(chr(ord("a") + i) for i in ids)
+
+
+@pytest.mark.parametrize(("stop", "decoded"), [("", 0), ("cd", 3)])
+def test_an_end_that_was_looked_at_is_not_read_again(stop, decoded):
+    tokenizer = CountedTokenizer()
+    ending = Ending(tokenizer, frozenset([25]), Sampling(1.0, 99, stop, 0))
+    for _ in range(5):
+        stopped = [ending.stopped(ids) for ids in ([1], [1, 2], [1, 2, 3], [1, 2, 25])]
+        assert stopped == [False, False, stop == "cd", True]
+    assert tokenizer.decoded == decoded

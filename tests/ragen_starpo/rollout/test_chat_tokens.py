@@ -93,6 +93,23 @@ def test_an_observation_stays_apart_from_the_answer():
         assert on_tokens.observation("X", last) == on_tokens.observation("X", [1])
 
 
+def test_an_observation_that_comes_again_is_not_rendered_again(monkeypatch):
+    chat, end = CHATS["chatml"]
+    rendered = []
+    prompt = Chat.prompt
+    monkeypatch.setattr(
+        Chat, "prompt", lambda chat, messages: rendered.append(messages) or prompt(chat, messages)
+    )
+    on_tokens = ChatTokens(chat)
+    first = [on_tokens.observation(text, [5, end]) for text in "ab"]
+    rendered.clear()
+    first[0].clear()  # what was returned is the caller's own
+    assert on_tokens.observation("b", [5, end]) == first[1]
+    assert on_tokens.observation("b", [5]) == [end, *first[1]]
+    assert not rendered
+    assert on_tokens.observation("a", [5, end]) == ChatTokens(chat).observation("a", [5, end])
+
+
 def test_special_tokens_in_an_observation_are_no_secret():
     """They come from the environment, which is trusted; the ids show them."""
     chat, end = CHATS["chatml"]

@@ -10,6 +10,8 @@ from ragen_bench.errors import UserError
 from ragen_bench.models.base import Message
 from ragen_bench.models.chat import Chat, sample_conversation
 
+_OBSERVATIONS = 1 << 12
+"""So many are remembered as tokens."""
 _ANSWER = "An answer that stands for another."
 
 
@@ -68,9 +70,22 @@ class ChatTokens:
             sampled: the answer. If it ended itself, the template's own end of turn, which would be
                 there twice, is left out.
         """
-        between = self._between(text)
-        ids: list[int] = self.chat.tokenizer(between, add_special_tokens=False)["input_ids"]
-        return ids[1:] if sampled and sampled[-1] == ids[0] else ids
+        ids = self._follows(text)
+        return list(ids[1:] if sampled and sampled[-1] == ids[0] else ids)
+
+    @cached_property
+    def _follows(self) -> Callable[[str], tuple[int, ...]]:
+        """Read what the template puts between answers, around an observation.
+
+        Rollouts of an instance meet the same observations, so the latest ones are remembered.
+        """
+
+        @lru_cache(maxsize=_OBSERVATIONS)
+        def follows(text: str) -> tuple[int, ...]:
+            between = self._between(text)
+            return tuple(self.chat.tokenizer(between, add_special_tokens=False)["input_ids"])
+
+        return follows
 
     def _between(self, text: str) -> str:
         """Return what the template puts between an answer and the next, around an observation."""
