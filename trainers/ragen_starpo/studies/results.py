@@ -25,6 +25,7 @@ CURVES = {
     "rollout/reward_deviation": "Reward deviation in groups",
     "policy/entropy": "Entropy",
     "policy/grad_norm": "Norm of the gradient",
+    "thoughts/mutual_information": "Mutual information of thoughts and contexts",
 }
 """The figures that the pages draw over iterations, by their names in `metrics.jsonl`."""
 

@@ -26,10 +26,16 @@ Figure: TypeAlias = Literal[
     "start",
     "best",
     "last",
+    "rise",
     "gain",
     "fall",
     "collapsed",
     "collapse_iteration",
+    "warned",
+    "warning_right",
+    "warning_lead",
+    "deviation_lead",
+    "entropy_lead",
     "trained_tokens",
     "generated_tokens",
     "environment_turns",
@@ -97,6 +103,8 @@ class Claim:
         plus: arms; the claim is that their figure is the higher one.
         minus: arms; none compares with 0.
         margin: above which the difference counts; in the figure's unit.
+        among: `collapsed` judges the runs of `plus` that collapsed, each by itself: the mean of the
+            figure over them is to be above the margin.
     """
 
     text: str
@@ -105,6 +113,7 @@ class Claim:
     plus: tuple[str, ...]
     minus: tuple[str, ...] = ()
     margin: Finite = 0.0
+    among: Literal["all", "collapsed"] = "all"
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -147,6 +156,8 @@ class Study:
                 yield f"claim {number}: {min(both)} is on both sides"
             if not claim.plus:
                 yield f"claim {number}: plus names no arm"
+            if claim.among == "collapsed" and (claim.minus or claim.figure == "test"):
+                yield f"claim {number}: among=collapsed takes neither minus nor the figure test"
             if claim.figure == "tokens_to_target" and self.target is None:
                 yield f"claim {number}: tokens_to_target needs the study's target"
 

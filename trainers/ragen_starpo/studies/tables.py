@@ -19,7 +19,18 @@ _OF_THOUGHTS = {
 """Columns of both tables where a run has figures of thoughts."""
 _GAINS_OF_THOUGHTS = ("agreement_gain", "truth_gain")
 _SHARES = {
-    *("test", "start", "best", "last", "gain", "fall", "collapsed"),
+    *(
+        "test",
+        "start",
+        "best",
+        "last",
+        "rise",
+        "gain",
+        "fall",
+        "collapsed",
+        "warned",
+        "warning_right",
+    ),
     *(*_OF_THOUGHTS, *_GAINS_OF_THOUGHTS),
 }
 """Figures that are shares of episodes or of runs, in per cent."""
