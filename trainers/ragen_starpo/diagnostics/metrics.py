@@ -47,7 +47,7 @@ def rollout_metrics(trajectories: Sequence[TokenTrajectory], groups: int) -> dic
     turns = [turn for rollout in trajectories for turn in rollout.turns]
     recorded = [turn for rollout in trajectories for turn in rollout.record.turns]
     generated = sum(len(turn.sampled.ids) for turn in turns)
-    errors = {"failed": failed, "begun_anew": sum(one.begun_anew for one in trajectories)}
+    errors = {"failed": failed, "begun_anew": sum(rollout.begun_anew for rollout in trajectories)}
     return {
         "success": _success(trajectories),
         "reward": _mean(rollout.score for rollout in trajectories),
