@@ -26,7 +26,8 @@ class Server:
     def __init__(self, *errors):
         self.errors, self.asked = list(errors), []
 
-    async def generate(self, *, request_id, prompt_ids, sampling_params, stream):
+    async def generate(self, *, request_id, prompt_ids, sampling_params, stream, conversation):
+        assert conversation == request_id
         self.asked.append((request_id, tuple(prompt_ids), stream))
         if self.errors:
             raise self.errors.pop(0)

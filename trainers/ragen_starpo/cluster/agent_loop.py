@@ -94,10 +94,12 @@ class EpisodeLoop(AgentLoopBase):
     async def _answer(
         self, episode: TokenEpisode, spec: RolloutSpec, asked: dict[str, Any]
     ) -> TokenOutput:
-        # vLLM has seeds of its own, and takes none of what it does not know.
-        own = {"stream": spec.stream(episode.key)} if self.rollout_config.name == HF_ENGINE else {}
         # The same for all turns, so that one server has what it read before.
         name = f"{spec.seed}/{spec.task.name}"
+        # vLLM has seeds of its own, and takes none of what it does not know.
+        own = {}
+        if self.rollout_config.name == HF_ENGINE:
+            own = {"stream": spec.stream(episode.key), "conversation": name}
         output: TokenOutput = await self.server_manager.generate(
             request_id=name, prompt_ids=episode.ids, sampling_params=dict(asked), **own
         )

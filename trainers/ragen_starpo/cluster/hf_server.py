@@ -38,7 +38,8 @@ class Asked:
 class HFServer:
     """Samples as the local driver does: an answer's tokens follow from its stream alone.
 
-    Conversations are read anew in each turn: nothing is kept between requests.
+    The keys and values of conversations are kept between their turns, until there are new weights
+    or the server is sent to sleep.
 
     Args:
         model_dir: the folder of the model.
@@ -53,11 +54,14 @@ class HFServer:
         self._waiting: list[tuple[Asked, asyncio.Future[Sampled]]] = []
         self._version: int | None = None
         self._answering: asyncio.Task[None] | None = None
+        self._conversations: set[str] = set()
+        self._decoder: tuple[Sampling, Decoder] | None = None
 
     async def take(self, weights: Mapping[str, Tensor], version: int | None) -> None:
         """Sample with these weights from now on."""
         self._loaded.model.load_state_dict(weights)
         self._version = version
+        await self.sleep()
 
     async def generate(
         self,
@@ -65,6 +69,7 @@ class HFServer:
         prompt_ids: Sequence[int],
         sampling_params: Mapping[str, Any],
         stream: Sequence[str | int] = (),
+        conversation: str = "",
         **_: Any,
     ) -> TokenOutput:
         """Answer a conversation.
@@ -74,7 +79,9 @@ class HFServer:
             prompt_ids: the conversation.
             sampling_params: `temperature`, `max_tokens` and, where there is one, `stop`.
             stream: the labels of the answer's random numbers.
+            conversation: what tells it from others, the same for all its turns.
         """
+        self._conversations.add(conversation)
         stop = sampling_params.get("stop") or [""]
         sampling = Sampling(
             sampling_params["temperature"], sampling_params["max_tokens"], stop[0], 0
@@ -92,10 +99,12 @@ class HFServer:
         )
 
     async def sleep(self) -> None:
-        """Do nothing: memory is kept."""
+        """Let go of the keys and values of all conversations; the model keeps its memory."""
+        self._decoder = None
+        self._conversations = set()
 
     async def wake_up(self) -> None:
-        """Do nothing, as `sleep`."""
+        """Do nothing: the model is there."""
 
     async def _answer(self) -> None:
         """Answer those that wait until none does."""
@@ -109,20 +118,32 @@ class HFServer:
                 : self._largest
             ]
             self._waiting = [pair for pair in self._waiting if pair not in alike]
+            decoder = self._decoder_of(sampling, len(alike))
+            asked = [request for request, _ in alike]
             try:
-                answers = await asyncio.to_thread(self._sampled, [asked for asked, _ in alike])
+                answers = await asyncio.to_thread(_sampled, decoder, asked)
             except Exception as error:  # noqa: BLE001 - it is raised where it was asked for
+                self._decoder = None
                 for _, future in alike:
                     future.set_exception(error)
             else:
                 for (_, future), sampled in zip(alike, answers, strict=True):
                     future.set_result(sampled)
 
-    def _sampled(self, asked: Sequence[Asked]) -> list[Sampled]:
-        sampling = asked[0].sampling
-        decoder = Decoder(self._loaded, sampling, len(asked), log_probs=True)
-        answers = [decoder.submit(request.ids, Stream(*request.stream)) for request in asked]
-        ended = 0
-        while ended < len(answers):
-            ended += len(decoder.collect())
-        return [sampled_of(answer, decoder.ending) for answer in answers]
+    def _decoder_of(self, sampling: Sampling, requests: int) -> Decoder:
+        """Return what has read earlier turns, if they were sampled so, with room for all."""
+        slots = max(requests, min(self._largest, len(self._conversations)))
+        if self._decoder is None or self._decoder[0] != sampling:
+            self._decoder = sampling, Decoder(self._loaded, sampling, slots, log_probs=True)
+        decoder = self._decoder[1]
+        decoder.grow(slots)
+        return decoder
+
+
+def _sampled(decoder: Decoder, asked: Sequence[Asked]) -> list[Sampled]:
+    """Return the answers to requests, with nothing else under way."""
+    answers = [decoder.submit(request.ids, Stream(*request.stream)) for request in asked]
+    ended = 0
+    while ended < len(answers):
+        ended += len(decoder.collect())
+    return [sampled_of(answer, decoder.ending) for answer in answers]
