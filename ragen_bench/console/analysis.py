@@ -33,7 +33,7 @@ def print_analysis(console: Console, analysis: Object, path: Path) -> None:
 def failure_table(analysis: Object) -> FiguresTable:
     """Return the causes of failure of each environment, and below them what each means."""
     causes = [cause for row in analysis["envs"] for cause in row["failures"]]
-    about = dict.fromkeys(f"{cause['label']}: {cause['about']}." for cause in causes)
+    about = dict.fromkeys(f"{cause['label']}: {cause['about']}" for cause in causes)
     table = FiguresTable("Why episodes failed", "\n".join(about), ("n", "%", "first example"))
     for row in analysis["envs"]:
         share = f"{100 * row['failed'] / max(row['episodes'], 1):.0f}"

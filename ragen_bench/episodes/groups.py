@@ -12,6 +12,7 @@ from pathlib import Path
 from ragen_bench.episodes.episode import Task
 from ragen_bench.episodes.runner import chunks
 from ragen_bench.runs.schema import Key
+from ragen_envs.wording import counted
 
 _WHY = "so that the bytes are the same"
 
@@ -45,10 +46,10 @@ def said_of(recorded: int, again: int) -> str:
         recorded: how many are there.
         again: how many of them are played again.
     """
-    there = f"{recorded} episodes are there already"
+    there = f"{counted(recorded, 'episode')} {_are(recorded)} there already"
     if not again:
         return there
-    return f"{there}; the {again} of the unfinished group are played again, {_WHY}"
+    return f"{there}; the {again} of the unfinished group {_are(again)} played again, {_WHY}"
 
 
 def said_of_interrupted(recorded: int, planned: int, path: Path, again: int) -> str:
@@ -64,3 +65,7 @@ def said_of_interrupted(recorded: int, planned: int, path: Path, again: int) -> 
     if not again:
         return f"{kept} from there"
     return f"{kept}; it plays the {again} of the unfinished group again, {_WHY}"
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from ragen_bench.runs.schema import RunConfig
@@ -29,7 +30,11 @@ def figure(value: Any) -> str:
 def _fraction(value: float) -> str:
     if abs(value) >= 100:
         return f"{value:,.0f}"
-    return f"{value:.2f}" if abs(value) >= 1 or value == 0 else f"{value:.3g}"
+    if abs(value) >= 1 or value == 0:
+        return f"{value:.2f}"
+    rounded = f"{value:.3g}"
+    # In full, as prices are read: 0.00008, not 8e-05.
+    return f"{Decimal(rounded):f}" if abs(value) >= 1e-6 else rounded
 
 
 def fixed(value: float | None, digits: int = 2) -> str:

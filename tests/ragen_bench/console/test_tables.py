@@ -55,7 +55,7 @@ def comparisons(ids):
 
 def analysis(ids):
     cause = {
-        **{"label": "option_not_offered", "about": "the product does not offer it"},
+        **{"label": "option_not_offered", "about": "The product does not offer it."},
         **{"episodes": 256, "share": 1.0, "examples": [[255, 15, 9]]},
     }
     reasoning = {
@@ -104,6 +104,11 @@ def test_every_name_stands_whole_in_a_line(table, width):
     assert "…" not in "".join(shown)
     for env in ids:
         assert [env.partition("/")[2] in line.split() for line in shown].count(True) == 1, env
+
+
+def test_what_a_cause_means_stands_below_the_table():
+    shown = " ".join(lines(TABLES["causes"](IDS[:1]), 80)).split()
+    assert " ".join(shown).endswith(" option_not_offered: The product does not offer it.")
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -137,7 +137,7 @@ def test_only_answers_that_depend_on_each_other_are_played_again(tmp_path):
     assert bytes_of(tmp_path / "run") == b"".join(lines)
     assert said == [
         f"Resuming {tmp_path / 'run'}: 9 episodes are there already; the 1 of the unfinished group "
-        "are played again, so that the bytes are the same."
+        "is played again, so that the bytes are the same."
     ]
     # The group of the lines 9 to 12, of which one was there, and the three after it.
     timings = (tmp_path / "run" / "timings.jsonl").read_text().splitlines()

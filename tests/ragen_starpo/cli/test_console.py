@@ -57,6 +57,13 @@ def test_what_is_told_while_a_run_is_trained(tmp_path, capsys):
     assert f"{told}the first error: OSError: [Errno 5] gone\n" in said
 
 
+def test_a_run_goes_on_with_the_bar_where_its_checkpoint_is(tmp_path, capsys):
+    (tmp_path / "checkpoints" / "iteration_000002").mkdir(parents=True)
+    with follow("small", 3, tmp_path):
+        pass
+    assert " 2/3 " in capsys.readouterr().out
+
+
 class Kept(nullcontext):
     """Is told figures; fails at the iteration `last`."""
 

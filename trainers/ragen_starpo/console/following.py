@@ -15,6 +15,7 @@ from ragen_bench.console.plain import plain_console
 from ragen_bench.errors import UserError
 from ragen_bench.runs.json_lines import numbered
 from ragen_starpo.console.progress import progress_bar
+from ragen_starpo.local.run import iterations_done
 
 _PAUSE = 0.5
 """Seconds between two looks at what the run has written."""
@@ -50,7 +51,8 @@ def follow(
         for sink in told:
             contexts.enter_context(sink)
         contexts.enter_context(bar)
-        task = bar.add_task(name, total=iterations, status=status)
+        done = iterations_done(out)
+        task = bar.add_task(name, total=iterations, completed=done, status=status)
 
         def on_metrics(line: dict[str, Any]) -> None:
             number = line["iteration"]

@@ -82,8 +82,7 @@ class TrainingDirectory:
         Raises:
             UserError: if another one wrote the checkpoint.
         """
-        checkpoints = _checkpoints(self.path)
-        done = max(checkpoints, default=0)
+        checkpoints, done = _checkpoints(self.path), iterations_done(self.path)
         if checkpoints:
             self._refuse_other(checkpoints[done], driver)
         for name in ("metrics.jsonl", "timings.jsonl", "warnings.jsonl", "failures.jsonl"):
@@ -171,7 +170,7 @@ def check_run(path: Path, recipe: Recipe) -> None:
     different = first_difference({**there, **free}, {**settings, **free}, "recipe")
     if different:
         raise UserError(f"{path} is a run of another recipe ({different}); choose another --out")
-    done = max(_checkpoints(path), default=0)
+    done = iterations_done(path)
     if done > recipe.iterations:
         raise UserError(
             f"{path} has {done} iterations already; give iterations={done} or more, or choose "
@@ -192,6 +191,15 @@ def finished(path: Path, iterations: int) -> bool:
         return False
     # A run that a warning ended has more lines than its last checkpoint.
     return (path / "metrics.jsonl").read_bytes().count(b"\n") == iterations
+
+
+def iterations_done(path: Path) -> int:
+    """Return after how many iterations a run goes on: those of its latest checkpoint, or 0.
+
+    Args:
+        path: of the run's directory, which need not be there.
+    """
+    return max(_checkpoints(path), default=0)
 
 
 def _checkpoints(path: Path) -> dict[int, Path]:
