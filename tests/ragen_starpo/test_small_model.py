@@ -3,6 +3,7 @@
 import pytest
 from tokenizers import Tokenizer
 
+from ragen_bench.errors import UserError
 from ragen_bench.models.hf_loading import load
 from ragen_starpo.demonstrations import Demonstrator
 from ragen_starpo.small_model import Shape, make_small_model
@@ -40,3 +41,23 @@ def test_a_thinking_answer_is_short_and_its_wording_follows_from_the_instance(th
         assert any(lead in turn.answer for turn in turns)
     # Two facts of five tokens, five actions twice, three tags and a lead; on ice three holes.
     assert max(len(turn.sampled.ids) for each in shown for turn in each.turns) <= 28
+
+
+def test_other_sizes_keep_the_proportions(tmp_path):
+    assert Shape.of(96, 3) == Shape()
+    small, large = (
+        make_small_model(tmp_path / str(width), Shape.of(width, layers), 0)
+        for width, layers in ((48, 2), (288, 6))
+    )
+    # The span that studies of size go over, in parameters.
+    assert 50_000 < small < 150_000
+    assert 5_500_000 < large < 6_500_000
+
+
+@pytest.mark.parametrize(
+    ("width", "layers", "problem"),
+    [(20, 1, "--width is a multiple of 8, got 20"), (96, 0, "--layers is at least 1, got 0")],
+)
+def test_a_size_that_cannot_be_is_refused(width, layers, problem):
+    with pytest.raises(UserError, match=problem):
+        Shape.of(width, layers)

@@ -16,6 +16,7 @@ from tokenizers.pre_tokenizers import Sequence as InOrder
 from tokenizers.trainers import BpeTrainer
 from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 
+from ragen_bench.errors import UserError
 from ragen_bench.suites import make_env
 from ragen_envs.instances import Stream
 from ragen_envs.policies import random_answer
@@ -75,6 +76,23 @@ class Shape:
     layers: int = 3
     heads: int = 4
     hidden: int = 256
+
+    @classmethod
+    def of(cls, width: int, layers: int) -> Shape:
+        """Return a shape of the same proportions in another size.
+
+        Args:
+            width: a multiple of 8, as each head has pairs of channels.
+            layers: at least 1.
+
+        Raises:
+            UserError: for another width or number of layers.
+        """
+        if width < 8 or width % 8:
+            raise UserError(f"--width is a multiple of 8, got {width}")
+        if layers < 1:
+            raise UserError(f"--layers is at least 1, got {layers}")
+        return cls(width=width, layers=layers, hidden=width * 8 // 3)
 
 
 def make_small_model(folder: Path, shape: Shape, seed: int, thinks: bool = False) -> int:

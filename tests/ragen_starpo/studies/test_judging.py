@@ -36,7 +36,7 @@ def outcomes(**problems):
 def test_a_difference_is_that_of_the_means_of_both_sides():
     claim = Claim("a and b against c", "here", "last", ("a", "b"), ("c",), 0.01)
     alone = Claim("b", "here", "last", ("b",), (), 0.0)
-    first, second = judged(study(claim, alone), outcomes(), 3)
+    first, second = judged(study(claim, alone), outcomes(), range(3))
     assert first.differences == pytest.approx([0.0, 0.05, -0.05])
     assert second.differences == pytest.approx([0.1, 0.2, 0.3])
     assert (first.verdict.margin, second.verdict.margin) == (0.01, 0.0)
@@ -49,17 +49,17 @@ def test_a_claim_among_collapsed_runs_is_about_each_of_them():
     runs = outcomes()
     for run in runs:
         run.figures.update(collapsed=float(run.figures["last"] < 0.25), warning_lead=None)
-    (none,) = judged(study(replace(claim, plus=("a",))), runs, 3)
+    (none,) = judged(study(replace(claim, plus=("a",))), runs, range(3))
     assert none.problem == "fewer than two of its runs collapsed"
     for run, lead in zip((run for run in runs if run.figures["collapsed"]), (3, 5), strict=True):
         run.figures["warning_lead"] = lead
-    (of_two,) = judged(study(claim), runs, 3)
+    (of_two,) = judged(study(claim), runs, range(3))
     assert of_two.differences == [3, 5]
     assert (of_two.verdict.mean, of_two.verdict.margin) == (4, 1.0)
 
 
 def test_test_success_is_judged_by_instance():
-    (found,) = judged(study(Claim("", "", "test", ("a",), ("b",))), outcomes(), 3)
+    (found,) = judged(study(Claim("", "", "test", ("a",), ("b",))), outcomes(), range(3))
     # A run of success v has a half in the one environment, and (1 + 2 v) / 3 in the other.
     assert found.differences == pytest.approx([0.4 / 3, 0.5 / 3, 0.3 / 3])
     assert found.verdict.mean == pytest.approx(0.4 / 3)
@@ -67,20 +67,20 @@ def test_test_success_is_judged_by_instance():
 
 def test_a_claim_about_a_failed_run_is_not_judged_and_still_corrected_for():
     claims = [Claim("", "", "last", (arm,)) for arm in "ab"]
-    first, second = judged(study(*claims), outcomes(b="it broke"), 3)
+    first, second = judged(study(*claims), outcomes(b="it broke"), range(3))
     assert second.verdict is None
     assert second.problem == "runs/b/seed-1: it broke"
     assert first.verdict.level == pytest.approx(0.975)
-    (lacking,) = judged(study(Claim("", "", "gain", ("a",))), outcomes(), 3)
+    (lacking,) = judged(study(Claim("", "", "gain", ("a",))), outcomes(), range(3))
     assert lacking.problem.startswith("runs/a/seed-0: has no gain; ")
 
 
 def test_runs_that_were_not_tested_alike_are_not_judged():
     claim = Claim("", "", "test", ("a",), ("b",))
     untested = [replace(run, test={}) if run.seed == 2 else run for run in outcomes()]
-    (found,) = judged(study(claim), untested, 3)
+    (found,) = judged(study(claim), untested, range(3))
     assert found.problem == "runs/a/seed-2: has no test; runs/b/seed-2: has no test"
     fewer = [replace(run, test={ENV: [1.0]}) if run.arm == "b" else run for run in outcomes()]
-    (found,) = judged(study(claim), fewer, 3)
+    (found,) = judged(study(claim), fewer, range(3))
     assert found.verdict is None
     assert "runs/b/seed-0 was tested on other instances than runs/a/seed-0" in found.problem

@@ -9,6 +9,9 @@ from ragen_bench.errors import UserError
 from ragen_starpo.cli.main import main
 from ragen_starpo.cli.main import parser as train_parser
 from ragen_starpo.studies.jobs import model_jobs, run_jobs
+from ragen_starpo.studies.pages import pages
+from ragen_starpo.studies.results import results
+from ragen_starpo.studies.running import seeds_begun
 from ragen_starpo.studies.study import read_study, studies
 
 PARSERS = {"ragen-train": train_parser, "ragen-bench": bench_parser}
@@ -59,7 +62,9 @@ def test_models_that_think_are_analysed_before_and_after(tmp_path):
     (making, *_), (run, *_) = model_jobs(study, "small", 2), run_jobs(study, "small", 2)
     for stage in (*making.stages, *run.stages):
         PARSERS[stage.program]().parse(list(stage.arguments))
-    assert making.stages[0].typed == "ragen-train small-model untrained --thinks --seed 0"
+    assert making.stages[0].typed == (
+        "ragen-train small-model untrained --thinks --width 96 --layers 3 --seed 0"
+    )
     training, test, before, *analyses = run.stages
     assert training.typed.startswith("ragen-train local grpo@small-think model=")
     first, last = "evaluate hf/../../../models/m/seed-0/warm ", "evaluate hf/run/final "
@@ -71,6 +76,24 @@ def test_models_that_think_are_analysed_before_and_after(tmp_path):
     ]
     at_gpu = run_jobs(read_study("filter"), "gpu", 2)[0].stages[2]
     assert at_gpu.typed.startswith("ragen-bench evaluate hf/Qwen/Qwen2.5-0.5B-Instruct --env")
+
+
+def test_a_pilot_has_seeds_of_its_own_and_no_claims(tmp_path):
+    file = tmp_path / "pilot.toml"
+    head = HEAD.replace("small = []", "small = ['give_up_after=100']")
+    file.write_text(f"claims = []\nfirst_seed = 100\n{head}")
+    study = read_study(str(file))
+    jobs = [*model_jobs(study, "small", 2), *run_jobs(study, "small", 2)]
+    assert [job.name for job in jobs] == [
+        *("models/m/seed-100", "models/m/seed-101"),
+        *("runs/a/seed-100", "runs/a/seed-101"),
+    ]
+    assert "seed=101" in jobs[3].stages[0].arguments
+    (tmp_path / "runs/a/seed-102").mkdir(parents=True)
+    assert seeds_begun(tmp_path, study) == 3
+    page = pages(results(study, "small", 2, tmp_path))["study.md"]
+    assert "Verdicts" not in page
+    assert "runs/a/seed-101" in page
 
 
 @pytest.mark.parametrize(

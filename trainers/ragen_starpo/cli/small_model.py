@@ -14,8 +14,8 @@ from ragen_bench.options.looks import Argument, Option
 class SmallModel(Command):
     """Makes a small untrained model for two cores.
 
-    Writes a Qwen2 model of some 0.4 million parameters with a tokenizer of its own, which reads
-    the boards of Sokoban and FrozenLake.
+    Writes a Qwen2 model, of some 0.4 million parameters if nothing else is asked for, with a
+    tokenizer of its own, which reads the boards of Sokoban and FrozenLake.
     """
 
     extra: ClassVar[str] = "train"
@@ -26,6 +26,9 @@ class SmallModel(Command):
         bool, Option(None, "give it tokens for the thoughts that a warm start shows")
     ] = False
 
+    width: Annotated[int, Option("N", "channels, a multiple of 8")] = 96
+    layers: Annotated[int, Option("N", "of attention and feed-forward")] = 3
+
     def run(self) -> int:
         """Write the model and say how large it is."""
         from ragen_bench.console.plain import plain_console
@@ -33,11 +36,13 @@ class SmallModel(Command):
         from ragen_starpo.made_folder import MadeFolder
         from ragen_starpo.small_model import Shape, make_small_model
 
-        # A model without thoughts has the record that it always had.
+        shape = Shape.of(self.width, self.layers)
+        # A model of the usual size without thoughts has the record that it always had.
         thinks = {"thinks": True} if self.thinks else {}
-        made_by = {"command": "small-model", "seed": self.seed, **thinks}
+        size = {} if shape == Shape() else {"width": self.width, "layers": self.layers}
+        made_by = {"command": "small-model", "seed": self.seed, **thinks, **size}
         folder = MadeFolder(self.out, made_by)
         with libraries_quiet(), folder.written() as draft:
-            parameters = make_small_model(draft, Shape(), self.seed, self.thinks)
+            parameters = make_small_model(draft, shape, self.seed, self.thinks)
         plain_console().print(f"Model  {self.out}, {parameters:,} parameters", soft_wrap=True)
         return 0

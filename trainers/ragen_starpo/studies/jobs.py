@@ -46,7 +46,7 @@ def model_jobs(study: Study, scale: Scale, seeds: int) -> list[Job]:
     return [
         Job(model_name(name, seed), _making(study.models[name], seed), {})
         for name in used
-        for seed in range(seeds)
+        for seed in study.numbered(seeds)
     ]
 
 
@@ -58,18 +58,21 @@ def run_jobs(study: Study, scale: Scale, seeds: int) -> list[Job]:
     """
     return [
         _run(study, name, arm, scale, seed)
-        for seed in range(seeds)
+        for seed in study.numbered(seeds)
         for name, arm in study.arms.items()
     ]
 
 
 def recipes(study: Study, scale: Scale) -> dict[str, Any]:
-    """Return the recipes of a study's arms with seed 0, as JSON.
+    """Return the recipes of a study's arms with their first seed, as JSON.
 
     Raises:
         UserError: if an arm's recipe cannot be.
     """
-    return {name: _recipe(study, name, arm, scale, 0).as_json() for name, arm in study.arms.items()}
+    return {
+        name: _recipe(study, name, arm, scale, study.first_seed).as_json()
+        for name, arm in study.arms.items()
+    }
 
 
 def run_name(arm: str, seed: int) -> str:
@@ -136,8 +139,10 @@ def _making(model: Model, seed: int) -> tuple[Stage, ...]:
     length = ("--episodes", str(model.episodes), "--epochs", str(model.epochs))
     rate = ("--learning-rate", str(model.learning_rate), "--seed", str(seed))
     thinks = ("--thinks",) if model.response_format == "think" else ()
+    size = ("--width", str(model.width), "--layers", str(model.layers))
+    made = ("small-model", "untrained", *thinks, *size, "--seed", str(seed))
     return (
-        Stage("model", "ragen-train", ("small-model", "untrained", *thinks, "--seed", str(seed))),
+        Stage("model", "ragen-train", made),
         Stage(
             "warm start",
             "ragen-train",

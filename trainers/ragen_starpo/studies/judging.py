@@ -36,7 +36,7 @@ class Judged:
     differences: list[float]
 
 
-def judged(study: Study, outcomes: Sequence[Outcome], seeds: int) -> list[Judged]:
+def judged(study: Study, outcomes: Sequence[Outcome], seeds: Sequence[int]) -> list[Judged]:
     """Return all claims of a study with their verdicts, in its order.
 
     A claim whose figure a run lacks is not judged: a run that failed may have failed because of
@@ -67,10 +67,10 @@ def judged(study: Study, outcomes: Sequence[Outcome], seeds: int) -> list[Judged
     ]
 
 
-def _lacking(claim: Claim, by_run: Mapping[tuple[str, int], Outcome], seeds: int) -> str:
+def _lacking(claim: Claim, by_run: Mapping[tuple[str, int], Outcome], seeds: Sequence[int]) -> str:
     """Return which runs lack a claim's figure, and why."""
     arms = dict.fromkeys((*claim.plus, *claim.minus))
-    runs = [by_run[arm, seed] for arm in arms for seed in range(seeds)]
+    runs = [by_run[arm, seed] for arm in arms for seed in seeds]
     lacking = []
     for run in runs:
         if run.problem:
@@ -98,7 +98,7 @@ def _tested(run: Outcome) -> dict[str, int]:
 
 
 def _values(
-    claim: Claim, by_run: Mapping[tuple[str, int], Outcome], seeds: int
+    claim: Claim, by_run: Mapping[tuple[str, int], Outcome], seeds: Sequence[int]
 ) -> Values | list[Values]:
     """Return the difference of each seed: (seeds,), of `test` (seeds, instances) by environment."""
     if claim.among == "collapsed":
@@ -109,22 +109,24 @@ def _values(
         return _difference(claim, figures, seeds)
     return [
         _difference(claim, {at: np.array(run.test.get(env)) for at, run in by_run.items()}, seeds)
-        for env in by_run[claim.plus[0], 0].test
+        for env in by_run[claim.plus[0], seeds[0]].test
     ]
 
 
 def _collapsed(
-    claim: Claim, by_run: Mapping[tuple[str, int], Outcome], seeds: int
+    claim: Claim, by_run: Mapping[tuple[str, int], Outcome], seeds: Sequence[int]
 ) -> list[Outcome]:
-    runs = [by_run[arm, seed] for seed in range(seeds) for arm in claim.plus]
+    runs = [by_run[arm, seed] for seed in seeds for arm in claim.plus]
     return [run for run in runs if run.figures["collapsed"]]
 
 
-def _difference(claim: Claim, figures: Mapping[tuple[str, int], Values], seeds: int) -> Values:
+def _difference(
+    claim: Claim, figures: Mapping[tuple[str, int], Values], seeds: Sequence[int]
+) -> Values:
     """Return the mean over `plus` less that over `minus`, of which the first axis is the seed."""
 
     def side(arms: Sequence[str]) -> Values:
-        of_arms = [np.array([figures[arm, seed] for seed in range(seeds)]) for arm in arms]
+        of_arms = [np.array([figures[arm, seed] for seed in seeds]) for arm in arms]
         mean: Values = np.mean(of_arms, axis=0, dtype=float)
         return mean
 

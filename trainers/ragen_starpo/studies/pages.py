@@ -74,9 +74,7 @@ def markdown_page(results: Mapping[str, Any]) -> str:
         f"# {plain(study['question'])}",
         " ".join([lead, *filter(None, [_seeds_note(results)])]),
         f"```\n$ {_command(results)}\n```",
-        "## Verdicts",
-        NOTES["verdicts"],
-        markdown(VERDICT_COLUMNS, verdict_rows(results)),
+        *_verdicts(results),
         "## Arms",
         _note_of_arms(results),
         markdown(arm_columns(results), arm_rows(results)),
@@ -90,6 +88,13 @@ def markdown_page(results: Mapping[str, Any]) -> str:
 
 def _note_of_arms(results: Mapping[str, Any]) -> str:
     return " ".join([NOTES["arms"], *([NOTES["thoughts"]] if thinks(results) else [])])
+
+
+def _verdicts(results: Mapping[str, Any]) -> list[str]:
+    """Return the section of verdicts; nothing of a pilot, which has no claims."""
+    if not results["claims"]:
+        return []
+    return ["## Verdicts", NOTES["verdicts"], markdown(VERDICT_COLUMNS, verdict_rows(results))]
 
 
 def _seeds_note(results: Mapping[str, Any]) -> str:

@@ -45,7 +45,8 @@ def results(study: Study, scale: Scale, seeds: int, folder: Path) -> Results:
         `curves`, by figure lists of iteration, mean, lowest and highest of the seeds; `claims`,
         each with its `verdict`; `runs`, all of them.
     """
-    outcomes = [outcome(folder, study, arm, seed) for arm in study.arms for seed in range(seeds)]
+    numbers = study.numbered(seeds)
+    outcomes = [outcome(folder, study, arm, seed) for arm in study.arms for seed in numbers]
     return {
         "schema": _SCHEMA,
         "study": json.loads(json.dumps(asdict(study))),
@@ -54,7 +55,7 @@ def results(study: Study, scale: Scale, seeds: int, folder: Path) -> Results:
         "arms": [
             _arm(arm, [outcome for outcome in outcomes if outcome.arm == arm]) for arm in study.arms
         ],
-        "claims": [_claim(claim) for claim in judged(study, outcomes, seeds)],
+        "claims": [_claim(claim) for claim in judged(study, outcomes, numbers)],
         "runs": [as_json(run) for run in outcomes],
     }
 

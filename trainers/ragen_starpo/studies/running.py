@@ -66,12 +66,12 @@ def _check(folder: Path, plan: dict[str, Any]) -> None:
 
 
 def seeds_begun(folder: Path, study: Study) -> int:
-    """Return how many seeds a study's folder has runs of: one more than the highest."""
+    """Return how many seeds a study's folder has runs of, from the first to the highest."""
     begun = [0]
     for arm in study.arms:
         for place in (folder / run_name(arm, 0)).parent.glob("seed-*"):
             number = place.name.removeprefix("seed-")
-            begun += [int(number) + 1] if number.isdecimal() else []
+            begun += [int(number) + 1 - study.first_seed] if number.isdecimal() else []
     return max(begun)
 
 

@@ -15,7 +15,15 @@ from pydantic.dataclasses import dataclass
 from ragen_bench.errors import UserError, unknown
 from ragen_envs.protocol import ResponseFormat
 from ragen_starpo.recipes.problems import first_problem
-from ragen_starpo.recipes.sections import STRICT, Count, Finite, HeldOutCount, Positive, Share
+from ragen_starpo.recipes.sections import (
+    STRICT,
+    Count,
+    Finite,
+    HeldOutCount,
+    NonNegative,
+    Positive,
+    Share,
+)
 
 CATALOGUE = Path(__file__).parent / "catalogue"
 """The studies that come with the package."""
@@ -61,11 +69,14 @@ class Model:
     Attributes:
         envs: whose oracle's episodes it learns from.
         response_format: of its answers; with `think` its arms take the scale `small-think`.
+        width, layers: its size, as of `ragen-train small-model`.
         episodes, epochs, learning_rate, max_tokens: of the warm start.
     """
 
     envs: tuple[str, ...]
     response_format: ResponseFormat = "answer"
+    width: Count = 96
+    layers: Count = 3
     episodes: Count = 500
     epochs: Count = 5
     learning_rate: Positive = 2e-3
@@ -126,7 +137,9 @@ class Study:
         arms: by name.
         claims: that are judged together.
         models: of the scale `small`, by name.
-        seeds: of each arm, from 0 on.
+        seeds: of each arm.
+        first_seed: from which on they count. A pilot, by which settings are chosen, has others than
+            the study that is run with them.
         test_instances: of the test split, that each trained model is scored on.
         target: success on val, for `tokens_to_target`.
         name: of its file.
@@ -138,6 +151,7 @@ class Study:
     claims: tuple[Claim, ...]
     models: dict[str, Model] = field(default_factory=dict)
     seeds: Seeds = 5
+    first_seed: NonNegative = 0
     test_instances: HeldOutCount = 256
     target: Share | None = None
     name: str = ""
@@ -145,6 +159,10 @@ class Study:
     def __post_init__(self) -> None:
         for problem in self._problems():
             raise ValueError(problem)
+
+    def numbered(self, seeds: int) -> range:
+        """Return so many seeds."""
+        return range(self.first_seed, self.first_seed + seeds)
 
     def _problems(self) -> Iterator[str]:
         yield from self._problems_of_arms()
