@@ -74,8 +74,8 @@ class PlainRollouts:
         turn = 0
         while going:
             answers = [to_repeat[row].turns[turn].sampled for row in going]
-            longest = max(len(one.ids) for one in answers)
-            mask, log_probs = self._answer(new, [one.ids for one in answers], mask, cache)
+            longest = max(len(answer.ids) for answer in answers)
+            mask, log_probs = self._answer(new, [answer.ids for answer in answers], mask, cache)
             further, new = [], []
             for place, row in enumerate(going):
                 told[row].append(log_probs[place][: len(answers[place].ids)])

@@ -121,6 +121,8 @@ def measure(env: str, options: argparse.Namespace) -> None:
     number = 0
     while len(counted) < options.rounds:
         number += 1
+        if number > 10 * options.rounds:
+            raise SystemExit(f"{env}: too few rounds had a group to learn from; try other settings")
         if of_round := rounds.play(number):
             counted.append(of_round)
     for part in counted[0]:

@@ -36,12 +36,12 @@ class RowCache:
 
     def grow(self, rows: int) -> None:
         """Have so many rows at least."""
-        more = max(0, rows - self._rows)
-        self._rows += more
-        self._layers = {
-            number: (_with_rows(keys, more), _with_rows(values, more))
-            for number, (keys, values) in self._layers.items()
-        }
+        more = rows - self._rows
+        if more <= 0:
+            return
+        self._rows = rows
+        for number, (keys, values) in self._layers.items():
+            self._layers[number] = _with_rows(keys, more), _with_rows(values, more)
 
     def reserve(self, columns: int) -> None:
         """Make rows that hold at least so many tokens; it takes place as layers are written."""

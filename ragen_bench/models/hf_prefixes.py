@@ -30,7 +30,7 @@ class Held:
     def __init__(self, rows: int, reuse: bool = True) -> None:
         self.lengths = [0] * rows
         self._ids = np.full((rows, _ROUND), _NONE)
-        self._reuse = reuse
+        self.reuse = reuse
 
     def grow(self, rows: int) -> None:
         """Have so many rows at least."""
@@ -62,7 +62,7 @@ class Held:
         Args:
             prompt: at least one token.
         """
-        if not self._reuse:
+        if not self.reuse:
             return np.zeros(len(self.lengths), np.intp)
         self._reserve(len(prompt))
         other = self._ids[:, : len(prompt)] != np.array(prompt)
@@ -85,7 +85,7 @@ class Held:
             self._ids = np.pad(self._ids, ((0, 0), (0, width)), constant_values=_NONE)
 
 
-def ready(prompts: Sequence[Ids], held: Held, reuse: bool, budget: int) -> list[int]:
+def ready(prompts: Sequence[Ids], held: Held, budget: int) -> list[int]:
     """Return the numbers of the prompts to be read now; at least one.
 
     A prompt waits if it begins like one that is read now, whose keys and values it can have in the
@@ -94,11 +94,10 @@ def ready(prompts: Sequence[Ids], held: Held, reuse: bool, budget: int) -> list[
     Args:
         prompts: what waits, in order.
         held: what the rows hold.
-        reuse: whether what is read can be had in the next step.
         budget: tokens to read in one step.
     """
     now: list[int] = []
-    coming = Held(len(prompts), reuse)
+    coming = Held(len(prompts), held.reuse)
     for number, prompt in enumerate(prompts):
         there = held.common(prompt).max(initial=0)
         budget -= len(prompt) - there

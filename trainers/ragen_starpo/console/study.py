@@ -61,13 +61,12 @@ def run_study(study: Study, scale: Scale, seeds: int, place: Place) -> list[str]
     """
     console = plain_console()
     out, folder = place.out, place.out.resolve()
-    with claimed(out, study, scale), interrupted_by_sigterm():
+    with _commands(place, scale) as commands, interrupted_by_sigterm(), claimed(out, study, scale):
         begun = seeds_begun(folder, study)
         if begun > seeds:
             console.print(f"{out} has {begun} seeds of some arm already: all are run and judged")
             seeds = begun
-        with _commands(place, scale) as commands:
-            failed = _run(study, scale, seeds, place, commands, console)
+        failed = _run(study, scale, seeds, place, commands, console)
         study_results = results(study, scale, seeds, folder)
     write_results(folder, study_results)
     for name, content in pages(study_results).items():

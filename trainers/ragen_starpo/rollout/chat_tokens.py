@@ -10,7 +10,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.models.base import Message
 from ragen_bench.models.chat import Chat, sample_conversation
 
-_OBSERVATIONS = 1 << 12
+_OBSERVATIONS = 1 << 9
 """So many are remembered as tokens."""
 _ANSWER = "An answer that stands for another."
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 
@@ -26,8 +27,8 @@ class Judged:
         claim: of the study.
         verdict: None where it cannot be judged yet.
         problem: why it cannot, as the runs that lack the figure; empty where it can.
-        differences: of each seed, in their order, or the figures of the runs that collapsed, where
-            it is about them; empty where it cannot be judged.
+        differences: of each seed, in their order, of those with a collapse where it is about them;
+            empty where it cannot be judged.
     """
 
     claim: Claim
@@ -75,10 +76,10 @@ def _lacking(claim: Claim, by_run: Mapping[tuple[str, int], Outcome], seeds: Seq
     for run in runs:
         if run.problem:
             lacking.append(f"{run.folder}: {run.problem}")
-        elif claim.among == "all" and not _has(run, claim.figure):
+        elif not _has(run, claim.figure) and (claim.among == "all" or run.figures.get("collapsed")):
             lacking.append(f"{run.folder}: has no {claim.figure}")
     if not lacking and claim.among == "collapsed" and len(_collapsed(claim, by_run, seeds)) < 2:
-        lacking.append("fewer than two of its runs collapsed")
+        lacking.append("runs of fewer than two seeds collapsed")
     if not lacking and claim.figure == "test":
         of_first = _tested(runs[0])
         lacking += [
@@ -102,8 +103,7 @@ def _values(
 ) -> Values | list[Values]:
     """Return the difference of each seed: (seeds,), of `test` (seeds, instances) by environment."""
     if claim.among == "collapsed":
-        of_runs = _collapsed(claim, by_run, seeds)
-        return np.array([run.figures[claim.figure] for run in of_runs], dtype=float)
+        return np.array(_collapsed(claim, by_run, seeds))
     if claim.figure != "test":
         figures = {at: np.array(run.figures.get(claim.figure)) for at, run in by_run.items()}
         return _difference(claim, figures, seeds)
@@ -115,9 +115,18 @@ def _values(
 
 def _collapsed(
     claim: Claim, by_run: Mapping[tuple[str, int], Outcome], seeds: Sequence[int]
-) -> list[Outcome]:
-    runs = [by_run[arm, seed] for seed in seeds for arm in claim.plus]
-    return [run for run in runs if run.figures["collapsed"]]
+) -> list[float]:
+    """Return the mean of the figure over the runs of each seed that collapsed, where any did.
+
+    Runs of a seed begin with the same model, so they count as one.
+    """
+    means = []
+    for seed in seeds:
+        figures = [by_run[arm, seed].figures for arm in claim.plus]
+        values = [of_run[claim.figure] for of_run in figures if of_run.get("collapsed")]
+        if values:
+            means.append(fmean(value for value in values if value is not None))
+    return means
 
 
 def _difference(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -78,8 +77,8 @@ def joined(address: str) -> Iterator[None]:
     check_address(address)
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        raise UserError(f"Ray does not start: {described(error)}") from None
+    except Exception as error:
+        raise UserError(f"the Ray cluster at {address}: {described(error)}") from error
     try:
         yield
     finally:
@@ -104,8 +103,10 @@ def _typed(arguments: Sequence[str], folder: str, log: str) -> tuple[int, str]:
             while child.poll() is None:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     child.wait(_POLL_SECONDS)
-        except KeyboardInterrupt:
-            child.send_signal(signal.SIGTERM)
+        except (
+            BaseException
+        ):  # KeyboardInterrupt of a task that is cancelled, SystemExit of Ray's end
+            child.terminate()
             child.wait()
             raise
     return child.returncode, machine

@@ -69,12 +69,12 @@ def outcome(folder: Path, study: Study, arm: str, seed: int) -> Outcome:
     """
     name = run_name(arm, seed)
     place = folder / name
-    if not all_done(place):
-        model = model_name(study.arms[arm].model, seed)
-        of_model = _failure(folder / model)
-        why = _failure(place) or (f"{model}: {of_model}" if of_model else "not finished")
-        return Outcome(arm, seed, name, why)
     try:
+        if _failure(place) or not all_done(place):
+            model = model_name(study.arms[arm].model, seed)
+            of_model = _failure(folder / model)
+            why = _failure(place) or (f"{model}: {of_model}" if of_model else "not finished")
+            return Outcome(arm, seed, name, why)
         run, test = read_training_run(place / RUN), _of_test(place / TEST)
         figures = {**figures_of(run, study.target), **figures_of_thoughts(place)}
     except UserError as error:

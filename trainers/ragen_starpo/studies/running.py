@@ -14,7 +14,7 @@ from ragen_bench.errors import INTERRUPTED, UserError, missing_extra
 from ragen_bench.runs.atomic import write_text
 from ragen_bench.runs.json_lines import read_whole, write_whole
 from ragen_starpo.commands import Commands, Stage
-from ragen_starpo.studies.jobs import Job, recipes, run_name
+from ragen_starpo.studies.jobs import Job, model_name, recipes, run_name
 from ragen_starpo.studies.outcomes import FAILED
 from ragen_starpo.studies.study import Scale, Study
 
@@ -66,10 +66,12 @@ def _check(folder: Path, plan: dict[str, Any]) -> None:
 
 
 def seeds_begun(folder: Path, study: Study) -> int:
-    """Return how many seeds a study's folder has runs of, from the first to the highest."""
+    """Return how many seeds a study's folder has runs or models of, to the highest."""
     begun = [0]
-    for arm in study.arms:
-        for place in (folder / run_name(arm, 0)).parent.glob("seed-*"):
+    names = [*(run_name(arm, 0) for arm in study.arms)]
+    names += [model_name(model, 0) for model in study.models]
+    for name in names:
+        for place in (folder / name).parent.glob("seed-*"):
             number = place.name.removeprefix("seed-")
             begun += [int(number) + 1 - study.first_seed] if number.isdecimal() else []
     return max(begun)

@@ -114,8 +114,8 @@ class Claim:
         plus: arms; the claim is that their figure is the higher one.
         minus: arms; none compares with 0.
         margin: above which the difference counts; in the figure's unit.
-        among: `collapsed` judges the runs of `plus` that collapsed, each by itself: the mean of the
-            figure over them is to be above the margin.
+        among: `collapsed` judges the runs of `plus` that collapsed: the mean of the figure over
+            them, averaged by seed, is to be above the margin.
     """
 
     text: str
