@@ -8,6 +8,7 @@ import pytest
 
 from ragen_bench.models.bundled import converted_folder
 
+from ..hf_models import save_tiny
 from ..server.llama import free_port
 from . import server as serving
 from .place import PYTHON, environment
@@ -16,6 +17,13 @@ from .questions import CONTEXT
 RUN = ["evaluate", "--suite", "quick", "--limit", "4", "--max-tokens", "12", "--history", "none"]
 """Two groups of episodes."""
 SLOTS = ["--concurrency", "2"]
+SIZE = {
+    "hidden_size": 128,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "max_position_embeddings": 2048,
+}
+"""Heads of 64 channels, as vLLM's attention on CPUs takes them."""
 _PATIENCE = 540
 
 
@@ -71,8 +79,12 @@ def folder(bundled, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def model_name(bundled):
-    return f"vllm/{bundled}"
+def model_name(bundled, tmp_path_factory):
+    """A model of random weights: `auto` is bfloat16, in which some processors are very slow."""
+    folder = save_tiny(tmp_path_factory.mktemp("random"), **SIZE)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "dtype": "float32"}))
+    return f"vllm/{folder}"
 
 
 @pytest.fixture(scope="session")
