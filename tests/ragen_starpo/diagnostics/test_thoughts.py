@@ -1,5 +1,6 @@
 """Thoughts as tokens, which of them are scored, and how."""
 
+import math
 from types import SimpleNamespace
 
 import pytest
@@ -18,14 +19,18 @@ from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn
 from tests.ragen_starpo.chats import TEMPLATES, made
 
 TOKENIZERS = {family: made(family)[0].tokenizer for family in TEMPLATES}
-words = st.text("ab .,\n0é→😀", max_size=12)
+words = st.text("ab .,\n0é→😀>", max_size=12)
 
 
-def trajectory(*answers, group=0, split=False, family="chatml"):
+def trajectory(*answers, group=0, split=False, family="chatml", ended=False):
+    """Return an episode; where the model ended its turns itself, their last tokens do."""
     tokenizer = TOKENIZERS[family]
     turns = []
     for number, answer in enumerate(answers):
-        ids = tuple(tokenizer(answer, add_special_tokens=False)["input_ids"])
+        ids = (
+            *tokenizer(answer, add_special_tokens=False)["input_ids"],
+            *([made(family)[1]] if ended else []),
+        )
         turns.append(Turn((90 + group, number), Sampled(ids, (0.0,) * len(ids), True), 0.0))
     return TokenTrajectory(group, tuple(turns), {}, split)
 
@@ -34,16 +39,22 @@ def thought_of(played, family="chatml"):
     return thought_in(played.sequences[0], 0, played.record, TOKENIZERS[family])
 
 
+def read(thought):
+    """Return the words of a thought, without its closing tag."""
+    return TOKENIZERS["chatml"].decode(thought.ids, skip_special_tokens=True).split("</think>")[0]
+
+
 @pytest.mark.parametrize("family", TEMPLATES)
 @given(
     st.sampled_from(["", "\n", "  "]),
     words,
     st.sampled_from(["</think><answer>Up</answer>", "</think>", ""]),
+    st.booleans(),
 )
-def test_a_thought_is_the_tokens_that_hold_what_the_record_has(family, space, words, rest):
-    """The first one may hold the end of a tag too, as ">a", and the last one as "...</"."""
+def test_a_thought_is_the_tokens_from_its_first_word_to_its_end(family, space, words, rest, ended):
+    """The first one may hold the end of a tag too, as ">a", and the last one "><"."""
     answer = f"{space}<think>{words}{rest}"
-    played, tokenizer = trajectory(answer, family=family), TOKENIZERS[family]
+    played, tokenizer = trajectory(answer, family=family, ended=ended), TOKENIZERS[family]
     thought = thought_of(played, family=family)
     recorded = thought_of_turn(SimpleNamespace(answer=answer, reasoning=""))
     assert (thought is None) == (recorded == "")
@@ -55,10 +66,10 @@ def test_a_thought_is_the_tokens_that_hold_what_the_record_has(family, space, wo
     assert (thought.opening, thought.ids) == (ids[:begin], ids[begin:end])
     assert recorded in tokenizer.decode(thought.ids)
     assert "<think" in tokenizer.decode(thought.opening)
-    # None of them is of the tags alone.
+    # The first one is not of the tag alone, and the last one completes the tag or ends the answer.
     assert tokenizer.decode(ids[: begin + 1]).partition("<think>")[2]
-    assert "</think>" not in tokenizer.decode(ids[:end])
-    assert not tokenizer.decode(thought.ids[-1:]).strip().startswith("</")
+    assert "</think>" not in tokenizer.decode(ids[: end - 1])
+    assert "</think>" in tokenizer.decode(ids[:end]) if rest else end == len(ids)
 
 
 @pytest.mark.parametrize(
@@ -69,15 +80,16 @@ def test_a_thought_is_the_tokens_that_hold_what_the_record_has(family, space, wo
         ("<think>a</think><think>b</think>", "a"),
         ("<think></think><answer>Up</answer>", None),
         ("<think> \n</think>", None),
+        ("<think>", None),
         ("well <think>Go up</think>", None),
         ("<answer>Up</answer>", None),
         ("", None),
     ],
 )
-def test_answers_that_begin_with_a_thought(answer, wanted):
-    thought = thought_of(trajectory(answer))
-    read = thought and TOKENIZERS["chatml"].decode(thought.ids)
-    assert read == wanted
+@pytest.mark.parametrize("ended", [False, True])
+def test_answers_that_begin_with_a_thought(answer, wanted, ended):
+    thought = thought_of(trajectory(answer, ended=ended))
+    assert (thought and read(thought)) == wanted
 
 
 def test_an_answer_has_its_own_opening_after_any_context():
@@ -97,7 +109,7 @@ def test_the_context_is_what_the_model_had_read(split):
     ]
     earlier = () if split else (90, 0, *played.turns[0].sampled.ids)
     assert [thought.context for thought in thoughts] == [(90, 0), (*earlier, 90, 1)]
-    assert [TOKENIZERS["chatml"].decode(thought.ids) for thought in thoughts] == ["a", "b"]
+    assert [read(thought) for thought in thoughts] == ["a", "b"]
 
 
 def chosen(played, count, seed=3, iteration=5):
@@ -113,7 +125,7 @@ def test_thoughts_are_of_all_groups_in_turn_and_one_of_a_trajectory():
     for count, groups in ((4, [1, 1, 1, 1]), (6, [1, 1, 2, 2]), (99, [3, 3, 3, 3])):
         thoughts = chosen(played, count)
         assert len(thoughts) == min(count, 12)
-        names = [TOKENIZERS["chatml"].decode(thought.ids).split() for thought in thoughts]
+        names = [read(thought).split() for thought in thoughts]
         assert sorted([name[0] for name in names].count(str(n)) for n in range(4)) == groups
         assert len({tuple(name[:2]) for name in names}) == len(names)
     assert {name[2] for name in names} == {"0", "1", "2"}
@@ -129,7 +141,7 @@ def test_turns_without_a_thought_are_passed_over():
     mixed = trajectory(silent, "<think>b</think>", silent, group=1)
     played = [trajectory(silent, silent), mixed, cut]
     (thought,) = chosen(played, 9)
-    assert TOKENIZERS["chatml"].decode(thought.ids) == "b"
+    assert read(thought) == "b"
     assert chosen([played[0], cut], 9) == []
 
 
@@ -166,6 +178,42 @@ def test_equal_contexts_are_one():
     expected = float((own / mixed).log().mean())
     assert figures["mutual_information"] == pytest.approx(expected)
     assert figures["conditional_entropy"] == pytest.approx(-float(own.log().mean()))
+
+
+@pytest.mark.parametrize(
+    ("often", "exact"),
+    [
+        ([(1, 0), (0, 1)], math.log(2)),
+        ([(3, 1), (1, 3)], math.log(2) + 0.75 * math.log(0.75) + 0.25 * math.log(0.25)),
+        ([(1, 1), (1, 1)], 0),
+    ],
+)
+@pytest.mark.parametrize("rest", ["</think><answer>Up</answer>", ""])
+def test_a_thought_that_another_begins_with_is_another_one(often, exact, rest):
+    """By a policy that says "a" and "a a" so often after two contexts: the exact information."""
+    played = [
+        trajectory(f"<think>{words}{rest}", group=context, ended=True)
+        for context, counts in enumerate(often)
+        for words, count in zip(("a", "a a"), counts, strict=True)
+        for _ in range(count)
+    ]
+    answers = [(each.group, each.turns[0].sampled.ids) for each in played]
+
+    def count(ids):
+        """Return how many answers after a context begin as these do."""
+        group, begun = ids[0] - 90, tuple(ids[2:])
+        return sum((group, begun) == (own, answer[: len(begun)]) for own, answer in answers)
+
+    def log_probs(batch):
+        scores = torch.zeros(batch.mask.shape)
+        for row, place in batch.mask.nonzero().tolist():
+            ids = batch.ids[row].tolist()
+            before, with_it = count(ids[:place]), count(ids[: place + 1])
+            scores[row, place] = math.log(with_it / before) if with_it else -math.inf
+        return scores
+
+    figures = figures_of([thought_of(each) for each in played], log_probs)
+    assert figures["mutual_information"] == pytest.approx(exact, abs=1e-6)
 
 
 def test_of_one_context_nothing_can_be_told_apart():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import Any
 
 import torch
@@ -37,8 +37,8 @@ class Thought:
     Attributes:
         context: ids of all that it had read before its answer.
         opening: that it sampled before the thought, of the tag that opens it.
-        ids: that it sampled of the thought. The first one may hold the end of the opening tag, and
-            the last one the beginning of the closing one.
+        ids: that it sampled of the thought, up to the one that completes the closing tag. The first
+            one may hold the end of the opening tag, and the last one the beginning of what follows.
         record: of the episode.
     """
 
@@ -104,7 +104,7 @@ def some_thoughts(
             thought_in(*turns[number], trajectory.record, tokenizer)
             for number in stream.sample(range(len(turns)), len(turns))
         )
-        chosen += [thought for thought in thoughts if thought is not None][:1]
+        chosen += islice(filter(None, thoughts), 1)
         if len(chosen) == count:
             break
     return chosen
@@ -143,7 +143,9 @@ def figures_of(
     Equal contexts, as the prompts of rollouts of an instance, are one. A context is what was read
     before the answer, and the probability is that of the thought's tokens once its own opening tag
     is there: as in the paper's code the tag tells nothing, but here a tokenizer may also join it to
-    the first word. The policy reads as many sequences as there are thoughts times contexts.
+    the first word. The tag that closes it counts: without it the probabilities would be those of
+    beginnings of thoughts, of which one may hold another, and not sum to 1. The policy reads as
+    many sequences as there are thoughts times contexts.
 
     Args:
         thoughts: of an iteration.
@@ -185,23 +187,20 @@ def _begin(answer: tuple[int, ...], tokenizer: Any) -> int:
 
 
 def _end(answer: tuple[int, ...], tokenizer: Any) -> int:
-    """Return the token after the last one that holds some of an answer's thought."""
-    if _CLOSE not in _text(answer, tokenizer):
-        return len(answer)
-    closed = _completed(_CLOSE, answer, tokenizer)
-    begin = closed - 1
-    while _CLOSE not in _text(answer[begin:closed], tokenizer):
-        begin -= 1
-    joined = not _text(answer[begin:closed], tokenizer).lstrip().startswith(_CLOSE)
-    return begin + joined
+    """Return the token after the one that closes an answer's thought, or ends the answer."""
+    closed = _CLOSE in _text(answer, tokenizer)
+    return _completed(_CLOSE, answer, tokenizer) if closed else len(answer)
 
 
 def _completed(tag: str, answer: tuple[int, ...], tokenizer: Any) -> int:
     """Return the token after the one that completes a tag, which is in the answer."""
-    ends = range(1, len(answer) + 1)
+    # That token holds the tag's last character; to read the answer up to each one would be slow.
+    last = tag[-1]
+    ends = (end for end, token in enumerate(answer, 1) if last in _text((token,), tokenizer))
     return next(end for end in ends if tag in _text(answer[:end], tokenizer))
 
 
 def _text(ids: tuple[int, ...], tokenizer: Any) -> str:
-    text: str = tokenizer.decode(ids, clean_up_tokenization_spaces=False)
+    """Return the text of tokens as the harness records it, without those that end an answer."""
+    text: str = tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
     return text
