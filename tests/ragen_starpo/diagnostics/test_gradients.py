@@ -1,5 +1,6 @@
 """Buckets of groups, and what is asked of the policy for each."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -64,22 +65,39 @@ def test_the_parts_of_the_loss_are_apart():
         "old_log_probs": made.log_probs,
         "reference": made.log_probs - 2 * mask,
     }
-    asked = []
+    asked, steps = [], []
 
     def norm(some, own, loss):
         log_probs = some.log_probs.clone().requires_grad_()
         entropies = some.mask.float().requires_grad_()
         loss(log_probs, entropies, {**own, "mask": some.mask})[0].backward()
         asked.append(some.groups.tolist())
-        steps = log_probs.grad.sum(), 0 if entropies.grad is None else entropies.grad.sum()
-        return [float(step) for step in steps]
+        bonus = 0 if entropies.grad is None else float(entropies.grad.sum())
+        steps.append((float(log_probs.grad.sum()), bonus))
+        return float(len(steps))
 
     figures = gradient_figures(LOSS, 2, made, columns, norm)
     assert asked == [[0, 0]] * 2 + [[1, 1]] * 2
-    assert figures["gradients/1/deviation"] == pytest.approx(2**0.5)
-    for bucket in (1, 2):
-        # Weights of a bucket's tokens sum to 1: it is a mini-batch of its own.
-        assert figures[f"gradients/{bucket}/task"] == pytest.approx([-3, 0])
-        assert figures[f"gradients/{bucket}/regularisation"] == pytest.approx([0.5 * 2, -0.25])
+    # Weights of a bucket's tokens sum to 1: it is a mini-batch of its own.
+    task, rest = (-3, 0), (0.5 * 2, -0.25)
+    assert steps == [pytest.approx(step) for step in (task, rest, task, rest)]
+    assert figures == {
+        "gradients/1/deviation": pytest.approx(2**0.5),
+        "gradients/1/task": 1,
+        "gradients/1/regularisation": 2,
+        "gradients/2/deviation": pytest.approx(32**0.5),
+        "gradients/2/task": 3,
+        "gradients/2/regularisation": 4,
+    }
     none = gradient_figures(replace(LOSS, kl=0.0, entropy=0.0), 1, made, columns, norm)
-    assert none["gradients/1/regularisation"] == [0, 0]
+    assert (none["gradients/1/regularisation"], len(steps)) == (0, 5)
+
+
+@pytest.mark.parametrize("broken", [math.inf, math.nan])
+def test_norms_that_are_not_finite_are_left_out(broken):
+    made = batch([0, 2], [0, 8])
+    norms = iter([broken, 1.0, 2.0, broken])
+    columns = {"advantages": made.mask.float()}
+    figures = gradient_figures(LOSS, 2, made, columns, lambda *_: next(norms))
+    names = {name.removeprefix("gradients/") for name in figures}
+    assert names == {"1/deviation", "1/regularisation", "2/deviation", "2/task"}

@@ -13,12 +13,15 @@ from ragen_starpo.diagnostics.thoughts import (
     Thought,
     figures_of,
     some_thoughts,
+    thought_figures,
     thought_in,
 )
+from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn
 from tests.ragen_starpo.chats import TEMPLATES, made
 
 TOKENIZERS = {family: made(family)[0].tokenizer for family in TEMPLATES}
+THINKING = {"model": "m", "envs": ["Bandit-v0"], "response_format": "think"}
 words = st.text("ab .,\n0é→😀>", max_size=12)
 
 
@@ -214,6 +217,22 @@ def test_a_thought_that_another_begins_with_is_another_one(often, exact, rest):
 
     figures = figures_of([thought_of(each) for each in played], log_probs)
     assert figures["mutual_information"] == pytest.approx(exact, abs=1e-6)
+
+
+@pytest.mark.parametrize("broken", [-math.inf, math.nan])
+def test_figures_that_are_not_finite_are_left_out(broken):
+    """Of a policy that does not tell how likely thoughts are."""
+    recipe = recipe_of({**THINKING, "diagnostics": {"thoughts": 4}}, "a test")
+    played = [trajectory("<think>a</think>", group=group) for group in range(4)]
+
+    def log_probs(batch):
+        return torch.full(batch.mask.shape, broken)
+
+    figures = thought_figures(recipe, played, 0, TOKENIZERS["chatml"], log_probs)
+    assert (figures["thoughts/count"], figures["thoughts/contexts"]) == (4, 4)
+    assert figures["thoughts/context_entropy"] == pytest.approx(math.log(4))
+    assert "thoughts/mutual_information" not in figures
+    assert all(map(math.isfinite, figures.values()))
 
 
 def test_of_one_context_nothing_can_be_told_apart():

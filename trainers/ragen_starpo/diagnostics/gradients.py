@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from math import isfinite
 from typing import TypeAlias
 
 import torch
@@ -37,7 +38,8 @@ def gradient_figures(
 
     Groups in the order of the deviation of their returns are divided into buckets of as many, so
     that the first has those that vary least. Each is a mini-batch of its own, whose loss has the
-    recipe's aggregation. The policy computes twice what it learns from in a pass.
+    recipe's aggregation. The policy computes twice what it learns from in a pass, or once where the
+    loss has nothing that regularises.
 
     Args:
         loss: of the recipe.
@@ -48,7 +50,8 @@ def gradient_figures(
 
     Returns:
         Of each bucket, counted from 1 on: `deviation`, the mean of its groups; `task`, the norm
-        without entropy bonus and divergence; `regularisation`, the norm of these two alone.
+        without entropy bonus and divergence; `regularisation`, the norm of these two alone. What is
+        not finite is left out.
     """
     figures: dict[str, float] = {}
     for number, (rows, deviation) in enumerate(by_deviation(batch, buckets), 1):
@@ -58,14 +61,15 @@ def gradient_figures(
         task = partial(policy_contribution, replace(loss, entropy=0.0, kl=0.0))
         # Without advantages nothing of the task is left.
         rest = {**own, "advantages": torch.zeros_like(own["advantages"])}
+        regularises = bool(loss.entropy or loss.kl)
         figures |= {
             f"gradients/{number}/deviation": deviation,
             f"gradients/{number}/task": norm(some, own, task),
-            f"gradients/{number}/regularisation": norm(
-                some, rest, partial(policy_contribution, loss)
+            f"gradients/{number}/regularisation": (
+                norm(some, rest, partial(policy_contribution, loss)) if regularises else 0.0
             ),
         }
-    return figures
+    return {name: value for name, value in figures.items() if isfinite(value)}
 
 
 def by_deviation(batch: TokenBatch, buckets: int) -> list[tuple[Tensor, float]]:

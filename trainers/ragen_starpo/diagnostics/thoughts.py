@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
+from math import isfinite
 from typing import Any
 
 import torch
@@ -63,6 +64,8 @@ def thought_figures(
 ) -> dict[str, float]:
     """Return what some thoughts of an iteration tell of their contexts, by `thoughts/NAME`.
 
+    What is not finite, as of a policy whose weights are not, is left out.
+
     Args:
         recipe: of the run, which says how many thoughts, and has the seed that draws them.
         trajectories: in the same order whatever plays them.
@@ -73,7 +76,7 @@ def thought_figures(
     count = recipe.diagnostics.thoughts
     thoughts = some_thoughts(trajectories, count, recipe.seed, iteration, tokenizer)
     figures = figures_of(thoughts, log_probs)
-    return {f"thoughts/{name}": value for name, value in figures.items()}
+    return {f"thoughts/{name}": value for name, value in figures.items() if isfinite(value)}
 
 
 def some_thoughts(
