@@ -79,11 +79,29 @@ def test_a_run_that_is_begun(tmp_path):
 def test_what_is_measured_may_change_within_a_run(tmp_path):
     """And may not have been among the settings yet when it was begun."""
     TrainingDirectory(tmp_path, recipe(response_format="think"))
-    check_run(tmp_path, recipe(response_format="think", diagnostics={"thoughts": 4}))
+    measured = {"thoughts": 4, "gradients": 2}
+    check_run(tmp_path, recipe(response_format="think", diagnostics=measured))
     settings = json.loads((tmp_path / "recipe.json").read_text())
     assert settings.pop("diagnostics") == {"thoughts": 0, "gradients": 0}
     (tmp_path / "recipe.json").write_text(json.dumps(settings))
     check_run(tmp_path, recipe(response_format="think", diagnostics={"thoughts": 4}))
+
+
+@pytest.mark.parametrize("action", ["stop", "adapt"])
+def test_thoughts_may_not_change_where_the_monitor_acts_on_them(tmp_path, action):
+    """A record without the table had none."""
+    kept = {"response_format": "think", "monitor": {"action": action}}
+    TrainingDirectory(tmp_path, recipe(**kept))
+    check_run(tmp_path, recipe(**kept, diagnostics={"gradients": 2}))
+    refused = r"another recipe \(recipe.diagnostics.thoughts: recorded 0, recomputed 4\)"
+    with pytest.raises(UserError, match=refused):
+        check_run(tmp_path, recipe(**kept, diagnostics={"thoughts": 4}))
+    settings = json.loads((tmp_path / "recipe.json").read_text())
+    del settings["diagnostics"]
+    (tmp_path / "recipe.json").write_text(json.dumps(settings))
+    check_run(tmp_path, recipe(**kept))
+    with pytest.raises(UserError, match=refused):
+        check_run(tmp_path, recipe(**kept, diagnostics={"thoughts": 4}))
 
 
 def test_a_finished_run_is_left_as_it_is(small, tmp_path, monkeypatch):

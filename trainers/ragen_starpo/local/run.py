@@ -165,9 +165,8 @@ def check_run(path: Path, recipe: Recipe) -> None:
             )
         return
     there = read_whole(path / _RECIPE)
-    # What trains is the same with more iterations, another name, other rollouts kept or measured.
-    free = {"iterations": 0, "name": "", "records": {}, "diagnostics": {}}
-    different = first_difference({**there, **free}, {**settings, **free}, "recipe")
+    acts = recipe.monitor.action != "none"
+    different = first_difference(_learned(there, acts), _learned(settings, acts), "recipe")
     if different:
         raise UserError(f"{path} is a run of another recipe ({different}); choose another --out")
     done = iterations_done(path)
@@ -222,3 +221,18 @@ def _settings(recipe: Recipe) -> dict[str, Any]:
     if recipe.shaping.python:
         settings["shaping"] |= OwnReward(recipe.shaping.python).identity()
     return settings
+
+
+def _learned(settings: Mapping[str, Any], acts: bool) -> dict[str, Any]:
+    """Return the settings that a run's weights depend on.
+
+    They are the same with more iterations, another name, other rollouts kept or figures measured;
+    but a monitor that acts watches the figures of thoughts.
+
+    Args:
+        settings: of a recipe; an old record has no table of diagnostics.
+        acts: whether the monitor does.
+    """
+    thoughts = settings.get("diagnostics", {}).get("thoughts", 0) if acts else 0
+    free = {"iterations": 0, "name": "", "records": {}, "diagnostics": {"thoughts": thoughts}}
+    return {**settings, **free}

@@ -378,7 +378,10 @@ class RecordSettings:
 
 @dataclass(frozen=True, config=STRICT)
 class DiagnosticsSettings:
-    """What is measured of an iteration beyond what training knows anyway; it changes no training.
+    """What is measured of an iteration beyond what training knows anyway.
+
+    It changes no training, but for thoughts where the monitor acts: what they tell is one of its
+    early signs.
 
     Attributes:
         thoughts: that are scored by the policy after the contexts of all of them, so at most the
