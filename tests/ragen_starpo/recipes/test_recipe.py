@@ -250,6 +250,16 @@ def test_a_form_without_thoughts_has_none_to_score(written, form):
         read_recipe(written(GOOD), settings)
 
 
+def test_one_rollout_alone_has_no_thoughts_to_compare(written):
+    settings = ["response_format=think", "filter.strategy=all", "diagnostics.thoughts=2"]
+    one = [*settings, "rollouts.instances=1", "rollouts.samples=1"]
+    with pytest.raises(UserError, match=r"diagnostics.thoughts: one rollout has one") as refused:
+        read_recipe(written(GOOD), one)
+    assert "\n" not in str(refused.value)
+    for more in ("rollouts.instances=2", "rollouts.samples=2"):
+        assert read_recipe(written(GOOD), [*one, more]).diagnostics.thoughts == 2
+
+
 def test_bad_files(written, tmp_path):
     with pytest.raises(UserError, match="there is no recipe"):
         read_recipe(tmp_path / "nowhere.toml")

@@ -111,9 +111,17 @@ def of_aggregation(loss: LossSettings) -> str | None:
 
 
 def of_thoughts(
-    shaping: ShapingSettings, diagnostics: DiagnosticsSettings, response_format: str
+    shaping: ShapingSettings,
+    diagnostics: DiagnosticsSettings,
+    response_format: str,
+    rollouts: RolloutSettings,
 ) -> str | None:
     """Check that answers have the thoughts that terms of the reward or figures read."""
+    if diagnostics.thoughts and rollouts.instances * rollouts.samples < 2:
+        return (
+            "diagnostics.thoughts: one rollout has one thought, and no other to differ from; raise "
+            "rollouts.instances or rollouts.samples, or set diagnostics.thoughts=0"
+        )
     if response_format == "think":
         return None
     if shaping.reads_thoughts:

@@ -143,7 +143,9 @@ class Recipe:
         yield checks.of_schedule("critic", self.critic, self.most_steps)
         yield checks.of_advantage(self.advantage)
         yield checks.of_aggregation(self.loss)
-        yield checks.of_thoughts(self.shaping, self.diagnostics, self.response_format)
+        yield checks.of_thoughts(
+            self.shaping, self.diagnostics, self.response_format, self.rollouts
+        )
         yield checks.of_adaptation(self.monitor, self.rollouts.temperature, self.updates)
         yield checks.of_ahead(self.cluster, self.correction, self.monitor)
 
