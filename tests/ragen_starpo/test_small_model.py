@@ -3,11 +3,16 @@
 import pytest
 from tokenizers import Tokenizer
 
+from ragen_bench.analysis import replay_episode
+from ragen_bench.analysis.games import reading_of
+from ragen_bench.analysis.reasoning import Reasoning
+from ragen_bench.episodes.replay import Replayer
 from ragen_bench.errors import UserError
 from ragen_bench.models.hf_loading import load
 from ragen_starpo.demonstrations import Demonstrator
 from ragen_starpo.small_model import Shape, make_small_model
 from ragen_starpo.thoughts import PHRASES
+from tests.ragen_bench.analysis.support import config
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +46,16 @@ def test_a_thinking_answer_is_short_and_its_wording_follows_from_the_instance(th
         assert any(lead in turn.answer for turn in turns)
     # Two facts of five tokens, five actions twice, three tags and a lead; on ice three holes.
     assert max(len(turn.sampled.ids) for each in shown for turn in each.turns) <= 28
+    # As the analysis reads them, all that is planned is done, and all that is claimed is true.
+    run = config("think").model_copy(update={"split": "train"})
+    reading, replayer = reading_of(env), Replayer(run)
+    measured = Reasoning(reading)
+    for each in shown:
+        measured.add(replay_episode(replayer, each.record, reading.state))
+    measures = measured.measures()
+    assert (measures["thoughts"], measures["plans"]["agreement"]) == (len(turns), 1)
+    assert (measures["claims"]["truth"], measures["claims"]["unread"]) == (1, 0)
+    assert measures["claims"]["true"] > len(turns)
 
 
 def test_other_sizes_keep_the_proportions(tmp_path):
