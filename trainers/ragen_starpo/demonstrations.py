@@ -60,24 +60,27 @@ class Demonstrator:
             episode, index, self._chat, self._ending, _ROOM, lambda turn: turn.reward
         )
         stream = Stream("thoughts", env, split, index)
+        whole = _whole(episode) if self._format == "think" else None
         while not on_tokens.over:
-            answer = self._answer(episode, stream)
+            plan = made.best_actions()
+            told = _thought(whole, plan, stream) if whole else ""
+            answer = format_answer(plan, self._format, told)
             ids = self._loaded.tokenizer(answer, add_special_tokens=False)["input_ids"]
             sampled = (*ids, *self._end)
             on_tokens.take(Sampled(sampled, (0.0,) * len(sampled), stopped=True))
         self._pool.give_back(env, split, made)
         return on_tokens.trajectory()
 
-    def _answer(self, episode: Episode, stream: Stream) -> str:
-        plan = episode.env.best_actions()
-        told = self._thought(episode, plan, stream) if self._format == "think" else ""
-        return format_answer(plan, self._format, told)
 
-    def _thought(self, episode: Episode, plan: Sequence[str], stream: Stream) -> str:
-        """Return what the oracle thinks; nothing where no plan would be read."""
-        env, game = episode.env, reading_of(episode.task.env)
-        instance = env.instance_of(episode.task.index)
-        whole = ReplayedEpisode(episode.record(), env, instance, ())
-        if not game.actions(whole):
-            return ""
-        return thought(game.scene(whole, game.state(env)), plan, stream)
+def _whole(episode: Episode) -> ReplayedEpisode:
+    """Return an episode that has just begun as the analysis reads it, with its instance."""
+    instance = episode.env.instance_of(episode.task.index)
+    return ReplayedEpisode(episode.record(), episode.env, instance, ())
+
+
+def _thought(whole: ReplayedEpisode, plan: Sequence[str], stream: Stream) -> str:
+    """Return what the oracle thinks now; nothing where no plan would be read."""
+    game = reading_of(whole.record.env)
+    if not game.actions(whole):
+        return ""
+    return thought(game.scene(whole, game.state(whole.env)), plan, stream)
