@@ -159,7 +159,10 @@ def outputs_of(worker: Any, data: TensorDict) -> Any:
 
 
 def gradient_norm_of(worker: Any, data: TensorDict, loss: Callable[..., Any]) -> float:
-    """Return the norm of a loss's gradient; weights, optimiser and schedule stay as they are.
+    """Return the norm of a loss's gradient; all that the next step depends on stays as it is.
+
+    That is weights, optimiser, schedule, and torch's random states, which a model with dropout
+    draws from.
 
     Args:
         worker: a `TrainingWorker` of verl with one of our engines.
@@ -168,7 +171,8 @@ def gradient_norm_of(worker: Any, data: TensorDict, loss: Callable[..., Any]) ->
     """
     usual, worker.loss_fn, worker.engine.measures = worker.loss_fn, loss, True
     try:
-        output = worker.train_batch(data)
+        with engines.draws_apart():
+            output = worker.train_batch(data)
     finally:
         worker.loss_fn, worker.engine.measures = usual, False
     return float(tensordict_utils.get(output, "metrics")["grad_norm"])

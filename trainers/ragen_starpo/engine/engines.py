@@ -5,6 +5,7 @@ Import `ragen_starpo.engine.platform` and call `prepare` first: verl reads the d
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
 import torch
@@ -41,6 +42,12 @@ _SUPPORTED = {
 """Settings of verl's models and engines that have only this value here."""
 
 
+def draws_apart() -> AbstractContextManager[None]:
+    """Return a context whose draws, by torch's generators here, do not change those after it."""
+    devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
+    return torch.random.fork_rng(devices)
+
+
 class _Local:
     """What both engines do differently from verl's.
 
@@ -75,8 +82,7 @@ class _Local:
 
         verl has no seed for it: adapters and the value head are those of torch's generator.
         """
-        devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
-        with torch.random.fork_rng(devices):
+        with draws_apart():
             torch.manual_seed(self.engine_config.seed)
             super()._build_model_optimizer()  # type: ignore[misc]
 
@@ -154,7 +160,7 @@ class _Local:
     def optimizer_step(self) -> float:
         """Take a step, and log rather than print that a gradient was not finite.
 
-        Where it is only measured, return the norm of the gradient, which is forgotten.
+        Where a step is only measured, return the norm of the gradient, and drop the gradient.
         """
         if self.measures:
             gradients = [part.grad for part in self.module.parameters() if part.grad is not None]
