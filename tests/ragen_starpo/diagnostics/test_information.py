@@ -60,6 +60,9 @@ def test_the_estimate_of_exact_frequencies_is_the_exact_value(counts):
     told = figures(counts)
     names = ("mutual_information", "conditional_entropy", "entropy", "context_entropy")
     assert [told[name] for name in names] == pytest.approx(exact(counts), abs=1e-12)
+    share = told.get("information_share")
+    of_contexts = exact(counts)[3]
+    assert share == (pytest.approx(exact(counts)[0] / of_contexts) if of_contexts else None)
     # Of one token, a thought's mean over tokens is its sum.
     assert told["token_mutual_information"] == pytest.approx(exact(counts)[0], abs=1e-12)
 

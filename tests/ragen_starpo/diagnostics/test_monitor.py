@@ -6,10 +6,12 @@ import random
 from dataclasses import asdict
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragen_bench.errors import UserError
+from ragen_starpo.diagnostics.information import information_figures
 from ragen_starpo.diagnostics.monitor import EchoTrapMonitor
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.recipes.sections import MonitorSettings
@@ -108,10 +110,10 @@ def test_a_fall_without_a_gradient_is_never_confirmed():
 def told_of(noise, start, seed=0):
     """Lines of a run that is even but for its thoughts, which tell less from an iteration on."""
     chance = random.Random(seed)
-    information = "thoughts/mutual_information"
+    share = "thoughts/information_share"
     return [
         line(n, 0.5, 0.4, 1.0, 1.0)
-        | {information: 2 * math.exp(-max(0, n - start) / 4) * chance.gauss(1, noise)}
+        | {share: 0.8 * math.exp(-max(0, n - start) / 4) * chance.gauss(1, noise)}
         for n in range(90)
     ]
 
@@ -119,12 +121,29 @@ def told_of(noise, start, seed=0):
 def test_thoughts_that_no_longer_tell_of_their_contexts_are_an_early_sign():
     (warning,) = warnings_of(told_of(0, 60))
     assert (warning.kind, warning.iteration) == ("early", 64)
-    assert set(warning.signals) == {"thoughts/mutual_information"}
-    assert "the mutual information of thoughts and contexts fell from 2 to 1.21" in warning.text
+    assert set(warning.signals) == {"thoughts/information_share"}
+    assert "the information share of thoughts fell from 0.8 to 0.485" in warning.text
     warned = [kinds(told_of(0.15, 60, seed)) for seed in range(40)]
-    assert all(warned)
+    assert all(any(number >= 60 for _, number in run) for run in warned)
     assert not any(kind == "confirmed" for run in warned for kind, _ in run)
     assert sum(bool(kinds(told_of(0.15, 90, seed))) for seed in range(40)) <= 2
+
+
+def test_thoughts_that_tell_all_of_fewer_contexts_are_no_news():
+    """16 of them, and from an iteration on 3, each of which is likeliest by far in its own."""
+
+    def told(count):
+        scores = -50.0 * (1 - torch.eye(count))
+        return information_figures(scores, torch.arange(count), torch.ones(count))
+
+    found = [
+        line(n, 0.5, 0.4, 1.0, 1.0)
+        | {f"thoughts/{name}": value for name, value in told(16 if n < 60 else 3).items()}
+        for n in range(90)
+    ]
+    nats = [figures["thoughts/mutual_information"] for figures in found]
+    assert nats[70] < 0.4 * nats[50]
+    assert kinds(found) == []
 
 
 def test_where_thoughts_are_not_scored_they_say_nothing():

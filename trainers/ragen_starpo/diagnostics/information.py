@@ -31,10 +31,11 @@ def information_figures(scores: Tensor, own: Tensor, tokens: Tensor) -> dict[str
 
     Returns:
         In nats a thought: `mutual_information`; `conditional_entropy`, H(Z|X); `entropy`, H(Z),
-        which is the sum of both; `context_entropy`, H(X). `token_mutual_information`, by the
-        geometric mean. `retrieval`, the share of thoughts that are likeliest after their own
-        context, where ties count in part, and `retrieval_chance`, what it is where thoughts do not
-        depend on contexts.
+        which is the sum of both; `context_entropy`, H(X). `information_share`, the first as a
+        share of the last: 1 where thoughts tell all of their contexts, however many these are; left
+        out where there is one context. `token_mutual_information`, by the geometric mean.
+        `retrieval`, the share of thoughts that are likeliest after their own context, where ties
+        count in part, and `retrieval_chance`, what it is where thoughts do not depend on contexts.
     """
     exact = scores.double()
     shares = torch.bincount(own, minlength=exact.shape[1]).double() / len(own)
@@ -44,11 +45,14 @@ def information_figures(scores: Tensor, own: Tensor, tokens: Tensor) -> dict[str
     token_matched = matched / tokens
     best = (exact == exact.max(1, keepdim=True).values).double()
     hits = best.gather(1, own[:, None]).squeeze(1) / best.sum(1)
+    information = float((matched - marginal).mean())
+    of_contexts = -float(torch.special.xlogy(shares, shares).sum())
     return {
-        "mutual_information": float((matched - marginal).mean()),
+        "mutual_information": information,
+        **({"information_share": information / of_contexts} if of_contexts > 0 else {}),
         "conditional_entropy": -float(matched.mean()),
         "entropy": -float(marginal.mean()),
-        "context_entropy": -float(torch.special.xlogy(shares, shares).sum()),
+        "context_entropy": of_contexts,
         "token_mutual_information": float((token_matched - _mixed(by_token, shares)).mean()),
         "retrieval": float(hits.mean()),
         "retrieval_chance": 1 / exact.shape[1],

@@ -24,19 +24,20 @@ _SKIPPED = "policy/skipped_steps"
 _NAMES = {
     "rollout/reward_deviation": "the reward deviation in groups",
     "policy/entropy": "the entropy",
-    "thoughts/mutual_information": "the mutual information of thoughts and contexts",
+    "thoughts/information_share": "the information share of thoughts",
     _REWARD: "the reward",
 }
 _NOISE = {
     "rollout/reward_deviation": 3.0,
     "policy/entropy": 2.5,
-    "thoughts/mutual_information": 3.0,
+    "thoughts/information_share": 3.0,
     _REWARD: 3.0,
 }
 """How many times its noise a figure loses at least: few groups make deviation and reward leap, and
 entropy is the mean of thousands of tokens. Set on runs of `benchmarks/echo_trap.py`, but that of
-the mutual information: it is of few thoughts, so it has the bound of the deviation, which no run
-has been held against yet."""
+the information share: it is of few thoughts, so it has the bound of the deviation, which no run has
+been held against yet. Not of the information in nats, whose bound moves with the number of
+contexts: as episodes grow shorter, more thoughts are of first turns, whose prompts are equal."""
 
 
 @dataclass(frozen=True)
