@@ -159,7 +159,7 @@ class Learner:
         return norms[0]
 
     def _for_ranks(self, count: int) -> Tensor:
-        """Return rows, as many for each rank; the last one is there again where they do not do."""
+        """Return rows, as many for each rank; the last one is repeated where they are too few."""
         ranks = self._processes.ranks
         return torch.arange(-(-count // ranks) * ranks).clamp(max=count - 1)
 

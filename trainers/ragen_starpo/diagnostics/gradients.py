@@ -36,10 +36,10 @@ def gradient_figures(
 ) -> dict[str, float]:
     """Return the norms of the gradient of buckets of groups, by `gradients/BUCKET/NAME`.
 
-    Groups in the order of the deviation of their returns are divided into buckets of as many, so
-    that the first has those that vary least. Each is a mini-batch of its own, whose loss has the
-    recipe's aggregation. The policy computes twice what it learns from in a pass, or once where the
-    loss has nothing that regularises.
+    Groups in the order of the deviation of the returns that are learned from are divided into
+    buckets of as many, so that the first has those that vary least. Each is a mini-batch of its
+    own, whose loss has the recipe's aggregation. The policy computes twice what it learns from in a
+    pass, or once where the loss has nothing that regularises.
 
     Args:
         loss: of the recipe.

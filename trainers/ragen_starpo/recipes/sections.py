@@ -389,7 +389,7 @@ class DiagnosticsSettings:
             none.
         gradients: buckets of groups, by the deviation of their returns, whose gradients are
             measured before the first step, see `ragen_starpo.diagnostics.gradients`; 0 for none. It
-            costs two passes over what is learned from.
+            costs at most two passes over what is learned from.
     """
 
     thoughts: NonNegative = 0
