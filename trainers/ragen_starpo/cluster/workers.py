@@ -106,7 +106,7 @@ class PolicyWorker(ActorRolloutRefWorker):
             computing: how.
         """
         data = _own_rows(batch, columns, micro_batch, temperature, computing)
-        loss = loss_on_rows(loss_fn, torch.distributed.get_world_size())
+        loss = loss_on_rows(loss_fn, processes=torch.distributed.get_world_size())
         return gradient_norm_of(self.actor, data, loss)
 
     @property

@@ -7,7 +7,7 @@ rows on the model's device.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -21,6 +21,8 @@ from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
 from ragen_starpo.rollout.trajectory import TokenBatch
 
 if TYPE_CHECKING:
+    from tensordict import TensorDict
+
     from ragen_starpo.engine.backend import Backend, Kind
 
 Contribution: TypeAlias = tuple[Tensor, Mapping[str, Tensor | float]]
@@ -34,6 +36,8 @@ PolicyLossFunction: TypeAlias = Callable[[Tensor, Tensor, Mapping[str, Tensor]],
 """Of log-probabilities, entropies and columns of the same rows, the column `mask` among them."""
 ValueLossFunction: TypeAlias = Callable[[Tensor, Mapping[str, Tensor]], Contribution]
 """Of values and columns of the same rows, the column `mask` among them."""
+_OF_POLICIES = ("log_probs", "entropy")
+"""What verl's engine says of a policy's tokens."""
 
 
 class _Model:
@@ -46,51 +50,47 @@ class _Model:
         self._micro_batch_size = micro_batch_size
         self._computing = computing
 
-    def _outputs(self, batch: TokenBatch, names: list[str], temperature: float) -> list[Tensor]:
+    def _outputs(self, batch: TokenBatch, names: Sequence[str], temperature: float) -> list[Tensor]:
         from ragen_starpo.engine import rows
 
-        rows.check(batch)
-        order = rows.by_length(batch)
-        data = rows.to_verl(
-            batch.rows(order), {}, self._micro_batch_size, temperature, self._computing
-        )
+        data = self._ordered(batch, {}, temperature)
         outputs = self._backend.outputs(data)
         played = rows.rows_of(data)
-        back = torch.argsort(order)
+        back = torch.argsort(rows.by_length(batch))
         return [played.aligned(outputs[name])[back] for name in names]
 
     def _step(
         self,
         batch: TokenBatch,
         columns: Mapping[str, Tensor],
-        names: list[str],
+        names: Sequence[str],
         loss_fn: Callable[..., Contribution],
         temperature: float,
     ) -> dict[str, float]:
+        tally = _Tally()
+
+        def tallied(*given: Any) -> Contribution:
+            contribution, means = loss_fn(*given)
+            tally.add(means, int(given[-1]["mask"].sum()))
+            return contribution, means
+
+        data = self._ordered(batch, columns, temperature)
+        taken = self._backend.step(data, loss_on_rows(tallied, names))
+        return {**tally.means(), **taken}
+
+    def _ordered(
+        self, batch: TokenBatch, columns: Mapping[str, Tensor], temperature: float
+    ) -> TensorDict:
+        """Return rows of verl, from the shortest on."""
         from ragen_starpo.engine import rows
 
         rows.check(batch)
-        tally = _Tally()
-
-        def loss(
-            model_output: Any,
-            data: Any,
-            dp_group: Any,  # noqa: ARG001 - verl's name
-        ) -> tuple[Tensor, dict[str, float]]:
-            part = rows.rows_of(data)
-            outputs = [part.aligned(model_output[name]) for name in names]
-            contribution, means = loss_fn(*outputs, part.columns)
-            tally.add(means, int(part.mask.sum()))
-            return contribution, {}
-
-        order = rows.by_length(batch)
         rows.check_columns(batch, columns)
+        order = rows.by_length(batch)
         ordered = {name: column[order] for name, column in columns.items()}
-        data = rows.to_verl(
+        return rows.to_verl(
             batch.rows(order), ordered, self._micro_batch_size, temperature, self._computing
         )
-        taken = self._backend.step(data, loss)
-        return {**tally.means(), **taken}
 
 
 class _Trained(_Model):
@@ -125,7 +125,7 @@ class _LanguageModel(_Model):
             batch: sequences.
             temperature: by which logits are divided.
         """
-        log_probs, entropies = self._outputs(batch, ["log_probs", "entropy"], temperature)
+        log_probs, entropies = self._outputs(batch, _OF_POLICIES, temperature)
         return log_probs, entropies
 
 
@@ -200,7 +200,7 @@ class Policy(_LanguageModel, _Trained):
             Its means; `loss`; `grad_norm` before clipping, and where that is not finite no step was
             taken; `lr`, the rate of this step.
         """
-        return self._step(batch, columns, ["log_probs", "entropy"], loss_fn, temperature)
+        return self._step(batch, columns, _OF_POLICIES, loss_fn, temperature)
 
     def gradient_norm(
         self,
@@ -210,11 +210,7 @@ class Policy(_LanguageModel, _Trained):
         temperature: float = 1.0,
     ) -> float:
         """Return the norm of the gradient that `update` would clip and follow; take no step."""
-        from ragen_starpo.engine import rows
-
-        rows.check(batch)
-        rows.check_columns(batch, columns)
-        data = rows.to_verl(batch, columns, self._micro_batch_size, temperature, self._computing)
+        data = self._ordered(batch, columns, temperature)
         return self._backend.gradient_norm(data, loss_on_rows(loss_fn))
 
     def state_for_rollout(self) -> dict[str, Tensor]:
@@ -277,11 +273,16 @@ class Critic(_Trained):
         return self._step(batch, columns, ["values"], loss_fn, 1.0)
 
 
-def loss_on_rows(loss_fn: PolicyLossFunction, processes: int = 1) -> Callable[..., Any]:
+def loss_on_rows(
+    loss_fn: Callable[..., Contribution],
+    names: Sequence[str] = _OF_POLICIES,
+    processes: int = 1,
+) -> Callable[..., Any]:
     """Return a loss as verl calls it, on rows that `to_verl` made; it tells no figures.
 
     Args:
-        loss_fn: of the policy.
+        loss_fn: of a model's outputs and columns of the same rows.
+        names: of the outputs, a policy's by default.
         processes: that train; verl takes the mean of their gradients, and their contributions add.
     """
     from ragen_starpo.engine import rows
@@ -292,10 +293,8 @@ def loss_on_rows(loss_fn: PolicyLossFunction, processes: int = 1) -> Callable[..
         dp_group: Any,  # noqa: ARG001 - verl's name
     ) -> tuple[Tensor, dict[str, float]]:
         part = rows.rows_of(data)
-        log_probs, entropies = (
-            part.aligned(model_output[name]) for name in ("log_probs", "entropy")
-        )
-        return loss_fn(log_probs, entropies, part.columns)[0] * processes, {}
+        outputs = [part.aligned(model_output[name]) for name in names]
+        return loss_fn(*outputs, part.columns)[0] * processes, {}
 
     return loss
 
