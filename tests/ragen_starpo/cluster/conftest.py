@@ -79,7 +79,7 @@ def typed():
             env=environment,
             capture_output=True,
             text=True,
-            timeout=280,
+            timeout=600,
             check=False,
         )
         wait_until(lambda: not left_by(mark), _GRACE)
