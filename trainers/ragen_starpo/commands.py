@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import IO, Any, TextIO
 
 from ragen_bench.errors import INTERRUPTED, UserError
 from ragen_bench.runs.json_lines import (
@@ -48,9 +48,21 @@ class Stage:
         return shlex.join([self.program, *self.arguments])
 
 
-def module_of(stage: Stage) -> str:
-    """Return the module that is a stage's program."""
-    return "ragen_starpo" if stage.program == "ragen-train" else "ragen_bench"
+def started(
+    program: str, arguments: Sequence[str], folder: Path, log: IO[Any]
+) -> subprocess.Popen[bytes]:
+    """Start a stage's program in a folder, with one thread.
+
+    Models as small as these gain nothing from two, and other folders have the other cores.
+    """
+    module = "ragen_starpo" if program == "ragen-train" else "ragen_bench"
+    return subprocess.Popen(
+        [sys.executable, "-m", module, *arguments],
+        cwd=folder,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stdout=log,
+        stderr=subprocess.STDOUT,
+    )
 
 
 class Commands:
@@ -118,15 +130,7 @@ class Commands:
         with self._starting:
             if self._stopped:
                 return INTERRUPTED
-            child = subprocess.Popen(
-                [sys.executable, "-m", module_of(stage), *stage.arguments],
-                cwd=folder,
-                # Models as small as these gain nothing from two threads, and other folders have the
-                # other cores.
-                env={**os.environ, "OMP_NUM_THREADS": "1"},
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
+            child = started(stage.program, stage.arguments, folder, log)
             self._running.add(child)
         try:
             return child.wait()

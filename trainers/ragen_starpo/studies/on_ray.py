@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -16,7 +14,7 @@ from ray.exceptions import RayError, TaskCancelledError
 
 from ragen_bench.errors import INTERRUPTED, UserError, described
 from ragen_starpo.cluster.ray_session import check_address
-from ragen_starpo.commands import Commands, Stage, module_of
+from ragen_starpo.commands import Commands, Stage, started
 
 _POLL_SECONDS = 0.2
 _NOT_THERE = -1
@@ -44,8 +42,7 @@ class RayCommands(Commands):
         with self._starting:
             if self._stopped:
                 return INTERRUPTED
-            command = ["-m", module_of(stage), *stage.arguments]
-            task = self._task.remote(command, str(folder), log.name)
+            task = self._task.remote(stage.program, stage.arguments, folder, log.name)
             self._tasks.add(task)
         try:
             code, machine = ray.get(task)
@@ -85,27 +82,19 @@ def joined(address: str) -> Iterator[None]:
         ray.shutdown()
 
 
-def _typed(arguments: Sequence[str], folder: str, log: str) -> tuple[int, str]:
-    """Run Python in a folder, and return its exit code and the machine; Ray runs this anywhere."""
+def _typed(program: str, arguments: Sequence[str], folder: Path, log: str) -> tuple[int, str]:
+    """Run a command in a folder on some machine, and return its exit code and the machine."""
     machine: str = ray.util.get_node_ip_address()  # type: ignore[no-untyped-call]
-    if not Path(folder).is_dir():
+    if not folder.is_dir():
         return _NOT_THERE, machine
     with Path(log).open("ab") as file:
-        child = subprocess.Popen(
-            [sys.executable, *arguments],
-            cwd=folder,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-            stdout=file,
-            stderr=subprocess.STDOUT,
-        )
+        child = started(program, arguments, folder, file)
         try:
             # A task that is cancelled is interrupted between two calls, not in one that waits.
             while child.poll() is None:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     child.wait(_POLL_SECONDS)
-        except (
-            BaseException
-        ):  # KeyboardInterrupt of a task that is cancelled, SystemExit of Ray's end
+        except BaseException:  # the task was cancelled, or Ray ends
             child.terminate()
             child.wait()
             raise
