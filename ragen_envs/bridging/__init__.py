@@ -1,0 +1,6 @@
+"""What every bridge to another project plays: a task, and one episode of it, as text."""
+
+from ragen_envs.bridging.episode import Episode, Turn
+from ragen_envs.bridging.task import Task, tasks
+
+__all__ = ["Episode", "Task", "Turn", "tasks"]

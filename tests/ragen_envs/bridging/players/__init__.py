@@ -1,0 +1,6 @@
+"""How answers are played through each bridge: a file a bridge, found by its name.
+
+Each has `play(task, answers)`, which plays the answers until the episode ends and returns the first
+observation with a `Step` for each answer, all as the bridge's own clients see it; and may have
+`PLAYS`, a function that says whether the bridge takes an answer at all.
+"""
