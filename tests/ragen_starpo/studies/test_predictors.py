@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_starpo.report.reading import TrainingRun
-from ragen_starpo.studies.predictors import predictor_figures
+from ragen_starpo.studies.predictors import length_figures, predictor_figures
 
 NOTHING = {"information_rank": None, "entropy_rank": None, "rank_gain": None}
 RANKS = list(NOTHING)
@@ -81,3 +81,21 @@ def test_ranks_are_spearmans(lines):
     assert found["information_rank"] == pytest.approx(expected[0])
     assert found["entropy_rank"] == pytest.approx(expected[1])
     assert found["rank_gain"] == pytest.approx(expected[0] - expected[1])
+
+
+def lengths_of(*characters):
+    metrics = [{"rollout/think_characters": length} for length in characters]
+    return length_figures(TrainingRun(Path("run"), {}, {}, metrics, [], []))
+
+
+def test_how_long_thoughts_are_at_first_and_at_last():
+    assert lengths_of(60, 61, 62, 63, 64, 500, 10, 20, 30, 40, 50) == {
+        "thought_length_start": 62,
+        "thought_length_last": 30,
+        "thought_length_fall": 32,
+    }
+
+
+def test_rollouts_without_thoughts_and_short_runs_have_no_length():
+    assert lengths_of(*[0] * 9) == {}
+    assert lengths_of(9, 9, 9, 9) == {}

@@ -89,6 +89,7 @@ def test_a_study_without_a_test_has_no_stage_of_it(tmp_path):
         ("gain", "validation.every=0", "claim 1: gain needs validation.every above 0"),
         ("rank_gain", "seeds", "claim 1: rank_gain needs diagnostics.thoughts above 0"),
         ("information_last", "", "claim 1: information_last needs diagnostics.thoughts above 0"),
+        ("thought_length_fall", "", "claim 1: thought_length_fall needs response_format=think"),
     ],
 )
 def test_a_claim_on_what_no_run_measures_is_refused(tmp_path, figure, more, problem):

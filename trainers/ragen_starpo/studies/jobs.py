@@ -10,7 +10,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.suites import env_id
 from ragen_starpo.commands import Stage
 from ragen_starpo.recipes.recipe import Recipe, read_recipe
-from ragen_starpo.studies.study import OF_INFORMATION, OF_VAL, Arm, Model, Scale, Study
+from ragen_starpo.studies.study import OF_INFORMATION, OF_LENGTH, OF_VAL, Arm, Model, Scale, Study
 
 TEST = "test"
 """The folder of the last model's evaluation on the test split, beside the run."""
@@ -146,6 +146,8 @@ def _check_measured(study: Study, arm: str, recipe: Recipe) -> None:
             raise UserError(f"claim {number}: {claim.figure} needs validation.every above 0")
         if claim.figure in OF_INFORMATION and not recipe.diagnostics.thoughts:
             raise UserError(f"claim {number}: {claim.figure} needs diagnostics.thoughts above 0")
+        if claim.figure in OF_LENGTH and recipe.response_format != "think":
+            raise UserError(f"claim {number}: {claim.figure} needs response_format=think")
 
 
 def _making(model: Model, seed: int) -> tuple[Stage, ...]:

@@ -16,7 +16,7 @@ from ragen_starpo.diagnostics.cost import milestones, spent
 from ragen_starpo.report.reading import TrainingRun, read_training_run
 from ragen_starpo.studies.collapse import collapse_figures, rollout_figures
 from ragen_starpo.studies.jobs import BEFORE, RUN, TEST, model_name, run_name
-from ragen_starpo.studies.predictors import predictor_figures
+from ragen_starpo.studies.predictors import length_figures, predictor_figures
 from ragen_starpo.studies.study import Study
 
 _OF_VAL = ("start", "best", "last", "rise", "gain", "fall")
@@ -37,8 +37,8 @@ class Outcome:
         figures: by name, None where the run has none:
             `start`, `best`, `last`, success on val before, at best and after the last iteration;
             `rise`, best less start; `gain`, last less start; `fall`, best less last;
-            those of the rollouts, see `rollout_figures`, of a collapse, see `collapse_figures`, and
-            of what tells success, see `predictor_figures`;
+            those of the rollouts, see `rollout_figures`, of a collapse, see `collapse_figures`, of
+            what tells success, see `predictor_figures`, and of thoughts, see `length_figures`;
             `trained_tokens`, `generated_tokens`, `environment_turns`, `seconds`, of the whole run;
             `tokens_to_target`, trained until the first validation at the study's target, 0 where
             the first model is there already;
@@ -131,6 +131,7 @@ def figures_of(run: TrainingRun, target: float | None) -> dict[str, float | None
         **rollout_figures(run),
         **collapse_figures(run),
         **predictor_figures(run),
+        **length_figures(run),
         "trained_tokens": float(cost.trained_tokens),
         "generated_tokens": float(cost.generated_tokens),
         "environment_turns": float(cost.environment_turns),

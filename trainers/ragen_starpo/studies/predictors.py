@@ -1,4 +1,4 @@
-"""How well a figure of an iteration tells success of its rollouts, and where information ends."""
+"""What thoughts tell: how well their figures go with success, and how long the thoughts are."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ragen_starpo.report.reading import TrainingRun
 _INFORMATION, _ENTROPY = "thoughts/mutual_information", "policy/entropy"
 _FEWEST, _LAST = 4, 5
 """Iterations that a rank correlation is taken over, at least, and those of the last level."""
+_LENGTH = "rollout/think_characters"
 
 
 def predictor_figures(run: TrainingRun) -> dict[str, float | None]:
@@ -36,6 +37,25 @@ def predictor_figures(run: TrainingRun) -> dict[str, float | None]:
         "entropy_rank": of_entropy,
         "rank_gain": of_information - of_entropy,
         **level,
+    }
+
+
+def length_figures(run: TrainingRun) -> dict[str, float | None]:
+    """Return how long thoughts are, in characters, see RAGEN (arXiv 2504.20073), figure 11.
+
+    Returns:
+        The means of the first and of the last five iterations, `thought_length_start` and
+        `thought_length_last`, and `thought_length_fall`, the first less the last; nothing of a run
+        whose rollouts hold no thought, or that has fewer than five iterations.
+    """
+    lengths = [line[_LENGTH] for line in run.metrics if _LENGTH in line]
+    if len(lengths) < _LAST or not any(lengths):
+        return {}
+    start, last = fmean(lengths[:_LAST]), fmean(lengths[-_LAST:])
+    return {
+        "thought_length_start": start,
+        "thought_length_last": last,
+        "thought_length_fall": start - last,
     }
 
 

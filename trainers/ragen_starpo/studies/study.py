@@ -56,6 +56,9 @@ Figure: TypeAlias = Literal[
     "entropy_rank",
     "rank_gain",
     "information_last",
+    "thought_length_start",
+    "thought_length_last",
+    "thought_length_fall",
     "trained_tokens",
     "generated_tokens",
     "environment_turns",
@@ -81,6 +84,10 @@ OF_INFORMATION: tuple[Figure, ...] = (
     *("information_rank", "entropy_rank", "rank_gain", "information_last"),
 )
 """What is measured in the thoughts of rollouts."""
+OF_LENGTH: tuple[Figure, ...] = (
+    *("thought_length_start", "thought_length_last", "thought_length_fall"),
+)
+"""What is measured where models think."""
 BY_INSTANCE: tuple[Figure, ...] = ("test", "test_gain")
 """What is known of each test instance, so that intervals are over these too."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")

@@ -67,6 +67,8 @@ _OF_ARMS = {
     "tokens_to_target": "tokens to target",
     **_RANKS,
     "information_last": "information at last",
+    "thought_length_start": "thoughts at first",
+    "thought_length_last": "thoughts at last",
 }
 """The figures of the table of arms, with the heads of their columns."""
 _BY_ENV = {"test": "test", "test_gain": "gains"}
@@ -91,7 +93,8 @@ NOTES = {
         "best and after training; test is that of the last model on the test split. Rollouts are "
         "those of five iterations at a time. Collapsed is the share of runs whose rollouts lost "
         "half of their success for good; an iteration without a collapse counts as the last one. "
-        "A rank is a figure's rank correlation with success of the rollouts."
+        "A rank is a figure's rank correlation with success of the rollouts; thoughts are in "
+        "characters."
     ),
     "thoughts": (
         "Plan ok is the share of plans in thoughts that the answer follows, true that of claims "
