@@ -62,6 +62,30 @@ class FreeText(NamedTuple):
     longest: int
 
 
+class Function(NamedTuple):
+    """A kind of actions, as a model calls it.
+
+    The text of an action is `before`, the argument and `after`.
+
+    Attributes:
+        name: of the function, an identifier.
+        about: what it does, in a sentence.
+        parameter: the argument's name, an identifier.
+        argument: what the argument is, in a sentence.
+        before: what stands before the argument in the text.
+        after: what stands behind it.
+    """
+
+    name: str
+    about: str
+    parameter: str
+    argument: str
+    before: str = ""
+    after: str = ""
+
+
+ACT = Function("act", "Take your turn.", "action", "What to do.")
+"""The function of a game that names no others."""
 BROKEN = Parsed(format_valid=False, actions=(), actions_valid=False, is_example=False)
 
 

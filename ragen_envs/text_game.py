@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 from ragen_envs.budget import Budget
 from ragen_envs.held_out import load
 from ragen_envs.instances import HELD_OUT_SIZE, Instance, Split, Stream, draw
-from ragen_envs.protocol import ActionReader
+from ragen_envs.protocol import ACT, ActionReader, Function
 from ragen_envs.sealed import sealed_instances, secret_of
 
 
@@ -61,6 +61,10 @@ class TextGame(Generic[V, I]):
     """Whether the same answers to the same instance may fare differently in another rollout."""
     example: ClassVar[str]
     """The placeholder that stands for the actions in the instructions."""
+    functions: ClassVar[tuple[Function, ...]] = (ACT,)
+    """Every action is a call of one of these, see `ragen_envs.tools`."""
+    has_fixed_actions: ClassVar[bool] = False
+    """Whether all turns of all instances of a variant list the same actions."""
 
     @abstractmethod
     def _symbols(self) -> frozenset[str]:

@@ -98,6 +98,7 @@ class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
     held_out_files = "chances/{name}-{split}.txt"
     stochastic = True
     example = EXAMPLE
+    has_fixed_actions = True
 
     def _symbols(self) -> frozenset[str]:
         return frozenset()

@@ -110,6 +110,7 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
     held_out_files = "maps/{name}-{split}.txt"
     stochastic = True
     example = EXAMPLE
+    has_fixed_actions = True
     _actions = ActionReader(ACTIONS, EXAMPLE)
 
     @property

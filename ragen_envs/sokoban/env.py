@@ -100,6 +100,7 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
     held_out_files = "levels/{name}-{split}.xsb"
     stochastic = False
     example = EXAMPLE
+    has_fixed_actions = True
     _actions = ActionReader(ACTIONS, EXAMPLE)
 
     @property

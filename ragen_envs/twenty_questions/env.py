@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ragen_envs.budget import Budget
 from ragen_envs.instances import Stream
-from ragen_envs.protocol import ActionReader
+from ragen_envs.protocol import ActionReader, Function
 from ragen_envs.text_env import TextEnv
 from ragen_envs.twenty_questions import text
 from ragen_envs.twenty_questions.answerer.rule import Answer, answer
@@ -131,6 +131,10 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
     has_sealed = False
     stochastic = False
     example = EXAMPLE
+    functions = (
+        Function("ask", "Ask a question or guess the word.", "question", "In plain English."),
+    )
+    has_fixed_actions = True
 
     @classmethod
     def held_out_size(cls, name: str) -> int:

@@ -11,12 +11,20 @@ from pathlib import Path
 from ragen_envs.arguments import one_of
 from ragen_envs.budget import Budget
 from ragen_envs.instances import Split, Stream
-from ragen_envs.protocol import ActionReader, ResponseFormat
+from ragen_envs.protocol import ActionReader, Function, ResponseFormat
 from ragen_envs.rewards import POINTS, RewardFn
 from ragen_envs.spaces import SharedText
 from ragen_envs.text_env import PRINTABLE, TextEnv
 from ragen_envs.webshop import text
-from ragen_envs.webshop.answers import SEARCH, PageReader, click_of, searches_for, words_of
+from ragen_envs.webshop.answers import (
+    CLICK,
+    END,
+    SEARCH,
+    PageReader,
+    click_of,
+    searches_for,
+    words_of,
+)
 from ragen_envs.webshop.generator import DEFAULT_SIZE
 from ragen_envs.webshop.goals import GAME, MOST_OPTIONS, ShoppingTask, price_of
 from ragen_envs.webshop.pages import Page, clicked, labels, searched
@@ -146,6 +154,10 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
     held_out_files = "tasks/{name}-{split}.txt"
     stochastic = False
     example = EXAMPLE
+    functions = (
+        Function("search", "Search the shop.", "words", "What to search for.", SEARCH, END),
+        Function("click", "Click what the page offers.", "label", "What to click.", CLICK, END),
+    )
 
     def __init__(
         self,

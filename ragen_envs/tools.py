@@ -1,0 +1,240 @@
+"""A game's actions as functions that a model calls, and the answer that its calls stand for.
+
+A function is described as APIs of chat models take it, with a JSON schema of its arguments:
+
+    schemas(env)                                            # the `tools` of a request
+    answer_of(env, [Call("act", '{"actions": ["Up"]}')])    # what to give `env.step`
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple, Protocol
+
+from ragen_envs.budget import Budget
+from ragen_envs.policies import Player
+from ragen_envs.protocol import SEPARATOR, Function, format_answer, instructions
+from ragen_envs.wording import counted
+
+OUT_OF_FORM = ""
+"""The answer to play where the calls have none: it runs nothing and costs as a broken form does."""
+HOW_TO_ANSWER = "Answer with a call of a function."
+_TAG = re.compile(r"</?(?:think|answer)>")
+_KINDS = {str: "a string", list: "an array"}
+
+
+class Caller(Player, Protocol):
+    """A player who calls functions; every `TextEnv` is one, in its player's turn."""
+
+    @property
+    def functions(self) -> tuple[Function, ...]:
+        """The functions that the actions are calls of."""
+        ...
+
+    @property
+    def example(self) -> str:
+        """The placeholder that stands for the actions in the instructions."""
+        ...
+
+    @property
+    def budget(self) -> Budget:
+        """Turns and actions of an episode."""
+        ...
+
+
+class Call(NamedTuple):
+    """A function that a model called.
+
+    Attributes:
+        name: of the function.
+        arguments: an object, or its JSON.
+    """
+
+    name: str
+    arguments: str | Mapping[str, Any]
+
+
+class CallError(ValueError):
+    """Calls that are out of form, with what is wrong; an action that does not exist is none."""
+
+
+def schemas(env: Caller) -> list[dict[str, Any]]:
+    """Return the functions that may be called now, as OpenAI's API describes them.
+
+    Each is ``{"type": "function", "function": {"name", "description", "parameters"}}``. Where a
+    turn may run several actions, the parameter is their list. None after the end of an episode.
+
+    Args:
+        env: the environment in its turn.
+    """
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": function.name,
+                "description": function.about,
+                "parameters": _parameters(env, function),
+            },
+        }
+        for function in env.functions
+        if is_free(env, function) or _listed(env, function)
+    ]
+
+
+def answer_of(env: Caller, calls: Sequence[Call], thought: str = "") -> str:
+    """Return the answer, in the environment's response format, that calls stand for.
+
+    The actions of several calls run one after the other. Actions that do not exist, and calls of
+    a function of the game that is not offered now, are in form: the game says what they cost.
+
+    Args:
+        env: the environment in its turn.
+        calls: at least one; no more than one where a turn runs a single action.
+        thought: what the model thought, for the format "think"; its tags become blanks.
+
+    Raises:
+        CallError: for calls out of form: none or too many of them, a function that the game does
+            not have, arguments that are no JSON object or not of the schema's names and types, and
+            texts that an answer cannot hold. `OUT_OF_FORM` is what to play then.
+    """
+    if not calls:
+        raise CallError("no function was called")
+    if len(calls) > 1 and not takes_several(env):
+        raise CallError(f"one call a turn, got {len(calls)}")
+    named = [action for call in calls for action in _actions(env, call)]
+    return format_answer(named, env.response_format, _TAG.sub(" ", thought))
+
+
+def calls_of(env: Caller, actions: Sequence[str]) -> list[Call]:
+    """Return the calls that actions are, each with its arguments as an object.
+
+    Args:
+        env: an environment of the game.
+        actions: texts, such as those of `best_actions`; in order.
+
+    Raises:
+        ValueError: for a text that no function of the game stands for.
+    """
+    named = [_called(env, action) for action in actions]
+    if not takes_several(env):
+        return [Call(function.name, {function.parameter: text}) for function, text in named]
+    return [
+        Call(function.name, {parameter_of(env, function): [text for _, text in of_it]})
+        for function, of_it in groupby(named, lambda pair: pair[0])
+    ]
+
+
+def with_functions(env: Caller, observation: str) -> str:
+    """Return a first observation that asks for calls in the place of an answer in form.
+
+    Args:
+        env: the environment.
+        observation: what its `reset` returned.
+    """
+    return observation.replace(instructions(env.example, env.response_format), HOW_TO_ANSWER)
+
+
+def takes_several(env: Caller) -> bool:
+    """Return whether a turn of the game may run several actions, which one call then lists."""
+    return env.budget.max_actions_per_turn > 1
+
+
+def parameter_of(env: Caller, function: Function) -> str:
+    """Return the name of a function's parameter: in the plural where it is a list."""
+    return f"{function.parameter}s" if takes_several(env) else function.parameter
+
+
+def is_free(env: Caller, function: Function) -> bool:
+    """Return whether the function may be called with words of one's own now."""
+    free = env.free_text
+    return free is not None and (free.before, free.after) == (function.before, function.after)
+
+
+def _parameters(env: Caller, function: Function) -> dict[str, Any]:
+    """Return the JSON schema of a function's arguments."""
+    item: dict[str, Any] = {"type": "string"}
+    if is_free(env, function) and env.free_text:
+        item |= {"minLength": 1, "maxLength": env.free_text.longest}
+    else:
+        item["enum"] = _listed(env, function)
+    about = {"description": function.argument}
+    schema: dict[str, Any] = {**item, **about}
+    if takes_several(env):
+        most = env.actions_this_turn
+        about = {"description": f"{function.argument} {counted(most, 'item')} at most."}
+        schema = {"type": "array", "items": item, "minItems": 1, "maxItems": most, **about}
+    name = parameter_of(env, function)
+    return {
+        "type": "object",
+        "properties": {name: schema},
+        "required": [name],
+        "additionalProperties": False,
+    }
+
+
+def _listed(env: Caller, function: Function) -> list[str]:
+    """Return the arguments of the listed actions that are calls of a function."""
+    return [
+        text for action in env.legal_actions if (text := _argument(function, action)) is not None
+    ]
+
+
+def _argument(function: Function, action: str) -> str | None:
+    before, after = function.before, function.after
+    if len(action) < len(before + after) or not action.startswith(before):
+        return None
+    return action[len(before) : len(action) - len(after)] if action.endswith(after) else None
+
+
+def _called(env: Caller, action: str) -> tuple[Function, str]:
+    """Return the function that an action is a call of, and its argument."""
+    for function in env.functions:
+        text = _argument(function, action)
+        if text is not None:
+            return function, text
+    raise ValueError(f"{action!r} is no call of {_names(env)}")
+
+
+def _actions(env: Caller, call: Call) -> list[str]:
+    """Return the texts of the actions that a call names."""
+    function = next((known for known in env.functions if known.name == call.name), None)
+    if function is None:
+        raise CallError(f"there is no function {call.name!r}; call {_names(env)}")
+    argument = _argument_of(call, parameter_of(env, function), list if takes_several(env) else str)
+    texts = argument if isinstance(argument, list) else [argument]
+    for text in texts:
+        _check_text(env, function, text)
+    return [f"{function.before}{text}{function.after}" for text in texts]
+
+
+def _argument_of(call: Call, parameter: str, kind: type[str] | type[list[Any]]) -> Any:
+    arguments = call.arguments
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        # A deep nesting is a RecursionError.
+        except (ValueError, RecursionError) as error:
+            raise CallError(f"the arguments of {call.name} are no JSON: {error}") from None
+    if not isinstance(arguments, Mapping) or set(arguments) != {parameter}:
+        raise CallError(f"the arguments of {call.name} are an object with {parameter!r} alone")
+    argument = arguments[parameter]
+    if not isinstance(argument, kind):
+        raise CallError(f"{parameter} is {_KINDS[kind]}, got {type(argument).__name__}")
+    return argument
+
+
+def _check_text(env: Caller, function: Function, text: object) -> None:
+    if not isinstance(text, str):
+        raise CallError(f"{function.parameter} is a string, got {type(text).__name__}")
+    if env.response_format != "plain" and _TAG.search(text):
+        raise CallError(f"{function.parameter} holds a tag of the answer's form")
+    whole = is_free(env, function) and not function.before and not function.after
+    if SEPARATOR in text and not whole:
+        raise CallError(f"{function.parameter} is one action, without {SEPARATOR}")
+
+
+def _names(env: Caller) -> str:
+    return " or ".join(function.name for function in env.functions)
