@@ -1,6 +1,7 @@
 """What every bridge to another project plays: a task, and one episode of it, as text."""
 
 from ragen_envs.bridging.episode import Episode, Turn
+from ragen_envs.bridging.rollouts import Rollouts
 from ragen_envs.bridging.task import Task, tasks
 
-__all__ = ["Episode", "Task", "Turn", "tasks"]
+__all__ = ["Episode", "Rollouts", "Task", "Turn", "tasks"]

@@ -15,6 +15,7 @@ from textarena.wrappers import (  # type: ignore[import-untyped]
 )
 
 import ragen_envs  # noqa: F401  (its ids)
+from ragen_envs.arguments import rollout_of
 from ragen_envs.protocol import ResponseFormat
 from ragen_envs.text_env import TextEnv
 
@@ -30,17 +31,23 @@ class SuiteGame(textarena.Env):  # type: ignore[misc]
         game: an id of this suite.
         split: "train", "val", "test" or "sealed".
         response_format: "think", "answer" or "plain": what is an answer's form here, too.
+        rollout: the noise of episodes with a seed; the members of a group differ in it alone.
 
     Raises:
         ValueError: for an argument that is none of these.
     """
 
     def __init__(
-        self, game: str, split: str = "train", response_format: ResponseFormat = "think"
+        self,
+        game: str,
+        split: str = "train",
+        response_format: ResponseFormat = "think",
+        rollout: int = 0,
     ) -> None:
         self.text_env: TextEnv[Any, Any] = gymnasium.make(  # type: ignore[assignment]
             game, split=split, response_format=response_format, render_mode="ansi"
         ).unwrapped
+        self._noise = {"rollout": rollout_of({"rollout": rollout})}
         self._state: Any = None
 
     @property
@@ -67,7 +74,8 @@ class SuiteGame(textarena.Env):  # type: ignore[misc]
         """
         if num_players != 1:
             raise ValueError(f"this suite's games have 1 player, got {num_players}")
-        observation, info = self.text_env.reset(seed=seed)
+        options = None if seed is None else self._noise
+        observation, info = self.text_env.reset(seed=seed, options=options)
         board = self.get_board_str()
         # Given a seed, TextArena's state would seed the global generator.
         self._state = textarena.SinglePlayerState(num_players=1, seed=None)

@@ -100,6 +100,24 @@ def test_seeds_and_generators():
     assert global_state() == before
 
 
+def test_the_members_of_a_group_share_the_instance_and_differ_in_noise():
+    answer = "<think></think><answer>Down || Right || Down || Right || Down</answer>"
+    firsts, played = set(), []
+    for rollout in range(6):
+        env = started("ragen/FrozenLake-v0", seed=1, rollout=rollout)
+        firsts.add(env.get_observation()[1])
+        env.step(answer)
+        played.append(env.get_board_str())
+        bare = support.make("ragen/FrozenLake-v0", render_mode="ansi")
+        bare.reset(seed=1, options={"rollout": rollout})
+        bare.step(answer)
+        assert played[-1] == bare.render()
+    assert len(firsts) == 1
+    assert len(set(played)) > 2
+    with pytest.raises(ValueError, match="rollout"):
+        textarena.make("ragen/FrozenLake-v0", rollout=-1)
+
+
 @given(st.sampled_from(support.IDS), st.lists(st.text(max_size=40), max_size=8))
 def test_any_text_is_an_answer(id_, actions):
     env = started(id_)
