@@ -151,6 +151,15 @@ class Episode:
         found = info.get("success", info.get("is_success"))
         return None if found is None else bool(found)
 
+    @property
+    def instances(self) -> int | None:
+        """How many instances the split has; None if it has no end, or nothing says how many."""
+        inner = self.env.unwrapped
+        if not isinstance(inner, TextEnv) or inner.split == "train":
+            return None
+        size: int = inner.held_out_size(inner.variant.name)
+        return size
+
     def oracle(self) -> str:
         """Return what a player answers who knows all but the noise still to come.
 

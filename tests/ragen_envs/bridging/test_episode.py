@@ -150,3 +150,16 @@ def test_numbers_of_tasks_out_of_range(arguments, message):
     *counts, first = (*arguments, 0) if len(arguments) < 3 else arguments
     with pytest.raises(ValueError, match=message):
         tasks("ragen/Bandit-v0", *counts, first_seed=first)
+
+
+@pytest.mark.parametrize("id_", IDS)
+def test_the_instances_of_a_split_are_counted(id_):
+    assert Episode(id_).instances is None
+    counted = Episode(id_, split="test").instances
+    env = gymnasium.make(id_, split="test")
+    indices = [env.reset(seed=seed)[1]["index"] for seed in (counted - 1, counted)]
+    assert indices == [counted - 1, 0]
+
+
+def test_an_environment_that_does_not_say_so_has_no_number_of_instances():
+    assert Episode("Greeting-v0").instances is None

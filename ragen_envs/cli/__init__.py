@@ -1,0 +1,5 @@
+"""The `ragen-envs` command."""
+
+from ragen_envs.cli.main import main
+
+__all__ = ["main"]
