@@ -28,8 +28,6 @@ _REWARDS = {
     "WebShop": (-0.1, 1.0),
 }
 """The least and the greatest reward of one step, by the beginning of a variant's name."""
-_FEW = 3
-"""Answers of the runtime check where no oracle plays on to the end."""
 
 
 def write_package(
@@ -104,11 +102,13 @@ def _plan(served: Served) -> dict[str, object]:
 
 
 def _answers(served: Served) -> Iterator[str]:
+    """Return the oracle's answers to the first instance, or one for an environment without one."""
     episode = Episode(served.env, served.default, served.response_format, **served.options)
     episode.reset(0)
-    while not episode.done and (served.ours or len(episode.turns) < _FEW):
-        legal = episode.info.get("legal_actions") or ("",)
-        answer = episode.oracle() if served.ours else str(legal[0])
+    if not served.ours:
+        yield (*episode.info.get("legal_actions", ()), "")[0]
+    while served.ours and not episode.done:
+        answer = episode.oracle()
         yield answer
         episode.step(answer)
     episode.close()

@@ -13,10 +13,11 @@ from ragen_envs.openenv.server import server_of
 
 
 @contextmanager
-def running(*served, **named):
-    """Serve what `app` takes in a thread, and give the address."""
+def running(served, *more, **named):
+    """Serve an application, or what `app` takes, in a thread, and give the address."""
     listening = listen("127.0.0.1", 0)
-    server = server_of(app(*served, **named))
+    application = app(served, *more, **named) if isinstance(served, str) else served
+    server = server_of(application)
     thread = Thread(target=server.run, args=([listening],))
     thread.start()
     try:
