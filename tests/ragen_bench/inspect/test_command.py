@@ -9,20 +9,24 @@ import pytest
 from inspect_ai.log import read_eval_log
 
 import ragen_bench
+from tests.links import PROJECT, ROOT
+from tests.ragen_bench.inspect import replaying
 from tests.ragen_bench.inspect.support import expected, figures
 
-ROOT = Path(__file__).parents[3]
 INSPECT = Path(sys.executable).with_name("inspect")
 
 
 def run_inspect(tmp_path, *arguments):
-    """Run Inspect's command where another distribution registers the model API."""
+    """Run Inspect's command where another distribution registers the model API.
+
+    It registers what this one's pyproject.toml does too, since a checkout's metadata may be older.
+    """
     registered = tmp_path / "registered" / "replaying-1.dist-info"
     registered.mkdir(parents=True)
     (registered / "METADATA").write_text("Metadata-Version: 2.1\nName: replaying\nVersion: 1\n")
-    (registered / "entry_points.txt").write_text(
-        "[inspect_ai]\nreplaying = tests.ragen_bench.inspect.replaying\n"
-    )
+    points = {**PROJECT["entry-points"]["inspect_ai"], "replaying": replaying.__name__}
+    lines = [f"{name} = {module}\n" for name, module in points.items()]
+    (registered / "entry_points.txt").write_text("[inspect_ai]\n" + "".join(lines))
     paths = [str(registered.parent), str(ROOT), os.environ.get("PYTHONPATH", "")]
     return subprocess.run(
         [INSPECT, "eval", *arguments, "--display", "plain"],
