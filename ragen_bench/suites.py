@@ -13,7 +13,7 @@ from ragen_bench.errors import UserError, nearest, unknown
 from ragen_bench.foreign import game_of, name_environment
 from ragen_bench.two_player import needs_opponent
 from ragen_envs.instances import HELD_OUT_SIZE, SPLITS, Split
-from ragen_envs.protocol import RESPONSE_FORMATS, ResponseFormat
+from ragen_envs.protocol import ANSWER_FORMATS, RESPONSE_FORMATS, AnswerFormat, ResponseFormat
 from ragen_envs.registration import IDS, NAMESPACE, OPPONENT_IDS
 from ragen_envs.text_env import TextEnv
 
@@ -191,11 +191,23 @@ def split_name(name: str) -> Split:
     raise unknown("split", name, SPLITS)
 
 
-def response_format_of(name: str) -> ResponseFormat:
-    """Return a response format.
+def answer_format_of(name: str) -> AnswerFormat:
+    """Return the form of a player's answers.
 
     Raises:
-        UserError: if no format has this name.
+        UserError: if no form has this name.
+    """
+    for answer_format in ANSWER_FORMATS:
+        if answer_format == name:
+            return answer_format
+    raise unknown("format", name, ANSWER_FORMATS)
+
+
+def response_format_of(name: str) -> ResponseFormat:
+    """Return the form of answers that are written out.
+
+    Raises:
+        UserError: if no such form has this name.
     """
     for response_format in RESPONSE_FORMATS:
         if response_format == name:
@@ -206,7 +218,7 @@ def response_format_of(name: str) -> ResponseFormat:
 def make_env(
     env: str,
     split: Split,
-    response_format: ResponseFormat,
+    response_format: AnswerFormat,
     opponent_format: ResponseFormat | None = None,
 ) -> AnyEnv:
     """Return an environment; plain construction, as the registry would do it.
@@ -232,7 +244,7 @@ def make_env(
     return made
 
 
-def make_text_env(env: str, split: Split, response_format: ResponseFormat) -> TextEnv[Any, Any]:
+def make_text_env(env: str, split: Split, response_format: AnswerFormat) -> TextEnv[Any, Any]:
     """Return an environment that has an oracle and splits, as all of this suite have.
 
     Raises:
@@ -244,7 +256,7 @@ def make_text_env(env: str, split: Split, response_format: ResponseFormat) -> Te
     return made
 
 
-Make: TypeAlias = Callable[[str, Split, ResponseFormat], AnyEnv]
+Make: TypeAlias = Callable[[str, Split, AnswerFormat], AnyEnv]
 
 
 class EnvPool:
@@ -255,7 +267,7 @@ class EnvPool:
         make: from an id, a split and a format to an environment.
     """
 
-    def __init__(self, response_format: ResponseFormat, make: Make = make_env) -> None:
+    def __init__(self, response_format: AnswerFormat, make: Make = make_env) -> None:
         self._format, self._make = response_format, make
         self._free: dict[tuple[str, Split], list[AnyEnv]] = {}
 

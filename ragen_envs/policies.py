@@ -2,40 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from gymnasium.error import ResetNeeded
 
 from ragen_envs.instances import Stream
-from ragen_envs.protocol import FreeText, ResponseFormat, format_answer
-
-
-class Player(Protocol):
-    """What is known of one who is to answer now; every `TextEnv` is one, in its player's turn."""
-
-    @property
-    def response_format(self) -> ResponseFormat:
-        """The form of an answer."""
-        ...
-
-    @property
-    def legal_actions(self) -> tuple[str, ...]:
-        """The names of the actions that may be answered now; empty after the end."""
-        ...
-
-    @property
-    def free_text(self) -> FreeText | None:
-        """The action in words of one's own that may be answered now, beside the listed ones."""
-        ...
-
-    @property
-    def actions_this_turn(self) -> int:
-        """How many actions the present turn may run."""
-        ...
-
-    def best_actions(self) -> tuple[str, ...]:
-        """Return the actions that the oracle would answer with in this turn."""
-        ...
+from ragen_envs.player import Player
+from ragen_envs.tools import answer_with
 
 
 def random_answer(player: Player, stream: Stream) -> str:
@@ -48,7 +19,7 @@ def random_answer(player: Player, stream: Stream) -> str:
     Raises:
         ResetNeeded: before the first `reset` and after the end of an episode.
     """
-    return format_answer(random_actions(player, stream), player.response_format)
+    return answer_with(player, random_actions(player, stream))
 
 
 def random_actions(player: Player, stream: Stream) -> list[str]:
@@ -68,4 +39,4 @@ def oracle_answer(player: Player) -> str:
     Raises:
         ResetNeeded: before the first `reset` and after the end of an episode.
     """
-    return format_answer(player.best_actions(), player.response_format)
+    return answer_with(player, player.best_actions())

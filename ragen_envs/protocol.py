@@ -1,10 +1,12 @@
 """The answer protocol: reads actions from an answer, and writes answers and their instructions.
 
-Three response formats:
+Three response formats are written here:
 
 - ``think``: ``<think>reasoning</think><answer>Up || Left</answer>``, the default;
 - ``answer``: ``<answer>Up || Left</answer>``, for models that are not asked to reason in the open;
 - ``plain``: ``Up || Left``, for classical agents and people.
+
+The fourth, ``tools``, is calls of functions, see `ragen_envs.tool_calls`.
 
 Reading is linear in the length of the answer, and total: any str gives a `Parsed`.
 """
@@ -17,6 +19,10 @@ from typing import Literal, NamedTuple, get_args
 
 ResponseFormat = Literal["think", "answer", "plain"]
 RESPONSE_FORMATS: tuple[ResponseFormat, ...] = get_args(ResponseFormat)
+AnswerFormat = Literal["think", "answer", "plain", "tools"]
+"""The forms of a player's answers: those that are written out, and calls of functions."""
+ANSWER_FORMATS: tuple[AnswerFormat, ...] = get_args(AnswerFormat)
+HOW_TO_CALL = "Answer with a call of a function."
 SEPARATOR = "||"
 STOP = "</answer>"
 """The end of an answer: engines stop generating here, and anything behind it breaks the form."""
@@ -157,6 +163,11 @@ class ActionReader:
         )
 
 
+def written_form(response_format: AnswerFormat) -> ResponseFormat:
+    """Return the form of those who answer in words beside a player who may call functions."""
+    return "answer" if response_format == "tools" else response_format
+
+
 def format_answer(
     actions: Sequence[str], response_format: ResponseFormat, thought: str = ""
 ) -> str:
@@ -168,14 +179,16 @@ def format_answer(
     return f"<think>{thought}</think>{answer}" if response_format == "think" else answer
 
 
-def instructions(example: str, response_format: ResponseFormat) -> str:
+def instructions(example: str, response_format: AnswerFormat) -> str:
     """Return the sentences that tell a player how to answer.
 
     Args:
         example: placeholder words in the place of actions. They are never actions themselves, so
             that copying the instructions is never a useful answer.
-        response_format: one of `RESPONSE_FORMATS`.
+        response_format: one of `ANSWER_FORMATS`.
     """
+    if response_format == "tools":
+        return HOW_TO_CALL
     form = {
         "think": f"<think>REASONING</think><answer>{example}</answer>",
         "answer": f"<answer>{example}</answer>",

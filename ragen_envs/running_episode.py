@@ -7,8 +7,9 @@ from typing import Any
 from gymnasium.error import ResetNeeded
 
 from ragen_envs.budget import Budget
-from ragen_envs.protocol import BROKEN, ActionReader, FreeText, Parsed, ResponseFormat
+from ragen_envs.protocol import BROKEN, ActionReader, AnswerFormat, FreeText, Parsed
 from ragen_envs.text_game import I, TextGame, V
+from ragen_envs.tools import read_calls, schemas
 
 
 class RunningEpisode(TextGame[V, I]):
@@ -16,7 +17,7 @@ class RunningEpisode(TextGame[V, I]):
 
     Attributes:
         budget: turns and actions of an episode.
-        response_format: "think", "answer" or "plain", see `ragen_envs.protocol`.
+        response_format: "think", "answer", "plain" or "tools", see `ragen_envs.protocol`.
     """
 
     # What every step reads and writes: slots stay fast after a copy, `__dict__` does not.
@@ -40,7 +41,7 @@ class RunningEpisode(TextGame[V, I]):
         "response_format",
     )
     budget: Budget
-    response_format: ResponseFormat
+    response_format: AnswerFormat
     _actions_left: int
     _detailed: bool
     _effective: bool
@@ -72,8 +73,18 @@ class RunningEpisode(TextGame[V, I]):
             ResetNeeded: before the first `reset` and after the end of an episode.
         """
         self._need_running()
-        parsed = self._reader.read(answer, self.response_format)
+        parsed = self._parse(answer)
         return parsed, tuple(self._reader.actions[i] for i in parsed.actions)
+
+    def _parse(self, answer: str) -> Parsed:
+        if self.response_format == "tools":
+            return read_calls(self, self._reader, answer)
+        return self._reader.read(answer, self.response_format)
+
+    @property
+    def functions_now(self) -> list[dict[str, Any]]:
+        """The functions that may be called now, as OpenAI's API takes them; none after the end."""
+        return schemas(self)
 
     @property
     def free_text(self) -> FreeText | None:

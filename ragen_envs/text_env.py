@@ -18,9 +18,9 @@ from ragen_envs.arguments import one_of, rollout_of, seed_of
 from ragen_envs.feedback import LINES
 from ragen_envs.instances import SPLITS, Split
 from ragen_envs.protocol import (
+    ANSWER_FORMATS,
     BROKEN,
-    RESPONSE_FORMATS,
-    ResponseFormat,
+    AnswerFormat,
     instructions,
 )
 from ragen_envs.rewards import POINTS, RewardFn, Transition, own_reward
@@ -44,7 +44,8 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
         split: "train" (unbounded), "val", "test" or "sealed" (`held_out_size` instances each, 256
             unless the game has fewer). Sealed ones follow from a key in the process's environment,
             see `ragen_envs.sealed`.
-        response_format: "think", "answer" or "plain", see `ragen_envs.protocol`.
+        response_format: "think", "answer", "plain", see `ragen_envs.protocol`, or "tools", calls of
+            `functions_now` as `ragen_envs.tool_calls` writes them.
         render_mode: None or "ansi"; `render` then returns the state as text.
         reward_fn: decides the rewards that `step` returns, see `ragen_envs.rewards`; None for the
             game's own.
@@ -62,7 +63,7 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
         self,
         variant: str | V,
         split: Split = "train",
-        response_format: ResponseFormat = "think",
+        response_format: AnswerFormat = "think",
         render_mode: str | None = None,
         *,
         reward_fn: RewardFn | None = None,
@@ -72,7 +73,7 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
         self.variant: V = self._variant(variant)
         self.split = one_of("split", split, SPLITS)
         self.sealed_key_hash = self._open_key() if split == "sealed" else None
-        self.response_format = one_of("response_format", response_format, RESPONSE_FORMATS)
+        self.response_format = one_of("response_format", response_format, ANSWER_FORMATS)
         self.render_mode = one_of("render_mode", render_mode, (None, "ansi"))
         self.budget = self.variant.budget
         self._reward_fn = reward_fn
@@ -171,7 +172,7 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
         if not isinstance(action, str):
             raise TypeError(f"an answer is a str, got {type(action).__name__}")
         reader, budget = self._reader, self.budget
-        parsed = self._parsed = reader.read(action, self.response_format)
+        parsed = self._parsed = self._parse(action)
         format_valid, actions, actions_valid, _ = parsed
         named = len(actions)
         if named > 1:

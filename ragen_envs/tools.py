@@ -12,16 +12,25 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol, cast
 
 from ragen_envs.budget import Budget
-from ragen_envs.policies import Player
-from ragen_envs.protocol import SEPARATOR, Function, format_answer, instructions
+from ragen_envs.player import Player
+from ragen_envs.protocol import (
+    BROKEN,
+    HOW_TO_CALL,
+    SEPARATOR,
+    ActionReader,
+    Function,
+    Parsed,
+    format_answer,
+    instructions,
+)
+from ragen_envs.tool_calls import Call, CallError, as_text, called
 from ragen_envs.wording import counted
 
 OUT_OF_FORM = ""
 """The answer to play where the calls have none: it runs nothing and costs as a broken form does."""
-HOW_TO_ANSWER = "Answer with a call of a function."
 _TAG = re.compile(r"</?(?:think|answer)>")
 _KINDS = {str: "a string", list: "an array"}
 
@@ -43,22 +52,6 @@ class Caller(Player, Protocol):
     def budget(self) -> Budget:
         """Turns and actions of an episode."""
         ...
-
-
-class Call(NamedTuple):
-    """A function that a model called.
-
-    Attributes:
-        name: of the function.
-        arguments: an object, or its JSON.
-    """
-
-    name: str
-    arguments: str | Mapping[str, Any]
-
-
-class CallError(ValueError):
-    """Calls that are out of form, with what is wrong; an action that does not exist is none."""
 
 
 def schemas(env: Caller) -> list[dict[str, Any]]:
@@ -100,12 +93,53 @@ def answer_of(env: Caller, calls: Sequence[Call], thought: str = "") -> str:
             not have, arguments that are no JSON object or not of the schema's names and types, and
             texts that an answer cannot hold. `OUT_OF_FORM` is what to play then.
     """
+    actions = actions_of(env, calls)
+    if env.response_format == "tools":
+        return as_text(calls, thought)
+    return format_answer(actions, env.response_format, _TAG.sub(" ", thought))
+
+
+def actions_of(env: Caller, calls: Sequence[Call]) -> list[str]:
+    """Return the texts of the actions that calls name, in order.
+
+    Args:
+        env: the environment in its turn.
+        calls: as of `answer_of`, with its errors.
+    """
     if not calls:
         raise CallError("no function was called")
     if len(calls) > 1 and not takes_several(env):
         raise CallError(f"one call a turn, got {len(calls)}")
-    named = [action for call in calls for action in _actions(env, call)]
-    return format_answer(named, env.response_format, _TAG.sub(" ", thought))
+    return [action for call in calls for action in _actions(env, call)]
+
+
+def read_calls(env: Caller, reader: ActionReader, answer: str) -> Parsed:
+    """Return which actions an answer in the form "tools" names, nothing if it is out of form.
+
+    Args:
+        env: the environment in its turn.
+        reader: of the actions' texts.
+        answer: the whole answer, see `ragen_envs.tool_calls`.
+    """
+    try:
+        actions = actions_of(env, called(answer).calls)
+    except CallError:
+        return BROKEN
+    return reader.read(f" {SEPARATOR} ".join(actions), "plain")
+
+
+def answer_with(player: Player, actions: Sequence[str], thought: str = "") -> str:
+    """Write actions as an answer in the player's own form, calls of functions included.
+
+    Args:
+        player: an environment in its turn, or another who is to answer now.
+        actions: their texts, in order.
+        thought: what the forms "think" and "tools" hold before them.
+    """
+    if player.response_format == "tools":
+        # Who answers in this form is a `TextEnv`.
+        return as_text(calls_of(cast(Caller, player), actions), thought)
+    return format_answer(actions, player.response_format, thought)
 
 
 def calls_of(env: Caller, actions: Sequence[str]) -> list[Call]:
@@ -134,7 +168,7 @@ def with_functions(env: Caller, observation: str) -> str:
         env: the environment.
         observation: what its `reset` returned.
     """
-    return observation.replace(instructions(env.example, env.response_format), HOW_TO_ANSWER)
+    return observation.replace(instructions(env.example, env.response_format), HOW_TO_CALL)
 
 
 def takes_several(env: Caller) -> bool:
@@ -229,7 +263,7 @@ def _argument_of(call: Call, parameter: str, kind: type[str] | type[list[Any]]) 
 def _check_text(env: Caller, function: Function, text: object) -> None:
     if not isinstance(text, str):
         raise CallError(f"{function.parameter} is a string, got {type(text).__name__}")
-    if env.response_format != "plain" and _TAG.search(text):
+    if env.response_format in ("think", "answer") and _TAG.search(text):
         raise CallError(f"{function.parameter} holds a tag of the answer's form")
     whole = is_free(env, function) and not function.before and not function.after
     if SEPARATOR in text and not whole:

@@ -10,7 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-from ragen_envs.policies import Player
+from ragen_envs.player import Player
+from ragen_envs.protocol import ResponseFormat
 
 
 class Reading(Protocol):
@@ -29,6 +30,11 @@ class Reading(Protocol):
 
 class OpponentSeat(Player, Protocol):
     """The opponent's place in a game while the game asks it for a reply."""
+
+    @property
+    def response_format(self) -> ResponseFormat:
+        """The form of a reply, which is written out."""
+        ...
 
     @property
     def text(self) -> str:

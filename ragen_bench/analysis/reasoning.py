@@ -10,6 +10,7 @@ from ragen_bench.analysis.games.base import Reading
 from ragen_bench.analysis.plans import agree, plan_of
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn
 from ragen_bench.runs.schema import Object, TurnRecord
+from ragen_envs.tool_calls import thought_before
 
 _BEGIN, _END = "<think>", "</think>"
 
@@ -17,10 +18,11 @@ _BEGIN, _END = "<think>", "</think>"
 def thought_of_turn(turn: TurnRecord) -> str:
     """Return what the model thought: its recorded reasoning, then what its think tags hold.
 
-    A block that was never closed, as when the answer was cut, reaches to the end.
+    A block that was never closed, as when the answer was cut, reaches to the end. In an answer that
+    calls functions, what stands before the first call is thought.
     """
     _, opened, rest = turn.answer.partition(_BEGIN)
-    inside = rest.partition(_END)[0] if opened else ""
+    inside = rest.partition(_END)[0] if opened else thought_before(turn.answer)
     return "\n".join(filter(None, (turn.reasoning.strip(), inside.strip())))
 
 

@@ -12,9 +12,9 @@ from ragen_bench.own_modules import attribute_of, import_own
 from ragen_bench.suites import held_out_size
 from ragen_envs.instances import SHIPPED_SPLITS, Split
 from ragen_envs.policies import oracle_answer
-from ragen_envs.protocol import format_answer
 from ragen_envs.testing import Subject
 from ragen_envs.text_env import TextEnv
+from ragen_envs.tools import answer_with
 
 _SEEDS = tuple(range(8))
 AnyTextEnv = TextEnv[Any, Any]
@@ -90,4 +90,4 @@ def _answer(env: gymnasium.Env[Any, Any], random: Random) -> str:
     bare = _bare(env)
     count = min(random.randint(1, 2), bare.actions_this_turn)
     actions = [random.choice(bare.legal_actions) for _ in range(count)]
-    return format_answer(actions, bare.response_format)
+    return answer_with(bare, actions)

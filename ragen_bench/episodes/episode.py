@@ -16,7 +16,7 @@ from ragen_bench.models.reasoning import without_reasoning
 from ragen_bench.runs.schema import EpisodeRecord, Key, Outcome, Reply, ReplyCounts, TurnRecord
 from ragen_bench.two_player import as_two_player
 from ragen_envs.instances import Split
-from ragen_envs.protocol import ResponseFormat
+from ragen_envs.protocol import AnswerFormat
 from ragen_envs.sums import sum_in_order
 
 _Step = Callable[[str], tuple[str, float, bool, bool, dict[str, Any]]]
@@ -88,7 +88,7 @@ class Episode:
         task: Task,
         seed: int,
         env: AnyEnv,
-        response_format: ResponseFormat,
+        response_format: AnswerFormat,
         history: History = None,
     ) -> None:
         self.task = task
@@ -252,7 +252,7 @@ class Episode:
 
 
 def _without_thoughts(
-    completion: Completion, response_format: ResponseFormat, seat: Seat
+    completion: Completion, response_format: AnswerFormat, seat: Seat
 ) -> Completion:
     """Return an answer without the thoughts that are not a part of its form."""
     if completion.reasoning and response_format == "think":

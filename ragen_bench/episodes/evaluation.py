@@ -23,7 +23,7 @@ from ragen_bench.runs.schema import SCHEMA, Key, Object, RunConfig
 from ragen_bench.runs.specification import spec_hash, suite_hash
 from ragen_bench.suites import SUITES
 from ragen_envs.instances import Split
-from ragen_envs.protocol import ResponseFormat
+from ragen_envs.protocol import AnswerFormat, ResponseFormat
 from ragen_envs.sealed import open_key
 
 
@@ -54,7 +54,7 @@ class Evaluation:
     suite: str
     instances: dict[str, int]
     split: Split
-    response_format: ResponseFormat
+    response_format: AnswerFormat
     samples: int
     seed: int
     temperature: float

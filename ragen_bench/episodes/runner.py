@@ -19,7 +19,7 @@ from ragen_bench.models.prompt import History
 from ragen_bench.runs.schema import EpisodeRecord
 from ragen_bench.suites import EnvPool, make_env
 from ragen_envs.instances import Split
-from ragen_envs.protocol import ResponseFormat
+from ragen_envs.protocol import AnswerFormat, ResponseFormat
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def play(
     tasks: Iterable[Task],
     model: Model,
     sampling: Sampling,
-    response_format: ResponseFormat,
+    response_format: AnswerFormat,
     history: History = None,
     *,
     on_answers: Callable[[int], None] = lambda _answers: None,

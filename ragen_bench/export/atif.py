@@ -21,7 +21,7 @@ from ragen_bench.export.episodes import (
 )
 from ragen_bench.runs.atomic import replacing_folder
 from ragen_bench.runs.schema import EpisodeRecord, Object, TurnRecord
-from ragen_envs.protocol import ResponseFormat
+from ragen_envs.protocol import AnswerFormat
 
 SCHEMA = "ATIF-v1.8"
 _FUNCTION = "act"
@@ -92,7 +92,7 @@ def trajectory(episode: EpisodeRecord, source: Source) -> Object:
     }
 
 
-def _before(episode: EpisodeRecord, response_format: ResponseFormat) -> list[Object]:
+def _before(episode: EpisodeRecord, response_format: AnswerFormat) -> list[Object]:
     """Return the steps up to the first observation."""
     shown = shown_before(episode, response_format)
     messages = whole_conversation(episode, response_format)[: len(shown) + 1]

@@ -16,7 +16,7 @@ from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import EpisodeRecord, Object
 from ragen_bench.suites import states_form
 from ragen_envs.instances import Split
-from ragen_envs.protocol import STOP, ResponseFormat
+from ragen_envs.protocol import STOP, AnswerFormat
 
 NOTHING = UserError("there is no finished episode to export", exit_code=1)
 _HISTORY = "The model was shown the first observation, and of the later turns the last {history}."
@@ -37,7 +37,7 @@ class Source:
     """
 
     model: str
-    response_format: ResponseFormat
+    response_format: AnswerFormat
     split: Split
     episodes: Iterable[EpisodeRecord]
     settings: Object
@@ -62,7 +62,7 @@ def of_run(run: RunDirectory) -> Source:
     )
 
 
-def of_oracle(instances: dict[str, int], response_format: ResponseFormat) -> Source:
+def of_oracle(instances: dict[str, int], response_format: AnswerFormat) -> Source:
     """Return episodes of the oracle on train instances, as demonstrations.
 
     It has no thoughts: in the form "think" its think blocks are empty. Where the noise can defeat
@@ -79,7 +79,7 @@ def of_oracle(instances: dict[str, int], response_format: ResponseFormat) -> Sou
     return Source("oracle", response_format, "train", episodes, {})
 
 
-def shown_before(episode: EpisodeRecord, response_format: ResponseFormat) -> list[Message]:
+def shown_before(episode: EpisodeRecord, response_format: AnswerFormat) -> list[Message]:
     """Return what the model was shown before the first observation, as `opening` does.
 
     Args:
@@ -89,7 +89,7 @@ def shown_before(episode: EpisodeRecord, response_format: ResponseFormat) -> lis
     return opening(None if states_form(episode.env) else response_format)
 
 
-def whole_conversation(episode: EpisodeRecord, response_format: ResponseFormat) -> list[Message]:
+def whole_conversation(episode: EpisodeRecord, response_format: AnswerFormat) -> list[Message]:
     """Return an episode's messages, from the system's to the last answer; none without a turn.
 
     Args:

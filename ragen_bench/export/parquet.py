@@ -21,7 +21,7 @@ from ragen_bench.export.episodes import (
 from ragen_bench.runs.atomic import replacing
 from ragen_bench.runs.schema import EpisodeRecord
 from ragen_envs.instances import Split
-from ragen_envs.protocol import ResponseFormat
+from ragen_envs.protocol import AnswerFormat
 
 try:
     import pyarrow
@@ -102,7 +102,7 @@ def export(source: Source, directory: Path) -> int:
     return _write(rows, directory, source.split)
 
 
-def _row(model: str, episode: EpisodeRecord, response_format: ResponseFormat) -> dict[str, Any]:
+def _row(model: str, episode: EpisodeRecord, response_format: AnswerFormat) -> dict[str, Any]:
     messages = whole_conversation(episode, response_format)
     row = episode.as_json()
     row |= {"model": model, "response_format": response_format, "messages": messages}

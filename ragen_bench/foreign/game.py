@@ -13,7 +13,7 @@ from ragen_bench.errors import UserError, described
 from ragen_bench.foreign.env import MOST_TURNS, ForeignEnv
 from ragen_bench.own_modules import import_own
 from ragen_envs.instances import HELD_OUT_SIZE, Split
-from ragen_envs.protocol import ResponseFormat
+from ragen_envs.protocol import AnswerFormat
 from ragen_envs.text_env import TextEnv
 
 
@@ -56,7 +56,7 @@ class ForeignGame:
         return self.size
 
     def __call__(
-        self, _name: str, *, split: Split, response_format: ResponseFormat, **_options: Any
+        self, _name: str, *, split: Split, response_format: AnswerFormat, **_options: Any
     ) -> TextEnv[Any, Any] | ForeignEnv:
         """Return a new environment.
 

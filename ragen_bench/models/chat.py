@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from jinja2.exceptions import TemplateError
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Message
 from ragen_bench.models.prompt import opening
+from ragen_bench.models.tool_messages import with_calls
 
 
 @dataclass(frozen=True)
@@ -21,19 +22,37 @@ class Chat:
         tokenizer: of transformers.
         merges_system: whether the template refuses a system message, which then leads the first
             user message.
+        tells_functions: whether the template tells the model which functions it may call.
     """
 
     tokenizer: Any
     merges_system: bool
+    tells_functions: bool = False
 
-    def prompt(self, messages: Sequence[Message]) -> str:
-        """Return a conversation as the model reads it, up to where its answer begins."""
+    def prompt(self, messages: Sequence[Message], functions: Sequence[dict[str, Any]] = ()) -> str:
+        """Return a conversation as the model reads it, up to where its answer begins.
+
+        Args:
+            messages: the conversation.
+            functions: that may be called, see `ragen_bench.models.tool_messages`.
+
+        Raises:
+            UserError: if there are functions, and the template tells models of none.
+        """
         shown = merged(messages) if self.merges_system else list(messages)
-        return _applied(self.tokenizer, shown)
+        if not functions:
+            return _applied(self.tokenizer, shown)
+        if not self.tells_functions:
+            raise UserError(
+                "the model's chat template tells it of no functions; leave --format tools out"
+            )
+        return _applied(self.tokenizer, with_calls(shown, as_json=False), functions)
 
-    def read(self, messages: Sequence[Message]) -> list[int]:
-        """Return a conversation as token ids."""
-        text = self.prompt(messages)
+    def read(
+        self, messages: Sequence[Message], functions: Sequence[dict[str, Any]] = ()
+    ) -> list[int]:
+        """Return a conversation as token ids; the arguments are those of `prompt`."""
+        text = self.prompt(messages, functions)
         ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         return ids
 
@@ -57,7 +76,7 @@ def chat_of(name: str, tokenizer: Any) -> Chat:
         except TemplateError as error:
             reason = str(error).partition("\n")[0]
         else:
-            return Chat(tokenizer, merges)
+            return Chat(tokenizer, merges, _tells_functions(tokenizer, messages))
     raise UserError(f"the chat template of {name!r} refuses a conversation: {reason}")
 
 
@@ -66,12 +85,30 @@ def sample_conversation() -> list[Message]:
     return [*opening("think"), {"role": "user", "content": "-"}]
 
 
+def _tells_functions(tokenizer: Any, messages: Sequence[Message]) -> bool:
+    function = {"name": "look", "description": "", "parameters": {"type": "object"}}
+    functions = [{"type": "function", "function": function}]
+    try:
+        return _applied(tokenizer, messages, functions) != _applied(tokenizer, messages)
+    except TemplateError:
+        return False
+
+
 def merged(messages: Sequence[Message]) -> list[Message]:
     """Return the messages with the system's text at the head of the first user message."""
     system, first, *rest = messages
     return [{"role": "user", "content": f"{system['content']}\n\n{first['content']}"}, *rest]
 
 
-def _applied(tokenizer: Any, messages: list[Message]) -> str:
-    text: str = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+def _applied(
+    tokenizer: Any,
+    messages: Sequence[Mapping[str, Any]],
+    functions: Sequence[dict[str, Any]] = (),
+) -> str:
+    text: str = tokenizer.apply_chat_template(
+        list(messages),
+        tools=list(functions) or None,
+        tokenize=False,
+        add_generation_prompt=True,
+    )
     return text

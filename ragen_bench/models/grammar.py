@@ -13,8 +13,8 @@ import re
 from itertools import groupby
 from typing import Any
 
-from ragen_envs.policies import Player
-from ragen_envs.protocol import SEPARATOR, FreeText, format_answer
+from ragen_envs.player import Player
+from ragen_envs.protocol import SEPARATOR, FreeText, format_answer, written_form
 
 LONGEST_THOUGHT = 1000
 """Characters at most, whatever the tokens allow: engines unroll a counted repetition."""
@@ -104,13 +104,13 @@ def thought_bound(env: Player, max_tokens: int) -> int:
     if free := env.free_text:
         names = *names, f"{free.before}{'.' * _most_words(free)}{free.after}"
     longest = max(names, key=len)
-    form = format_answer([longest] * env.actions_this_turn, env.response_format)
+    form = format_answer([longest] * env.actions_this_turn, written_form(env.response_format))
     return min(LONGEST_THOUGHT, max(max_tokens // 2, max_tokens - len(form) - 1))
 
 
 def _frame(env: Player) -> list[str]:
     """Return what stands before the thought, if there is one, before the actions and after them."""
-    return format_answer([_MARK], env.response_format, _MARK).split(_MARK)
+    return format_answer([_MARK], written_form(env.response_format), _MARK).split(_MARK)
 
 
 def _listed(env: Player) -> list[str]:

@@ -9,6 +9,7 @@ from ragen_bench.models.hf_decoding import Decoder
 from ragen_bench.models.hf_loading import Loaded
 from ragen_bench.models.hf_memory import enough_memory
 from ragen_bench.models.hf_sampling import Answer, stream_of
+from ragen_bench.models.tool_messages import functions_of
 
 
 class SlotEngine:
@@ -30,7 +31,7 @@ class SlotEngine:
 
     def submit(self, request: Request) -> None:
         """Take a request; it is worked on when answers are collected."""
-        ids = self._loaded.chat.read(request.messages)
+        ids = self._loaded.chat.read(request.messages, functions_of(request.env))
         if self._loaded.has_room(ids, self._sampling.max_tokens):
             answer = self._decoder.submit(ids, stream_of(request, self._sampling))
             self._requests[answer] = request

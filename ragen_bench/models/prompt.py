@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 
 from ragen_bench.models.base import Message
-from ragen_envs.protocol import ResponseFormat, format_answer, instructions
+from ragen_envs.protocol import AnswerFormat, ResponseFormat, format_answer, instructions
 
 SYSTEM = (
     "You are a player in a text game. Reason briefly, then give your actions, "
@@ -34,14 +34,15 @@ _OPPONENT_DEMONSTRATION = (
 _OPPONENT_THOUGHT = "Cars are moving, so I am green."
 
 
-def opening(response_format: ResponseFormat | None) -> list[Message]:
+def opening(response_format: AnswerFormat | None) -> list[Message]:
     """Return what comes before the first observation.
 
     One exchange from a game that is not in the suite shows the form of an answer. Small models
     hardly ever find it from the instructions alone, and nothing in it is an action elsewhere.
-    Where the environment states a form of its own (None), there is no such exchange.
+    Where the environment states a form of its own (None), there is no such exchange, and none where
+    answers are calls, since it could only show a function that is not there.
     """
-    if response_format is None:
+    if response_format is None or response_format == "tools":
         return [{"role": "system", "content": SYSTEM}]
     return _shown(
         SYSTEM, _DEMONSTRATION, "ACTION", "Light", _DEMONSTRATION_THOUGHT, response_format
@@ -67,7 +68,7 @@ def _shown(
 def conversation(
     observations: Sequence[str],
     answers: Sequence[str],
-    response_format: ResponseFormat | None,
+    response_format: AnswerFormat | None,
     history: History = None,
 ) -> list[Message]:
     """Return the messages of an episode so far, ending with the latest observation.
@@ -116,7 +117,7 @@ def opponent_conversation(text: str, response_format: ResponseFormat) -> list[Me
 
 
 def prompt_hash(
-    response_format: ResponseFormat,
+    response_format: AnswerFormat,
     history: History = None,
     opponent_format: ResponseFormat | None = None,
 ) -> str:

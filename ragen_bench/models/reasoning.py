@@ -6,27 +6,28 @@ import re
 from dataclasses import replace
 
 from ragen_bench.models.base import Completion
-from ragen_envs.protocol import STOP, ResponseFormat
+from ragen_envs.protocol import STOP, AnswerFormat
 
 _BEGIN, _END = "<think>", "</think>"
 _MARKS = re.compile(f"{_BEGIN}|{_END}|{STOP}")
 
 
-def stop_text(response_format: ResponseFormat, constrain: bool) -> str:
+def stop_text(response_format: AnswerFormat, constrain: bool) -> str:
     """Return the text after which engines stop generating, or "" for none.
 
     In the form "answer" they are not stopped: a model that reasons by itself repeats the demanded
     form in its thoughts, and would be cut off in the middle of them. What it says after its answer
-    is dropped by `without_reasoning`.
+    is dropped by `without_reasoning`. Calls of functions end by themselves.
 
     Args:
         response_format: the form of the answers.
         constrain: whether a grammar ends the answers.
     """
-    return "" if response_format == "answer" and not constrain else STOP
+    own_end = response_format == "tools" or (response_format == "answer" and not constrain)
+    return "" if own_end else STOP
 
 
-def without_reasoning(completion: Completion, response_format: ResponseFormat) -> Completion:
+def without_reasoning(completion: Completion, response_format: AnswerFormat) -> Completion:
     """Return the answer that the environment gets, with the thoughts in it as its reasoning.
 
     In the form "think" the thoughts are a part of the answer. In the others, thoughts in the tags
@@ -39,8 +40,9 @@ def without_reasoning(completion: Completion, response_format: ResponseFormat) -
     """
     if response_format == "think":
         return completion
-    visible, thoughts = _parted(completion.text)
-    answer, stopped, _ = visible.partition(STOP)
+    stop = "" if response_format == "tools" else STOP
+    visible, thoughts = _parted(completion.text, stop)
+    answer, stopped, _ = visible.partition(stop) if stop else (visible, "", "")
     return replace(
         completion,
         text=answer + stopped,
@@ -49,13 +51,20 @@ def without_reasoning(completion: Completion, response_format: ResponseFormat) -
     )
 
 
-def _parted(text: str) -> tuple[str, list[str]]:
-    """Return what was said, up to the end of an answer at least, and what was thought before it."""
+def _parted(text: str, stop: str) -> tuple[str, list[str]]:
+    """Return what was said, up to the end of an answer at least, and what was thought before it.
+
+    Args:
+        text: the whole answer.
+        stop: ends what was said; "" for nothing.
+    """
     visible: list[str] = []
     thoughts: list[str] = []
     start, thinking = 0, False
     for mark in _MARKS.finditer(text):
         if mark[0] == STOP:
+            if not stop:
+                continue
             # Before the first tag it may be in a thought that the template opened.
             if thoughts and not thinking:
                 visible.append(text[start : mark.end()])
@@ -65,7 +74,7 @@ def _parted(text: str) -> tuple[str, list[str]]:
             start, thinking = mark.end(), False
         elif not thinking:
             visible.append(text[start : mark.start()])
-            if STOP in visible[-1]:
+            if stop and stop in visible[-1]:
                 return "".join(visible), thoughts
             start, thinking = mark.end(), True
     if thinking:

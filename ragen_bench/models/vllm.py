@@ -18,6 +18,7 @@ from ragen_bench.models.base import (
     refuse_limit,
 )
 from ragen_bench.models.grammar import answer_regex
+from ragen_bench.models.tool_messages import functions_of
 from ragen_envs.instances import Stream
 
 # vLLM reads these when it is imported. With a process of its own its steps would not follow the
@@ -113,7 +114,7 @@ class _StepEngine:
 
     def submit(self, request: Request) -> None:
         """Take a request; it is worked on when answers are collected."""
-        ids = self._chat.read(request.messages)
+        ids = self._chat.read(request.messages, functions_of(request.env))
         if len(ids) + self._sampling.max_tokens > self._context:
             self._refused.append((request, Completion("", len(ids), 0, finish="context")))
             return

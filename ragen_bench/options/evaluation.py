@@ -10,19 +10,20 @@ from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.errors import UserError
 from ragen_bench.models.prompt import History
 from ragen_bench.models.random_player import RandomPlayer, name_random_player
-from ragen_bench.models.registry import FORMATS
+from ragen_bench.models.registry import FORMATS, NO_CALLS
 from ragen_bench.options.groups import EvaluationOptions
 from ragen_bench.options.naming import DEFAULT_MAX_TOKENS
 from ragen_bench.options.servers import opponent_of, server_of
 from ragen_bench.suites import (
     SUITES,
+    answer_format_of,
     plays,
     response_format_of,
     select,
     split_name,
     states_form,
 )
-from ragen_envs.protocol import ResponseFormat
+from ragen_envs.protocol import AnswerFormat, written_form
 from ragen_envs.registration import IDS
 
 _MOST = 10**9
@@ -50,7 +51,7 @@ def evaluation_of(options: EvaluationOptions, command: str = "") -> Evaluation:
     random_player = _random_player(options, instances)
     _check_scripted(options.model, instances, random_player is not None)
     response_format = _format_of(options, instances)
-    opponent_format = response_format
+    opponent_format = written_form(response_format)
     if options.opponent_format is not None:
         opponent_format = response_format_of(options.opponent_format)
     return Evaluation(
@@ -96,15 +97,28 @@ def _check_scripted(model: str, envs: Iterable[str], random_player: bool) -> Non
             raise UserError(f"{env} {lacks}, so `{model}` cannot play it; {instead}")
 
 
-def _format_of(options: EvaluationOptions, envs: Iterable[str]) -> ResponseFormat:
+def _format_of(options: EvaluationOptions, envs: Iterable[str]) -> AnswerFormat:
     """Return the form of the answers: without `--format`, the environments' or the model's own."""
     own_form = [env for env in envs if states_form(env)]
     default = "plain" if own_form else FORMATS.get(options.model, "think")
-    asked = response_format_of(options.format or default)
+    asked = answer_format_of(options.format or default)
     if own_form and (asked != "plain" or options.constrain):
         option = "--constrain" if options.constrain else "--format"
         raise UserError(f"{own_form[0]} states its own form of answers; leave {option} out")
+    if asked == "tools":
+        _check_calls(options)
     return asked
+
+
+def _check_calls(options: EvaluationOptions) -> None:
+    """Refuse to ask for calls of functions where nobody would hear of the functions."""
+    if options.model.startswith(NO_CALLS):
+        raise UserError(
+            f"{options.model} is not asked for calls of functions; leave --format tools out, or "
+            "use openai/, hf/ or vllm/"
+        )
+    if options.constrain:
+        raise UserError("no grammar is for calls of functions; leave --constrain or --format out")
 
 
 def _check_empty(options: EvaluationOptions) -> None:

@@ -67,7 +67,8 @@ class EvaluationOptions(ConnectionOptions):
         None
     )
     format: Annotated[
-        str | None, Option("NAME", "think, answer or plain (default: think; demo-agent: answer)")
+        str | None,
+        Option("NAME", "think, answer, plain or tools (default: think; demo-agent: answer)"),
     ] = None
     history: Annotated[str, Option("N", "past turns shown: full, none or a number")] = "full"
     constrain: Annotated[

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 from ragen_bench.errors import missing_extra
 from ragen_bench.models.base import Finish
 from ragen_envs.instances import Split
-from ragen_envs.protocol import ResponseFormat
+from ragen_envs.protocol import AnswerFormat, ResponseFormat
 
 try:
     from pydantic import BaseModel, ConfigDict, Field, Strict, WrapValidator
@@ -120,7 +120,7 @@ class RunConfig(Document):
     temperature: Annotated[Number, as_written]
     top_p: Annotated[float, Strict(), Field(gt=0, le=1)] = 1.0
     max_tokens: Whole
-    response_format: ResponseFormat
+    response_format: AnswerFormat
     history: Count | None = None
     constrained: Flag
     prompt_hash: Text

@@ -10,21 +10,20 @@ from typing import Any
 from ragen_bench.environments import AnyEnv
 from ragen_bench.foreign import ForeignEnv
 from ragen_bench.models.prompt import opening
+from ragen_bench.models.tool_messages import functions_of
 from ragen_bench.suites import Make, held_out_size, make_env
 from ragen_bench.two_player import as_two_player, step_by_rule
 from ragen_envs.held_out import write
 from ragen_envs.instances import Split, Stream
 from ragen_envs.policies import oracle_answer, random_answer
-from ragen_envs.protocol import ResponseFormat
+from ragen_envs.protocol import AnswerFormat
 
 _TRAIN_SEEDS = 16
 _PLAYED_SEEDS = 4
 _BROKEN = "<answer>Up || nothing"
 
 
-def spec_hash(
-    env: str, split: Split, response_format: ResponseFormat, make: Make = make_env
-) -> str:
+def spec_hash(env: str, split: Split, response_format: AnswerFormat, make: Make = make_env) -> str:
     """Return 16 hex digits that change with what makes scores incomparable.
 
     They cover the variant's parameters, every held-out instance (of train: the first sixteen), and
@@ -83,6 +82,8 @@ def _episode(env: AnyEnv, seed: int, player: str) -> list[Any]:
     stream = Stream("specification", seed)
     shown: list[Any] = [env.reset(seed=seed, options={"rollout": seed})]
     while env.legal_actions:
+        if functions := functions_of(env):
+            shown.append(functions)
         if player == "broken":
             answer = _BROKEN
         else:

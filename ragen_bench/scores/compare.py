@@ -16,7 +16,7 @@ from ragen_bench.runs.specification import spec_hash
 from ragen_bench.scores.baselines import floor_and_ceiling
 from ragen_bench.statistics import Estimate, Paired, mean_of, normalised, paired
 from ragen_envs.instances import Split
-from ragen_envs.protocol import ResponseFormat
+from ragen_envs.protocol import AnswerFormat
 from ragen_envs.sealed import SealedKeyError, open_key
 from ragen_envs.sums import sum_in_order
 
@@ -48,7 +48,7 @@ class _Setting(NamedTuple):
 
     env: str
     split: Split
-    response_format: ResponseFormat
+    response_format: AnswerFormat
     sealed_key_hash: str
     spec_hash: str
     common: tuple[int, ...]

@@ -14,7 +14,7 @@ from gymnasium.error import ResetNeeded
 from ragen_envs.bridging.task import Task
 from ragen_envs.instances import Split
 from ragen_envs.policies import oracle_answer
-from ragen_envs.protocol import ResponseFormat
+from ragen_envs.protocol import AnswerFormat
 from ragen_envs.sums import sum_in_order
 from ragen_envs.text_env import TextEnv
 
@@ -77,7 +77,7 @@ class Episode:
         self,
         env: str,
         split: Split = "train",
-        response_format: ResponseFormat = "think",
+        response_format: AnswerFormat = "think",
         **options: Any,
     ) -> None:
         self._arguments = (env, split, response_format)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ragen_envs.instances import Split
-from ragen_envs.protocol import ResponseFormat
+from ragen_envs.protocol import AnswerFormat
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Task:
     seed: int
     rollout: int = 0
     split: Split = "train"
-    response_format: ResponseFormat = "think"
+    response_format: AnswerFormat = "think"
 
 
 def tasks(
@@ -34,7 +34,7 @@ def tasks(
     rollouts: int = 1,
     *,
     split: Split = "train",
-    response_format: ResponseFormat = "think",
+    response_format: AnswerFormat = "think",
     first_seed: int = 0,
 ) -> Iterator[Task]:
     """Return the tasks of so many instances, the rollouts of an instance side by side.

@@ -12,7 +12,7 @@ from ragen_envs.pettingzoo.duel import DuelEnv
 from ragen_envs.pettingzoo.seats import Observation, names_of
 from ragen_envs.pettingzoo.shared import SharedParallelEnv, SharedTurnsEnv
 from ragen_envs.pettingzoo.turns import DuelTurnsEnv, InOrder
-from ragen_envs.protocol import ResponseFormat
+from ragen_envs.protocol import AnswerFormat
 from ragen_envs.registration import IDS, NAMESPACE, env_class
 from ragen_envs.text_env import TextEnv
 
@@ -28,7 +28,7 @@ def aec_env(
     mode: Mode = "shared",
     *,
     split: Split = "train",
-    response_format: ResponseFormat = "think",
+    response_format: AnswerFormat = "think",
     render_mode: str | None = None,
 ) -> AECEnv[str, Observation, str]:
     """Return a game in which the agents answer one after the other.
@@ -59,7 +59,7 @@ def parallel_env(
     mode: Mode = "shared",
     *,
     split: Split = "train",
-    response_format: ResponseFormat = "think",
+    response_format: AnswerFormat = "think",
     render_mode: str | None = None,
 ) -> ParallelEnv[str, Observation, str]:
     """Return a game in which the agents answer at the same time.
@@ -75,7 +75,7 @@ def _text_env(
     id_: str,
     mode: str,
     split: Split,
-    response_format: ResponseFormat,
+    response_format: AnswerFormat,
     render_mode: str | None,
 ) -> TextEnv[Any, Any]:
     if id_ not in IDS:

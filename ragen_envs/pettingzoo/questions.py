@@ -12,7 +12,7 @@ from ragen_envs.instances import Split
 from ragen_envs.pettingzoo.seats import Observation, without_test_option
 from ragen_envs.pettingzoo.turns import InOrder, TurnsEnv
 from ragen_envs.policies import oracle_answer
-from ragen_envs.protocol import RESPONSE_FORMATS, ResponseFormat
+from ragen_envs.protocol import RESPONSE_FORMATS, AnswerFormat, ResponseFormat
 from ragen_envs.registration import NAMESPACE
 from ragen_envs.twenty_questions.answerer.briefing import WRONG, became_of, question_state, told_to
 from ragen_envs.twenty_questions.answerer.replies import REPLIES
@@ -154,7 +154,7 @@ def questions_env(
     id: str = QUESTION_IDS[0],
     *,
     split: Split = "train",
-    response_format: ResponseFormat = "think",
+    response_format: AnswerFormat = "think",
     answerer_format: ResponseFormat | None = None,
     render_mode: str | None = None,
 ) -> AECEnv[str, Observation, str]:

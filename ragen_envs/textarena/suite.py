@@ -16,7 +16,7 @@ from textarena.wrappers import (  # type: ignore[import-untyped]
 
 import ragen_envs  # noqa: F401  (its ids)
 from ragen_envs.arguments import rollout_of
-from ragen_envs.protocol import ResponseFormat
+from ragen_envs.protocol import AnswerFormat
 from ragen_envs.text_env import TextEnv
 
 
@@ -41,7 +41,7 @@ class SuiteGame(textarena.Env):  # type: ignore[misc]
         self,
         game: str,
         split: str = "train",
-        response_format: ResponseFormat = "think",
+        response_format: AnswerFormat = "think",
         rollout: int = 0,
     ) -> None:
         self.text_env: TextEnv[Any, Any] = gymnasium.make(  # type: ignore[assignment]

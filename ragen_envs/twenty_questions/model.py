@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from ragen_envs.arguments import one_of
 from ragen_envs.instances import Split, Stream, draw
-from ragen_envs.protocol import RESPONSE_FORMATS, ResponseFormat
+from ragen_envs.protocol import RESPONSE_FORMATS, AnswerFormat, ResponseFormat
 from ragen_envs.rewards import RewardFn
 from ragen_envs.twenty_questions.env import VARIANTS as WITH_RULE
 from ragen_envs.twenty_questions.env import TwentyQuestionsVariant
@@ -100,7 +100,7 @@ class ModelEnv(OpponentEnv):
         self,
         variant: str | TwentyQuestionsVariant,
         split: Split = "train",
-        response_format: ResponseFormat = "think",
+        response_format: AnswerFormat = "think",
         render_mode: str | None = None,
         answerer_format: ResponseFormat | None = None,
         answerer: Answerer | None = None,

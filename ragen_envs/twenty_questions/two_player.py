@@ -8,7 +8,13 @@ from typing import Any, ClassVar
 
 from ragen_envs.arguments import one_of
 from ragen_envs.instances import Split
-from ragen_envs.protocol import RESPONSE_FORMATS, ActionReader, ResponseFormat
+from ragen_envs.protocol import (
+    RESPONSE_FORMATS,
+    ActionReader,
+    AnswerFormat,
+    ResponseFormat,
+    written_form,
+)
 from ragen_envs.rewards import RewardFn
 from ragen_envs.twenty_questions.answerer.replies import Reply
 from ragen_envs.twenty_questions.answerer.rule import Answer
@@ -52,7 +58,7 @@ class TwoPlayerQuestionsEnv(TwentyQuestionsEnv, TwoPlayerEnv):
         self,
         variant: str | TwentyQuestionsVariant,
         split: Split = "train",
-        response_format: ResponseFormat = "think",
+        response_format: AnswerFormat = "think",
         render_mode: str | None = None,
         opponent_format: ResponseFormat | None = None,
         *,
@@ -60,7 +66,7 @@ class TwoPlayerQuestionsEnv(TwentyQuestionsEnv, TwoPlayerEnv):
     ) -> None:
         super().__init__(variant, split, response_format, render_mode, reward_fn=reward_fn)
         self.opponent_format = one_of(
-            "opponent_format", opponent_format or response_format, RESPONSE_FORMATS
+            "opponent_format", opponent_format or written_form(response_format), RESPONSE_FORMATS
         )
         self._tally = ReplyTally()
         self._latest: Reply | None = None

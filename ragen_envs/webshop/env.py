@@ -11,7 +11,7 @@ from pathlib import Path
 from ragen_envs.arguments import one_of
 from ragen_envs.budget import Budget
 from ragen_envs.instances import Split, Stream
-from ragen_envs.protocol import ActionReader, Function, ResponseFormat
+from ragen_envs.protocol import ActionReader, AnswerFormat, Function
 from ragen_envs.rewards import POINTS, RewardFn
 from ragen_envs.spaces import SharedText
 from ragen_envs.text_env import PRINTABLE, TextEnv
@@ -163,7 +163,7 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
         self,
         variant: str | WebShopVariant,
         split: Split = "train",
-        response_format: ResponseFormat = "think",
+        response_format: AnswerFormat = "think",
         render_mode: str | None = None,
         catalogue: str | os.PathLike[str] | None = None,
         compat: bool = False,

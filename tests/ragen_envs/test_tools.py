@@ -11,13 +11,11 @@ from pydantic import TypeAdapter
 
 from ragen_envs.instances import Stream
 from ragen_envs.policies import oracle_answer, random_actions
-from ragen_envs.protocol import RESPONSE_FORMATS, format_answer
+from ragen_envs.protocol import HOW_TO_CALL, RESPONSE_FORMATS, format_answer
 from ragen_envs.testing.hostile import HOSTILE
+from ragen_envs.tool_calls import Call, CallError
 from ragen_envs.tools import (
-    HOW_TO_ANSWER,
     OUT_OF_FORM,
-    Call,
-    CallError,
     answer_of,
     calls_of,
     schemas,
@@ -185,7 +183,7 @@ def test_what_is_said_of_fixed_actions(id_):
 def test_the_first_observation_asks_for_calls(response_format):
     env = make(SEVERAL, response_format=response_format)
     asked = with_functions(env, env.reset(seed=0)[0])
-    assert asked.endswith(f"######\n\n{HOW_TO_ANSWER}")
+    assert asked.endswith(f"######\n\n{HOW_TO_CALL}")
     assert "ACTION" not in asked
 
 

@@ -22,6 +22,7 @@ from ragen_bench.models.server.options import ServerKey, ServerOptions
 from ragen_bench.models.server.refusals import refusal_note, without_refused
 from ragen_bench.models.server.reply import completion_of
 from ragen_bench.models.server.retries import with_retries
+from ragen_bench.models.tool_messages import functions_of, with_calls
 from ragen_envs.instances import Stream
 
 _EMPTY: list[Message] = [{"role": "user", "content": "-"}]
@@ -118,7 +119,8 @@ class Chat:
         fields = {**self._place.fields, **self._constraint(request)}
         try:
             try:
-                completion = await self._ask(request.messages, seed, fields, spread)
+                functions = functions_of(request.env)
+                completion = await self._ask(request.messages, seed, fields, spread, functions)
             except ContextError as error:
                 await self._check_limit(error)
                 return Completion("", finish="context")
@@ -173,24 +175,36 @@ class Chat:
             )
 
     async def _ask(
-        self, messages: Sequence[Message], seed: int, fields: Any, spread: float
+        self,
+        messages: Sequence[Message],
+        seed: int,
+        fields: Any,
+        spread: float,
+        functions: Sequence[Any] = (),
     ) -> Completion:
         async def send() -> Completion:
-            return await self._try(messages, seed, fields)
+            return await self._try(messages, seed, fields, functions)
 
         return await with_retries(send, self._options, spread)
 
-    async def _try(self, messages: Sequence[Message], seed: int, fields: Any) -> Completion:
+    async def _try(
+        self, messages: Sequence[Message], seed: int, fields: Any, functions: Sequence[Any]
+    ) -> Completion:
         place, sampling = self._place, self._sampling
-        body = await place.send(
-            [_sendable(message) for message in messages],
-            without_refused(self._settings(seed), place.refused),
-            fields,
-        )
+        settings = without_refused(self._settings(seed), place.refused)
+        sent: list[Any] = list(messages)
+        if functions:
+            settings = {**settings, "tools": list(functions)}
+            sent = with_calls(messages, as_json=True)
+        body = await place.send([_sendable(message) for message in sent], settings, fields)
         cut_below = sampling.max_tokens if place.dialect.fills_context else 0
         # A server that repeats the key must not bring it into a record.
         return completion_of(
-            body, sampling.stop, cut_below, lambda text: without_secrets(text, place.key)
+            body,
+            sampling.stop,
+            cut_below,
+            lambda text: without_secrets(text, place.key),
+            calls=bool(functions),
         )
 
     def _settings(self, seed: int) -> dict[str, Any]:
@@ -206,7 +220,10 @@ class Chat:
         }
 
 
-def _sendable(message: Message) -> Message:
+def _sendable(part: Any) -> Any:
     """Return a message without lone surrogates, which answers may hold and UTF-8 does not."""
-    content = message["content"].encode("utf-8", "replace").decode()
-    return {"role": message["role"], "content": content}
+    if isinstance(part, Mapping):
+        return {name: _sendable(inner) for name, inner in part.items()}
+    if isinstance(part, list):
+        return [_sendable(inner) for inner in part]
+    return part.encode("utf-8", "replace").decode() if isinstance(part, str) else part

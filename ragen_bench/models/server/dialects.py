@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragen_bench.models.grammar import answer_gbnf, answer_regex
-from ragen_envs.policies import Player
+from ragen_envs.player import Player
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ragen_bench.models.base import Completion
 from ragen_bench.models.server.faults import PassingError
+from ragen_envs.tool_calls import Call, as_text
 
 _SHOWN = 60
 _PARTS = ("prompt", "completion")
@@ -33,7 +34,12 @@ def models_of(body: str, clean: Callable[[str], str] = str) -> dict[str, Mapping
 
 
 def completion_of(
-    body: str, stop: str, cut_below: int = 0, clean: Callable[[str], str] = str
+    body: str,
+    stop: str,
+    cut_below: int = 0,
+    clean: Callable[[str], str] = str,
+    *,
+    calls: bool = False,
 ) -> Completion:
     """Return the answer of a reply, up to and with the stop text.
 
@@ -45,6 +51,7 @@ def completion_of(
         stop: what ends an answer; "" for nothing.
         cut_below: an answer that was cut with fewer tokens than these ran out of context.
         clean: takes out of a text what is secret.
+        calls: whether functions may be called; the answer is then in the form "tools".
 
     Raises:
         PassingError: if it holds no answer.
@@ -57,10 +64,13 @@ def completion_of(
     if not isinstance(choice, dict) or not isinstance(message, dict):
         raise _nonsense(body, "no answer")
     text = message.get("content")
-    if text is None and sampled:
+    made = _calls(message, body) if calls else []
+    if text is None and (sampled or made):
         text = ""
     if not isinstance(text, str):
         raise _nonsense(body, "an answer without text")
+    if made:
+        text = as_text(made, text)
     answer, stopped, _ = text.partition(stop) if stop else (text, "", "")
     if stopped or choice.get("finish_reason") != "length":
         return Completion(answer + stopped, read, sampled, "stop", _reasoning(message))
@@ -73,6 +83,26 @@ def _reasoning(message: Mapping[str, Any]) -> str:
     """Return the thoughts beside the answer: OpenAI's protocol has none, and servers two names."""
     named = message.get("reasoning_content") or message.get("reasoning")
     return named if isinstance(named, str) else ""
+
+
+def _calls(message: Mapping[str, Any], body: str) -> list[Call]:
+    """Return the calls of a message; what their arguments are worth, the game says."""
+    listed = message.get("tool_calls") or []
+    functions = [
+        call.get("function") if isinstance(call, dict) else None
+        for call in (listed if isinstance(listed, list) else [None])
+    ]
+    calls = []
+    for function in functions:
+        name, arguments = (
+            (function.get("name"), function.get("arguments"))
+            if isinstance(function, dict)
+            else (None, None)
+        )
+        if not isinstance(name, str) or not isinstance(arguments, str):
+            raise _nonsense(body, "a call without a name and arguments")
+        calls.append(Call(name, arguments))
+    return calls
 
 
 def _tokens(body: str, usage: Any) -> tuple[int, int]:

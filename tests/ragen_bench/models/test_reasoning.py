@@ -42,6 +42,14 @@ def test_thoughts_and_answers(text, said, thought):
     assert parted(text) == parted(text, "plain") == expected
 
 
+def test_beside_calls_the_end_of_an_answer_means_nothing():
+    call = '<tool_call>{"name": "say", "arguments": {"text": "</answer>"}}</tool_call>'
+    text = f"<think>It is {UP}.</think>So {UP}? {call}"
+    assert parted(text, "tools") == (f"So {UP}? {call}", f"It is {UP}.")
+    assert parted(f"{call}{call}", "tools") == (f"{call}{call}", "")
+    assert stop_text("tools", False) == ""
+
+
 def test_what_a_server_took_out_comes_first():
     assert parted(f"<think>b</think>{UP}", reasoning="a") == (UP, "a\nb")
 

@@ -14,7 +14,7 @@ from ragen_bench.models.base import Place
 from ragen_bench.models.own_sources import OwnSources, imports_identity
 from ragen_bench.own_modules import attribute_of, import_own
 from ragen_bench.runs.schema import TurnRecord
-from ragen_envs.protocol import ResponseFormat
+from ragen_envs.protocol import AnswerFormat
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class PlayedEpisode:
     environment: str
     instance: int
     sample: int
-    response_format: ResponseFormat
+    response_format: AnswerFormat
     turns: tuple[PlayedTurn, ...]
     observation: str
 
