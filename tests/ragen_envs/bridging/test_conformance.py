@@ -15,8 +15,12 @@ BRIDGES = sorted(module.name for module in pkgutil.iter_modules(players.__path__
 @pytest.mark.parametrize("bridge", BRIDGES)
 @pytest.mark.parametrize("id_", IDS)
 def test_every_bridge_plays_as_gymnasium_does(id_, bridge):
-    play = import_module(f"{players.__name__}.{bridge}").play
+    player = import_module(f"{players.__name__}.{bridge}")
+    plays = getattr(player, "plays", lambda task, answer: True)
     for script in scripts(id_):
-        first, steps = play(script.task, script.answers)
+        if not all(plays(script.task, answer) for answer in script.answers):
+            assert script.player in ("hostile", "out_of_form")
+            continue
+        first, steps = player.play(script.task, script.answers)
         assert first == script.first
         assert tuple(steps) == script.steps

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-BRIDGES = {"gem": ("gem", "gem"), "skyrl_gym": ("skyrl_gym", "skyrl")}
+BRIDGES = {"gem": ("gem", "gem"), "skyrl_gym": ("skyrl_gym", "skyrl"), "trl": ("trl", "trl")}
 
 
 @pytest.mark.parametrize("bridge", BRIDGES)

@@ -1,0 +1,25 @@
+"""The suite's games for TRL's GRPOTrainer, which plays them by calls of tools.
+
+Needs the extra `trl`:
+
+    from ragen_envs.trl import dataset, environment
+    trainer = GRPOTrainer(
+        ...,
+        environment_factory=environment("ragen/Sokoban-v0"),
+        train_dataset=dataset(tasks("ragen/Sokoban-v0", 1000)),
+    )
+"""
+
+from ragen_envs import extras
+
+try:
+    import trl as _trl  # noqa: F401
+except ModuleNotFoundError as missing:
+    if missing.name != "trl":
+        raise
+    raise extras.missing("ragen_envs.trl", "trl", "trl") from None
+
+from ragen_envs.trl.environment import ToolEnvironment, environment
+from ragen_envs.trl.rows import dataset, rows
+
+__all__ = ["ToolEnvironment", "dataset", "environment", "rows"]
