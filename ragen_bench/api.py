@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from io import StringIO
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
 from rich.console import Console
 
 from ragen_bench.console.evaluation import load_early, played
 from ragen_bench.console.results import write_results
-from ragen_bench.errors import UserError
 from ragen_bench.finished import Run
 from ragen_bench.models.server.further import without_headers
+from ragen_bench.options.checked import options_of
 from ragen_bench.options.evaluation import evaluation_of
 from ragen_bench.options.groups import EvaluationOptions as Default
 from ragen_bench.options.naming import default_path
 from ragen_bench.own_modules import FUNCTION_NAMED, name_of
 from ragen_bench.scores.cost import load_prices
-
-_OPTIONS = TypeAdapter(Default)
 
 
 def evaluate(  # noqa: PLR0913  # one for each option of the command
@@ -104,9 +101,7 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
     given["model"], given["history"] = _name_of(model), str(history)
     if callable(random_player):
         given["random_player"] = name_of(random_player, FUNCTION_NAMED)
-    for name in ("env", "header"):
-        given[name] = (given[name],) if isinstance(given[name], str) else tuple(given[name])
-    options = _options(given)
+    options = options_of(given)
     evaluation = evaluation_of(options, _call(options, out))
     path, money = (
         Path(out or default_path(evaluation)),
@@ -122,16 +117,6 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
 
 
 _NAMES = tuple(Default.__dataclass_fields__)
-
-
-def _options(given: Mapping[str, Any]) -> Default:
-    """Return the options of the command, each of its type."""
-    try:
-        return _OPTIONS.validate_python(given)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = ".".join(map(str, first["loc"]))
-        raise UserError(f"{name}: {first['msg']}, got {first['input']!r}") from None
 
 
 def _name_of(model: str | Callable[..., Any]) -> str:

@@ -1,0 +1,118 @@
+"""Metrics that give the harness's figures, each environment by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+from inspect_ai.scorer import Metric, SampleScore, Value, metric
+
+from ragen_bench.environments import is_text_env
+from ragen_bench.scores.baselines import floor_and_ceiling
+from ragen_bench.scores.metrics import rounded, rounded_interval
+from ragen_bench.statistics import Estimate, mean_estimate, mean_of
+from ragen_envs.instances import Split
+from ragen_envs.sealed import open_key
+from ragen_envs.sums import sum_in_order
+
+SUITE = "suite"
+"""The name of the mean over environments, in which each counts the same."""
+
+
+@metric(scores="unreduced")
+def episodes_mean() -> Metric:
+    """The mean over all episodes of each environment."""
+
+    def of(scores: list[SampleScore]) -> Value:
+        means = {}
+        for env, found in _by_environment(scores):
+            values = [each.score.as_float() for each in found]
+            means[env] = rounded(sum_in_order(values) / len(values))
+        return means
+
+    return of
+
+
+@metric(scores="unreduced")
+def normalised() -> Metric:
+    """The score between the random player's (0) and the oracle's (1), as the harness has it."""
+    return _of_scaled(lambda estimate: estimate.value)
+
+
+@metric(scores="unreduced")
+def normalised_low() -> Metric:
+    """The lower bound of the 95 % interval of `normalised`."""
+    return _of_scaled(lambda estimate: estimate.interval[0])
+
+
+@metric(scores="unreduced")
+def normalised_high() -> Metric:
+    """The upper bound of the 95 % interval of `normalised`."""
+    return _of_scaled(lambda estimate: estimate.interval[1])
+
+
+def _of_scaled(figure: Callable[[Estimate], float]) -> Metric:
+    """Return a metric that takes a figure of each environment's normalised score, and the suite's.
+
+    An environment without floor and ceiling has none, and where one of the planned environments
+    has none, or is missing, there is none of the suite.
+    """
+
+    def of(scores: list[SampleScore]) -> Value:
+        scaled = dict(_scaled(scores))
+        estimates = list(scaled.values())
+        if estimates and len(estimates) == _planned(scores):
+            scaled = {SUITE: _rounded(mean_of(estimates)), **scaled}
+        return {env: figure(estimate) for env, estimate in scaled.items()}
+
+    return of
+
+
+def _scaled(scores: list[SampleScore]) -> Iterator[tuple[str, Estimate]]:
+    for env, found in _by_environment(scores):
+        if is_text_env(env):
+            split: Split = _sample(found[0])["split"]
+            clusters: dict[int, list[float]] = {}
+            for each in found:
+                clusters.setdefault(_sample(each)["seed"], []).append(each.score.as_float())
+            estimate = _rounded(mean_estimate(list(clusters.values())))
+            scaled = estimate.normalised(*_bounds(env, split, list(clusters)))
+            if scaled is not None:
+                yield env, _rounded(scaled)
+
+
+def _bounds(env: str, split: Split, seeds: list[int]) -> tuple[float, float]:
+    """Return the floor and the ceiling of a score on instances."""
+    key = open_key() if split == "sealed" else ""
+    each = [_bounds_of(env, split, seed, key) for seed in seeds]
+    floor, ceiling = (sum_in_order(bounds) / len(seeds) for bounds in zip(*each, strict=True))
+    return rounded(floor), rounded(ceiling)
+
+
+@lru_cache(maxsize=1 << 14)
+def _bounds_of(env: str, split: Split, seed: int, _key: str) -> tuple[float, float]:
+    """Return those of an instance; Inspect asks again and again while episodes come in."""
+    return floor_and_ceiling(env, split, [seed])
+
+
+def _rounded(estimate: Estimate) -> Estimate:
+    low, high = rounded_interval(estimate.interval)
+    return Estimate(rounded(estimate.value), (low, high))
+
+
+def _by_environment(scores: list[SampleScore]) -> Iterator[tuple[str, list[SampleScore]]]:
+    found: dict[str, list[SampleScore]] = {}
+    for score in scores:
+        found.setdefault(_sample(score)["env"], []).append(score)
+    yield from found.items()
+
+
+def _planned(scores: list[SampleScore]) -> int:
+    planned: int = _sample(scores[0])["environments"]
+    return planned
+
+
+def _sample(score: SampleScore) -> dict[str, Any]:
+    """Return the metadata of a sample, see `ragen_bench.inspect.tasks`."""
+    return score.sample_metadata or {}

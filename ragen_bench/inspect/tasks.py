@@ -1,0 +1,153 @@
+"""A task of Inspect for each suite, and one for any environments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from inspect_ai import Epochs, Task, task
+from inspect_ai._util.error import PrerequisiteError  # what its command prints in one line
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.log import HeadlineMetric
+from inspect_ai.model import GenerateConfig
+
+from ragen_bench.episodes.evaluation import Evaluation
+from ragen_bench.errors import UserError
+from ragen_bench.inspect.scoring import figures_of_episode
+from ragen_bench.inspect.solving import play
+from ragen_bench.options.checked import options_of
+from ragen_bench.options.evaluation import evaluation_of
+from ragen_bench.options.groups import EvaluationOptions as Default
+from ragen_bench.suites import SUITES, response_format_of
+from ragen_envs.sealed import SealedKeyError, open_key
+
+
+@task
+def quick(
+    split: str = Default.split,
+    limit: int | None = Default.limit,
+    samples: int = Default.samples,
+    format: str | None = Default.format,
+    history: str | int = Default.history,
+    seed: int = Default.seed,
+) -> Task:
+    """Bandit, Sokoban and FrozenLake in a few minutes.
+
+    Args:
+        split: "train", "val", "test" or "sealed".
+        limit: instances of each environment at most; None for all.
+        samples: epochs, which are rollouts: episodes on each instance with noise of their own.
+        format: of answers, "think", "answer" or "plain"; None for "think".
+        history: past turns that the model is shown: "full", "none" or a number.
+        seed: of the noise.
+    """
+    return _task(locals(), suite="quick")
+
+
+@task
+def core(
+    split: str = Default.split,
+    limit: int | None = Default.limit,
+    samples: int = Default.samples,
+    format: str | None = Default.format,
+    history: str | int = Default.history,
+    seed: int = Default.seed,
+) -> Task:
+    """The families of the RAGEN paper, all held-out instances; arguments as `quick`."""
+    return _task(locals(), suite="core")
+
+
+@task
+def full(
+    split: str = Default.split,
+    limit: int | None = Default.limit,
+    samples: int = Default.samples,
+    format: str | None = Default.format,
+    history: str | int = Default.history,
+    seed: int = Default.seed,
+) -> Task:
+    """Every environment, all held-out instances; arguments as `quick`."""
+    return _task(locals(), suite="full")
+
+
+@task
+def envs(
+    env: str | Sequence[str],
+    split: str = Default.split,
+    limit: int | None = Default.limit,
+    samples: int = Default.samples,
+    format: str | None = Default.format,
+    history: str | int = Default.history,
+    seed: int = Default.seed,
+) -> Task:
+    """Environments by their ids; further arguments as `quick`.
+
+    Args:
+        env: an id or several; MODULE:ID imports the module that registers it.
+        split: see `quick`.
+        limit: see `quick`.
+        samples: see `quick`.
+        format: see `quick`; None for what the environments take.
+        history: see `quick`.
+        seed: see `quick`.
+    """
+    if not env:
+        raise PrerequisiteError("env is empty; name one or several environments")
+    return _task(locals())
+
+
+def _task(arguments: dict[str, Any], suite: str | None = None) -> Task:
+    given = {**arguments, "model": "inspect", "history": str(arguments["history"]), "suite": suite}
+    evaluation = _in_one_line(lambda: _evaluation(given))
+    if evaluation.split == "sealed":
+        _in_one_line(open_key)
+    sampling = evaluation.sampling
+    return Task(
+        dataset=MemoryDataset(_samples(evaluation), name=suite or "envs"),
+        solver=play(history=evaluation.history, seed=evaluation.seed),
+        scorer=figures_of_episode(),
+        epochs=Epochs(evaluation.samples, ["mean", *_pass_at(evaluation.samples)]),
+        config=GenerateConfig(temperature=sampling.temperature, max_tokens=sampling.max_tokens),
+        version=SUITES[suite].version if suite else 0,
+        headline_metric=HeadlineMetric(score="score"),
+    )
+
+
+def _evaluation(given: dict[str, Any]) -> Evaluation:
+    options = options_of(given)
+    if options.format is not None:
+        response_format_of(options.format)  # for calls of functions the solver offers no tools
+    return evaluation_of(options)
+
+
+def _in_one_line(make: Callable[[], Any]) -> Any:
+    """Return what a function makes; of a user's mistake the one line alone is left."""
+    try:
+        return make()
+    except (UserError, SealedKeyError) as error:
+        # Inspect reads its messages as markup, in which brackets are tags.
+        raise PrerequisiteError(str(error).replace("[", r"\[")) from None
+
+
+def _samples(evaluation: Evaluation) -> list[Sample]:
+    """Return a sample for each instance, in the order of the harness's record."""
+    return [
+        Sample(
+            id=f"{env}/{evaluation.split}/{seed}",
+            input=f"{env}, split {evaluation.split}, instance {seed}",
+            metadata={
+                "env": env,
+                "seed": seed,
+                "split": evaluation.split,
+                "response_format": evaluation.response_format,
+                "environments": len(evaluation.instances),
+            },
+        )
+        for env, count in evaluation.instances.items()
+        for seed in range(count)
+    ]
+
+
+def _pass_at(samples: int) -> list[str]:
+    """Return Inspect's reducers for pass@1, 2, 4 ..., as far as there are episodes."""
+    return [f"pass_at_{1 << power}" for power in range(samples.bit_length())]
