@@ -18,13 +18,11 @@ from ragen_envs.budget import Budget
 from ragen_envs.player import Player
 from ragen_envs.protocol import (
     BROKEN,
-    HOW_TO_CALL,
     SEPARATOR,
     ActionReader,
     Function,
     Parsed,
     format_answer,
-    instructions,
 )
 from ragen_envs.tool_calls import Call, CallError, as_text, called
 from ragen_envs.wording import counted
@@ -41,11 +39,6 @@ class Caller(Player, Protocol):
     @property
     def functions(self) -> tuple[Function, ...]:
         """The functions that the actions are calls of."""
-        ...
-
-    @property
-    def example(self) -> str:
-        """The placeholder that stands for the actions in the instructions."""
         ...
 
     @property
@@ -159,16 +152,6 @@ def calls_of(env: Caller, actions: Sequence[str]) -> list[Call]:
         Call(function.name, {parameter_of(env, function): [text for _, text in of_it]})
         for function, of_it in groupby(named, lambda pair: pair[0])
     ]
-
-
-def with_functions(env: Caller, observation: str) -> str:
-    """Return a first observation that asks for calls in the place of an answer in form.
-
-    Args:
-        env: the environment.
-        observation: what its `reset` returned.
-    """
-    return observation.replace(instructions(env.example, env.response_format), HOW_TO_CALL)
 
 
 def takes_several(env: Caller) -> bool:

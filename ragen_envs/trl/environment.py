@@ -9,7 +9,8 @@ from ragen_envs.bridging import Episode, Rollouts
 from ragen_envs.instances import Split
 from ragen_envs.protocol import ACT
 from ragen_envs.text_env import TextEnv
-from ragen_envs.tools import OUT_OF_FORM, Call, CallError, answer_of, with_functions
+from ragen_envs.tool_calls import Call, CallError
+from ragen_envs.tools import OUT_OF_FORM, answer_of
 from ragen_envs.trl.methods import methods
 
 
@@ -24,7 +25,7 @@ class ToolEnvironment:
     """
 
     _env: ClassVar[str]
-    _options: ClassVar[dict[str, Any]]
+    _arguments: ClassVar[dict[str, Any]]
     _rollouts: ClassVar[Rollouts]
 
     def __init__(self) -> None:
@@ -55,13 +56,12 @@ class ToolEnvironment:
         """
         episode = self._episodes.get(split)
         if episode is None:
-            episode = self._episodes[split] = Episode(self._env, split, **self._options)
+            episode = self._episodes[split] = Episode(self._env, split, **self._arguments)
         if rollout is None:
             rollout = self._rollouts.next(self._env, split, seed)
         first = episode.reset(seed, rollout)
         self.episode = episode
-        inner = episode.env.unwrapped
-        return with_functions(inner, first) if isinstance(inner, TextEnv) else first
+        return first
 
     def get_reward(self) -> float:
         """Return the sum of the episode's rewards.
@@ -105,7 +105,9 @@ def environment(env: str, **options: Any) -> type[ToolEnvironment]:
         ValueError: for an id that nothing registers, or an argument that is refused.
     """
     inner = Episode(env, **options).env.unwrapped
-    members = {"_env": env, "_options": options, "_rollouts": Rollouts.of_process()}
+    # An environment of another package takes any text.
+    form = {"response_format": "tools"} if isinstance(inner, TextEnv) else {}
+    members = {"_env": env, "_arguments": {**options, **form}, "_rollouts": Rollouts.of_process()}
     # TRL names the column of the rewards by the class.
     name = env.rpartition("/")[2]
     return type(name, (ToolEnvironment,), {**members, **methods(inner)})

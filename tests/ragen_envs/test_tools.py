@@ -19,7 +19,6 @@ from ragen_envs.tools import (
     answer_of,
     calls_of,
     schemas,
-    with_functions,
 )
 from tests.ragen_envs.support import IDS, make
 
@@ -142,7 +141,10 @@ def test_several_calls_run_one_after_the_other():
     assert answer_of(env, calls) == "Up || Left || Down"
 
 
-@given(st.text(st.sampled_from("<>/think answer")) | st.text())
+PIECES = ("<think>", "</answer>", "<", "/", "think>", "answer>", "</", "a")
+
+
+@given(st.lists(st.sampled_from(PIECES)).map("".join) | st.text())
 def test_a_thought_breaks_no_form(thought):
     env = started(ONE)
     answer = answer_of(env, calls_of(env, env.best_actions()), thought)
@@ -179,10 +181,8 @@ def test_what_is_said_of_fixed_actions(id_):
     assert (len(listed) == 1) is env.has_fixed_actions
 
 
-@pytest.mark.parametrize("response_format", RESPONSE_FORMATS)
-def test_the_first_observation_asks_for_calls(response_format):
-    env = make(SEVERAL, response_format=response_format)
-    asked = with_functions(env, env.reset(seed=0)[0])
+def test_the_first_observation_asks_for_calls():
+    asked = make(SEVERAL, response_format="tools").reset(seed=0)[0]
     assert asked.endswith(f"######\n\n{HOW_TO_CALL}")
     assert "ACTION" not in asked
 

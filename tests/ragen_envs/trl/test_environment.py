@@ -8,7 +8,8 @@ import pytest
 from transformers.utils import get_json_schema
 
 from ragen_envs.bridging import tasks
-from ragen_envs.tools import calls_of, schemas, with_functions
+from ragen_envs.policies import oracle_answer
+from ragen_envs.tools import calls_of, schemas
 from ragen_envs.trl import dataset, environment, rows
 from tests.ragen_envs.support import IDS, make
 
@@ -46,16 +47,14 @@ def test_the_tools_are_the_games_functions_as_transformers_describes_them(id_):
 
 @pytest.mark.parametrize("id_", IDS)
 def test_an_episode_by_calls_pays_what_gymnasium_pays(id_):
-    env, game = environment(id_)(), make(id_, split="val")
+    env, game = environment(id_)(), make(id_, split="val", response_format="tools")
     first, _ = game.reset(seed=2)
-    assert env.reset(seed=2, rollout=0, split="val") == with_functions(game, first)
+    assert env.reset(seed=2, rollout=0, split="val") == first
     rewards = []
     while game.legal_actions:
         actions = game.best_actions()
         [(name, arguments)] = calls_of(game, actions)
-        observation, reward, *_ = game.step(
-            f"<think></think><answer>{' || '.join(actions)}</answer>"
-        )
+        observation, reward, *_ = game.step(oracle_answer(game))
         rewards.append(reward)
         assert getattr(env, name)(**arguments) == observation
     assert env.get_reward() == sum(rewards)

@@ -11,7 +11,8 @@ from trl import GRPOConfig, GRPOTrainer
 from trl.chat_template_utils import qwen2_5_chat_template
 
 from ragen_envs.bridging import tasks
-from ragen_envs.tools import Call, answer_of
+from ragen_envs.tool_calls import Call
+from ragen_envs.tools import answer_of
 from ragen_envs.trl import dataset, environment
 from tests.ragen_envs.support import make
 
@@ -141,7 +142,7 @@ def test_two_steps_of_grpo(tokenizer, model, tmp_path):
 
 def replayed(task, completion):
     """Return what plain Gymnasium pays for the calls, once it has said what TRL's tools said."""
-    lake = make(LAKE)
+    lake = make(LAKE, response_format="tools")
     lake.reset(seed=task.seed, options={"rollout": task.rollout})
     total = 0.0
     for message in completion:

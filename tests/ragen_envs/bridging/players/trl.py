@@ -9,8 +9,8 @@ from functools import lru_cache
 
 import gymnasium
 
-from ragen_envs.protocol import SEPARATOR, body_of, instructions
-from ragen_envs.tools import HOW_TO_ANSWER, calls_of
+from ragen_envs.protocol import HOW_TO_CALL, SEPARATOR, body_of, instructions
+from ragen_envs.tools import calls_of
 from ragen_envs.trl import environment
 from tests.ragen_envs.bridging.scripts import Step
 
@@ -62,4 +62,4 @@ def play(task, answers):
         ends = turn.terminated, turn.truncated
         steps.append(Step(observation, turn.reward, *ends, env.episode.success))
     assert env.get_reward() == env.episode.total_reward
-    return first.replace(HOW_TO_ANSWER, form), steps
+    return first.replace(HOW_TO_CALL, form), steps
