@@ -1,6 +1,7 @@
 """The owner's client, connected to a server in the same event loop; one of each for an id."""
 
 import asyncio
+import atexit
 from contextlib import AsyncExitStack
 from functools import lru_cache
 
@@ -13,6 +14,12 @@ from tests.ragen_envs.openenv.running import beside
 _LOOP = asyncio.new_event_loop()
 _OPEN = AsyncExitStack()
 _LIMITS = Limits(max_message=1 << 23)  # a hostile text of a million characters, six bytes each
+
+
+@atexit.register
+def _close():
+    _LOOP.run_until_complete(_OPEN.aclose())
+    _LOOP.close()
 
 
 def play(task, answers):
