@@ -50,7 +50,7 @@ def test_an_idle_session_is_closed_and_its_place_is_free():
             idle.send('{"type":"reset"}')
             idle.recv()
             with pytest.raises(ConnectionClosed) as ended:
-                idle.recv()
+                idle.recv(timeout=60)
         assert ended.value.rcvd.code == 1008
         assert ended.value.rcvd.reason == "idle for 0.2 seconds"
         wait_until(lambda: plays(url))

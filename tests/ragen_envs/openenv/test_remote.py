@@ -19,8 +19,8 @@ WIDE = Limits(max_message=1 << 23)  # the kit's longest text is of a million cha
 NAMES = {
     "reset_and_step", "observation_space", "action_space", "gymnasium_checker", "deepcopy",
     "pickle", "same_seed_same_episode", "reset_forgets", "seeds_matter", "rewards", "flags",
-    "success", "episode_ends", "step_before_reset", "step_after_end", "two_in_turns", "two_in_threads",
-    "global_random_not_read", "hostile_text", "rollouts_share_first_observation",
+    "success", "episode_ends", "step_before_reset", "step_after_end", "two_in_turns",
+    "two_in_threads",    "global_random_not_read", "hostile_text", "rollouts_share_first_observation",
     "rollouts_differ_in_noise",
 }  # fmt: skip
 
