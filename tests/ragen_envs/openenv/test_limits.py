@@ -7,11 +7,12 @@ from threading import Event
 
 import pytest
 import requests
+from starlette.testclient import TestClient
 from websockets.asyncio.client import connect as connect_in_loop
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from ragen_envs.openenv import Limits
+from ragen_envs.openenv import Limits, app
 from tests.waiting import wait_until
 
 from . import foreign
@@ -76,8 +77,8 @@ def test_a_client_that_does_not_read_blocks_nobody():
 
 
 def test_an_environment_that_dawdles_blocks_nobody():
-    reached, go_on = Event(), Event()
-    foreign.SLOW[:] = [reached.set, lambda: go_on.wait(60)]
+    reached, go_on, waited = Event(), Event(), []
+    foreign.SLOW[:] = [reached.set, lambda: waited.append(go_on.wait(20))]
 
     async def slow_and_quick():
         async with beside(f"{foreign.__name__}:foreign/Slow-v0") as url:
@@ -100,6 +101,19 @@ def test_an_environment_that_dawdles_blocks_nobody():
         asyncio.run(slow_and_quick())
     finally:
         foreign.SLOW.clear()
+    assert waited == [True]
+
+
+@pytest.mark.parametrize("message", ["x" * 101, b"x" * 101])
+def test_a_long_message_closes_its_connection_on_any_server(message):
+    application = TestClient(app(ENV, limits=Limits(max_message=100)), "http://localhost")
+    with application.websocket_connect("ws://localhost/ws") as socket:
+        (socket.send_text if isinstance(message, str) else socket.send_bytes)(message)
+        assert socket.receive() == {
+            "type": "websocket.close",
+            "code": 1009,
+            "reason": "a message is longer than 100",
+        }
 
 
 @pytest.mark.parametrize(

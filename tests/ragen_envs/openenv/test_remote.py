@@ -20,8 +20,8 @@ NAMES = {
     "reset_and_step", "observation_space", "action_space", "gymnasium_checker", "deepcopy",
     "pickle", "same_seed_same_episode", "reset_forgets", "seeds_matter", "rewards", "flags",
     "success", "episode_ends", "step_before_reset", "step_after_end", "two_in_turns",
-    "two_in_threads",    "global_random_not_read", "hostile_text", "rollouts_share_first_observation",
-    "rollouts_differ_in_noise",
+    "two_in_threads", "global_random_not_read", "hostile_text",
+    "rollouts_share_first_observation", "rollouts_differ_in_noise",
 }  # fmt: skip
 
 
