@@ -34,7 +34,7 @@ class RemoteEnv(gymnasium.Env[str, str]):
     A copy or a pickle opens a session of its own and plays the same answers again.
 
     Args:
-        url: the server's address, as "http://127.0.0.1:8000".
+        url: the server's address, such as `http://127.0.0.1:8000`.
         split: is sent with every reset, if given.
         text_key: the field of the observation that the player reads.
         action_key: the field of the action that takes the answer.
