@@ -41,7 +41,7 @@ def test_the_word_is_not_told():
     answers = [f"<think></think><answer>{question}</answer>" for question in QUESTIONS]
     lists = set()
     with running(env.spec.id, ("test",)) as url:
-        for seed in range(4):
+        for seed in range(2):
             env.reset(seed=seed)
             word = re.compile(rf"\b{re.escape(env.unwrapped._secret)}\b", re.IGNORECASE)
             reset = [{"seed": seed}]
