@@ -7,6 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 OLDEST := .venv-oldest
 VLLM := .venv-vllm
 VLLM_PIP := $(VLLM)/bin/python -m pip --disable-pip-version-check -q
+VERIFIERS := .venv-verifiers
 
 # Two installations, or one and the checks of the sources, at a time: each keeps one core busy. Other
 # goals go one after the other, as they use what the next one would change.
@@ -43,9 +44,9 @@ train-demo: $(VENV)/dev.stamp
 test: lint chromium
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
-# vLLM's CPU build is for Linux; elsewhere its tests are skipped.
+# vLLM's CPU build is for Linux; elsewhere its tests are skipped, and those of verifiers.
 ifeq ($(shell uname -s),Linux)
-test: $(VLLM)/vllm.stamp
+test: $(VLLM)/vllm.stamp $(VERIFIERS)/verifiers.stamp
 endif
 
 # Other packages that are installed beside this one may want the oldest openai that it works with.
@@ -75,7 +76,7 @@ held-out: $(VENV)/dev.stamp
 	$(BIN)/python -m ragen_envs.build_held_out
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(VLLM)
+	rm -rf $(VENV) $(OLDEST) $(VLLM) $(VERIFIERS)
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; set PYTHON=...") if sys.version_info < (3, 11) else None'
@@ -111,4 +112,12 @@ $(VLLM)/vllm.stamp: pyproject.toml constraints-vllm.txt | $(VENV)/bin/python
 	  accelerate cachetools codetiming datasets hydra-core ray scipy tensordict TransferQueue
 	$(VLLM_PIP) install -c constraints-vllm.txt --no-deps verl
 	$(VLLM_PIP) uninstall -y torchvision torchaudio torchcodec triton
+	touch $@
+
+# In an environment of its own, since it wants an openai older than that of .venv. Uncompiled: its
+# tests import a part of what it brings.
+$(VERIFIERS)/verifiers.stamp: pyproject.toml constraints-verifiers.txt | $(VENV)/bin/python
+	$(BIN)/python -m venv $(VERIFIERS)
+	$(VERIFIERS)/bin/python -m pip --disable-pip-version-check -q install --no-compile \
+	  -c constraints-verifiers.txt -e '.[verifiers]'
 	touch $@

@@ -19,7 +19,8 @@ for theirs in (r"ray\\b", r"verl\\b"):
     warnings.filterwarnings("ignore", module=theirs)
 [name] = sys.argv[1:]
 for module in pkgutil.walk_packages(importlib.import_module(name).__path__, f"{name}."):
-    if not module.name.endswith(("__main__", "models.vllm")):  # vLLM has an environment of its own
+    # vLLM and verifiers have environments of their own.
+    if not (module.name.endswith(("__main__", "models.vllm")) or ".verifiers" in module.name):
         importlib.import_module(module.name)
 """
 USE = """

@@ -1,0 +1,51 @@
+"""The harness: asks the model once a turn, in the process of the run."""
+
+from __future__ import annotations
+
+import httpx
+import verifiers.v1 as vf
+from verifiers.v1.dialects.chat import message_to_wire
+
+
+class TextEnvHarness(vf.Harness[vf.HarnessConfig]):  # type: ignore[misc]
+    """A chat without tools, whose calls go through verifiers' interception as all must.
+
+    verifiers' own harness for that, `null`, starts a program for each turn, whose packages are
+    downloaded first.
+    """
+
+    APPENDS_SYSTEM_PROMPT = True
+    SUPPORTS_RESUME = True
+    EXECUTES_CODE = False
+    NEEDS_CONTAINER = False
+
+    async def launch(
+        self,
+        ctx: vf.ModelContext,
+        trace: vf.Trace,  # noqa: ARG002 (verifiers')
+        runtime: vf.Runtime,  # noqa: ARG002
+        endpoint: str,
+        secret: str,
+        mcp_urls: dict[str, str],  # noqa: ARG002
+        data: vf.TaskData,
+    ) -> vf.ProgramResult:
+        """Ask for one answer to the conversation in `data`.
+
+        Raises:
+            httpx.HTTPError: if there is none; verifiers knows why.
+        """
+        system, prompt = self.resolve_prompt(data)
+        messages = [{"role": "system", "content": system}] if system else []
+        if isinstance(prompt, str):
+            messages.append({"role": "user", "content": prompt})
+        else:
+            messages += map(message_to_wire, prompt)
+        # The interception is on this machine, which a proxy of the environment cannot reach.
+        async with httpx.AsyncClient(timeout=None, trust_env=False) as client:
+            answered = await client.post(
+                f"{endpoint}/chat/completions",
+                headers={"Authorization": f"Bearer {secret}"},
+                json={"model": ctx.model, "messages": messages},
+            )
+        answered.raise_for_status()
+        return vf.ProgramResult(0, "", "")
