@@ -1,5 +1,8 @@
 """TRL's GRPOTrainer plays groups of episodes and learns two steps from them."""
 
+import re
+from pathlib import Path
+
 import pytest
 import torch
 from tokenizers import Tokenizer, decoders, pre_tokenizers
@@ -15,6 +18,8 @@ from ragen_envs.tool_calls import Call
 from ragen_envs.tools import answer_of
 from ragen_envs.trl import dataset, environment
 from tests.ragen_envs.support import make
+
+pytestmark = pytest.mark.filterwarnings("ignore:You are using 'environment_factory':UserWarning")
 
 LAKE = "ragen/FrozenLakeMild-v0"
 CALL = Call("act", {"actions": ["Down", "Down", "Right"]})
@@ -91,7 +96,6 @@ def model(tokenizer, conversations):
     return made
 
 
-@pytest.mark.filterwarnings("ignore:You are using 'environment_factory':UserWarning")
 def test_two_steps_of_grpo(tokenizer, model, tmp_path):
     episodes = []
 
@@ -138,6 +142,25 @@ def test_two_steps_of_grpo(tokenizer, model, tmp_path):
     assert len(set(totals)) > 1
     assert min(row["tools/call_frequency"] for row in logged) >= 1
     assert max(row["grad_norm"] for row in logged) > 0
+
+
+def test_the_example_of_the_docs_trains(tokenizer, model, tmp_path, monkeypatch):
+    page = (Path(__file__).parents[3] / "docs" / "trainers.md").read_text(encoding="utf-8")
+    [example] = [code for code in re.findall(r"```python\n([^`]*)```", page) if "train()" in code]
+    for made in (model, tokenizer):
+        made.save_pretrained(tmp_path / "model")
+    small = {"Qwen/Qwen3-0.6B": str(tmp_path / "model"), "max_steps=100": "max_steps=1"}
+    small |= {
+        "4096": "64, use_cpu=True, per_device_train_batch_size=2",
+        "num_generations=8": "num_generations=2",
+    }
+    for told, instead in small.items():
+        assert told in example
+        example = example.replace(told, instead)
+    monkeypatch.chdir(tmp_path)
+    played = {}
+    exec(example, played)
+    assert played["trainer"].state.global_step == 1
 
 
 def replayed(task, completion):
