@@ -18,8 +18,8 @@ except ModuleNotFoundError as missing:
     raise extras.missing("ragen_envs.skyrl_gym", "skyrl_gym", "skyrl") from None
 
 from ragen_envs.registration import IDS, NAMESPACE
+from ragen_envs.skyrl_gym.data import rows
 from ragen_envs.skyrl_gym.env import SkyRLEnv
-from ragen_envs.skyrl_gym.rows import rows
 
 __all__ = ["SkyRLEnv", "rows"]
 

@@ -19,7 +19,7 @@ except ModuleNotFoundError as missing:
         raise
     raise extras.missing("ragen_envs.trl", "trl", "trl") from None
 
-from ragen_envs.trl.environment import ToolEnvironment, environment
-from ragen_envs.trl.rows import dataset, rows
+from ragen_envs.trl.data import dataset, rows
+from ragen_envs.trl.tool_environment import ToolEnvironment, environment
 
 __all__ = ["ToolEnvironment", "dataset", "environment", "rows"]
