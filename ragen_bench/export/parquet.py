@@ -5,12 +5,14 @@ One row an episode. `datasets.load_dataset(DIRECTORY)` reads it, and any other r
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from ragen_bench.errors import missing_extra
+from ragen_bench.export.card import ENVIRONMENT_TAG, card
 from ragen_bench.export.episodes import (
     NOTHING,
     Source,
@@ -75,21 +77,18 @@ SCHEMA = pyarrow.schema(
 """The columns. `messages` is the whole conversation, from the system message to the last answer,
 as chat templates and fine-tuning libraries take it."""
 _ROWS_AT_ONCE = 256
-_CARD = """\
----
-configs:
-- config_name: default
-  data_files:
-  - split: {split}
-    path: {split}.parquet
----
+_ABOUT = """\
 Episodes of {model} in ragen's environments, one a row, written by `ragen-bench export`.
+`messages` is the whole conversation, and `turns` has the reward of each answer.
+
+| environment | episodes | success |
+| --- | ---: | ---: |
+{table}
 """
-"""Names the split, which `datasets` otherwise guesses from the file's name."""
 
 
 def export(source: Source, directory: Path) -> int:
-    """Write episodes to DIRECTORY/SPLIT.parquet; return how many.
+    """Write episodes to DIRECTORY/SPLIT.parquet with a card; return how many.
 
     Args:
         source: of a run or the oracle.
@@ -98,8 +97,27 @@ def export(source: Source, directory: Path) -> int:
     Raises:
         UserError: if the directory is not empty, or there is no episode.
     """
-    rows = (_row(source.model, episode, source.response_format) for episode in source.episodes)
-    return _write(rows, directory, source.split)
+    played: Counter[str] = Counter()
+    won: Counter[str] = Counter()
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for episode in source.episodes:
+            played[episode.env] += 1
+            won[episode.env] += bool(episode.success)
+            yield _row(source.model, episode, source.response_format)
+
+    written = _write(rows(), directory, source.split)
+    table = "\n".join(f"| {env} | {n:,} | {won[env] / n:.3f} |" for env, n in played.items())
+    text = card(
+        encodable(f"Episodes of {source.model}"),
+        _ABOUT.format(model=encodable(source.model), table=table),
+        source.split,
+        f"{source.split}.parquet",
+        written,
+        [ENVIRONMENT_TAG],
+    )
+    (directory / "README.md").write_text(text, encoding="utf-8", newline="\n")
+    return written
 
 
 def _row(model: str, episode: EpisodeRecord, response_format: AnswerFormat) -> dict[str, Any]:
@@ -119,8 +137,6 @@ def _write(rows: Iterable[dict[str, Any]], directory: Path, split: Split) -> int
     directory.mkdir(parents=True, exist_ok=True)
     with replacing(directory / f"{split}.parquet") as file:
         written = _write_file(file, chain([first], batches))
-    card = _CARD.format(split=split, model=first[0]["model"])
-    (directory / "README.md").write_text(card, encoding="utf-8")
     return written
 
 

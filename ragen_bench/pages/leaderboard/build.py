@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragen_bench.errors import UserError
+from ragen_bench.export.card import card
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.verify import Progress
 from ragen_bench.pages.leaderboard.entry_report import write_entry_report
@@ -17,6 +18,10 @@ from ragen_bench.pages.leaderboard.reference import Source, read_reference
 from ragen_bench.pages.leaderboard.site_entries import SiteEntry, read_site_entries
 from ragen_bench.runs.atomic import replacing_folder
 
+_ABOUT = """\
+The entries of ragen's leaderboard: a row for each entry and environment, in which the suite's score
+stands again. `verified` says whether every answer was replayed and every figure recomputed.
+"""
 _OURS = {"index.html", "leaderboard.json", "leaderboard.csv"}
 
 
@@ -96,7 +101,12 @@ def _fill(
 ) -> None:
     ranked = rankings(entries)
     texts = dict(Pages(ranked, sources).all())
-    texts |= {"leaderboard.json": as_json(ranked, sources), "leaderboard.csv": as_csv(ranked)}
+    lines = as_csv(ranked)
+    texts |= {"leaderboard.json": as_json(ranked, sources), "leaderboard.csv": lines}
+    rows = sum(len(entry.figures.rows) for entry in entries)
+    texts["README.md"] = card(
+        "ragen's leaderboard", _ABOUT, "entries", "leaderboard.csv", rows, ["leaderboard"]
+    )
     for name, text in texts.items():
         file = draft / name
         file.parent.mkdir(parents=True, exist_ok=True)

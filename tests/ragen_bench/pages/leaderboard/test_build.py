@@ -87,7 +87,10 @@ def site(originals, tmp_path_factory):
 def test_a_site_of_verified_entries(site, originals):
     pages = {f"entries/{name}/{page}.html" for name in ("mixed", "oracle", "random")
              for page in ("index", "report")}  # fmt: skip
-    assert set(contents(site)) == {"index.html", "leaderboard.json", "leaderboard.csv", *pages}
+    assert set(contents(site)) == {
+        *("README.md", "index.html", "leaderboard.json", "leaderboard.csv"),
+        *pages,
+    }
     (ranking,) = json.loads((site / "leaderboard.json").read_text())["boards"]
     assert (ranking["suite"], ranking["version"], ranking["split"]) == ("tiny", 3, "test")
     found = {entry["entry"]: entry for entry in ranking["entries"]}
