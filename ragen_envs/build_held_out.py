@@ -38,24 +38,35 @@ class HeldOutFile(NamedTuple):
         return self.path.is_file() and self.path.read_bytes() == self.text.encode()
 
 
-def held_out_files(games: Collection[str] | None = None) -> Iterator[HeldOutFile]:
+def held_out_files(
+    games: Collection[str] | None = None, only: str | None = None
+) -> Iterator[HeldOutFile]:
     """Generate the held-out files, those of all games if none are named.
 
     The variants of a game are filled in the order of the table, and none repeats an instance of
     an earlier one, up to symmetry, unless the game allows it.
+
+    Args:
+        games: whose files.
+        only: the one variant whose files are wanted.
     """
     taken: dict[str, set[str]] = {}
     for name in TABLE:
         if games is not None and env_class(name).game not in games:
             continue
         env = env_class(name)(name)
+        if env.variants_share_instances and only not in (None, name):
+            continue
         folder = Path(sys.modules[type(env).__module__].__file__ or "").parent
         for split in SHIPPED_SPLITS:
             used = set() if env.variants_share_instances else taken.setdefault(env.game, set())
             instances = held_out(env.candidates, name, split, used, size=env.held_out_size(name))
             path = folder / env.held_out_files.format(name=name, split=split)
-            text = write(env.write_instance(instance) for instance in instances)
-            yield HeldOutFile(name, split, path, text)
+            if only in (None, name):  # others are generated for what they take away alone
+                text = write(env.write_instance(instance) for instance in instances)
+                yield HeldOutFile(name, split, path, text)
+        if name == only:
+            return
 
 
 def main() -> int:

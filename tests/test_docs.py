@@ -17,6 +17,7 @@ from ragen_starpo.cli.main import COMMANDS as TRAIN
 DOCS = Path(__file__).parent.parent / "docs"
 
 
+@pytest.mark.xdist_group("baselines")
 def test_the_games_pages_are_those_of_the_docstrings():
     written = dict(pages())
     assert set(written) == set((DOCS / "games").iterdir())

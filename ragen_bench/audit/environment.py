@@ -171,9 +171,7 @@ def _count_solved(audit: Audit, played: list[Played]) -> None:
 def _count_shipped(audit: Audit, advance: Advance) -> None:
     """Regenerate the held-out files and compare them byte by byte."""
     name = _name(audit.env)
-    for file in held_out_files({env_class(name).game}):
-        if file.name != name:
-            continue
+    for file in held_out_files({env_class(name).game}, only=name):
         if file.is_shipped:
             audit.shipped += held_out_size(audit.env)
         else:

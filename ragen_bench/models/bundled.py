@@ -7,11 +7,13 @@ agent lies beside this file, as `make demo-agent` wrote it; its README.md says h
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.metadata
 import io
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ _AGENT = Path(__file__).parent / "demo_agent"
 
 
 def bundled_model(slots: int = SLOTS) -> HFModel:
-    """Return the bundled model, converting it on first use (some 20 seconds).
+    """Return the bundled model, converting it on first use (some 10 seconds).
 
     Args:
         slots: conversations generated at once.
@@ -78,8 +80,9 @@ def convert(source: Path, target: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     place = {"pretrained_model_name_or_path": str(source.parent), "gguf_file": source.name}
-    tokenizer = AutoTokenizer.from_pretrained(**place)
-    model: Any = AutoModelForCausalLM.from_pretrained(**place, dtype=torch.float32)
+    with read_once():
+        tokenizer = AutoTokenizer.from_pretrained(**place)
+        model: Any = AutoModelForCausalLM.from_pretrained(**place, dtype=torch.float32)
     # A model from GGUF carries marks of its quantisation, and save_pretrained refuses those.
     model.hf_quantizer = None
     for mark in ("is_quantized", "quantization_method"):
@@ -91,6 +94,20 @@ def convert(source: Path, target: Path) -> None:
     tokenizer.eos_token = tokenizer.convert_ids_to_tokens(model.config.eos_token_id)
     model.save_pretrained(target)
     tokenizer.save_pretrained(target)
+
+
+@contextlib.contextmanager
+def read_once() -> Iterator[None]:
+    """Read a GGUF file once inside; transformers would do so for each part of what it holds."""
+    import gguf
+
+    library: Any = gguf
+    reader = library.GGUFReader
+    library.GGUFReader = functools.cache(reader)
+    try:
+        yield
+    finally:
+        library.GGUFReader = reader
 
 
 def _gguf_file() -> Path:

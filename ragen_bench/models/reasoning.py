@@ -43,6 +43,8 @@ def without_reasoning(completion: Completion, response_format: AnswerFormat) -> 
     stop = "" if response_format == "tools" else STOP
     visible, thoughts = _parted(completion.text, stop)
     answer, stopped, _ = visible.partition(stop) if stop else (visible, "", "")
+    if not (thoughts or stopped):
+        return completion
     return replace(
         completion,
         text=answer + stopped,

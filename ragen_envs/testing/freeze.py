@@ -5,6 +5,7 @@ from __future__ import annotations
 import copyreg
 from collections.abc import Mapping, Sequence, ValuesView
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from inspect import isroutine
 from typing import Any
 
@@ -30,6 +31,8 @@ def freeze(value: Any, depth: int = 0) -> Frozen:
     its type and what pickle would keep of it, never its address. Functions and classes are their
     names. Cycles end at a fixed depth.
     """
+    if type(value) is str:  # nearly all that there is
+        return ("str", repr(value))
     kind = type(value).__qualname__
     if isinstance(value, _ATOMS):
         return (kind, repr(value))
@@ -51,11 +54,21 @@ def _frozen_buffer(value: Any, depth: int) -> Frozen:
 
 
 def _frozen_items(value: Any, depth: int) -> Frozen:
+    if type(value) is tuple and set(map(type, value)) == {str}:
+        return _frozen_texts(value)
+    if type(value) is dict and set(map(type, value)) == {str}:
+        return tuple((("str", repr(k)), freeze(value[k], depth)) for k in sorted(value))
     if isinstance(value, Mapping):
         pairs = ((freeze(k, depth), freeze(v, depth)) for k, v in value.items())
         return tuple(sorted(pairs, key=repr))
     items = (freeze(item, depth) for item in value)
     return tuple(sorted(items, key=repr) if isinstance(value, AbstractSet) else items)
+
+
+@lru_cache(maxsize=64)
+def _frozen_texts(texts: tuple[str, ...]) -> Frozen:
+    """Return the items of a tuple: the same legal actions are told in turn after turn."""
+    return tuple(("str", repr(text)) for text in texts)
 
 
 def _kept(value: Any) -> tuple[Any, ...]:

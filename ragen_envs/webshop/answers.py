@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ragen_envs.protocol import ActionReader, FreeText, Parsed
 from ragen_envs.webshop.pages import label_of
@@ -31,6 +32,7 @@ def click_of(label: str) -> str:
     return f"{CLICK}{label_of(label)}{END}"
 
 
+@lru_cache(maxsize=256)
 def searches_for(instruction: str) -> tuple[str, ...]:
     """Return searches that the search page lists: all of the instruction, and each longer word."""
     words = dict.fromkeys(

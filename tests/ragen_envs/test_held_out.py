@@ -9,6 +9,7 @@ import ragen_envs
 from ragen_envs import build_held_out
 from ragen_envs.build_held_out import HeldOutFile
 from ragen_envs.held_out import load, read, write
+from ragen_envs.registration import env_class
 from tests.ragen_envs.support import held_out_size
 
 ROOT = Path(ragen_envs.__file__).parent
@@ -89,6 +90,14 @@ def test_one_game_alone_gives_the_same_files():
         for name in ("Bandit-v0", "BanditRev-v0", "BanditMultiPull-v0")
         for split in ("val", "test")
     ]
+    assert all(file.is_shipped for file in files)
+
+
+@pytest.mark.parametrize("name", ["BanditRev-v0", "WebShopText-v0"])
+def test_a_variant_alone_gives_the_same_files(name):
+    """Whether or not it may repeat what the variants before it hold."""
+    files = list(build_held_out.held_out_files({env_class(name).game}, only=name))
+    assert [(file.name, file.split) for file in files] == [(name, "val"), (name, "test")]
     assert all(file.is_shipped for file in files)
 
 

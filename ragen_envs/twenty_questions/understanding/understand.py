@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from ragen_envs.twenty_questions.forms import Form
 from ragen_envs.twenty_questions.knowledge.schema import Knowledge
 from ragen_envs.twenty_questions.understanding.reader import Reader
@@ -9,6 +11,8 @@ from ragen_envs.twenty_questions.understanding.reader import Reader
 # By identity, since a knowledge has no hash; a reader keeps its knowledge, so that no other one
 # can take its identity.
 _READERS: dict[int, Reader] = {}
+_CACHED_LENGTH = 200
+"""Characters of the longest question whose form is kept: players ask the same ones again."""
 
 
 def understand(text: str, knowledge: Knowledge) -> Form | None:
@@ -26,4 +30,9 @@ def understand(text: str, knowledge: Knowledge) -> Form | None:
     reader = _READERS.get(id(knowledge))
     if reader is None:
         reader = _READERS[id(knowledge)] = Reader(knowledge)
+    return _kept(reader, text) if len(text) <= _CACHED_LENGTH else reader.read(text)
+
+
+@lru_cache(maxsize=1 << 12)
+def _kept(reader: Reader, text: str) -> Form | None:
     return reader.read(text)

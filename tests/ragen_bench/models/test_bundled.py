@@ -19,17 +19,16 @@ def test_the_conversion_keeps_every_weight_and_the_template():
     folder = bundled.converted_folder()
     source = bundled._gguf_file()
     place = {"pretrained_model_name_or_path": str(source.parent), "gguf_file": source.name}
-    original = AutoModelForCausalLM.from_pretrained(**place, dtype=torch.float32).state_dict()
+    with bundled.read_once():
+        original = AutoModelForCausalLM.from_pretrained(**place, dtype=torch.float32).state_dict()
+        own_tokenizer = AutoTokenizer.from_pretrained(**place)
     converted = AutoModelForCausalLM.from_pretrained(folder).state_dict()
     assert original.keys() == converted.keys()
     assert all(torch.equal(original[name], converted[name]) for name in original)
     messages = [{"role": "user", "content": "<think>√</think> hello"}]
     texts = [
         tokenizer.apply_chat_template(messages, tokenize=True, return_dict=False)
-        for tokenizer in (
-            AutoTokenizer.from_pretrained(**place),
-            AutoTokenizer.from_pretrained(folder),
-        )
+        for tokenizer in (own_tokenizer, AutoTokenizer.from_pretrained(folder))
     ]
     assert texts[0] == texts[1]
 
