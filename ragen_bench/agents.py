@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ragen_bench.models.base import Message
-from ragen_envs.protocol import AnswerFormat
+from ragen_envs.protocol import ResponseFormat
 
 __all__ = ["Agent", "Answer", "EpisodeStart", "Message", "Turn"]
 
@@ -25,14 +25,13 @@ class EpisodeStart:
         environment: its id, such as "ragen/Sokoban-v0".
         instance: the number of the instance within the run, from 0 on.
         sample: which of several episodes on the same instance, from 0 on.
-        response_format: the form of answers: `ragen_envs.protocol.format_answer` writes them, and
-            `ragen_envs.tool_calls.as_text` those that are calls.
+        response_format: the form of answers; `ragen_envs.protocol.format_answer` writes them.
     """
 
     environment: str
     instance: int
     sample: int
-    response_format: AnswerFormat
+    response_format: ResponseFormat
 
 
 @dataclass(frozen=True)

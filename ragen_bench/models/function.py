@@ -24,6 +24,7 @@ from ragen_bench.models.own_sources import OwnSources, typed_identity
 from ragen_bench.models.server.background_loop import BackgroundLoop
 from ragen_bench.models.server.engine import ServerEngine
 from ragen_bench.own_modules import attribute_of, import_own
+from ragen_envs.protocol import written_form
 
 _SHAPE = (
     "it takes a list of messages ({'role', 'content'}) and returns the answer as a str or a "
@@ -177,7 +178,7 @@ def _waits(function: Callable[..., Any]) -> bool:
 
 
 def _start(request: Request) -> EpisodeStart:
-    place, form = request.place, request.env.response_format
+    place, form = request.place, written_form(request.env.response_format)
     if place is None:
         return EpisodeStart(request.key, 0, 0, form)
     return EpisodeStart(place.env, place.instance, place.sample, form)

@@ -29,7 +29,7 @@ PROVIDERS = {
 _WHOLE = ("random", "oracle", "smollm2-135m", "demo-agent")
 FORMATS: dict[str, ResponseFormat] = {"demo-agent": "answer"}
 """The form of the answers of a model that was trained in one alone."""
-NO_CALLS = ("gguf/", "anthropic/", "google/", "demo-agent")
+NO_CALLS = ("python:", "gguf/", "anthropic/", "google/", "demo-agent")
 """How the names of models begin that are not asked for calls of functions."""
 SERVED = ("openai", "anthropic", "google")
 """Where models are on servers."""

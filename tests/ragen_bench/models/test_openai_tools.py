@@ -116,7 +116,9 @@ def test_calls_that_nobody_asked_for_do_not_count():
     assert completion_of(body, "") == Completion("Up", 7, 6)
 
 
-@pytest.mark.parametrize("model", ["demo-agent", "gguf/file", "anthropic/claude", "google/gemini"])
+@pytest.mark.parametrize(
+    "model", ["demo-agent", "python:own:answer", "gguf/file", "anthropic/claude", "google/gemini"]
+)
 def test_models_that_are_not_asked_for_calls(model, capsys):
     assert main(["evaluate", model, "--suite", "quick", "--format", "tools"]) == 2
     assert (
