@@ -95,7 +95,7 @@ def main(folder, file):
         "sampled_alone": [asked(model, [one], SAMPLED)[0] for one in short_questions()],
         "sampled_with_another_seed": asked(model, short_questions(), other_seed),
         "first_tokens": asked(model, many_times(FIRST_TOKENS), FIRST_TOKEN),
-        "forced": asked(model, first_turns(2), FORCED),
+        "forced": asked(model, first_turns(), FORCED),
         "brim": at_the_brim(model),
         "refusals": [refusal(model, tokens) for tokens in (CONTEXT - 1, CONTEXT)],
         "closed": closed_in_the_middle(model),

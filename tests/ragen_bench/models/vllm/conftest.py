@@ -1,12 +1,15 @@
-"""Three processes of vLLM that start together: answers, a run of the command, a server."""
+"""Three programs with vLLM that start together: answers, a run of the command, a server."""
 
 import contextlib
 import json
+import os
+import signal
 import subprocess
 
 import pytest
 
 from ragen_bench.models.bundled import converted_folder
+from tests.waiting import wait_until
 
 from ..hf_models import save_tiny
 from ..server.llama import free_port
@@ -14,7 +17,7 @@ from . import server as serving
 from .place import PYTHON, environment
 from .questions import CONTEXT
 
-RUN = ["evaluate", "--suite", "quick", "--limit", "4", "--max-tokens", "12", "--history", "none"]
+RUN = ["evaluate", "--suite", "quick", "--limit", "4", "--max-tokens", "6", "--history", "none"]
 """Two groups of episodes."""
 SLOTS = ["--concurrency", "2"]
 SIZE = {
@@ -27,30 +30,47 @@ SIZE = {
 _PATIENCE = 540
 
 
-class Started:
-    """A process whose words go to a file."""
+class Starter:
+    """A process that has imported vLLM, and its forks: a program in each of some folders."""
 
-    def __init__(self, place, *arguments):
-        self.place = place
-        self._log = place / "log"
-        with self._log.open("wb") as log:
+    def __init__(self, place, programs):
+        self._place = place
+        for name in programs:
+            (place / name).mkdir()
+        told = [
+            [module, [*map(str, arguments)], str(place / name)]
+            for name, (module, *arguments) in programs.items()
+        ]
+        command = [PYTHON, "-m", "tests.ragen_bench.models.vllm.starter", json.dumps(told)]
+        with (place / "log").open("wb") as log:
             self._process = subprocess.Popen(
-                [PYTHON, "-m", *map(str, arguments)],
-                cwd=place,
-                env=environment(),
-                stdout=log,
-                stderr=subprocess.STDOUT,
+                command, env=environment(), stdout=log, stderr=log, start_new_session=True
             )
 
-    def finish(self):
-        """Wait until it has ended well, and return what it said."""
-        code = self._process.wait(_PATIENCE)
-        said = self._log.read_text()
-        assert code == 0, said[-3000:]
-        return said
+    def said(self, name):
+        """Return what a program has said, or why there is none."""
+        log = self._place / name / "log"
+        return (log if log.exists() else self._place / "log").read_text()[-3000:]
 
-    def kill(self):
-        self._process.kill()
+    def ended(self, name):
+        """Whether a program has, by itself or with the process that started it."""
+        return (self._place / name / "code").exists() or self._process.poll() is not None
+
+    def finish(self, name):
+        """Wait until a program has ended well, and return its folder."""
+        wait_until(lambda: self.ended(name), _PATIENCE)
+        code = self._place / name / "code"
+        assert code.exists(), self.said(name)
+        assert code.read_text() == "0", self.said(name)
+        return self._place / name
+
+    def stop(self):
+        """Let the programs end their own processes, and end what is left."""
+        self._process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(30)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
 
@@ -88,42 +108,39 @@ def model_name(bundled, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def processes(bundled, folder, model_name, tmp_path_factory):
-    """All of them, begun at once, since each spends half a minute on imports and weights."""
-    place = tmp_path_factory.mktemp("vllm")
-    for name in ("answers", "run", "server"):
-        (place / name).mkdir()
-    port = free_port()
-    log = place / "server" / "log"
-    with contextlib.ExitStack() as stack:
-        program = "tests.ragen_bench.models.vllm.answers"
-        answers = Started(place / "answers", program, folder, "answers.json")
-        stack.callback(answers.kill)
-        command = [*RUN[:1], model_name, *RUN[1:], *SLOTS, "--out", "run"]
-        run = Started(place / "run", "ragen_bench", *command)
-        stack.callback(run.kill)
-        with log.open("wb") as words:
-            server = serving.start(bundled, port, words)
-        stack.callback(serving.stop, server)
-        yield {"answers": answers, "run": run, "server": (port, server, log)}
+def port():
+    return free_port()
+
+
+@pytest.fixture(scope="session")
+def processes(bundled, folder, model_name, port, tmp_path_factory):
+    """All of them, begun at once, since they share the imports of half a minute."""
+    programs = {
+        "answers": ("tests.ragen_bench.models.vllm.answers", folder, "answers.json"),
+        "run": ("ragen_bench", RUN[0], model_name, *RUN[1:], *SLOTS, "--out", "run"),
+        "server": serving.program(bundled, port),
+    }
+    starter = Starter(tmp_path_factory.mktemp("vllm"), programs)
+    yield starter
+    starter.stop()
 
 
 @pytest.fixture(scope="session")
 def answers(processes):
     """What `answers.py` wrote."""
-    processes["answers"].finish()
-    return json.loads((processes["answers"].place / "answers.json").read_text())
+    return json.loads((processes.finish("answers") / "answers.json").read_text())
 
 
 @pytest.fixture(scope="session")
 def finished(processes):
     """What the command said, and its run directory."""
-    return processes["run"].finish(), processes["run"].place / "run"
+    place = processes.finish("run")
+    return (place / "log").read_text(), place / "run"
 
 
 @pytest.fixture(scope="session")
-def url(processes):
-    port, process, log = processes["server"]
+def url(processes, port):
     url = f"http://127.0.0.1:{port}/v1"
-    serving.wait_until_ready(url, process, log)
+    wait_until(lambda: serving.is_ready(url) or processes.ended("server"), serving.PATIENCE)
+    assert not processes.ended("server"), processes.said("server")
     return url

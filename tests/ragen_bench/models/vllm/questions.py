@@ -10,21 +10,15 @@ GREEDY = Sampling(temperature=0, max_tokens=24, stop=STOP, seed=0)
 SAMPLED = Sampling(temperature=1.0, max_tokens=16, stop=STOP, seed=3)
 FIRST_TOKEN = Sampling(temperature=1.0, max_tokens=1, stop=STOP, seed=0)
 FORCED = Sampling(temperature=1.0, max_tokens=120, stop=STOP, seed=0, constrain=True)
-FIRST_TOKENS = 200
+FIRST_TOKENS = 120
 GAMES = ("ragen/Bandit-v0", "ragen/Sokoban-v0", "ragen/FrozenLake-v0")
 FORMS = ("think", "answer", "plain")
 _SHORT = (
     "Name a colour.",
-    "Is water wet?",
     "Count up from one, one number a line, to 99.",
     "Hello!",
-    "What is two plus three?",
     "Name three animals.",
     "Which day comes after Monday?",
-    "Say the alphabet.",
-    "Where is Paris?",
-    "Write a word that rhymes with cat.",
-    "What do bees make?",
     "Who are you?",
 )
 
@@ -39,17 +33,19 @@ def short_questions():
 
 
 def many_times(count):
-    return [question(_SHORT[0], f"time {i}") for i in range(count)]
+    """Return the shortest of questions, since reading it is what a first token costs."""
+    env = question("").env
+    messages = [{"role": "system", "content": ""}, {"role": "user", "content": _SHORT[0]}]
+    return [Request(messages, f"time {i}", env) for i in range(count)]
 
 
-def first_turns(count):
-    """Return the first turn of some instances of each game in each form."""
+def first_turns():
+    """Return the first turn of each game in each form."""
     turns = []
     for game in GAMES:
         for form in FORMS:
-            for index in range(count):
-                env = make_env(game, "val", form)
-                observation, _ = env.reset(seed=index)
-                messages = conversation([observation], [], form)
-                turns.append(Request(messages, f"{game}/{form}/{index}", env))
+            env = make_env(game, "val", form)
+            observation, _ = env.reset(seed=0)
+            messages = conversation([observation], [], form)
+            turns.append(Request(messages, f"{game}/{form}", env))
     return turns

@@ -1,10 +1,6 @@
 """vLLM's own server, with the bundled model."""
 
-import subprocess
-import time
 import urllib.request
-
-from .place import PYTHON, environment
 
 NAME = "smollm2"
 _OPTIONS = {
@@ -14,32 +10,20 @@ _OPTIONS = {
     "max-model-len": 2048,
     "max-num-seqs": 8,
 }
-_PATIENCE = 480
+PATIENCE = 480
+"""Seconds until it has loaded the model."""
 
 
-def start(folder, port, log):
-    """Start a server on a port of this machine."""
-    command = [PYTHON, "-m", "vllm.entrypoints.openai.api_server", "--enforce-eager"]
-    for name, value in {"model": folder, "port": port, **_OPTIONS}.items():
-        command += [f"--{name}", str(value)]
-    return subprocess.Popen(command, env=environment(), stdout=log, stderr=subprocess.STDOUT)
+def program(folder, port):
+    """Return the module of a server on a port of this machine, and its arguments."""
+    options = {"model": folder, "port": port, **_OPTIONS}
+    named = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    return ("vllm.entrypoints.openai.api_server", "--enforce-eager", *named)
 
 
-def wait_until_ready(url, process, log):
-    deadline = time.monotonic() + _PATIENCE
-    while process.poll() is None and time.monotonic() < deadline:
-        try:
-            with urllib.request.urlopen(f"{url}/models", timeout=60):
-                return
-        except OSError:
-            time.sleep(0.2)
-    raise RuntimeError(f"no server at {url}: {log.read_text()[-2000:]}")
-
-
-def stop(process):
-    process.terminate()  # it ends the process of its engine, which a kill would leave alone
+def is_ready(url):
     try:
-        process.wait(30)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+        with urllib.request.urlopen(f"{url}/models", timeout=60):
+            return True
+    except OSError:
+        return False

@@ -10,7 +10,15 @@ from ragen_bench.models import ask_all
 from ragen_bench.models.grammar import answer_regex
 from ragen_bench.models.hf import HFModel
 
-from .questions import CONTEXT, FIRST_TOKENS, FORCED, GREEDY, first_turns, short_questions
+from .questions import (
+    CONTEXT,
+    FIRST_TOKENS,
+    FORCED,
+    GREEDY,
+    first_turns,
+    many_times,
+    short_questions,
+)
 
 pytestmark = pytest.mark.xdist_group("vllm")
 # The tests share their cores, and threads that wait for each other then take many times as long.
@@ -40,7 +48,7 @@ def test_greedy_answers_are_those_of_transformers(answers, hf):
 
 def test_tokens_are_sampled_as_the_model_weighs_them(answers, hf, folder):
     """Neither the folder's temperature and top-k nor another filter counts."""
-    ids = torch.tensor([hf._loaded.chat.read(short_questions()[0].messages)])
+    ids = torch.tensor([hf._loaded.chat.read(many_times(1)[0].messages)])
     plain = AutoModelForCausalLM.from_pretrained(folder)
     with torch.inference_mode():
         odds = torch.softmax(plain(input_ids=ids).logits[0, -1].double(), dim=-1)
@@ -50,10 +58,12 @@ def test_tokens_are_sampled_as_the_model_weighs_them(answers, hf, folder):
         p = float(odds[token])
         share = drawn.count(hf._loaded.tokenizer.decode([token])) / FIRST_TOKENS
         assert abs(share - p) < 4 * (p * (1 - p) / FIRST_TOKENS) ** 0.5
-    likely = {hf._loaded.tokenizer.decode([i]) for i in odds.topk(20).indices.tolist()}
-    expected = 1 - float(odds.topk(20).values.sum())
+    likely = {hf._loaded.tokenizer.decode([i]) for i in odds.topk(50).indices.tolist()}
+    expected = 1 - float(odds.topk(50).values.sum())
+    deviation = (expected * (1 - expected) / FIRST_TOKENS) ** 0.5
+    assert expected > 4 * deviation  # so that the fifty alone would be too few
     share = sum(text not in likely for text in drawn) / FIRST_TOKENS
-    assert abs(share - expected) < 4 * (expected * (1 - expected) / FIRST_TOKENS) ** 0.5
+    assert abs(share - expected) < 4 * deviation
 
 
 def test_an_answer_depends_on_seed_and_key_alone_but_for_rounding(answers):
@@ -77,14 +87,14 @@ def test_answers_end_with_the_stop_text(answers):
 
 
 def test_constrained_answers_are_in_form_and_name_known_actions(answers):
-    turns = first_turns(2)
-    assert len(turns) == len(answers["forced"]) == 18
+    turns = first_turns()
+    assert len(turns) == len(answers["forced"]) == 9
     for turn, answer in zip(turns, answers["forced"], strict=True):
         assert answer["finish"] == "stop"
         assert re.fullmatch(answer_regex(turn.env, FORCED.max_tokens), answer["text"])
         info = turn.env.step(answer["text"])[-1]
         assert (info["format_is_valid"], info["action_is_valid"]) == (True, True)
-    assert len(set(texts(answers["forced"]))) > 10  # drawn, not the same for all
+    assert len(set(texts(answers["forced"]))) > 5  # drawn, not the same for all
 
 
 def test_a_conversation_without_room_is_answered_so_and_harms_no_other(answers):

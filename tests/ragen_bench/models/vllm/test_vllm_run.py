@@ -2,10 +2,12 @@
 
 import json
 import shutil
+import subprocess
 
 import pytest
 
-from .conftest import RUN, SLOTS, Started
+from .conftest import RUN, SLOTS
+from .place import PYTHON, environment
 
 pytestmark = pytest.mark.xdist_group("vllm")
 
@@ -22,7 +24,7 @@ def test_the_command_plays_the_suite_and_shows_its_table(finished):
     assert len(episodes) == 12
     assert sum(len(episode["turns"]) for episode in episodes) > 24
     turns = [turn for episode in episodes for turn in episode["turns"]]
-    assert all(0 < turn["completion_tokens"] <= 12 for turn in turns)
+    assert all(0 < turn["completion_tokens"] <= 6 for turn in turns)
     assert all(turn["prompt_tokens"] > 100 for turn in turns)
     config = json.loads((run / "run.json").read_text())
     assert (config["slots"], config["group_size"]) == (2, 8)
@@ -35,10 +37,15 @@ def test_a_resumed_run_ends_with_the_same_bytes_in_another_process(finished, mod
     shutil.copytree(run, tmp_path / "run")
     # The second group has lost episodes, one of them in the middle of its line.
     (tmp_path / "run" / "episodes.jsonl").write_bytes(b"".join(whole[:9]) + whole[9][:40])
-    again = Started(tmp_path, "ragen_bench", RUN[0], model_name, *RUN[1:], *SLOTS, "--out", "run")
-    try:
-        said = again.finish()
-    finally:
-        again.kill()
-    assert "9 episodes are there already" in " ".join(said.split())
+    done = subprocess.run(
+        [PYTHON, "-m", "ragen_bench", RUN[0], model_name, *RUN[1:], *SLOTS, "--out", "run"],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=540,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "9 episodes are there already" in " ".join(done.stdout.split())
     assert (tmp_path / "run" / "episodes.jsonl").read_bytes() == b"".join(whole)

@@ -13,7 +13,7 @@ from .questions import GREEDY, SAMPLED, question, short_questions
 from .server import NAME
 
 pytestmark = pytest.mark.xdist_group("vllm")
-GAMES = ["--suite", "quick", "--limit", "2", "--history", "none", "--temperature", "1"]
+OPTIONS = ["--concurrency", "8", "--out", "run", "--history", "none", "--temperature", "1"]
 
 
 @pytest.fixture(scope="module")
@@ -25,8 +25,7 @@ def evaluated(url, place, *options):
     done = run(
         "evaluate",
         f"openai/{NAME}",
-        *GAMES,
-        *("--base-url", url, "--concurrency", "8", "--out", "run"),
+        *("--base-url", url, *OPTIONS),
         *options,
         cwd=place,
     )
@@ -53,14 +52,15 @@ def test_a_conversation_without_room_is_answered_so(model):
 
 
 def test_the_command_plays_on_the_server(url, tmp_path):
-    turns = evaluated(url, tmp_path, "--max-tokens", "16")
-    assert len(turns) >= 12
+    turns = evaluated(url, tmp_path, "--env", "Bandit-v0", "--limit", "4", "--max-tokens", "16")
+    assert len(turns) == 4
     assert all(0 < turn["completion_tokens"] <= 16 for turn in turns)
     assert {turn["finish"] for turn in turns} <= {"stop", "length"}
 
 
 def test_the_command_constrains_the_servers_answers(url, tmp_path):
-    turns = evaluated(url, tmp_path, "--max-tokens", "120", "--constrain")
-    assert len(turns) >= 6
+    games = ("--env", "Bandit-v0", "--env", "FrozenLake-v0", "--limit", "2")
+    turns = evaluated(url, tmp_path, *games, "--max-tokens", "60", "--constrain")
+    assert len(turns) >= 4
     assert all(turn["format_is_valid"] and turn["action_is_valid"] for turn in turns)
     assert {turn["finish"] for turn in turns} == {"stop"}
