@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 ResponseFormat = Literal["think", "answer", "plain"]
 RESPONSE_FORMATS: tuple[ResponseFormat, ...] = get_args(ResponseFormat)
@@ -126,6 +126,10 @@ class ActionReader:
         self._example = self._words(example)
         self._cache: dict[str, Parsed] = {}
         self._rests: dict[str, Parsed] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave what was read out of copies: thousands of answers, where games share a reader."""
+        return {**vars(self), "_cache": {}, "_rests": {}}
 
     def _words(self, body: str) -> list[str]:
         return [word.strip().lower() for word in body.split(SEPARATOR)]

@@ -1,3 +1,6 @@
+import pickle
+from copy import deepcopy
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -179,6 +182,17 @@ def test_what_was_read_once_is_kept_without_its_thought():
     for i in range(5000):
         reader.read(f"<think>{i}</think><answer>Right</answer>", "think")
     assert reader.read("Down", "plain") is reader.read("Down", "plain")
+
+
+def test_a_copy_carries_nothing_that_was_read():
+    reader = ActionReader(ACTIONS, EXAMPLE)
+    unread = pickle.dumps(reader)
+    for text in ("Up", "up ||", "<think>a</think><answer>Up</answer>"):
+        reader.read(text, "think" if text[0] == "<" else "plain")
+    assert pickle.dumps(reader) == unread
+    copied = deepcopy(reader)
+    assert pickle.dumps(copied) == unread
+    assert copied.read("Up", "plain") == reader.read("Up", "plain") == (True, (0,), True, False)
 
 
 def test_the_cache_is_bounded():
