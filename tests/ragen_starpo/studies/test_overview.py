@@ -34,13 +34,13 @@ def test_each_study_with_claims_has_a_section(tmp_path, capsys):
     assert printed == overview(tmp_path)
     assert printed.split("\n\n") == [
         "## a",
-        f"What of a? [{STATE}](<a/study.md>). {SEEDS}",
+        f"What of a? [{STATE}](a/study.md). {SEEDS}",
         "| claim | source | verdict | difference | interval | margin | detectable |\n"
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"
         "| a \\| b | here | held | 25.0 | 10.0 to 40.0 | 0.0 | 20.0 |\n"
         f"| a \\| b | here | undecided | {NONE} | {NONE} | {NONE} | runs/x: failed |",
         "## b",
-        f"What of b? [{STATE}](<b/study.md>). {SEEDS}",
+        f"What of b? [{STATE}](b/study.md). {SEEDS}",
         "| claim | source | verdict | difference | interval | margin | detectable |\n"
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"
         "| a \\| b | here | held | 25.0 | 10.0 to 40.0 | 0.0 | 20.0 |\n",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import quote
 
 from ragen_bench.errors import UserError
 from ragen_bench.runs.json_lines import read_whole
@@ -30,7 +31,7 @@ def _section(file: Path) -> str:
     if not results["claims"]:
         return ""
     name = file.parent.name
-    lead = [plain(results["study"]["question"]), f"[{state_of(results)}](<{name}/study.md>)."]
+    lead = [plain(results["study"]["question"]), f"[{state_of(results)}]({quote(name)}/study.md)."]
     return "\n\n".join(
         [
             f"## {plain(name)}",
