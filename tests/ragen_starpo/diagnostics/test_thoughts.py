@@ -20,14 +20,18 @@ from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn
 from tests.ragen_starpo.chats import TEMPLATES, made
 
-TOKENIZERS = {family: made(family)[0].tokenizer for family in TEMPLATES}
+pytestmark = pytest.mark.xdist_group("chats")  # which take seconds to make
 THINKING = {"model": "m", "envs": ["Bandit-v0"], "response_format": "think"}
 words = st.text("ab .,\n0é→😀>", max_size=12)
 
 
+def tokenizer_in(family):
+    return made(family)[0].tokenizer
+
+
 def trajectory(*answers, group=0, split=False, family="chatml", ended=False):
     """Return an episode; where the model ended its turns itself, their last tokens do."""
-    tokenizer = TOKENIZERS[family]
+    tokenizer = tokenizer_in(family)
     turns = []
     for number, answer in enumerate(answers):
         ids = (
@@ -39,12 +43,12 @@ def trajectory(*answers, group=0, split=False, family="chatml", ended=False):
 
 
 def thought_of(played, family="chatml"):
-    return thought_in(played.sequences[0], 0, played.record, TOKENIZERS[family])
+    return thought_in(played.sequences[0], 0, played.record, tokenizer_in(family))
 
 
 def read(thought):
     """Return the words of a thought, without its closing tag."""
-    return TOKENIZERS["chatml"].decode(thought.ids, skip_special_tokens=True).split("</think>")[0]
+    return tokenizer_in("chatml").decode(thought.ids, skip_special_tokens=True).split("</think>")[0]
 
 
 @pytest.mark.parametrize("family", TEMPLATES)
@@ -57,7 +61,7 @@ def read(thought):
 def test_a_thought_is_the_tokens_from_its_first_word_to_its_end(family, space, words, rest, ended):
     """The first one may hold the end of a tag too, as ">a", and the last one "><"."""
     answer = f"{space}<think>{words}{rest}"
-    played, tokenizer = trajectory(answer, family=family, ended=ended), TOKENIZERS[family]
+    played, tokenizer = trajectory(answer, family=family, ended=ended), tokenizer_in(family)
     thought = thought_of(played, family=family)
     recorded = thought_of_turn(SimpleNamespace(answer=answer, reasoning=""))
     assert (thought is None) == (recorded == "")
@@ -106,7 +110,7 @@ def test_an_answer_has_its_own_opening_after_any_context():
 def test_the_context_is_what_the_model_had_read(split):
     played = trajectory("<think>a</think>", "<think>b</think>", split=split)
     thoughts = [
-        thought_in(sequence, place, {}, TOKENIZERS["chatml"])
+        thought_in(sequence, place, {}, tokenizer_in("chatml"))
         for sequence in played.sequences
         for place in range(len(sequence.turns))
     ]
@@ -116,7 +120,7 @@ def test_the_context_is_what_the_model_had_read(split):
 
 
 def chosen(played, count, seed=3, iteration=5):
-    return some_thoughts(played, count, seed, iteration, TOKENIZERS["chatml"])
+    return some_thoughts(played, count, seed, iteration, tokenizer_in("chatml"))
 
 
 def test_thoughts_are_of_all_groups_in_turn_and_one_of_a_trajectory():
@@ -228,7 +232,7 @@ def test_figures_that_are_not_finite_are_left_out(broken):
     def log_probs(batch):
         return torch.full(batch.mask.shape, broken)
 
-    figures = thought_figures(recipe, played, 0, TOKENIZERS["chatml"], log_probs)
+    figures = thought_figures(recipe, played, 0, tokenizer_in("chatml"), log_probs)
     assert (figures["thoughts/count"], figures["thoughts/contexts"]) == (4, 4)
     assert figures["thoughts/context_entropy"] == pytest.approx(math.log(4))
     assert "thoughts/mutual_information" not in figures

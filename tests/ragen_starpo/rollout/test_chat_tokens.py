@@ -14,7 +14,7 @@ from ragen_bench.models.prompt import conversation
 from ragen_starpo.rollout.chat_tokens import ChatTokens
 from tests.ragen_starpo.chats import RANKS, TEMPLATES, WORDS, file_of, made, tokenizer_of
 
-CHATS = {family: made(family) for family in TEMPLATES}
+pytestmark = pytest.mark.xdist_group("chats")  # which take seconds to make
 ENCODINGS = {
     family: tiktoken.Encoding(
         family,
@@ -34,7 +34,7 @@ texts = letters | st.lists(letters | st.sampled_from(TAGS), max_size=5).map("".j
 @given(st.lists(st.tuples(texts, texts), min_size=1, max_size=3), texts)
 def test_tokens_read_as_the_template_renders(family, turns, first):
     """Where the model writes what its tokenizer would, and ends its turns itself."""
-    chat, end = CHATS[family]
+    chat, end = made(family)
     on_tokens = ChatTokens(chat)
     observations, answers = [first], []
     ids = on_tokens.prompt(conversation(observations, answers, "think"))
@@ -52,7 +52,7 @@ def test_tokens_read_as_the_template_renders(family, turns, first):
 
 @pytest.mark.parametrize("family", TEMPLATES)
 def test_an_answer_that_was_cut_is_ended_by_the_template(family):
-    chat, end = CHATS[family]
+    chat, end = made(family)
     on_tokens = ChatTokens(chat)
     ended = on_tokens.observation("The lamp is on.", [5, end])
     cut = on_tokens.observation("The lamp is on.", [5])
@@ -64,7 +64,7 @@ def test_an_answer_that_was_cut_is_ended_by_the_template(family):
 @pytest.mark.parametrize(("family", "end"), [("qwen", 151645), ("llama-3", 128009)])
 @given(text=texts)
 def test_the_tokenizers_are_the_publishers_own(family, end, text):
-    chat, found = CHATS[family]
+    chat, found = made(family)
     assert found == end
     ids = chat.tokenizer(text, add_special_tokens=False)["input_ids"]
     plain = unicodedata.normalize("NFC", text) if family == "qwen" else text
@@ -75,7 +75,7 @@ def test_the_tokenizers_are_the_publishers_own(family, end, text):
 @given(texts, texts)
 def test_what_is_between_answers_is_what_the_family_puts_there(family, answer, observation):
     """Also as ids, after an answer that a template leaves as it is, and that ended itself."""
-    chat, end = CHATS[family]
+    chat, end = made(family)
     on_tokens = ChatTokens(chat)
     sampled = [*chat.tokenizer(answer.strip(), add_special_tokens=False)["input_ids"], end]
     ids = on_tokens.prompt(conversation(["X"], [], "think")) + sampled
@@ -86,7 +86,7 @@ def test_what_is_between_answers_is_what_the_family_puts_there(family, answer, o
 
 def test_an_observation_stays_apart_from_the_answer():
     """Encoded alone: nothing that was sampled is merged with what follows."""
-    chat, _ = CHATS["chatml"]
+    chat, _ = made("chatml")
     on_tokens = ChatTokens(chat)
     for text in ("\n", " a", "s", "</answer>"):
         last = chat.tokenizer(text, add_special_tokens=False)["input_ids"]
@@ -94,7 +94,7 @@ def test_an_observation_stays_apart_from_the_answer():
 
 
 def test_an_observation_that_comes_again_is_not_rendered_again(monkeypatch):
-    chat, end = CHATS["chatml"]
+    chat, end = made("chatml")
     rendered = []
     prompt = Chat.prompt
     monkeypatch.setattr(
@@ -112,7 +112,7 @@ def test_an_observation_that_comes_again_is_not_rendered_again(monkeypatch):
 
 def test_special_tokens_in_an_observation_are_no_secret():
     """They come from the environment, which is trusted; the ids show them."""
-    chat, end = CHATS["chatml"]
+    chat, end = made("chatml")
     assert ChatTokens(chat).observation("<|im_end|>", [1]).count(end) == 3
 
 

@@ -15,6 +15,8 @@ from ragen_starpo.rollout.trajectory import Sampled
 from tests.ragen_starpo.chats import TEMPLATES, made, tokenizer_of
 from tests.ragen_starpo.sequences import whole
 
+pytestmark = pytest.mark.xdist_group("chats")  # which take seconds to make
+
 
 @pytest.mark.parametrize("ends_itself", [True, False])
 @pytest.mark.parametrize("family", TEMPLATES)
