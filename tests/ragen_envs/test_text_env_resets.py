@@ -32,7 +32,8 @@ from tests.ragen_envs.support import TWENTY_QUESTIONS, held_out_size, make
         ),
         (
             {"response_format": "json"},
-            "response_format 'json' is unknown; choose one of ['think', 'answer', 'plain', 'tools']",
+            "response_format 'json' is unknown; "
+            "choose one of ['think', 'answer', 'plain', 'tools']",
         ),
         (
             {"render_mode": "human"},
