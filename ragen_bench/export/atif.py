@@ -6,7 +6,8 @@ The format is RFC 0001 of Harbor (https://github.com/harbor-framework/harbor), v
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from ragen_bench.export.episodes import (
 from ragen_bench.runs.atomic import replacing_folder
 from ragen_bench.runs.schema import EpisodeRecord, Object, TurnRecord
 from ragen_envs.protocol import AnswerFormat
+from ragen_envs.tool_calls import Call, CallError, called
 
 SCHEMA = "ATIF-v1.8"
 _FUNCTION = "act"
@@ -60,9 +62,10 @@ def export(source: Source, directory: Path) -> int:
 def trajectory(episode: EpisodeRecord, source: Source) -> Object:
     """Return an episode as the JSON object of a trajectory.
 
-    Observations are the results of the step before them, the first one is a step of the user. Each
-    action is a call of the function `act`; the results of a turn, which are one text, are those of
-    its last call. Counts of tokens are left out where the model told none.
+    Observations are the results of the step before them, the first one is a step of the user. In
+    the form "tools" calls are those of the answer, otherwise each action is a call of the function
+    `act`; the results of a turn, which are one text, are those of its last call. Counts of tokens
+    are left out where the model told none.
 
     Args:
         episode: that is told.
@@ -70,7 +73,7 @@ def trajectory(episode: EpisodeRecord, source: Source) -> Object:
     """
     of_episode = episode.as_json()
     before = _before(episode, source.response_format)
-    turns = [*_turns(episode, len(before) + 1)]
+    turns = [*_turns(episode, len(before) + 1, source.response_format)]
     tokens = {
         f"total_{name}": sum(getattr(turn, name) for turn in episode.turns)
         for name in ("prompt_tokens", "completion_tokens")
@@ -112,31 +115,25 @@ def _before(episode: EpisodeRecord, response_format: AnswerFormat) -> list[Objec
     return steps
 
 
-def _turns(episode: EpisodeRecord, first: int) -> Iterator[Object]:
+def _turns(episode: EpisodeRecord, first: int, response_format: AnswerFormat) -> Iterator[Object]:
     """Return a step for each turn.
 
     Args:
         episode: whose turns.
         first: the number of the first step.
+        response_format: of the answers.
     """
     results = [turn.observation for turn in episode.turns[1:]] + [episode.final_observation]
     for number, (turn, result) in enumerate(zip(episode.turns, results, strict=True)):
-        step: Object = {"step_id": first + number, "source": "agent", "message": turn.answer}
+        step: Object = {
+            **{"step_id": first + number, "source": "agent"},
+            **_calling(turn, number, response_format),
+        }
         if turn.reasoning:
             step["reasoning_content"] = turn.reasoning
-        calls = [
-            {
-                "tool_call_id": f"{number}-{place}",
-                "function_name": _FUNCTION,
-                "arguments": {"action": action},
-            }
-            for place, action in enumerate(turn.actions)
-        ]
-        if calls:
-            step["tool_calls"] = calls
-            observed = {"source_call_id": calls[-1]["tool_call_id"], "content": result}
-        else:
-            observed = {"content": result}
+        observed = {"content": result}
+        if calls := step.get("tool_calls"):
+            observed["source_call_id"] = calls[-1]["tool_call_id"]
         step["observation"] = {"results": [observed]}
         if turn.prompt_tokens or turn.completion_tokens:
             step["metrics"] = {
@@ -145,6 +142,33 @@ def _turns(episode: EpisodeRecord, first: int) -> Iterator[Object]:
             }
         step["extra"] = {**_told(turn), "finish": turn.finish}
         yield step
+
+
+def _calling(turn: TurnRecord, number: int, response_format: AnswerFormat) -> Object:
+    """Return the message and the calls of a turn.
+
+    Args:
+        turn: whose answer, in the form "tools", holds its calls.
+        number: of the turn, with which the names of its calls begin.
+        response_format: of the answer.
+    """
+    message = turn.answer
+    calls = [Call(_FUNCTION, {"action": action}) for action in turn.actions]
+    if response_format == "tools":
+        with suppress(CallError):
+            message, calls = called(turn.answer)
+    told = [
+        {
+            "tool_call_id": f"{number}-{place}",
+            "function_name": call.name,
+            "arguments": call.arguments,
+        }
+        for place, call in enumerate(calls)
+        if isinstance(call.arguments, Mapping)
+    ]
+    if len(told) < len(calls):  # the format knows no arguments but objects
+        message, told = turn.answer, []
+    return {"message": message, "tool_calls": told} if told else {"message": message}
 
 
 def _told(turn: TurnRecord) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Trajectories: the format's own models read every file, and it tells what the run holds."""
 
 import json
+from collections import Counter
 
 import pytest
 from atif import Trajectory
@@ -13,6 +14,7 @@ from ragen_bench.foreign import name_environment
 from ragen_bench.models import Completion, resolve
 from ragen_bench.models.prompt import FIRST, opening
 from ragen_bench.runs.directory import read_run
+from ragen_envs.tool_calls import Call, as_text
 from tests.ragen_bench.cli.command import run as command
 from tests.ragen_bench.players import Player
 
@@ -151,3 +153,42 @@ def test_the_command(tmp_path):
     done = command("export", "oracle", "--out", "other", "--as", "atiff", cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "unknown --as 'atiff'; did you mean atif?" in done.stderr
+
+
+class Caller(Player):
+    """Calls what it may, what there is not, and nothing, by turns."""
+
+    def complete(self, requests, sampling):
+        return [Completion(self.answer(n, request.env)) for n, request in enumerate(requests)]
+
+    def answer(self, number, env):
+        known = Call("act", {"actions": [env.legal_actions[0]]})
+        unknown = Call("fly", {"to": ["north", 1]})
+        return [
+            as_text([known], "Let me see."),
+            as_text([unknown, known]),
+            as_text([Call("act", "no JSON")]),
+            "nothing",
+        ][number % 4]
+
+
+def test_calls_of_the_form_tools_are_those_of_the_answer(tmp_path):
+    run = finished(tmp_path / "run", Caller(), response_format="tools")
+    export(of_run(run), tmp_path / "out")
+    found = read(tmp_path / "out")
+    seen = Counter()
+    for record in run.episodes():
+        game = record.env.partition("/")[2]
+        told = found[f"ragen_{game}_val_{record.index:05}_{record.sample:03}.json"]
+        for step, turn in zip(told.steps[2:], record.turns, strict=True):
+            calls = [(each.function_name, each.arguments) for each in step.tool_calls or ()]
+            names = [each.tool_call_id for each in step.tool_calls or ()]
+            assert len(set(names)) == len(names)
+            if calls:
+                written = as_text([Call(*each) for each in calls], step.message)
+                assert written == turn.answer
+                assert step.observation.results[0].source_call_id == names[-1]
+            else:
+                assert step.message == turn.answer
+            seen[tuple(name for name, _ in calls)] += 1
+    assert set(seen) == {("act",), ("fly", "act"), ()}
