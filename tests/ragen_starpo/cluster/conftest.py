@@ -24,7 +24,7 @@ release()
 
 COMMAND = Path(sys.executable).with_name("ragen-train")
 _MARK = "RAGEN_TEST_RUN"
-_GRACE = 20
+_GRACE = 120
 """Seconds that Ray's processes have to end after the command."""
 
 
