@@ -16,9 +16,9 @@ from ragen_bench.models.server.faults import (
     ContextError,
     PassingError,
     RefusedRequestError,
-    without_secrets,
 )
 from ragen_bench.models.server.options import ServerKey, ServerOptions
+from ragen_bench.models.server.redaction import without_secrets
 from ragen_bench.models.server.refusals import refusal_note, without_refused
 from ragen_bench.models.server.reply import completion_of
 from ragen_bench.models.server.retries import with_retries

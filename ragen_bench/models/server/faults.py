@@ -5,11 +5,11 @@ from __future__ import annotations
 import email.utils
 import re
 import time
-from itertools import takewhile
 from typing import Any, NamedTuple, NoReturn
 
 from ragen_bench.errors import UserError, described, missing_extra
 from ragen_bench.models.server.options import ServerKey
+from ragen_bench.models.server.redaction import without_secrets
 from ragen_bench.models.server.refusals import refused_settings
 
 try:
@@ -25,8 +25,6 @@ __all__ = [
     "openai",
     "raise_fault",
     "raise_refusal",
-    "without_key",
-    "without_secrets",
     "words_of",
 ]
 
@@ -36,8 +34,6 @@ _REFUSALS = {400, 413, 422}
 """What one conversation may meet and another not: a filter of contents, a limit on their size."""
 _LONGEST_ASKED_WAIT = 120
 _SHOWN = 200
-_TELLING = 12
-"""So many first characters of a key are replaced too; fewer may be all keys' common beginning."""
 _OVERFLOWS = {"context_length_exceeded", "exceed_context_size_error"}
 """OpenAI's code and llama.cpp's type of error."""
 _OVERFLOW = re.compile(
@@ -125,7 +121,8 @@ def raise_fault(error: openai.APIError, url: str, key: ServerKey) -> NoReturn:
         UserError: if none of these, with what to do.
     """
     if not isinstance(error, openai.APIStatusError):
-        raise PassingError(_root(error), reached=not _unreached(error)) from error
+        said = without_secrets(_root(error), key)
+        raise PassingError(said, reached=not _unreached(error)) from error
     words = words_of(error.status_code, error.body, key)
     if error.status_code in (404, 405):
         words += "; does the base URL lack its /v1?"
@@ -153,31 +150,6 @@ def raise_refusal(refusal: Refusal, url: str, key: ServerKey) -> NoReturn:
         settings = refused_settings(words, " ".join(refusal.names), refusal.setting)
         raise RefusedRequestError(message, settings)
     raise UserError(message, exit_code=1)
-
-
-def without_key(text: str, key: str) -> str:
-    """Return a text in which "..." stands for the key, and for a longer beginning of it."""
-    if not key:
-        return text
-    known, rest = key[:_TELLING], key[_TELLING:]
-    before, *pieces = text.split(known)
-    # What of the rest of the key follows goes too.
-    after = (piece[len(_common(piece, rest)) :] for piece in pieces)
-    return "...".join([before, *after])
-
-
-def without_secrets(text: str, key: ServerKey) -> str:
-    """Return a text in which "..." stands for a key and what else is secret."""
-    for secret in (key.text, *key.others):
-        text = without_key(text, secret)
-    return text
-
-
-def _common(a: str, b: str) -> str:
-    """Return the longest beginning that two texts share."""
-    return "".join(
-        x for x, _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False))
-    )
 
 
 def words_of(status: int, body: Any, key: ServerKey) -> str:

@@ -9,8 +9,6 @@ from ragen_bench.errors import UserError
 
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([!-~][ -~]*)")
 _FRAMING = {"content-length", "transfer-encoding", "content-type"}
-_SECRET = 8
-"""A shorter word of a header is not looked for in replies: it may be any word."""
 _OURS = {
     "model": "MODEL",
     "messages": "--history and --format",
@@ -47,8 +45,8 @@ def header_of(text: str) -> tuple[str, str]:
 
 
 def secrets_of(headers: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
-    """Return the words of headers that must not come back in records and messages."""
-    return tuple(word for _, value in headers for word in value.split() if len(word) >= _SECRET)
+    """Return the words of headers, of which those that are secrets must not come back."""
+    return tuple(word for _, value in headers for word in value.split())
 
 
 def without_headers(words: list[str], headers: tuple[str, ...]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Message
-from ragen_bench.models.server.faults import PassingError, openai, raise_fault, without_secrets
+from ragen_bench.models.server.faults import PassingError, openai, raise_fault
 from ragen_bench.models.server.options import (
     ServerKey,
     ServerOptions,
@@ -17,6 +17,7 @@ from ragen_bench.models.server.options import (
     key_of_environment,
     no_url,
 )
+from ragen_bench.models.server.redaction import without_secrets
 from ragen_bench.models.server.reply import models_of
 from ragen_bench.models.server.retries import with_retries
 from ragen_bench.models.server.served import ServedModel

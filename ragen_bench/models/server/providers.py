@@ -24,6 +24,7 @@ from ragen_bench.models.server.options import (
     checked_url,
     key_of_environment,
 )
+from ragen_bench.models.server.redaction import without_secrets
 from ragen_bench.models.server.served import ServedModel
 
 try:
@@ -141,7 +142,8 @@ class ProviderModel(ServedModel):
         except AnyLLMError as error:
             _raise_fault(error, self._url, self._key)
         except Exception as error:  # of a reply that the libraries below cannot read
-            raise PassingError(described(error), answered=True) from error
+            said = without_secrets(described(error), self._key)
+            raise PassingError(said, answered=True) from error
         return _in_openais_words(reply)
 
     def _known(self, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -184,8 +186,9 @@ def _raise_fault(error: AnyLLMError, url: str, key: ServerKey) -> NoReturn:
     cause = error.original_exception or error
     if error.status_code is None:
         if isinstance(error, InvalidRequestError | UnsupportedParameterError):
-            raise RefusedRequestError(f"{url} cannot be asked so: {' '.join(str(error).split())}")
-        raise PassingError(described(cause)) from error
+            said = without_secrets(" ".join(str(error).split()), key)
+            raise RefusedRequestError(f"{url} cannot be asked so: {said}")
+        raise PassingError(without_secrets(described(cause), key)) from error
     body = getattr(cause, "body", None)
     inner = body.get("error") if isinstance(body, dict) else None
     words = words_of(error.status_code, inner or getattr(cause, "message", str(cause)), key)

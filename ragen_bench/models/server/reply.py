@@ -29,7 +29,8 @@ def models_of(body: str, clean: Callable[[str], str] = str) -> dict[str, Mapping
     listed = _object(body, clean).get("data")
     if not isinstance(listed, list):
         raise _nonsense(clean(body), "no list of models")
-    entries = [entry for entry in listed if isinstance(entry, dict)]
+    # What is recorded of an entry may have any names.
+    entries = [_cleaned(entry, clean, names=True) for entry in listed if isinstance(entry, dict)]
     return {entry["id"]: entry for entry in entries if isinstance(entry.get("id"), str)}
 
 
@@ -128,12 +129,13 @@ def _object(body: str, clean: Callable[[str], str]) -> dict[str, Any]:
     return reply
 
 
-def _cleaned(value: Any, clean: Callable[[str], str]) -> Any:
-    """Return a value of JSON whose texts are clean; names of fields stay as they are."""
+def _cleaned(value: Any, clean: Callable[[str], str], *, names: bool = False) -> Any:
+    """Return a value of JSON whose texts are clean, and the names of fields if that is wanted."""
     if isinstance(value, dict):
-        return {name: _cleaned(part, clean) for name, part in value.items()}
+        parts = {name: _cleaned(part, clean, names=names) for name, part in value.items()}
+        return {clean(name): part for name, part in parts.items()} if names else parts
     if isinstance(value, list):
-        return [_cleaned(part, clean) for part in value]
+        return [_cleaned(part, clean, names=names) for part in value]
     return clean(value) if isinstance(value, str) else value
 
 
