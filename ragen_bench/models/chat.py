@@ -8,10 +8,22 @@ from typing import Any
 
 from jinja2.exceptions import TemplateError
 
-from ragen_bench.errors import UserError
+from ragen_bench.errors import UserError, described
 from ragen_bench.models.base import Message
 from ragen_bench.models.prompt import opening
 from ragen_bench.models.tool_messages import with_calls
+
+
+class RefusedConversationError(UserError):
+    """A chat template refused a conversation, or failed.
+
+    Args:
+        reason: what it said, in one line.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the model's chat template refuses a conversation: {reason}", exit_code=1)
+        self.reason = reason
 
 
 @dataclass(frozen=True)
@@ -37,7 +49,8 @@ class Chat:
             functions: that may be called, see `ragen_bench.models.tool_messages`.
 
         Raises:
-            UserError: if there are functions, and the template tells models of none.
+            UserError: if there are functions, and the template tells models of none, or if it
+                refuses the conversation.
         """
         shown = merged(messages) if self.merges_system else list(messages)
         if not functions:
@@ -51,8 +64,11 @@ class Chat:
     def read(
         self, messages: Sequence[Message], functions: Sequence[dict[str, Any]] = ()
     ) -> list[int]:
-        """Return a conversation as token ids; the arguments are those of `prompt`."""
-        text = self.prompt(messages, functions)
+        """Return a conversation as token ids; the arguments are those of `prompt`.
+
+        Lone surrogates, which observations may hold and no tokenizer takes, become question marks.
+        """
+        text = self.prompt(messages, functions).encode("utf-8", "replace").decode()
         ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         return ids
 
@@ -73,8 +89,8 @@ def chat_of(name: str, tokenizer: Any) -> Chat:
     for merges, messages in ((False, conversation), (True, merged(conversation))):
         try:
             _applied(tokenizer, messages)
-        except TemplateError as error:
-            reason = str(error).partition("\n")[0]
+        except RefusedConversationError as error:
+            reason = error.reason
         else:
             return Chat(tokenizer, merges, _tells_functions(tokenizer, messages))
     raise UserError(f"the chat template of {name!r} refuses a conversation: {reason}")
@@ -90,7 +106,7 @@ def _tells_functions(tokenizer: Any, messages: Sequence[Message]) -> bool:
     functions = [{"type": "function", "function": function}]
     try:
         return _applied(tokenizer, messages, functions) != _applied(tokenizer, messages)
-    except TemplateError:
+    except RefusedConversationError:
         return False
 
 
@@ -105,10 +121,15 @@ def _applied(
     messages: Sequence[Mapping[str, Any]],
     functions: Sequence[dict[str, Any]] = (),
 ) -> str:
-    text: str = tokenizer.apply_chat_template(
-        list(messages),
-        tools=list(functions) or None,
-        tokenize=False,
-        add_generation_prompt=True,
-    )
+    try:
+        text: str = tokenizer.apply_chat_template(
+            list(messages),
+            tools=list(functions) or None,
+            tokenize=False,
+            add_generation_prompt=True,
+        )
+    except TemplateError as error:
+        raise RefusedConversationError(str(error).partition("\n")[0]) from error
+    except Exception as error:  # a template is a program, which may fail in any way
+        raise RefusedConversationError(described(error)) from error
     return text

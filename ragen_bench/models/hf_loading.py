@@ -64,9 +64,14 @@ def load(name: str) -> Loaded:
         logging.getLogger(library).setLevel(logging.ERROR)
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
-        tokenizer = AutoTokenizer.from_pretrained(name, padding_side="left")
+        # Without the word on code of the model's own, the user would be asked on the terminal.
+        tokenizer = AutoTokenizer.from_pretrained(
+            name, padding_side="left", trust_remote_code=False
+        )
         device = "cuda" if torch.cuda.is_available() else "cpu"
-        model: Any = AutoModelForCausalLM.from_pretrained(name, dtype="auto")
+        model: Any = AutoModelForCausalLM.from_pretrained(
+            name, dtype="auto", trust_remote_code=False
+        )
         model = model.to(device).eval()
     except Exception as error:
         reason = (str(error).strip() or type(error).__name__).partition("\n")[0]

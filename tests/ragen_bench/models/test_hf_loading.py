@@ -6,10 +6,13 @@ import logging
 
 import pytest
 import torch
+from transformers import AutoTokenizer
 
 from ragen_bench.errors import UserError
 from ragen_bench.models import Sampling, ServerOptions, resolve
 from ragen_bench.models.base import ask_all
+from ragen_bench.models.bundled import converted_folder
+from ragen_bench.models.chat import chat_of
 from ragen_bench.models.hf import HFModel
 
 from .hf_models import request, save_tiny
@@ -20,6 +23,11 @@ pytestmark = pytest.mark.xdist_group("language-model")
 @pytest.fixture
 def tiny(tmp_path):
     return save_tiny(tmp_path, num_hidden_layers=1)
+
+
+@pytest.fixture
+def tokenizer():
+    return AutoTokenizer.from_pretrained(converted_folder())
 
 
 def test_the_identity_tells_folders_apart(tiny, tmp_path_factory):
@@ -57,6 +65,50 @@ def test_a_template_that_refuses_everything_is_named(tiny):
     (tiny / "chat_template.jinja").write_text("{{ raise_exception('not today') }}")
     with pytest.raises(UserError, match="refuses a conversation: not today"):
         HFModel(str(tiny))
+
+
+@pytest.mark.parametrize(
+    ("template", "says"),
+    [
+        ("{{ raise_exception('a\\nb') }}", "a"),
+        ("{{ 1 / 0 }}", "ZeroDivisionError: division by zero"),
+        ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "RecursionError: maximum recursion"),
+    ],
+)
+def test_a_template_that_fails_on_a_later_conversation_is_one_line(tokenizer, template, says):
+    tokenizer.chat_template = "{% if messages|length > 8 %}" + template + "{% endif %}Hi"
+    chat = chat_of("it", tokenizer)
+    messages = [{"role": ("user", "assistant")[i % 2], "content": "a"} for i in range(9)]
+    with pytest.raises(UserError) as caught:
+        chat.read(messages)
+    assert str(caught.value).startswith(f"the model's chat template refuses a conversation: {says}")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_template_that_fails_on_every_conversation_is_named(tokenizer):
+    tokenizer.chat_template = "{{ 1 / 0 }}"
+    with pytest.raises(UserError, match="of 'it' refuses a conversation: ZeroDivisionError"):
+        chat_of("it", tokenizer)
+
+
+def test_a_lone_surrogate_is_read_as_a_question_mark(tokenizer):
+    chat = chat_of("it", tokenizer)
+    odd, plain = ([{"role": "user", "content": f"Say {x}."}] for x in ("\ud800", "?"))
+    assert chat.read(odd) == chat.read(plain)
+
+
+def test_code_of_a_models_own_is_refused_without_a_question(tiny, monkeypatch):
+    config = json.loads((tiny / "config.json").read_text())
+    auto_map = {"AutoConfig": "own.Config", "AutoModelForCausalLM": "own.Model"}
+    changed = {**config, "model_type": "own", "auto_map": auto_map}
+    (tiny / "config.json").write_text(json.dumps(changed))
+    (tiny / "own.py").write_text("raise SystemExit('run')\n")
+    asked = []
+    monkeypatch.setattr("builtins.input", lambda *words: asked.append(words) or "y")
+    with pytest.raises(UserError, match="no model can be loaded from") as caught:
+        HFModel(str(tiny))
+    assert asked == []
+    assert "\n" not in str(caught.value)
 
 
 def test_so_many_conversations_as_the_command_says(tiny):
