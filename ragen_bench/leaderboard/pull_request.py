@@ -39,11 +39,13 @@ def proposal(branch: Branch) -> Proposal | None:
 
     Raises:
         UserError: if git cannot tell.
-        EntryError: if the branch changes anything beside one entry, or merging it would.
+        EntryError: if the branch changes anything beside one entry, or merging it would, or a
+            rerun without its entry.
     """
     paths = branch.changed()
     names = sorted({path.split("/")[2] for path in paths if path.startswith(_ENTRIES)})
     if not names:
+        _refuse_reproductions(paths)
         return None
     if len(names) > 1:
         raise EntryError(f"{len(names)} entries are touched: {_some(names)}; send one at a time")
@@ -85,6 +87,16 @@ def checked_out(branch: Branch, proposed: Proposal, folder: Path) -> Path:
     return target
 
 
+def _refuse_reproductions(paths: list[str]) -> None:
+    """Refuse reruns, which nothing can verify: the site believes them."""
+    reruns = [path for path in paths if path.startswith(_REPRODUCTIONS)]
+    if reruns:
+        raise EntryError(
+            f"{_some(reruns)} changes, and a rerun is the word of a maintainer, who commits it to "
+            "the base; leave it out"
+        )
+
+
 def _files(branch: Branch, directory: str) -> dict[str, tuple[int, str]]:
     """Return the files of an entry's directory at the branch's last commit."""
     files: dict[str, tuple[int, str]] = {}
@@ -98,6 +110,8 @@ def _files(branch: Branch, directory: str) -> dict[str, tuple[int, str]]:
             raise EntryError(f"{file} is not a plain file: git's mode is {mode}")
         if file in files:
             raise EntryError(f"{file} is there twice")
+        if not size.isdecimal():  # git says "BAD" of an object that it lacks
+            raise EntryError(f"{file} is not in the repository; fetch the branch anew")
         files[file] = int(size), object_id
     return files
 

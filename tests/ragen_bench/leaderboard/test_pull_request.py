@@ -103,6 +103,36 @@ def test_nothing_touched(repository, checked):
     assert checked() == (0, "No entry is touched, and nothing was verified.\n")
 
 
+@pytest.mark.parametrize("name", ["mine_quick_test.json", "a/b.json", "note", "a\nb.json"])
+@pytest.mark.parametrize("change", ["added", "changed", "removed"])
+def test_a_rerun_without_its_entry_is_refused(repository, checked, name, change):
+    file = repository / "leaderboard/reproductions" / name
+    file.parent.mkdir(parents=True)
+    file.write_text('{"reproduced": false}')
+    if change != "added":
+        commit(repository)
+        git(repository, "branch", "-f", "base")
+        file.unlink()
+    if change == "changed":
+        file.write_text('{"reproduced": true}')
+    (repository / "README.md").write_text("Better.\n")
+    code, said = checked()
+    assert (code, said.count("\n")) == (1, 1)
+    assert said.startswith("NOT verified: 'leaderboard/reproductions/")
+    assert "changes, and a rerun is the word of a maintainer" in said
+
+
+def test_an_object_that_the_repository_lacks_is_one_line(repository, quick, capsys):
+    shutil.copytree(quick, PLACE)
+    commit(repository)
+    blob = git(repository, "rev-parse", f"HEAD:{PLACE}/entry.json")
+    (PLACE / "entry.json").unlink()  # else git would make the object anew
+    (repository / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    assert main(["leaderboard", "check", "base"]) == 1
+    said = capsys.readouterr().out
+    assert said == ("NOT verified: entry.json is not in the repository; fetch the branch anew\n")
+
+
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
