@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from ragen_bench.console.evaluation import load_early, played
+from ragen_bench.console.plain import PlainConsole
 from ragen_bench.console.results import write_results
 from ragen_bench.finished import Run
 from ragen_bench.models.server.further import without_headers
@@ -143,6 +144,4 @@ def _console(progress: bool) -> Console:
         return Console(file=StringIO(), quiet=True, force_terminal=False, force_jupyter=False)
     # A notebook claims to be a terminal, and rich's own bars want more packages there.
     terminal = False if Console().is_jupyter else None
-    return Console(
-        markup=False, highlight=False, emoji=False, force_terminal=terminal, force_jupyter=False
-    )
+    return PlainConsole(force_terminal=terminal, force_jupyter=False)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from ragen_bench.cli.json_output import JsonOptions
 from ragen_bench.cli.options import Command
+from ragen_bench.console.visible import visible
 from ragen_bench.options.looks import Argument
 
 
@@ -43,18 +44,19 @@ class Describe(JsonOptions, Command):
 
 def _print(content: Mapping[str, Any]) -> None:
     budget, notes = content["budget"], "".join(f"{note}\n" for note in content["notes"])
-    sys.stdout.write(f"{content['env']}\n\n")
+    documentation = visible(content["documentation"])
+    sys.stdout.write(f"{visible(content['env'])}\n\n")
     if sys.stdout.isatty() and find_spec("rich"):  # which is of an extra
         from rich.console import Console
         from rich.markdown import Markdown
 
-        Console().print(Markdown(content["documentation"]), "")
+        Console().print(Markdown(documentation), "")
     else:
-        sys.stdout.write(f"{content['documentation']}\n\n")
+        sys.stdout.write(f"{documentation}\n\n")
     sys.stdout.write(
         f"Budget: {budget['max_turns']} turns, {budget['max_actions_per_turn']} actions a turn, "
         f"{budget['max_actions']} actions; penalty {budget['penalty'] / 100:g}.\n"
-        f"{notes}"
+        f"{visible(notes)}"
         f"Specification (test, think): {content['specification']}\n\n"
-        f"First observation of test instance 0:\n\n{content['first_observation']}\n"
+        f"First observation of test instance 0:\n\n{visible(content['first_observation'])}\n"
     )

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from ragen_bench.cli.json_output import JsonOptions
 from ragen_bench.cli.options import Command
+from ragen_bench.console.visible import visible
 from ragen_bench.errors import UserError
 from ragen_bench.options.groups import EvaluationOptions
 from ragen_bench.options.looks import Option
@@ -37,7 +38,8 @@ class Doctor(JsonOptions, EvaluationOptions, Command):
         with self.output() as content:
             content["findings"] = []
             for finding in examine(evaluation, self.questions):
-                sys.stdout.write(f"{finding.status:<5} {finding.name:<9} {finding.detail}\n")
+                detail = visible(finding.detail)
+                sys.stdout.write(f"{finding.status:<5} {finding.name:<9} {detail}\n")
                 sys.stdout.flush()
                 content["findings"].append(finding._asdict())
             content["failed"] = any(look["status"] == "FAIL" for look in content["findings"])

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from ragen_bench.cli.options import Command
 from ragen_bench.cli.parser import Parser
+from ragen_bench.console.visible import visible
 from ragen_bench.errors import INTERRUPTED, MissingExtraError, UserError, missing_extra
 
 
@@ -28,7 +29,7 @@ def run_program(parser: Parser, arguments: Sequence[str] | None) -> int:
         resumes = command.resumes
         return _run(command)
     except UserError as error:
-        sys.stderr.write(f"{parser.prog}: {error}\n")
+        sys.stderr.write(f"{parser.prog}: {visible(str(error))}\n")
         return error.exit_code
     except KeyboardInterrupt:
         goes_on = "; the same command goes on from the latest checkpoint" if resumes else ""
@@ -41,7 +42,7 @@ def run_program(parser: Parser, arguments: Sequence[str] | None) -> int:
     except OSError as error:
         # A directory that cannot be written, a full disk: not a fault of the program.
         place = "" if error.filename is None else f"{error.filename}: "
-        sys.stderr.write(f"{parser.prog}: {place}{error.strerror or error}\n")
+        sys.stderr.write(f"{parser.prog}: {visible(f'{place}{error.strerror or error}')}\n")
         return 1
 
 

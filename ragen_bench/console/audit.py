@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from ragen_bench.audit import Audit, audit_environment, steps_of, third_party_subject
 from ragen_bench.console.plain import plain_console
 from ragen_bench.console.tables import FiguresTable
+from ragen_bench.console.visible import visible
 from ragen_bench.pages.formats import short
 from ragen_bench.runs.schema import Object
 from ragen_bench.suites import env_id
@@ -60,7 +61,7 @@ def audit(
     if audits:
         console.print(_table(audits))
     for name, outcomes in checked.items():
-        sys.stdout.write(_check_lines(name, outcomes))
+        sys.stdout.write(visible(_check_lines(name, outcomes)))
     problems = [f"{counts.env} {problem}" for counts in audits for problem in counts.problems]
     problems += [
         f"{name} {outcome.name}: {outcome.message}"
@@ -72,7 +73,7 @@ def audit(
     if out:
         out.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     if problems:
-        sys.stdout.write("Broken:\n" + "".join(f"  {problem}\n" for problem in problems))
+        sys.stdout.write("Broken:\n" + "".join(f"  {visible(problem)}\n" for problem in problems))
         return False
     sys.stdout.write("Every guarantee holds.\n" if audits else "No check failed.\n")
     return True

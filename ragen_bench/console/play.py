@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from ragen_bench.console.visible import visible
 from ragen_bench.pages.play import Ending, HumanEpisode, ending_of
 
 _QUIT = {"q", "quit", "exit"}
@@ -18,15 +19,17 @@ def play(episode: HumanEpisode) -> None:
     Args:
         episode: at its beginning.
     """
-    sys.stdout.write(f"{episode.observation}\n\n(q ends the game, {_LIST} lists the actions)\n")
+    sys.stdout.write(
+        f"{visible(episode.observation)}\n\n(q ends the game, {_LIST} lists the actions)\n"
+    )
     while not episode.over:
         answer = _ask(episode)
         if answer is None:
             sys.stdout.write("You left the game.\n")
             return
         episode.play(answer)
-        sys.stdout.write(f"\n{episode.observation}\n\n")
-    sys.stdout.write(_summary(ending_of(episode)))
+        sys.stdout.write(f"\n{visible(episode.observation)}\n\n")
+    sys.stdout.write(visible(_summary(ending_of(episode))))
 
 
 def _ask(episode: HumanEpisode) -> str | None:
@@ -39,7 +42,7 @@ def _ask(episode: HumanEpisode) -> str | None:
         if not line or words in _QUIT:
             return None
         if words.startswith(_LIST):
-            sys.stdout.write(_actions(episode, words.removeprefix(_LIST).strip()))
+            sys.stdout.write(visible(_actions(episode, words.removeprefix(_LIST).strip())))
         elif words:
             return line.rstrip("\n")
         else:  # a slip of the finger, which would cost a turn

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 
 def visible(text: str) -> str:
     """Show control characters, with which a text could repaint the terminal, as escapes.
 
     Args:
-        text: anything; its lines stay lines.
+        text: anything; its lines stay lines, and spaces of any width and tabs what they are.
     """
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+    return text if text.isprintable() else "".join(map(_shown, text))
+
+
+def _shown(character: str) -> str:
+    harmless = character.isprintable() or character in "\n\t"
+    if harmless or unicodedata.category(character) == "Zs":
+        return character
+    return repr(character)[1:-1]
