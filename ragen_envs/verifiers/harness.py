@@ -40,8 +40,9 @@ class TextEnvHarness(vf.Harness[vf.HarnessConfig]):  # type: ignore[misc]
             messages.append({"role": "user", "content": prompt})
         else:
             messages += map(message_to_wire, prompt)
-        # The interception is on this machine, which a proxy of the environment cannot reach.
-        async with httpx.AsyncClient(timeout=None, trust_env=False) as client:
+        # The interception is on this machine, by plain HTTP: no proxy of the environment knows it,
+        # and it needs no certificates, which take 20 ms to read.
+        async with httpx.AsyncClient(timeout=None, trust_env=False, verify=False) as client:
             answered = await client.post(
                 f"{endpoint}/chat/completions",
                 headers={"Authorization": f"Bearer {secret}"},

@@ -29,9 +29,11 @@ def with_url(command, url):
     return [url if word.startswith("http:") else word for word in command]
 
 
-def test_the_example_of_the_docs_prints_what_it_shows():
-    [(code, shown)] = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", PAGE, re.DOTALL)
-    assert driver().ask(code=code) == shown
+def test_the_examples_of_the_docs_print_what_they_show():
+    examples = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", PAGE, re.DOTALL)
+    assert len(examples) == PAGE.count("```python") == 2
+    for code, shown in examples:
+        assert driver().ask(code=code) == shown
 
 
 def answer_to(env, seed, conversation):
