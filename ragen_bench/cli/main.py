@@ -19,6 +19,7 @@ from ragen_bench.cli.leaderboard import LEADERBOARD
 from ragen_bench.cli.list import List
 from ragen_bench.cli.options import Command, Group
 from ragen_bench.cli.parser import Parser, make_parser
+from ragen_bench.cli.plan import Plan
 from ragen_bench.cli.play import Play
 from ragen_bench.cli.program import run_program
 from ragen_bench.cli.replay import Replay
@@ -40,6 +41,7 @@ COMMANDS: Mapping[str, type[Command] | Group] = {
     "sealed": SEALED,
     "report": Report,
     "compare": Compare,
+    "plan": Plan,
     "view": View,
     "replay": Replay,
     "analyse": Analyse,

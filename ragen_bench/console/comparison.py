@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
+from ragen_bench.console.formats import fixed
 from ragen_bench.console.tables import FiguresTable
 from ragen_bench.console.visible import visible
 from ragen_bench.pages.formats import short
@@ -14,7 +15,8 @@ _Rows = tuple[list[str], list[str]]
 """The cells behind a name, and a whole row below it."""
 _EXPLAINED = (
     "Success in per cent; norm.: 0 is the random player, 1 the best one. n: instances that both "
-    "played. A - {0} with its 95 % interval, of pairs on the same instance. A>{0}: instances that "
+    "played. A - {0} with its 95 % interval, of pairs on the same instance; finds: the difference "
+    "that such runs find four times in five. A>{0}: instances that "
     "only A solved; of several samples, that A solved more often; - if one run has more samples."
 )
 _UNCORRECTED = (
@@ -51,7 +53,7 @@ def comparison_table(differences: Object) -> FiguresTable:
     """Return a table with two rows for each environment and for the suite."""
     title = f"A - B on the {differences['split']} split"
     table = FiguresTable(
-        title, _EXPLAINED.format("B"), ("n", "A", "B", "A - B", "95 %", "A>B", "B>A")
+        title, _EXPLAINED.format("B"), ("n", "A", "B", "A - B", "95 %", "finds", "A>B", "B>A")
     )
     for row in differences["envs"]:
         main, norm = _rows(row)
@@ -70,7 +72,7 @@ def comparisons_table(compared: Object) -> FiguresTable:
     split = compared["comparisons"][0]["split"]
     title = f"A - X on the {split} split, for each other run X"
     explained = f"X: the run of the row. {_EXPLAINED.format('X')} {_UNCORRECTED}"
-    table = FiguresTable(title, explained, ("n", "A", "X", "A - X", "95 %", "A>X", "X>A"))
+    table = FiguresTable(title, explained, ("n", "A", "X", "A - X", "95 %", "finds", "A>X", "X>A"))
     for env, rows in rows_by_environment(compared).items():
         table.add_row("mean" if env == MEAN else short(env))
         for letter, row in rows:
@@ -100,13 +102,15 @@ def _percents(figures: Object) -> list[str]:
 
 
 def _scores(figures: Object | None) -> list[str]:
-    return ["-"] * 4 if figures is None else _cells(figures, 1, 2)
+    return ["-"] * 5 if figures is None else _cells(figures, 1, 2)
 
 
 def _cells(figures: Object, scale: int, digits: int) -> list[str]:
-    """Return both figures, their difference and its interval, scaled and rounded."""
+    """Return both figures, their difference, its interval and what is found, all rounded."""
     values = [figures["a"], figures["b"], figures["difference"], *figures["interval"]]
     # Adding 0 turns -0.0, which would be shown with its sign, into 0.0.
     a, b, *signed = (round(scale * value, digits) + 0.0 for value in values)
     difference, low, high = (f"{value:+.{digits}f}" for value in signed)
-    return [f"{a:.{digits}f}", f"{b:.{digits}f}", difference, f"{low} to {high}"]
+    least = figures["detectable"]
+    found = "-" if least is None else fixed(scale * least, digits)
+    return [f"{a:.{digits}f}", f"{b:.{digits}f}", difference, f"{low} to {high}", found]

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from ragen_bench.runs.schema import RunConfig
+from ragen_bench.statistics import detectable_beside
 
 NONE = "–"  # noqa: RUF001 - an en dash, as tables have it
 _MINUS = "\N{MINUS SIGN}"
@@ -43,6 +44,12 @@ def fixed(value: float | None, digits: int = 2) -> str:
         return NONE
     # Adding 0 turns -0.0, which would be shown with its sign, into 0.0.
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", _MINUS)
+
+
+def found_beside(interval: Sequence[float], digits: int = 3) -> str:
+    """Return how far another such figure must be to be told from one with this 95 % interval."""
+    least = detectable_beside((interval[0], interval[1]))
+    return fixed(least, digits)
 
 
 def short(env: str) -> str:
@@ -94,5 +101,5 @@ def place(value: float, start: float, length: float, low: float = 0.0, high: flo
     return f"{start + length * share:.2f}".rstrip("0").rstrip(".")
 
 
-FORMATS = (percent, figure, fixed, short, words, sampling, by_measure, place)
+FORMATS = (percent, figure, fixed, found_beside, short, words, sampling, by_measure, place)
 """The filters of the templates."""

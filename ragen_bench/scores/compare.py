@@ -14,7 +14,14 @@ from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import Object, RunConfig, RunEnv
 from ragen_bench.runs.specification import spec_hash
 from ragen_bench.scores.baselines import floor_and_ceiling
-from ragen_bench.statistics import Estimate, Paired, mean_of, normalised, paired
+from ragen_bench.statistics import (
+    Estimate,
+    Paired,
+    detectable_by,
+    mean_of,
+    normalised,
+    paired,
+)
 from ragen_envs.instances import Split
 from ragen_envs.protocol import AnswerFormat
 from ragen_envs.sealed import SealedKeyError, open_key
@@ -110,7 +117,9 @@ def compare_with_first(runs: Sequence[RunDirectory]) -> Object:
         environment the number of common `instances`, the difference of `success` and of the
         `normalised` score with its interval (None where it is unknown), of the `return` where
         success is not told, and on how many instances which run was ahead (None where they differ
-        in their numbers of samples); `suite`, their means over environments.
+        in their numbers of samples); `suite`, their means over environments. Each difference has
+        `detectable`, from which on such runs find one with a power of 80 %, None where they show
+        no spread.
 
     Raises:
         UserError: if there are too few or too many runs, two may not stand side by side, or have
@@ -310,11 +319,13 @@ def _normalised(score: Paired, floor: float, ceiling: float) -> Object | None:
 
 
 def _figures(a: float, b: float, difference: Estimate) -> Object:
+    detectable = detectable_by(difference.interval)
     return {
         "a": round(a, 6),
         "b": round(b, 6),
         "difference": round(difference.value, 6),
         "interval": [round(bound, 6) for bound in difference.interval],
+        "detectable": None if detectable is None else round(detectable, 6),
     }
 
 

@@ -11,6 +11,7 @@ from ragen_bench.statistics.intervals import (
 )
 from ragen_bench.statistics.normalisation import normalised
 from ragen_bench.statistics.paired import Paired, paired
+from ragen_bench.statistics.power import detectable_beside, detectable_by
 from ragen_bench.statistics.repeats import mean_at_k, over_instances, pass_at_k, pass_hat_k
 
 __all__ = [
@@ -23,6 +24,8 @@ __all__ = [
     "by_difficulty",
     "by_turns",
     "clustered_bootstrap",
+    "detectable_beside",
+    "detectable_by",
     "mean_at_k",
     "mean_estimate",
     "mean_interval",

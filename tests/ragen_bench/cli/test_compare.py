@@ -74,7 +74,7 @@ def test_the_order_of_the_runs_is_the_order_of_the_difference(runs):
     ("arguments", "says"),
     [
         (["oracle", "nowhere"], "nowhere holds no run: there is no run.json"),
-        (["oracle"], "the following arguments are required: RUN_B"),
+        (["oracle"], "compare takes two runs or more, or --public RUN and --sealed RUN"),
         (["oracle", "val"], "cannot be compared: split: test in A, val in B"),
     ],
 )

@@ -3,10 +3,12 @@
 from rich.console import Console
 
 from ragen_bench.console.comparison import comparison_table
+from ragen_bench.statistics import detectable_by
 
 
 def figures(a, b, low, high):
-    return {"a": a, "b": b, "difference": a - b, "interval": [low, high]}
+    interval = {"interval": [low, high], "detectable": detectable_by((low, high))}
+    return {"a": a, "b": b, "difference": a - b, **interval}
 
 
 def shown(rows):
@@ -25,15 +27,15 @@ def test_the_widest_figures_fit_80_columns():
     row = {
         "env": "ragen/FrozenLakeNewVocabulary-v10",
         "instances": 256,
-        "success": figures(0.0, 1.0, -1.0, -1.0),
+        "success": figures(0.0, 1.0, -1.0, 1.0),
         "a_ahead": 256,
         "b_ahead": 256,
-        "normalised": figures(-10.25, 10.25, -20.75, -20.25),
+        "normalised": figures(-10.25, 10.25, -20.75, 20.25),
     }
     text = shown([row, row])
     assert max(map(len, text.splitlines())) <= 80
-    assert text.count("-100.0 to -100.0") == 3
-    assert text.count("-20.75 to -20.25") == 3
+    assert text.count("-100.0 to +100.0 142.9") == 3
+    assert text.count("-20.75 to +20.25 29.30") == 3
     assert "…" not in text
 
 
@@ -50,5 +52,5 @@ def test_no_difference_has_no_minus_and_no_norm_is_a_dash():
     assert text.splitlines()[4].split()[-2:] == ["-", "-"]
     assert "+0.0 to +0.0" in text
     assert "-0.0" not in text
-    assert text.splitlines()[5].split() == ["norm.", "-", "-", "-", "-"]
+    assert text.splitlines()[5].split() == ["norm.", *"-----"]
     assert "mean" not in text

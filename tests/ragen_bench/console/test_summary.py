@@ -19,7 +19,8 @@ def test_a_score_of_almost_nothing_has_no_minus(tmp_path):
     with console.capture() as captured:
         console.print(summary_table(summary))
     text = " ".join(captured.get().split())
-    assert "Mean of norm. 0.000 [0.000, 0.500]. Success" in text
+    assert "Mean of norm. 0.000 [0.000, 0.500]. A model on other instances is told" in text
+    assert "four times in five, from 0.505 apart on. Success" in text
     assert "-0.00" not in text
 
 

@@ -31,8 +31,10 @@ def summary(ids):
 
 
 def differences(ids):
-    percent = {"a": 0.0, "b": 1.0, "difference": -1.0, "interval": [-1.0, -1.0]}
-    norm = {"a": -10.25, "b": 10.25, "difference": -20.75, "interval": [-20.75, -20.25]}
+    percent = {"a": 0.0, "b": 1.0, "difference": -1.0}
+    percent |= {"interval": [-1.0, -1.0], "detectable": 1.429}
+    norm = {"a": -10.25, "b": 10.25, "difference": -20.75}
+    norm |= {"interval": [-20.75, -20.25], "detectable": 29.31}
     rows = [
         {
             **{"env": env, "instances": 256, "success": percent, "normalised": norm},

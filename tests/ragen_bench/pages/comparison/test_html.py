@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ragen_bench.pages.comparison import comparison_page
 from ragen_bench.pages.comparison.html import signed
 
-FIGURES = {"a": 0.5, "b": 0.25, "difference": 0.25, "interval": [0.1, 0.4]}
+FIGURES = {"a": 0.5, "b": 0.25, "difference": 0.25, "interval": [0.1, 0.4], "detectable": 0.3}
 RUN = {"model": "m", "run": "r", "episodes": 4, "planned": 4}
 
 

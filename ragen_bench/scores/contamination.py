@@ -1,0 +1,115 @@
+"""Whether a model does better on public instances than on sealed ones, which it has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import sqrt
+
+from ragen_bench.errors import UserError
+from ragen_bench.runs.directory import RunDirectory
+from ragen_bench.runs.schema import Object
+from ragen_bench.statistics import Estimate, detectable_by, mean_estimate, mean_of
+from ragen_envs.sums import sum_in_order
+
+_MUST_AGREE = (
+    *("model", "model_identity", "response_format", "constrained", "prompt_hash", "history"),
+    *("max_tokens", "temperature", "top_p"),
+)
+"""Settings that change success, on any instances."""
+_Clusters = dict[str, dict[int, list[float]]]
+
+
+def contamination(public: RunDirectory, sealed: RunDirectory) -> Object:
+    """Compare a model's success on public and on sealed instances, which share none.
+
+    Both splits are drawn alike, so that a model which has not seen the public one does as well on
+    either. The difference has the interval of two independent estimates, by the distances of their
+    bounds (Newcombe 1998, Interval estimation for the difference between independent proportions,
+    Statistics in Medicine 17, method 10).
+
+    Args:
+        public: a run on train, val or test.
+        sealed: a run of the same model on the sealed split.
+
+    Returns:
+        `public` and `sealed`, the two runs; `envs`, for each environment in both its `instances`,
+        the `success` on either, the `difference` with its `interval` and what is `detectable` with
+        a power of 80 %; `suite`, the means over environments.
+
+    Raises:
+        UserError: if the splits are others, the settings differ, or no environment is in both.
+    """
+    _check(public, sealed)
+    sides = [_successes(run) for run in (public, sealed)]
+    rows, differences = [], []
+    for env in sides[0]:
+        if env not in sides[1]:
+            continue
+        a, b = (mean_estimate(list(side[env].values())) for side in sides)
+        difference = _less(a, b)
+        differences.append(difference)
+        instances = [len(side[env]) for side in sides]
+        rows.append(
+            {
+                "env": env,
+                "instances": dict(zip(("public", "sealed"), instances, strict=True)),
+                **_figures(a.value, b.value, difference),
+            }
+        )
+    if not rows:
+        raise UserError(f"no environment is finished in both {public.path} and {sealed.path}", 1)
+    means = [_mean(row["success"][side] for row in rows) for side in ("public", "sealed")]
+    return {
+        "public": {"run": str(public.path), "model": public.config.model},
+        "sealed": {"run": str(sealed.path), "model": sealed.config.model},
+        "split": public.config.split,
+        "envs": rows,
+        "suite": _figures(means[0], means[1], mean_of(differences)),
+    }
+
+
+def _check(public: RunDirectory, sealed: RunDirectory) -> None:
+    if public.config.split == "sealed" or sealed.config.split != "sealed":
+        raise UserError(
+            f"--public names a run on train, val or test and --sealed one on sealed; {public.path} "
+            f"is on {public.config.split}, {sealed.path} on {sealed.config.split}"
+        )
+    a, b = public.config.as_json(), sealed.config.as_json()
+    if differ := [name for name in _MUST_AGREE if a.get(name) != b.get(name)]:
+        raise UserError(
+            f"{public.path} and {sealed.path} differ in {', '.join(differ)}, so that their success "
+            "says nothing of the instances; play both with the same model and settings"
+        )
+
+
+def _successes(run: RunDirectory) -> _Clusters:
+    """Return success of a run's episodes by environment and instance."""
+    clusters: _Clusters = {}
+    for episode in run.episodes():
+        if episode.success is not None:
+            of_env = clusters.setdefault(episode.env, {})
+            of_env.setdefault(episode.index, []).append(float(episode.success))
+    return clusters
+
+
+def _less(a: Estimate, b: Estimate) -> Estimate:
+    """Return the difference of independent estimates."""
+    value = a.value - b.value
+    below = sqrt((a.value - a.interval[0]) ** 2 + (b.interval[1] - b.value) ** 2)
+    above = sqrt((a.interval[1] - a.value) ** 2 + (b.value - b.interval[0]) ** 2)
+    return Estimate(value, (value - below, value + above))
+
+
+def _figures(public: float, sealed: float, difference: Estimate) -> Object:
+    least = detectable_by(difference.interval)
+    return {
+        "success": {"public": round(public, 6), "sealed": round(sealed, 6)},
+        "difference": round(difference.value, 6),
+        "interval": [round(bound, 6) for bound in difference.interval],
+        "detectable": None if least is None else round(least, 6),
+    }
+
+
+def _mean(values: Iterable[float]) -> float:
+    found = list(values)
+    return sum_in_order(found) / len(found)

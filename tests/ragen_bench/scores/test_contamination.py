@@ -1,0 +1,85 @@
+"""Public against sealed instances: the figures by hand, and what is refused."""
+
+import json
+import shutil
+from math import sqrt
+from statistics import fmean
+
+import pytest
+
+from ragen_bench.console.contamination import said
+from ragen_bench.errors import UserError
+from ragen_bench.runs.directory import read_run
+from ragen_bench.scores.contamination import contamination
+from ragen_bench.statistics import wilson
+from ragen_envs.sealed import KEY_VARIABLE, new_key
+from tests.ragen_bench.cli.command import run as command
+
+ENVS = ["--env", "Bandit-v0", "--env", "FrozenLake-v0", "--limit", "12"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("runs")
+    key = {KEY_VARIABLE: new_key()}
+    for split in ("test", "sealed"):
+        options = [*ENVS, "--split", split, "--out", split]
+        done = command("evaluate", "random", *options, cwd=place, **key)
+        assert done.returncode == 0, done.stderr
+    return place
+
+
+def test_the_figures_by_hand(folder):
+    public, sealed = read_run(folder / "test"), read_run(folder / "sealed")
+    found = contamination(public, sealed)
+    leads, below, above = [], 0.0, 0.0
+    for row in found["envs"]:
+        solved = [
+            [bool(each.success) for each in side.episodes() if each.env == row["env"]]
+            for side in (public, sealed)
+        ]
+        assert row["instances"] == {"public": 12, "sealed": 12}
+        a, b = map(fmean, solved)
+        (a_low, a_high), (b_low, b_high) = (wilson(sum(each), 12) for each in solved)
+        down = sqrt((a - a_low) ** 2 + (b_high - b) ** 2)
+        up = sqrt((a_high - a) ** 2 + (b - b_low) ** 2)
+        assert row["difference"] == pytest.approx(a - b, abs=1e-6)
+        assert row["interval"] == pytest.approx([a - b - down, a - b + up], abs=1e-6)
+        assert row["detectable"] == pytest.approx((up + down) / 3.919928 * 2.801585, abs=1e-5)
+        leads, below, above = [*leads, a - b], below + down**2, above + up**2
+    suite = found["suite"]
+    assert suite["difference"] == pytest.approx(fmean(leads), abs=1e-6)
+    wanted = [fmean(leads) - sqrt(below) / 2, fmean(leads) + sqrt(above) / 2]
+    assert suite["interval"] == pytest.approx(wanted, abs=1e-6)
+
+
+def test_the_command_says_what_it_could_have_found(folder):
+    done = command("compare", "--public", "test", "--sealed", "sealed", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    suite = contamination(read_run(folder / "test"), read_run(folder / "sealed"))["suite"]
+    assert said(suite) in " ".join(done.stdout.split())
+    assert f"{100 * suite['detectable']:.1f} points would be found" in said(suite)
+
+
+@pytest.mark.parametrize(
+    ("interval", "says"),
+    [([0.01, 0.2], "it may have seen them"), ([-0.2, -0.01], "seen ones would not")],
+)
+def test_a_lead_is_named(interval, says):
+    assert says in said({"interval": interval, "detectable": 0.1})
+
+
+def test_other_splits_and_settings_are_refused(folder, tmp_path):
+    public, sealed = read_run(folder / "test"), read_run(folder / "sealed")
+    with pytest.raises(
+        UserError, match=r"--sealed one on sealed; .*test is on test, .*test on test"
+    ):
+        contamination(public, public)
+    with pytest.raises(UserError, match="sealed is on sealed"):
+        contamination(sealed, sealed)
+    shutil.copytree(folder / "sealed", tmp_path / "other")
+    config = json.loads((tmp_path / "other/run.json").read_text())
+    changed = {**config, "model": "oracle", "temperature": 1.5}
+    (tmp_path / "other/run.json").write_text(json.dumps(changed))
+    with pytest.raises(UserError, match="differ in model, temperature, so that"):
+        contamination(public, read_run(tmp_path / "other"))
