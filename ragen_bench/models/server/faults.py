@@ -8,6 +8,7 @@ import time
 from typing import Any, NamedTuple, NoReturn
 
 from ragen_bench.errors import UserError, described, missing_extra
+from ragen_bench.models.server.connection import RedirectedError, RejectedReplyError, rejection
 from ragen_bench.models.server.options import ServerKey
 from ragen_bench.models.server.redaction import without_secrets
 from ragen_bench.models.server.refusals import refused_settings
@@ -25,6 +26,7 @@ __all__ = [
     "openai",
     "raise_fault",
     "raise_refusal",
+    "raise_rejection",
     "words_of",
 ]
 
@@ -106,11 +108,11 @@ class Refusal(NamedTuple):
     retry_after: str = ""
 
 
-def raise_fault(error: openai.APIError, url: str, key: ServerKey) -> NoReturn:
+def raise_fault(error: openai.APIError | RejectedReplyError, url: str, key: ServerKey) -> NoReturn:
     """Raise what an error of the protocol's client means.
 
     Args:
-        error: the client's.
+        error: the client's, or of what is below it.
         url: the server's base URL.
         key: the key, which never enters a message.
 
@@ -120,6 +122,7 @@ def raise_fault(error: openai.APIError, url: str, key: ServerKey) -> NoReturn:
         RefusedRequestError: if the server will not answer this request.
         UserError: if none of these, with what to do.
     """
+    raise_rejection(error, url, key)
     if not isinstance(error, openai.APIStatusError):
         said = without_secrets(_root(error), key)
         raise PassingError(said, reached=not _unreached(error)) from error
@@ -129,6 +132,15 @@ def raise_fault(error: openai.APIError, url: str, key: ServerKey) -> NoReturn:
     names = frozenset(name for name in (error.code, error.type) if isinstance(name, str))
     retry_after = error.response.headers.get("retry-after", "")
     raise_refusal(Refusal(error.status_code, words, names, error.param, retry_after), url, key)
+
+
+def raise_rejection(error: BaseException, url: str, key: ServerKey) -> None:
+    """Raise what it means that a reply was not taken, if an error of a library comes from that."""
+    why = rejection(error)
+    if isinstance(why, RedirectedError):
+        raise UserError(f"{url} {without_secrets(str(why), key)}", exit_code=1) from error
+    if why:
+        raise PassingError(without_secrets(str(why), key), answered=True) from error
 
 
 def raise_refusal(refusal: Refusal, url: str, key: ServerKey) -> NoReturn:
@@ -166,7 +178,7 @@ def words_of(status: int, body: Any, key: ServerKey) -> str:
     return f"HTTP {status} {line}".strip()
 
 
-def _unreached(error: openai.APIError) -> bool:
+def _unreached(error: BaseException) -> bool:
     """Return whether there was no connection, as the HTTP library below the client says."""
     return type(error.__cause__).__name__ in ("ConnectError", "ConnectTimeout")
 

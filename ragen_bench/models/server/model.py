@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Message
+from ragen_bench.models.server.connection import RejectedReplyError, bounded
 from ragen_bench.models.server.faults import PassingError, openai, raise_fault
 from ragen_bench.models.server.options import (
     ServerKey,
@@ -59,7 +60,7 @@ class OpenAIModel(ServedModel):
                 default_headers=dict(options.headers),
                 timeout=openai.Timeout(None, connect=_CONNECT_SECONDS),
                 # A proxy of the environment cannot reach this machine's own addresses.
-                http_client=openai.DefaultAsyncHttpxClient(trust_env=not is_here(url)),
+                http_client=bounded(openai.DefaultAsyncHttpxClient, trust_env=not is_here(url)),
             )
         except Exception as error:  # of the HTTP library below it, which knows more of URLs
             raise no_url(url) from error
@@ -82,7 +83,7 @@ class OpenAIModel(ServedModel):
                 extra_body=dict(fields),
                 **settings,
             )
-        except openai.APIError as error:
+        except (openai.APIError, RejectedReplyError) as error:
             raise_fault(error, self._url, self._key)
         content: bytes = reply.content
         return content.decode("utf-8", "replace")
@@ -90,7 +91,7 @@ class OpenAIModel(ServedModel):
     async def _list(self) -> dict[str, Mapping[str, Any]]:
         try:
             reply = await self._client.models.with_raw_response.list()
-        except openai.APIError as error:
+        except (openai.APIError, RejectedReplyError) as error:
             if getattr(error, "status_code", None) in _UNLISTED:
                 return {}
             raise_fault(error, self._url, self._key)

@@ -10,11 +10,13 @@ from typing import Any, NoReturn, get_args
 
 from ragen_bench.errors import UserError, described, missing_extra
 from ragen_bench.models.base import Message
+from ragen_bench.models.server.connection import bounded
 from ragen_bench.models.server.faults import (
     PassingError,
     Refusal,
     RefusedRequestError,
     raise_refusal,
+    raise_rejection,
     words_of,
 )
 from ragen_bench.models.server.options import (
@@ -28,6 +30,7 @@ from ragen_bench.models.server.redaction import without_secrets
 from ragen_bench.models.server.served import ServedModel
 
 try:
+    import httpx
     from any_llm import AnyLLM
     from any_llm.exceptions import AnyLLMError, InvalidRequestError, UnsupportedParameterError
     from any_llm.types.completion import ReasoningEffort
@@ -113,10 +116,13 @@ class ProviderModel(ServedModel):
         return self._listed
 
     def _connected(self, headers: dict[str, str]) -> AnyLLM:
-        more: dict[str, Any] = {"default_headers": headers}
+        limits = httpx.Limits(max_connections=None)
+        client = bounded(httpx.AsyncClient, timeout=self._options.timeout, limits=limits)
+        more: dict[str, Any] = {"default_headers": headers, "http_client": client}
         if self._provider.library == "gemini":
             # The other version has no models in preview.
-            more = {"http_options": {"headers": headers, "api_version": "v1beta"}}
+            options = {"headers": headers, "api_version": "v1beta", "httpx_async_client": client}
+            more = {"http_options": options}
         return AnyLLM.create(
             self._provider.library,
             api_key=self._key.text,
@@ -142,6 +148,7 @@ class ProviderModel(ServedModel):
         except AnyLLMError as error:
             _raise_fault(error, self._url, self._key)
         except Exception as error:  # of a reply that the libraries below cannot read
+            raise_rejection(error, self._url, self._key)
             said = without_secrets(described(error), self._key)
             raise PassingError(said, answered=True) from error
         return _in_openais_words(reply)
@@ -184,6 +191,7 @@ def _in_openais_words(reply: Any) -> str:
 def _raise_fault(error: AnyLLMError, url: str, key: ServerKey) -> NoReturn:
     """Raise what an error of the library means; see `faults.raise_fault`."""
     cause = error.original_exception or error
+    raise_rejection(cause, url, key)
     if error.status_code is None:
         if isinstance(error, InvalidRequestError | UnsupportedParameterError):
             said = without_secrets(" ".join(str(error).split()), key)

@@ -3,8 +3,6 @@
 import base64
 import html
 import json
-import socket
-import threading
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -19,6 +17,7 @@ from tests.growth import LINEAR, growth
 
 from .server import hosted
 from .server.client import GREEDY, KEY, REQUESTS, model_at, refusal, texts
+from .server.raw import replying
 
 ODD = 'a"b\\c/d&e<f>%g +h1'
 PLACEHOLDERS = [
@@ -138,20 +137,6 @@ def test_a_model_s_description_holds_no_key(stub, monkeypatch):
     assert model.identity()["meta"] == {"...": {"...": ["..."]}}
 
 
-def replying(payload):
-    """Return the URL of a server that sends these bytes, and then hangs up."""
-    listening = socket.create_server(("127.0.0.1", 0))
-
-    def serve():
-        connection, _ = listening.accept()
-        with connection, listening:
-            connection.recv(65536)
-            connection.sendall(payload)
-
-    threading.Thread(target=serve, daemon=True).start()
-    return f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
-
-
 @pytest.mark.parametrize(
     "payload",
     [
@@ -163,8 +148,8 @@ def replying(payload):
 )
 def test_a_reply_that_is_none_brings_no_key_into_a_message(monkeypatch, payload):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with pytest.raises(UserError) as caught:
-        model_at(replying(payload.encode()), retries=0).probe()
+    with replying(payload.encode()) as server, pytest.raises(UserError) as caught:
+        model_at(server.url, retries=0).probe()
     assert KEY[:12] not in str(caught.value)
     assert "\\u0073" not in str(caught.value)
 
