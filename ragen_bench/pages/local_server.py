@@ -37,6 +37,8 @@ _HEADERS = {
 }
 
 
+_LOCAL_HOST = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:[0-9]{1,5})?", re.I).fullmatch
+"""The port may be that of a tunnel."""
 _NO_FRAME = "frame-ancestors 'none'"
 _POLICY = f"default-src 'self'; img-src data:; {_NO_FRAME}"
 """Nothing from a network, no inline script or style, and no page around this one."""
@@ -97,6 +99,15 @@ class SiteServer(LoopbackServer):
 
 
 class _SiteHandler(SimpleHTTPRequestHandler):
+    def parse_request(self) -> bool:
+        # A stranger's page may give this machine a name of its own, and then read what it answers.
+        if not super().parse_request():
+            return False
+        if _LOCAL_HOST(self.headers.get("Host", "")):
+            return True
+        self.send_error(HTTPStatus.MISDIRECTED_REQUEST, "This is served to this machine alone.")
+        return False
+
     def end_headers(self) -> None:
         # A site that was built anew is seen at once.
         self.send_header("Cache-Control", "no-store")
