@@ -24,8 +24,8 @@ class EpisodeCheck:
         config: the content of run.json, which `refusal` has let pass.
 
     Attributes:
-        problems: why the episodes are refused; the first twenty reasons.
-        refused: how many reasons there are.
+        problems: why the episodes are refused; up to twenty reasons.
+        stopped: whether lines were left unread after twenty reasons.
         episodes: lines looked at.
         turns: replayed.
         planned: how many episodes there must be.
@@ -41,7 +41,8 @@ class EpisodeCheck:
         self._tokens = TokenCheck(PROMPT_TOKENS if own else config.max_tokens)
         self._scripted = ScriptedAnswers(config)
         self.problems: list[str] = []
-        self.refused = self.episodes = self.turns = 0
+        self.stopped = False
+        self.episodes = self.turns = 0
         self.planned = len(tasks)
 
     def sound(
@@ -49,7 +50,8 @@ class EpisodeCheck:
     ) -> Iterator[EpisodeRecord]:
         """Yield the recomputed episodes of the lines that hold what they must.
 
-        No more than one line is held. After the last of them the attributes are final.
+        No more than one line is held. After the last of them the attributes are final. Replaying
+        takes long, so that a line behind the twentieth reason is not even read.
 
         Args:
             lines: of the record, without their ends.
@@ -67,6 +69,9 @@ class EpisodeCheck:
                 self.turns += len(record.turns)
                 yield record
             progress(number)
+            if len(self.problems) >= PROBLEMS:
+                self.stopped = True
+                return
         for left in (self._roll.missing(), self._tokens.mixed()):
             if left:
                 self._refuse(left)
@@ -98,9 +103,7 @@ class EpisodeCheck:
         return episode.record()
 
     def _refuse(self, problem: str) -> None:
-        self.refused += 1
-        if len(self.problems) < PROBLEMS:
-            self.problems.append(problem)
+        self.problems.append(problem)
 
 
 def _surplus(recorded: Object, computed: Object) -> str | None:

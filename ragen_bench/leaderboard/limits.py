@@ -24,4 +24,4 @@ PROMPT_TOKENS = 10_000_000
 BYTES_A_TOKEN = 256
 """The longest tokens of the common vocabularies are 128 spaces."""
 PROBLEMS = 20
-"""Reasons that are kept of an entry that is refused; the rest is counted."""
+"""Reasons after which the episodes of an entry that is refused are not read on."""

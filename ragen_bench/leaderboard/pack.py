@@ -17,6 +17,7 @@ from ragen_bench.leaderboard.limits import ENTRY_JSON_BYTES
 from ragen_bench.leaderboard.packed import write_packed
 from ragen_bench.leaderboard.rules import refusal
 from ragen_bench.leaderboard.schema import SCHEMA, checked_entry, read_statement
+from ragen_bench.leaderboard.strict_json import BadJsonError, parse
 from ragen_bench.runs.atomic import alone, replacing_folder
 from ragen_bench.runs.config_check import config_differences
 from ragen_bench.runs.directory import RunDirectory, read_run
@@ -154,7 +155,7 @@ def _write_episodes(
         written = write_packed(file, (episode.as_json() for episode in sound))
     except EntryError as error:
         raise UserError(f"{run.path}: {error}; such a run cannot be sent", exit_code=1) from None
-    if check.refused:
+    if check.problems:
         raise UserError(
             f"{run.path}: {check.problems[0]}; `verify` would refuse it",
             exit_code=1,
@@ -165,9 +166,12 @@ def _write_episodes(
 def _write_entry(entry: Object, file: Path) -> None:
     try:
         checked_entry(entry)
+        data = (json.dumps(entry, indent=2, ensure_ascii=False) + "\n").encode()
+        parse(data)  # `verify` is stricter than what wrote the run
     except EntryError as error:
         raise UserError(f"the run cannot be sent: {error}", exit_code=1) from None
-    data = (json.dumps(entry, indent=2, ensure_ascii=False) + "\n").encode()
+    except BadJsonError as error:
+        raise UserError(f"the run cannot be sent: {file.name} {error}", exit_code=1) from None
     if len(data) > ENTRY_JSON_BYTES:
         raise UserError(
             f"the run cannot be sent: {file.name} would have {len(data):,} bytes", exit_code=1

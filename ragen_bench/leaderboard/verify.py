@@ -112,9 +112,9 @@ def _episodes(
     check = EpisodeCheck(entry.run)
     yield from check.sound(packed.lines(), lambda number: progress(number, check.planned))
     verdict.episodes, verdict.turns = check.episodes, check.turns
-    if check.refused:
-        more = check.refused - len(check.problems)
-        raise EntryError(*check.problems, *([f"and {more} more"] if more else []))
+    if check.problems:
+        rest = f"no line behind line {check.episodes} was looked at"
+        raise EntryError(*check.problems, *([rest] if check.stopped else []))
     for name, recorded, computed in (
         ("episodes_bytes", entry.episodes_bytes, packed.length),
         ("episodes_sha256", entry.episodes_sha256, packed.sha256),

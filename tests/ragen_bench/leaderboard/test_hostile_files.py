@@ -11,6 +11,7 @@ import zlib
 
 import pytest
 
+from ragen_bench.episodes.replay import Replayer
 from ragen_bench.errors import UserError
 from ragen_bench.leaderboard import verify
 from ragen_bench.leaderboard.episodes import EpisodeCheck
@@ -89,6 +90,25 @@ def test_a_bomb_in_a_bomb_is_no_episode(entry, bomb):
     packed(entry).write_bytes(gzip.compress(nested, mtime=0))
     edit_entry(entry, lambda e: e.update(episodes_bytes=len(nested)))
     assert problems_of(entry)[0] == "episodes: line 1 is not UTF-8"
+
+
+def test_after_twenty_reasons_nothing_more_is_replayed(many, tmp_path, monkeypatch):
+    shutil.copytree(many, tmp_path / "entry")
+    changed = [{**record, "score": 0.123} for record in records(many)]
+    write_lines(tmp_path / "entry", map(line_of, changed))
+    replayed = []
+    walk = Replayer.walk
+
+    def counted(replayer, recorded):
+        replayed.append(recorded)
+        return walk(replayer, recorded)
+
+    monkeypatch.setattr(Replayer, "walk", counted)
+    verdict = verify(tmp_path / "entry")
+    assert len(changed) == 64
+    assert len(replayed) == verdict.episodes == 20
+    assert len(verdict.problems) == 21
+    assert verdict.problems[-1] == "episodes: no line behind line 20 was looked at"
 
 
 def test_a_million_empty_lines_stop_after_the_planned_ones(entry):

@@ -1,5 +1,7 @@
 """Runs that are not packed: one line says why and what to do, and nothing is left behind."""
 
+import functools
+import json
 import shutil
 
 import pytest
@@ -120,6 +122,25 @@ def test_runs_of_another_version(run):
 )
 def test_what_the_submitter_says_may_be_wrong(run, about, says):
     assert refusal_of(run, about).startswith(says)
+
+
+DEEP = functools.reduce(lambda inner, _: [inner], range(16), "x")
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (float("nan"), "entry.json holds NaN, which is not a number in JSON"),
+        (float("-inf"), "entry.json holds -Infinity, which is not a number in JSON"),
+        (10**18, "entry.json holds a whole number of 19 digits"),
+        (DEEP, "entry.json has objects and lists too deep inside each other"),
+    ],
+)
+def test_json_that_verify_would_refuse_is_not_packed(run, value, says):
+    file = run / "run.json"
+    content = json.loads(file.read_text())
+    file.write_text(json.dumps({**content, "model_identity": {"scale": value}}))
+    assert refusal_of(run) == f"the run cannot be sent: {says}"
 
 
 def test_a_directory_that_would_be_refused_is_not_written(run):
