@@ -275,13 +275,6 @@ def test_the_claim_of_fewer_samples_is_caught(many, tmp_path, entry):
     assert "8 of 16 episodes are missing, first ragen/Sokoban-v0/test/0/1" in problems_of(entry)[0]
 
 
-def test_only_the_first_reasons_are_kept(tmp_path, many):
-    shutil.copytree(many, tmp_path / "entry")
-    edit_records(tmp_path / "entry", lambda found: [r.update(score=0.5) for r in found])
-    found = problems_of(tmp_path / "entry")
-    assert (len(found), found[-1]) == (21, "episodes: and 45 more")
-
-
 @pytest.mark.parametrize(
     ("edit", "says"),
     [
