@@ -21,7 +21,16 @@ def shown(text: str) -> str:
 
     Those that cannot, or that turn around what is near them, are shown by name: `⟨U+202E⟩`.
     """
+    if text.isprintable():
+        return text
     return "".join(f"⟨U+{ord(c):04X}⟩" if unicodedata.category(c) in _UNSEEN else c for c in text)
+
+
+def shown_lines(text: str) -> str:
+    """Return a text whose every character can be seen, see `shown`; its lines and tabs stay."""
+    if text.isprintable():
+        return text
+    return "".join(part if part in "\n\t" else shown(part) for part in re.split(r"([\n\t])", text))
 
 
 def csv_cell(value: str | float | None) -> str | float | None:

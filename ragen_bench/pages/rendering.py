@@ -11,10 +11,13 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from ragen_bench.pages import formats
+from ragen_bench.pages.escaping import shown_lines
 
 
 def page_environment(package: str, *filters: Callable[..., Any]) -> Environment:
     """Return the environment of a package's pages, which extend `frame.html`.
+
+    A text that it puts into a page is escaped, and has visible characters only, see `shown_lines`.
 
     It finds the templates of the package and those that all pages share. The package's `style.css`
     and `script.js` are rendered at once, as each page's head names their hashes.
@@ -26,6 +29,7 @@ def page_environment(package: str, *filters: Callable[..., Any]) -> Environment:
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader("ragen_bench.pages")]),
         autoescape=True,
+        finalize=_visible,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -35,6 +39,12 @@ def page_environment(package: str, *filters: Callable[..., Any]) -> Environment:
     for name, file in (("style", "style.css"), ("script", "script.js")):
         environment.globals[name] = Markup(environment.get_template(file).render())
     return environment
+
+
+def _visible(value: Any) -> Any:
+    """Return what a page gets for a value: strangers' texts could turn around what is near them."""
+    plain = isinstance(value, str) and not isinstance(value, Markup)
+    return shown_lines(value) if plain else value
 
 
 def csp_hash(text: str) -> str:

@@ -4,9 +4,13 @@ import base64
 import hashlib
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
+from ragen_bench.pages.escaping import shown, shown_lines
 from ragen_bench.pages.rendering import csp_hash, page_environment
+from tests.growth import LINEAR, growth
 
 PACKAGES = ("ragen_bench.pages.report", "ragen_bench.pages.leaderboard", "ragen_starpo.report")
 
@@ -23,6 +27,23 @@ def test_pages_share_the_base_style_and_the_theme(package):
     assert environment.globals["style"].startswith(base)
     assert "function handleTheme" in environment.globals["script"]
     assert "{%" not in base
+
+
+ENVIRONMENT = page_environment("ragen_bench.pages.report")
+
+
+@given(st.text(), st.sampled_from(["{{ text }}", "<p title='{{ text }}'>", "{{ text|upper }}"]))
+def test_text_in_a_page_has_visible_characters_only(text, template):
+    page = ENVIRONMENT.from_string(template).render(text=text)
+    line = page.replace("\n", "").replace("\t", "")
+    assert shown(line) == line
+    assert shown_lines(shown_lines(text)) == shown_lines(text)
+
+
+@pytest.mark.parametrize("piece", ["a", "\u202e", "\n", "\u202e\n"])
+@pytest.mark.parametrize("shows", [shown, shown_lines])
+def test_the_cost_of_showing_grows_with_the_text(piece, shows):
+    assert growth(shows, lambda n: piece * n) < LINEAR
 
 
 def test_text_is_escaped_and_what_is_missing_is_an_error():

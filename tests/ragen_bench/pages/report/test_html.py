@@ -252,6 +252,8 @@ def test_hostile_names_are_text(tmp_path):
     assert [attributes for attributes, _ in page.scripts if not attributes] == [{}]
     assert page.text.count("<script>alert(1)</script>") >= 4
     assert "{{ 7*7 }}" in page.text
+    assert page.text.count("⟨U+202E⟩{{ 7*7 }}") >= 4
+    assert "\u202e" not in page.text
 
 
 def test_a_page_is_written_while_episodes_are_read(tmp_path):
