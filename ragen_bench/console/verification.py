@@ -38,6 +38,8 @@ def verify_entry(path: Path, content: Object) -> bool:
     for check in verdict.checks:
         status = "ok" if check.passed else "FAIL"
         console.print(f"{status:<5} {check.name:<10} {check.said}", soft_wrap=True)
+    for sign in verdict.signs if verdict.verified else ():
+        console.print(f"{'sign':<5} {sign.name:<10} {sign.said}", soft_wrap=True)
     content.update(verdict.as_json())
     if not verdict.verified:
         console.print(f"NOT verified: {shown_name(verdict.directory)}", soft_wrap=True)

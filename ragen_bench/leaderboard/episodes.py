@@ -8,6 +8,7 @@ from ragen_bench.episodes.replay import Replayer, UnplayableError
 from ragen_bench.episodes.runner import tasks_of
 from ragen_bench.leaderboard.limits import PROBLEMS, PROMPT_TOKENS
 from ragen_bench.leaderboard.order import Roll
+from ragen_bench.leaderboard.plausibility import Plausibility
 from ragen_bench.leaderboard.scripted import ScriptedAnswers
 from ragen_bench.leaderboard.strict_json import BadJsonError, parse
 from ragen_bench.leaderboard.tokens import TokenCheck
@@ -29,6 +30,7 @@ class EpisodeCheck:
         episodes: lines looked at.
         turns: replayed.
         planned: how many episodes there must be.
+        plausibility: what the episodes that were yielded look like.
     """
 
     def __init__(self, config: RunConfig) -> None:
@@ -40,6 +42,7 @@ class EpisodeCheck:
         own = config.model.startswith("python:")
         self._tokens = TokenCheck(PROMPT_TOKENS if own else config.max_tokens)
         self._scripted = ScriptedAnswers(config)
+        self.plausibility = Plausibility(config)
         self.problems: list[str] = []
         self.stopped = False
         self.episodes = self.turns = 0
@@ -67,6 +70,7 @@ class EpisodeCheck:
                 self._refuse(f"line {number} {problem}")
             if record is not None:
                 self.turns += len(record.turns)
+                self.plausibility.look(record)
                 yield record
             progress(number)
             if len(self.problems) >= PROBLEMS:
@@ -98,7 +102,9 @@ class EpisodeCheck:
 
     def _replayed(self, recorded: EpisodeRecord) -> EpisodeRecord:
         self._scripted.begin()
-        for episode in self._replayer.walk(recorded):
+        for turn, episode in enumerate(self._replayer.walk(recorded)):
+            if turn == 0:
+                self.plausibility.begin(episode.env)
             self._scripted.watch(episode)
         return episode.record()
 

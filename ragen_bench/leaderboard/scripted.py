@@ -9,10 +9,11 @@ from ragen_bench.runs.differences import first_difference
 from ragen_bench.runs.schema import EpisodeRecord, RunConfig
 from ragen_envs.protocol import STOP
 
-_PLAYERS: dict[str, type[RandomModel] | type[OracleModel]] = {
+SCRIPTED: dict[str, type[RandomModel] | type[OracleModel]] = {
     "random": RandomModel,
     "oracle": OracleModel,
 }
+"""The models whose answers anybody can compute."""
 
 
 class ScriptedAnswers:
@@ -24,7 +25,7 @@ class ScriptedAnswers:
 
     def __init__(self, config: RunConfig) -> None:
         self._model = config.model
-        player = _PLAYERS.get(self._model)
+        player = SCRIPTED.get(self._model)
         settings = config.temperature, config.max_tokens, STOP, config.seed
         self._engine = player().engine(Sampling(*settings)) if player else None
         self._answers: list[str] = []

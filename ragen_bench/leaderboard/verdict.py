@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ragen_bench.leaderboard.plausibility import Sign
 from ragen_bench.leaderboard.rules import apart
 from ragen_bench.leaderboard.schema import Entry
 from ragen_bench.runs.schema import Object
@@ -35,6 +36,7 @@ class Verdict:
         checks: what was checked, in order. One that failed is there once for each reason.
         episodes: lines of episodes that were looked at.
         turns: answers that were replayed.
+        signs: what makes the answers less plausible; none of it refuses the entry.
     """
 
     directory: str
@@ -42,6 +44,7 @@ class Verdict:
     checks: list[Check] = field(default_factory=list)
     episodes: int = 0
     turns: int = 0
+    signs: list[Sign] = field(default_factory=list)
     _now: str = ""
 
     @property
@@ -78,4 +81,5 @@ class Verdict:
             "episodes": self.episodes,
             "turns": self.turns,
             "checks": [vars(check) for check in self.checks],
+            "signs": [vars(sign) for sign in self.signs],
         }

@@ -115,6 +115,7 @@ def _episodes(
     if check.problems:
         rest = f"no line behind line {check.episodes} was looked at"
         raise EntryError(*check.problems, *([rest] if check.stopped else []))
+    verdict.signs = check.plausibility.signs()
     for name, recorded, computed in (
         ("episodes_bytes", entry.episodes_bytes, packed.length),
         ("episodes_sha256", entry.episodes_sha256, packed.sha256),

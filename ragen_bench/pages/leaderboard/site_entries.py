@@ -9,6 +9,7 @@ from typing import Literal
 
 from ragen_bench.errors import UserError
 from ragen_bench.leaderboard.errors import EntryError
+from ragen_bench.leaderboard.plausibility import Sign
 from ragen_bench.leaderboard.rules import apart
 from ragen_bench.leaderboard.schema import Entry
 from ragen_bench.leaderboard.verdict import Check
@@ -31,6 +32,7 @@ class SiteEntry:
         figures: what it scored.
         checks: the checks of `verify`, empty if it was not run.
         reproduction: the content of its file in `reproductions/`, or None.
+        signs: what `verify` saw that makes its answers less plausible.
     """
 
     directory: str
@@ -38,6 +40,7 @@ class SiteEntry:
     figures: Figures
     checks: tuple[Check, ...] = ()
     reproduction: Object | None = None
+    signs: tuple[Sign, ...] = ()
 
     @property
     def run(self) -> RunConfig:
@@ -108,12 +111,13 @@ def read_site_entry(
         EntryError: if it is refused, with the reasons.
     """
     checks: tuple[Check, ...] = ()
+    signs: tuple[Sign, ...] = ()
     try:
         if verified:
             verdict = verify(path, progress)
             if verdict.entry is None or not verdict.verified:
                 raise EntryError(*verdict.problems)
-            entry, checks = verdict.entry, tuple(verdict.checks)
+            entry, checks, signs = verdict.entry, tuple(verdict.checks), tuple(verdict.signs)
         else:
             entry = read_entry(path)
     except SealedKeyError as error:
@@ -122,7 +126,7 @@ def read_site_entry(
     if [row.env for row in figures.rows] != [env.id for env in entry.run.envs]:
         raise EntryError("summary.envs: are not the environments of the run")
     return SiteEntry(
-        path.name, entry, figures, checks, reproduction_of(path.name, entry, reproductions)
+        path.name, entry, figures, checks, reproduction_of(path.name, entry, reproductions), signs
     )
 
 
