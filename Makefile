@@ -17,7 +17,7 @@ ifeq ($(MAKECMDGOALS),test)
 MAKEFLAGS += -j2
 endif
 
-.PHONY: demo demo-agent picture train-demo test oldest lint docs chromium held-out clean
+.PHONY: demo demo-agent picture train-demo test oldest lint docs chromium bubblewrap held-out clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/ragen-bench demo
@@ -43,7 +43,7 @@ SEEDS ?= 0
 train-demo: $(VENV)/dev.stamp
 	$(BIN)/ragen-train demo --out runs/train-demo $(addprefix --seed ,$(SEEDS))
 
-test: lint chromium
+test: lint chromium bubblewrap
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 # vLLM's CPU build is for Linux; elsewhere its tests are skipped, and those of verifiers.
@@ -71,6 +71,14 @@ chromium: $(VENV)/dev.stamp
 	if [ -z "$$CHROMIUM" ] && [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; \
 	then apt-get -qq update && apt-get -qq install -y chromium; \
 	else echo "make test needs a Chromium: $(BIN)/playwright install chromium, or CHROMIUM=PATH" >&2; exit 1; \
+	fi
+
+# The tests isolate agents on Linux; elsewhere those tests are skipped.
+bubblewrap:
+	@[ "$$(uname -s)" != Linux ] || command -v bwrap > /dev/null || \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; \
+	then apt-get -qq update && apt-get -qq install -y bubblewrap; \
+	else echo "make test needs bubblewrap: apt install bubblewrap" >&2; exit 1; \
 	fi
 
 # Regenerates the shipped val and test instances, which must not change within a version.

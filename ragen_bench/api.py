@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from io import StringIO
 from os import PathLike
 from pathlib import Path
@@ -13,7 +14,9 @@ from rich.console import Console
 from ragen_bench.console.evaluation import load_early, played
 from ragen_bench.console.plain import PlainConsole
 from ragen_bench.console.results import write_results
+from ragen_bench.errors import UserError
 from ragen_bench.finished import Run
+from ragen_bench.models.outside.confinement import Confinement
 from ragen_bench.models.server.further import without_headers
 from ragen_bench.options.checked import options_of
 from ragen_bench.options.evaluation import evaluation_of
@@ -49,6 +52,8 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
     header: str | Iterable[str] = Default.header,
     extra_body: str | None = Default.extra_body,
     reasoning_effort: str | None = Default.reasoning_effort,
+    isolate: bool = Default.isolate,
+    memory: int | None = Default.memory,
     prices: str | PathLike[str] | None = None,
     out: str | PathLike[str] | None = None,
     progress: bool = True,
@@ -81,11 +86,13 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
             an answer.
         base_url: of the server of "openai/NAME"; None for `OPENAI_BASE_URL`.
         concurrency: requests or conversations at once; None for the provider's own number.
-        timeout: seconds for a server's answer.
+        timeout: seconds for an answer of a server, or of an agent in a process of its own.
         retries: of a request that failed.
         header: "NAME: VALUE" of each request, or several; secret, not recorded.
         extra_body: further fields of each request, an object as JSON; recorded.
         reasoning_effort: as the server names it.
+        isolate: whether an agent of your own runs under bubblewrap, as on the sealed split always.
+        memory: GiB of an isolated agent's address space; None for 4.
         prices: the file that says what tokens cost; None for that of `RAGEN_PRICES`.
         out: the run directory; None for one below `runs/` that is named for the settings.
         progress: whether to show how far the run is and what is worth a note; False prints nothing.
@@ -104,6 +111,8 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
         given["random_player"] = name_of(random_player, FUNCTION_NAMED)
     options = options_of(given)
     evaluation = evaluation_of(options, _call(options, out))
+    if callable(model):
+        evaluation = replace(evaluation, confinement=_beside(evaluation.confinement, options.model))
     path, money = (
         Path(out or default_path(evaluation)),
         load_prices(Path(prices) if prices else None),
@@ -126,6 +135,18 @@ def _name_of(model: str | Callable[..., Any]) -> str:
         return model
     instead = "a model's name, or a function or a class from the top of a module"
     return f"python:{name_of(model, instead)}"
+
+
+def _beside(confinement: Confinement, name: str) -> Confinement:
+    """Return where a callable of this process runs: here, if it need not be isolated."""
+    if confinement.kind != "isolated":
+        return replace(confinement, kind="here")
+    if name.startswith("python:__main__:"):
+        raise UserError(
+            f"{name} is to be isolated ({confinement.reason}), and no other process can import "
+            "what was typed or is in the script itself; put it into a module's file"
+        )
+    return confinement
 
 
 def _call(options: Default, out: str | PathLike[str] | None) -> str:

@@ -66,7 +66,13 @@ def _until_failure(findings: Iterator[Finding]) -> Iterator[Finding]:
 def _findings(evaluation: Evaluation, questions: int) -> Iterator[Finding]:
     yield _oracle(evaluation)
     start = time.perf_counter()
-    model = load(evaluation.model, evaluation.server, evaluation.opponent, evaluation.random_player)
+    model = load(
+        evaluation.model,
+        evaluation.server,
+        evaluation.opponent,
+        evaluation.random_player,
+        evaluation.confinement,
+    )
     yield Finding("loads", "ok", f"in {time.perf_counter() - start:.1f} s")
     yield from _model_findings(model, evaluation, questions)
 

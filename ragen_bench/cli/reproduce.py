@@ -10,7 +10,7 @@ from ragen_bench.cli.evaluate import Evaluate
 from ragen_bench.cli.groups import PriceOptions
 from ragen_bench.cli.options import Command
 from ragen_bench.errors import UserError
-from ragen_bench.options.groups import ConnectionOptions
+from ragen_bench.options.groups import ConnectionOptions, IsolationOptions
 from ragen_bench.options.looks import Argument, Option
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reproduce(ConnectionOptions, PriceOptions, Command):
+class Reproduce(IsolationOptions, ConnectionOptions, PriceOptions, Command):
     """Reruns an entry at another seed, and says whether the intervals overlap.
 
     Evaluates a model with the settings of an entry at the next seed. Ends with exit code 1 if a
@@ -84,6 +84,8 @@ class Reproduce(ConnectionOptions, PriceOptions, Command):
             history="full" if history is None else "none" if history == 0 else str(history),
             constrain=config.constrained,
             **self.connection,
+            isolate=self.isolate,
+            memory=self.memory,
             prices=self.prices,
             out=out,
         )

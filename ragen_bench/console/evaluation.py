@@ -68,7 +68,11 @@ def load_early(console: Console, evaluation: Evaluation, path: Path) -> Model:
     refuse_early(evaluation, path)
     with console.status(Text(f"Loading {evaluation.model} ...")):
         return load(
-            evaluation.model, evaluation.server, evaluation.opponent, evaluation.random_player
+            evaluation.model,
+            evaluation.server,
+            evaluation.opponent,
+            evaluation.random_player,
+            evaluation.confinement,
         )
 
 

@@ -12,6 +12,7 @@ from ragen_bench.episodes.episode import Task
 from ragen_bench.episodes.groups import missing, played_again, said_of
 from ragen_bench.episodes.runner import Played, play, tasks_of
 from ragen_bench.models import Model, Sampling, ServerOptions, notes_of
+from ragen_bench.models.outside.confinement import APART, Confinement
 from ragen_bench.models.prompt import History, prompt_hash
 from ragen_bench.models.random_player import RandomPlayer
 from ragen_bench.models.reasoning import stop_text
@@ -48,6 +49,7 @@ class Evaluation:
         opponent: who plays against the model, where the environments need one.
         top_p: only the likeliest tokens, of this probability together, are drawn from.
         random_player: who gives the floor where another package's environments list no actions.
+        confinement: where agents of the user's own run; it is not recorded.
     """
 
     model: str
@@ -66,6 +68,7 @@ class Evaluation:
     opponent: Opponent | None = None
     top_p: float = 1.0
     random_player: RandomPlayer | None = None
+    confinement: Confinement = APART
 
     @property
     def sampling(self) -> Sampling:

@@ -1,10 +1,11 @@
-"""`python:module:attribute`: a function of the user's own, or a class with an object an episode."""
+"""An agent of the user's own in this process: a function, or a class with an object an episode."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -20,7 +21,7 @@ from ragen_bench.models.base import (
     refuse_constraint,
 )
 from ragen_bench.models.grammar import action_schema
-from ragen_bench.models.own_sources import OwnSources, typed_identity
+from ragen_bench.models.own_sources import sources_of, typed_identity
 from ragen_bench.models.server.background_loop import BackgroundLoop
 from ragen_bench.models.server.engine import ServerEngine
 from ragen_bench.own_modules import attribute_of, import_own
@@ -51,6 +52,7 @@ class FunctionModel:
     def __init__(self, module: str, attribute: str, at_once: int = _AT_ONCE) -> None:
         self._name = f"python:{module}:{attribute}"
         self._own = self._find(module, attribute)
+        self.is_class = inspect.isclass(self._own)
         self._loop = BackgroundLoop() if self._is_async() else None
         # Else answers come one by one: what is finished is recorded before a later one fails.
         self.slots = at_once if self._loop else 1
@@ -64,7 +66,7 @@ class FunctionModel:
 
     def probe(self) -> str:
         """Return where it runs."""
-        return f"in this process, a {'class' if inspect.isclass(self._own) else 'function'}"
+        return f"in this process, a {'class' if self.is_class else 'function'}"
 
     def engine(self, sampling: Sampling) -> Engine:
         """Return an engine that calls it; `collect` raises a UserError if it fails.
@@ -77,14 +79,30 @@ class FunctionModel:
             return ServerEngine(self._loop, self.slots, self._ask_async)
         return CallEngine(self._ask_all)
 
-    def _ask_all(self, requests: Sequence[Request]) -> list[Completion]:
-        return [self._ask(request) for request in requests]
+    def ask(self, request: Request) -> Completion:
+        """Return the answer to a request, of what is not `async def`.
 
-    def _ask(self, request: Request) -> Completion:
+        Raises:
+            UserError: if it fails.
+        """
         with self._named(request):
             act, _ = self._begun(request)
             answer = act()
-        return self._completion(answer, request)
+        return completion_of(answer, request, self._name)
+
+    def start(self, request: Request) -> Future[Completion]:
+        """Return the answer to come of what is `async def`; see `ask`."""
+        if self._loop is None:
+            raise TypeError(f"{self._name} does not wait")
+        return self._loop.start(self._ask_async(request))
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is `async def`, and so asked by `start`."""
+        return self._loop is not None
+
+    def _ask_all(self, requests: Sequence[Request]) -> list[Completion]:
+        return [self.ask(request) for request in requests]
 
     async def _ask_async(self, request: Request) -> Completion:
         with self._named(request):
@@ -92,12 +110,12 @@ class FunctionModel:
             if inspect.isawaitable(begun):
                 await begun
             answer = await act()
-        return self._completion(answer, request)
+        return completion_of(answer, request, self._name)
 
     def _begun(self, request: Request) -> tuple[Callable[[], Any], Any]:
         """Return what answers a request, and what `reset` returned if the episode begins."""
         messages = [*request.messages]
-        if not inspect.isclass(self._own):
+        if not self.is_class:
             return partial(self._own, messages), None
         agent: Any = request.kept.get(request.seat)
         begun = None
@@ -114,40 +132,17 @@ class FunctionModel:
         except (Exception, SystemExit, asyncio.CancelledError) as error:
             if self._loop and (task := asyncio.current_task()) and task.cancelling():
                 raise  # the engine was closed
-            place = self._sources.place_of(error)
+            place = self.sources.place_of(error)
             where = f"{place}; {request.spoken}" if place else request.spoken
             raise UserError(
                 f"{self._name} raised {described(error)} ({where})", exit_code=1
             ) from error
 
-    def _completion(self, answer: Any, request: Request) -> Completion:
-        if isinstance(answer, str):
-            return Completion(answer)
-        if not isinstance(answer, Answer):
-            shape = _SHAPE
-            if inspect.iscoroutine(answer):
-                answer.close()
-                shape = "what returns one is to be declared with async def itself"
-            raise UserError(
-                f"{self._name} returned {type(answer).__name__}; {shape} ({request.spoken})",
-                exit_code=1,
-            )
-        if answer.reasoning and request.env.response_format == "think":
-            raise UserError(
-                f"{self._name} returned its reasoning apart from the text, which has it in the "
-                f"form 'think': add --format answer, or for an opponent --opponent-format answer "
-                f"({request.spoken})",
-                exit_code=1,
-            )
-        return Completion(
-            answer.text, answer.prompt_tokens, answer.completion_tokens, reasoning=answer.reasoning
-        )
-
     def _find(self, module: str, attribute: str) -> Any:
         imported = import_own(module, self._name)
         own = attribute_of(imported, attribute, self._name)
-        self._sources = OwnSources(imported)
-        self._identity = self._sources.identity() or typed_identity(own)
+        self.sources = sources_of(imported)
+        self._identity = self.sources.identity() or typed_identity(own)
         methods = [callable(getattr(own, name, None)) for name in ("reset", "act")]
         if inspect.isclass(own) and not all(methods):
             raise UserError(f"{self._name} is not an agent; {_CLASS}")
@@ -170,6 +165,40 @@ class FunctionModel:
                 f"{self._name}: reset is async def and act is not; declare act with async def too"
             )
         return _waits(act)
+
+
+def completion_of(answer: Any, request: Request, name: str) -> Completion:
+    """Return what an agent returned as the harness takes it.
+
+    Args:
+        answer: anything.
+        request: what was asked.
+        name: the agent's, for messages.
+
+    Raises:
+        UserError: if it is no answer.
+    """
+    if isinstance(answer, str):
+        return Completion(answer)
+    if not isinstance(answer, Answer):
+        shape = _SHAPE
+        if inspect.iscoroutine(answer):
+            answer.close()
+            shape = "what returns one is to be declared with async def itself"
+        raise UserError(
+            f"{name} returned {type(answer).__name__}; {shape} ({request.spoken})",
+            exit_code=1,
+        )
+    if answer.reasoning and request.env.response_format == "think":
+        raise UserError(
+            f"{name} returned its reasoning apart from the text, which has it in the "
+            f"form 'think': add --format answer, or for an opponent --opponent-format answer "
+            f"({request.spoken})",
+            exit_code=1,
+        )
+    return Completion(
+        answer.text, answer.prompt_tokens, answer.completion_tokens, reasoning=answer.reasoning
+    )
 
 
 def _waits(function: Callable[..., Any]) -> bool:

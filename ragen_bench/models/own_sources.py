@@ -8,13 +8,16 @@ import inspect
 import sys
 import sysconfig
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
 _OURS = {"__main__", "ragen_bench", "ragen_envs", "ragen_starpo"}
 _INSTALLED = {"site-packages", "dist-packages"}
 _DIGITS = 16
+
+Loaded = tuple[str, Path | None]
+"""A module's name, and its file if it has one."""
 
 
 class OwnSources:
@@ -25,17 +28,19 @@ class OwnSources:
     modules of its own package are covered.
 
     Args:
-        module: the agent's, imported.
+        name: the module's.
+        file: the module's, if it has one.
+        loaded: the names and files of what is loaded.
     """
 
-    def __init__(self, module: ModuleType) -> None:
-        self._top = module.__name__.partition(".")[0]
-        self._root = _folder_of(module)
-        loaded = list(sys.modules.items()) if self._root else []
-        files = [(name, _file_of(other)) for name, other in loaded]
-        covered = [file for name, file in files if self._covers(name, file)]
+    def __init__(self, name: str, file: Path | None, loaded: Iterable[Loaded]) -> None:
+        self.name = name
+        self._top = name.partition(".")[0]
+        self._root = _folder_of(name, file)
+        self.covered = [(other, path) for other, path in loaded if self._covers(other, path)]
+        self.file = file
         # The module itself may have been taken out of the table by its own code.
-        self._files = sorted({file for file in [*covered, _file_of(module)] if file})
+        self._files = sorted({path for path in [*(path for _, path in self.covered), file] if path})
 
     def identity(self) -> dict[str, str]:
         """Return a hash of the files' names and contents; nothing if there is none, as of `sys`."""
@@ -57,6 +62,11 @@ class OwnSources:
         return top == self._top or (file.is_relative_to(self._root) and not _is_installed(file))
 
 
+def sources_of(module: ModuleType) -> OwnSources:
+    """Return the files of a module that is imported in this process."""
+    return OwnSources(module.__name__, _file_of(module), loaded_files())
+
+
 def imports_identity(module: ModuleType) -> dict[str, str]:
     """Return a hash of a module's file and of what it imports from the folder that holds it.
 
@@ -67,10 +77,22 @@ def imports_identity(module: ModuleType) -> dict[str, str]:
     Args:
         module: imported.
     """
-    root, first = _folder_of(module), _file_of(module)
+    first = _file_of(module)
+    root = _folder_of(module.__name__, first)
     if root is None or first is None:
         return {}
-    top, installed = module.__name__.partition(".")[0], _is_installed(first)
+    return _hash_of(sorted(imported_files(first, root, module.__name__.partition(".")[0])), root)
+
+
+def imported_files(first: Path, root: Path, top: str) -> set[Path]:
+    """Return a file and what it imports from a folder, as its `import` statements say.
+
+    Args:
+        first: the file.
+        root: the folder.
+        top: the outermost package of the file's module, or the module.
+    """
+    installed = _is_installed(first)
     reached: set[Path] = set()
     left = [first]
     while left:
@@ -81,7 +103,12 @@ def imports_identity(module: ModuleType) -> dict[str, str]:
         for name in _imported(file, root):
             if name[0] == top or not (installed or name[0] in _OURS):
                 left += _files_of(name, root)
-    return _hash_of(sorted(reached), root)
+    return reached
+
+
+def loaded_files() -> list[Loaded]:
+    """Return the names and the files of the modules that this process has loaded."""
+    return [(name, _file_of(module)) for name, module in list(sys.modules.items())]
 
 
 def typed_identity(own: object) -> dict[str, str]:
@@ -137,12 +164,11 @@ def _file_of(module: ModuleType) -> Path | None:
     return path if path and path.is_file() else None
 
 
-def _folder_of(module: ModuleType) -> Path | None:
+def _folder_of(name: str, file: Path | None) -> Path | None:
     """Return the folder that holds a module or, of one in a package, its outermost package."""
-    file = _file_of(module)
     if file is None:
         return None
-    levels = module.__name__.count(".") + (file.stem == "__init__")
+    levels = name.count(".") + (file.stem == "__init__")
     return file.parents[levels]
 
 

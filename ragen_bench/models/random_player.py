@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from ragen_bench.errors import UserError, described
-from ragen_bench.models.own_sources import OwnSources, typed_identity
+from ragen_bench.models.own_sources import OwnSources, sources_of, typed_identity
 from ragen_bench.own_modules import attribute_of, import_own
 from ragen_envs.instances import Stream
 
@@ -92,7 +92,7 @@ def name_random_player(name: str) -> RandomPlayer:
         kind = "a class" if inspect.isclass(function) else "async def"
         raise UserError(f"{name} is {kind}, not a function; {_SHAPE}")
     identity = _identity(holder, function)
-    _NAMED[name] = RandomPlayer(name, function, OwnSources(holder), identity)
+    _NAMED[name] = RandomPlayer(name, function, sources_of(holder), identity)
     return _NAMED[name]
 
 

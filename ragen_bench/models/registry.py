@@ -7,6 +7,7 @@ from typing import Any
 
 from ragen_bench.errors import nearest, unknown
 from ragen_bench.models.base import Model
+from ragen_bench.models.outside.confinement import APART, Confinement
 from ragen_bench.models.random_player import RandomPlayer
 from ragen_bench.models.scripted import OracleModel, RandomModel
 from ragen_bench.models.server.options import ServerOptions
@@ -37,7 +38,10 @@ _PREFIXES = ("hf", "vllm", "gguf", *SERVED)
 
 
 def resolve(
-    name: str, server: ServerOptions | None = None, random_player: RandomPlayer | None = None
+    name: str,
+    server: ServerOptions | None = None,
+    random_player: RandomPlayer | None = None,
+    confinement: Confinement = APART,
 ) -> Model:
     """Return the model of a name.
 
@@ -46,6 +50,7 @@ def resolve(
         server: how a model's server is reached; what generates in process, many at
             once, works on as many requests.
         random_player: who answers for `random` where environments list no actions.
+        confinement: where an agent of the user's own runs.
 
     Raises:
         UserError: if the name has none of the known forms, or the model cannot be loaded, or its
@@ -57,12 +62,22 @@ def resolve(
     if name == "oracle":
         return OracleModel()
     if name.startswith("python:"):
-        from ragen_bench.models.function import FunctionModel  # runs the user's module
-
-        _, module, attribute = name.split(":")
-        return FunctionModel(module, attribute, *([server.concurrency] if server else []))
+        return _own(name, server, confinement)
     provider, _, rest = name.partition("/")
     return _generating(provider, rest, server)
+
+
+def _own(name: str, server: ServerOptions | None, confinement: Confinement) -> Model:
+    """Return an agent of the user's own, whose module is run."""
+    _, module, attribute = name.split(":")
+    slots = {"at_once": server.concurrency} if server else {}
+    if confinement.kind == "here":
+        from ragen_bench.models.function import FunctionModel
+
+        return FunctionModel(module, attribute, **slots)
+    from ragen_bench.models.outside.model import OutsideModel
+
+    return OutsideModel(module, attribute, confinement=confinement, **slots)
 
 
 def refuse_unknown(name: str) -> None:

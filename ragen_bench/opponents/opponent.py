@@ -8,6 +8,7 @@ from itertools import count
 
 from ragen_bench.errors import UserError
 from ragen_bench.models import Model, Request, Sampling, ServerOptions, ask_all, resolve
+from ragen_bench.models.outside.confinement import APART, Confinement
 from ragen_bench.models.prompt import opponent_conversation
 from ragen_bench.models.random_player import RandomPlayer
 from ragen_bench.models.reasoning import stop_text, without_reasoning
@@ -53,6 +54,7 @@ def load(
     server: ServerOptions | None,
     opponent: Opponent | None,
     random_player: RandomPlayer | None = None,
+    confinement: Confinement = APART,
 ) -> Model:
     """Return a model by its name; with an opponent, the pair of them.
 
@@ -63,12 +65,13 @@ def load(
         server: how its server is reached.
         opponent: who plays against it.
         random_player: who answers for `random`, which then has no opponent.
+        confinement: where agents of the user's own run.
 
     Raises:
         UserError: as `resolve`, for either.
     """
     if opponent is None:
-        return resolve(name, server, random_player)
+        return resolve(name, server, random_player, confinement)
     wanted = [(name, server), (opponent.model, opponent.server)]
     for model, _ in wanted:
         refuse_unknown(model)
@@ -76,7 +79,7 @@ def load(
     order = sorted(
         dict.fromkeys(wanted), key=lambda model: model[0].partition("/")[0] not in SERVED
     )
-    models = {model: resolve(*model) for model in order}
+    models = {model: resolve(*model, confinement=confinement) for model in order}
     return Pair(models[wanted[0]], models[wanted[1]], opponent.response_format)
 
 

@@ -12,6 +12,7 @@ from ragen_bench.models.prompt import History
 from ragen_bench.models.random_player import RandomPlayer, name_random_player
 from ragen_bench.models.registry import FORMATS, NO_CALLS
 from ragen_bench.options.groups import EvaluationOptions
+from ragen_bench.options.isolation import confinement_of
 from ragen_bench.options.naming import DEFAULT_MAX_TOKENS
 from ragen_bench.options.servers import opponent_of, server_of
 from ragen_bench.suites import (
@@ -28,6 +29,8 @@ from ragen_envs.registration import IDS
 
 _MOST = 10**9
 """The highest value of numbers without a limit of their own; far larger ones cannot be read."""
+_MOST_MEMORY = 1 << 20
+"""GiB that fit into an address space, and more."""
 _HOTTEST = 100
 """The highest temperature."""
 
@@ -54,11 +57,12 @@ def evaluation_of(options: EvaluationOptions, command: str = "") -> Evaluation:
     opponent_format = written_form(response_format)
     if options.opponent_format is not None:
         opponent_format = response_format_of(options.opponent_format)
+    split = split_name(options.split)
     return Evaluation(
         model=options.model,
         suite=suite,
         instances=instances,
-        split=split_name(options.split),
+        split=split,
         response_format=response_format,
         samples=options.samples,
         seed=options.seed,
@@ -71,6 +75,7 @@ def evaluation_of(options: EvaluationOptions, command: str = "") -> Evaluation:
         opponent=opponent_of(options, opponent_format),
         top_p=options.top_p,
         random_player=random_player,
+        confinement=confinement_of(options, split),
     )
 
 
@@ -138,6 +143,7 @@ def _check_numbers(options: EvaluationOptions) -> None:
         ("--max-tokens", options.max_tokens, 1, _MOST),
         ("--concurrency", options.concurrency, 1, _MOST),
         ("--retries", options.retries, 0, _MOST),
+        ("--memory", options.memory, 1, _MOST_MEMORY),
     ):
         if value is not None and value < least:
             raise UserError(f"{option} is at least {least}, got {value}")

@@ -18,7 +18,10 @@ class ConnectionOptions:
     concurrency: Annotated[
         int | None, Option("N", "requests in flight: servers, python: (default: 8), vllm/, hf/")
     ] = None
-    timeout: Annotated[float | None, Option("S", "seconds for an answer (default: 600)")] = None
+    timeout: Annotated[
+        float | None,
+        Option("S", "seconds for an answer: servers, python: (default: 600; python: none)"),
+    ] = None
     retries: Annotated[int | None, Option("N", "of a request that failed (default: 7)")] = None
     header: Annotated[
         tuple[str, ...], Option("'NAME: VALUE'", "of each request; secret; may be repeated")
@@ -37,7 +40,20 @@ class ConnectionOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluationOptions(ConnectionOptions):
+class IsolationOptions:
+    """What an agent of the user's own may touch."""
+
+    isolate: Annotated[
+        bool,
+        Option(None, "run python: under bubblewrap, without network and files; as sealed does"),
+    ] = False
+    memory: Annotated[
+        int | None, Option("GIB", "of an isolated agent's address space (default: 4)")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationOptions(IsolationOptions, ConnectionOptions):
     """What is evaluated, and how."""
 
     model: Annotated[

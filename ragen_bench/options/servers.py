@@ -38,6 +38,8 @@ def server_of(options: EvaluationOptions) -> ServerOptions | None:
         if refused == ["concurrency"]:
             own = "vllm/, hf/, python:, smollm2-135m and demo-agent"
             where = f"openai/, anthropic/, google/, {own}"
+        if refused == ["timeout"]:
+            where = "openai/, anthropic/, google/ and python:"
         raise UserError(f"{names}: for {where} only, not for {' and '.join(map(repr, models))}")
     return _server_options(options.model, settings)
 
@@ -103,8 +105,9 @@ def _taken(model: str) -> tuple[str, ...]:
     """Return the options that say how a model is reached."""
     if _is_served(model):
         return ("base_url", "concurrency", "timeout", "retries", "key_variable", *_FURTHER)
-    alone = _provider(model) in IN_PROCESS or model.startswith("python:")
-    return ("concurrency",) if alone else ()
+    if model.startswith("python:"):
+        return ("concurrency", "timeout")
+    return ("concurrency",) if _provider(model) in IN_PROCESS else ()
 
 
 def _provider(model: str) -> str:

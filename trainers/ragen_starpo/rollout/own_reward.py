@@ -11,7 +11,7 @@ from typing import Any
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.errors import UserError, described
 from ragen_bench.models.base import Place
-from ragen_bench.models.own_sources import OwnSources, imports_identity
+from ragen_bench.models.own_sources import imports_identity, sources_of
 from ragen_bench.own_modules import attribute_of, import_own
 from ragen_bench.runs.schema import TurnRecord
 from ragen_envs.protocol import AnswerFormat
@@ -117,7 +117,7 @@ class OwnReward:
             number = float(reward) if isinstance(reward, Real) else None
         # The function is the user's own code: it may raise anything, or leave the process.
         except (Exception, SystemExit) as error:
-            place = OwnSources(self._module).place_of(error)
+            place = sources_of(self._module).place_of(error)
             where = f"{place}; {where}" if place else where
             raise UserError(f"{self._named} raised {described(error)} ({where})", 1) from error
         if number is not None and math.isfinite(number):
