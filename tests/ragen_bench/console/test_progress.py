@@ -7,6 +7,7 @@ import pexpect
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragen_bench.cli.main import main
 from ragen_bench.console.progress import Pace, PlainProgress, shortened
 from tests.ragen_bench.cli.command import run
 
@@ -40,9 +41,6 @@ def test_time_left_counts_what_this_process_played_and_the_success_so_far():
 
 
 AGENT = """
-import ragen_bench.console.progress as progress
-progress._PAUSE = 0.0
-
 def answer(messages):
     return ""
 
@@ -67,13 +65,12 @@ def answer(messages):
 """Stops in the middle of a run until somebody has seen the bar."""
 
 
-def test_a_run_without_a_terminal_says_how_far_it_is(tmp_path):
+def test_a_run_without_a_terminal_says_how_far_it_is(tmp_path, monkeypatch, capsys):
     (tmp_path / "hasty.py").write_text(AGENT)
-    done = run(
-        "evaluate", "python:hasty:answer", "--env", "Bandit-v0", "--limit", "3", cwd=tmp_path
-    )
-    assert done.returncode == 0
-    assert "3 of 3 episodes, 3 answers in 0 min, 0 % solved\n" in done.stderr
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("ragen_bench.console.progress._PAUSE", 0.0)
+    assert main(["evaluate", "python:hasty:answer", "--env", "Bandit-v0", "--limit", "3"]) == 0
+    assert "3 of 3 episodes, 3 answers in 0 min, 0 % solved\n" in capsys.readouterr().err
 
 
 def test_nothing_stands_before_an_error(tmp_path):

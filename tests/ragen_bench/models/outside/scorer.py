@@ -1,0 +1,23 @@
+"""A scorer that keeps an agent where its caller says, on sealed too: `scorer.py KIND NAME OUT`."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from ragen_bench.episodes.evaluation import evaluate
+from ragen_bench.opponents.opponent import load
+from ragen_bench.options.evaluation import evaluation_of
+from ragen_bench.options.groups import EvaluationOptions
+
+
+def main(kind, name, out):
+    options = EvaluationOptions(model=name, env=("Sokoban-v0",), split="sealed", limit=6)
+    evaluation = evaluation_of(options)
+    assert evaluation.confinement.kind == "isolated"
+    where = replace(evaluation.confinement, kind=kind)
+    model = load(evaluation.model, None, None, confinement=where)
+    evaluate(evaluation, model, Path(out)).unlock()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,77 @@
+"""Where agents run, as options and the environment say."""
+
+import pytest
+
+import ragen_bench
+from ragen_bench.errors import UserError
+from ragen_bench.models import resolve
+from ragen_bench.models.outside.confinement import Confinement
+from ragen_bench.options.evaluation import evaluation_of
+from ragen_bench.options.groups import EvaluationOptions
+from ragen_envs.sealed import new_key
+
+OWN = "python:own:answer"
+
+
+def confinement(model=OWN, **options):
+    given = {"env": ("Bandit-v0",), **options}
+    return evaluation_of(EvaluationOptions(model=model, **given)).confinement
+
+
+def test_agents_are_isolated_where_it_is_asked_for_and_where_a_key_is(monkeypatch):
+    for variable in ("RAGEN_SEALED_KEY", "RAGEN_SEALED_KEY_FILE"):
+        monkeypatch.delenv(variable, raising=False)
+    assert confinement() == Confinement("apart")
+    assert confinement(timeout=3.0) == Confinement("apart", seconds=3.0)
+    assert confinement(isolate=True) == Confinement("isolated", 4, 600.0, "--isolate")
+    assert confinement(isolate=True, memory=7, timeout=3.0).memory == 7
+    assert confinement(split="sealed").reason == "it plays sealed instances"
+    game = ("TwentyQuestionsModel-v0",)
+    assert confinement("oracle", env=game, opponent=OWN, isolate=True).kind == "isolated"
+    for variable in ("RAGEN_SEALED_KEY", "RAGEN_SEALED_KEY_FILE"):
+        with monkeypatch.context() as changed:
+            changed.setenv(variable, "x")
+            assert confinement().kind == "isolated"
+            assert confinement("random") == Confinement("apart")
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "says"),
+    [
+        ("random", {"isolate": True}, "--isolate: for python: only, not for 'random'"),
+        (OWN, {"memory": 4}, "--memory goes with --isolate"),
+        (OWN, {"memory": 0, "isolate": True}, "--memory is at least 1, got 0"),
+        ("random", {"timeout": 3.0}, "--timeout: for openai/, anthropic/, google/ and python: on"),
+    ],
+)
+def test_options_of_no_use_are_refused(model, options, says):
+    with pytest.raises(UserError, match=f"^{says}"):
+        confinement(model, **options)
+
+
+def test_sealed_refuses_agents_where_nothing_isolates_them(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    says = r"^python:own:answer is to be isolated \(it plays sealed instances\), and bubblewrap is "
+    with pytest.raises(UserError, match=says + "not installed: apt install bubblewrap$"):
+        resolve(OWN, confinement=confinement(split="sealed"))
+    monkeypatch.setattr("sys.platform", "darwin")
+    with pytest.raises(UserError, match="and bubblewrap isolates on Linux alone"):
+        resolve(OWN, confinement=confinement(isolate=True))
+
+
+def answer(messages):
+    """An agent that a caller hands over."""
+    return "Up"
+
+
+def test_what_only_this_process_can_find_plays_no_sealed_instances(monkeypatch, tmp_path):
+    monkeypatch.setenv("RAGEN_SEALED_KEY", new_key())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(answer, "__module__", "__main__")
+    monkeypatch.setattr("__main__.answer", answer, raising=False)
+    with pytest.raises(
+        UserError, match=r"^python:__main__:answer is to be isolated .* put it into"
+    ):
+        ragen_bench.evaluate(answer, env="Bandit-v0", limit=1, split="sealed", progress=False)
