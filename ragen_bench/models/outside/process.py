@@ -202,6 +202,7 @@ def _started(
         return subprocess.Popen(
             isolated(command, files, named, calls.fileno()),
             pass_fds=(*theirs, calls.fileno()),
+            env={},  # bubblewrap's own is there to be read in /proc/1
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -76,11 +76,13 @@ def isolated(command: Sequence[str], files: Sequence[Path], named: str, calls: i
     variables = {name: os.environ[name] for name in _KEPT if name in os.environ}
     variables |= {"HOME": "/tmp", "PATH": "/usr/bin", "PYTHONDONTWRITEBYTECODE": "1"}
     return [
-        *("bwrap", *_APART, "--proc", "/proc", "--dev", "/dev"),
+        *(shutil.which("bwrap") or "bwrap", *_APART, "--proc", "/proc", "--dev", "/dev"),
         *("--size", str(TEMPORARY), "--tmpfs", "/tmp", "--dir", here),
         *(word for path in _LIBRARIES for word in ("--ro-bind-try", path, path)),
         *(word for path in shown for word in ("--ro-bind", str(path), str(path))),
-        *("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", here),
+        # Where the scorer is root, so is the agent to /proc/sys.
+        *(word for path in ("/proc", "/dev", "/") for word in ("--remount-ro", path)),
+        *("--chdir", here),
         *(word for name, value in variables.items() for word in ("--setenv", name, value)),
         *("--seccomp", str(calls), "--", *command),
     ]

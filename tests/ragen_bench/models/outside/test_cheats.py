@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ragen_bench.runs.directory import read_run
-from ragen_envs.sealed import KEY_FILE_VARIABLE, key_hash, new_key
+from ragen_envs.sealed import KEY_VARIABLE, key_hash, new_key
 
 pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="bubblewrap is for Linux"),
@@ -18,8 +18,10 @@ pytestmark = [
 ]
 THERE = Path(__file__).parent
 OF_THE_PROCESS = {"own_functions", "variables", "frames", "garbage"}
+MAYBE = {"own_functions", "memory_of_parent", "traced_parent"}
+"""What else works there, the latter two where the kernel lets a process trace its parent."""
 OF_THE_MACHINE = {
-    *("variables", "variables_of_others", "files_around", "memory_of_parent", "traced_parent"),
+    *("variables", "variables_of_others", "files_around"),
     *("entry_of_the_oracle", "network", "unix_socket", "written", "started", "forked"),
 }
 
@@ -49,7 +51,11 @@ def played(event, kind, name):
     done = subprocess.run(
         [sys.executable, THERE / "scorer.py", kind, f"python:cheats:{name}", out],
         cwd=event,
-        env={**os.environ, KEY_FILE_VARIABLE: "key.txt", "PYTHONDONTWRITEBYTECODE": "1"},
+        env={
+            **os.environ,
+            KEY_VARIABLE: (event / "key.txt").read_text(),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        },
         capture_output=True,
         text=True,
     )
@@ -77,7 +83,7 @@ def test_in_the_scorers_process_a_cheat_wins(event, honest):
 
 def test_in_a_process_of_its_own_it_reads_what_its_user_can(event, honest):
     worked, _, solved = played(event, "apart", "Cheat")
-    assert worked - {"own_functions"} == OF_THE_MACHINE
+    assert worked - MAYBE == OF_THE_MACHINE
     assert solved == 6
 
 

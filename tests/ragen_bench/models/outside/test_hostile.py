@@ -116,6 +116,13 @@ def test_an_isolated_one_has_its_memory_and_no_more(agent, tmp_path):
         played(outside(kind="isolated"))
 
 
+@on_linux
+def test_an_isolated_one_of_root_changes_no_settings_of_the_kernel(agent):
+    agent("def answer(messages):\n    open('/proc/sys/kernel/core_pattern', 'r+')\n")
+    with pytest.raises(UserError, match=r"raised (OSError|PermissionError): "):
+        played(outside(kind="isolated"))
+
+
 def test_finished_episodes_are_kept_and_a_new_process_goes_on(agent, tmp_path):
     agent(
         "import os\nfrom pathlib import Path\n\n"
