@@ -14,6 +14,7 @@ mkdir "$work/base"
 git archive "$base" | tar -x -C "$work/base"
 # -I: `python -m` would otherwise prefer a pip.py or venv.py in the folder where this is called.
 python3 -I -m venv "$work/venv"
-"$work/venv/bin/python" -I -m pip --disable-pip-version-check -q install \
-    -c "$work/base/constraints.txt" "$work/base[bench]"
+install=("$work/venv/bin/python" -I -m pip --disable-pip-version-check -q install)
+"${install[@]}" --require-hashes --only-binary :all: -r "$work/base/.github/entry-requirements.txt"
+"${install[@]}" --no-deps --no-build-isolation "$work/base"
 "$work/venv/bin/ragen-bench" leaderboard check "$base" "$head"
