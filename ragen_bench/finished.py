@@ -16,6 +16,7 @@ from ragen_bench.pages.escaping import shown
 from ragen_bench.pages.formats import NONE, fixed, percent, short
 from ragen_bench.runs.directory import read_run
 from ragen_bench.runs.schema import EpisodeRecord, Object, RunConfig
+from ragen_bench.scores.levels import success_at
 from ragen_bench.scores.metrics import estimate_of
 from ragen_bench.scores.summary import NOT_WRITTEN, no_summary, summarise, written_summary
 from ragen_bench.statistics import Estimate, Interval
@@ -138,6 +139,18 @@ class Run:
         """The figures by the environments' ids, of those with a recorded episode."""
         with _as_written(self.path):
             return {row["env"]: _figures(row) for row in self.summary["envs"]}
+
+    def success_at(self, level: float = 0.95, exact: bool = False) -> Mapping[str, Estimate]:
+        """Return success by environment with intervals of another level, or with exact ones.
+
+        Args:
+            level: in (0, 1).
+            exact: whether they are Clopper and Pearson's, for one sample on each instance.
+
+        Raises:
+            UserError: for another level, or an exact interval of several samples on an instance.
+        """
+        return success_at(self.episodes(), level, exact)
 
     @property
     def _state(self) -> str:

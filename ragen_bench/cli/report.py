@@ -8,7 +8,7 @@ from typing import Annotated
 
 from ragen_bench.cli.groups import PlayedOptions, PriceOptions
 from ragen_bench.cli.options import Command
-from ragen_bench.options.looks import Argument
+from ragen_bench.options.looks import Argument, Option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,18 +16,31 @@ class Report(PriceOptions, PlayedOptions, Command):
     """Prints a run's table and writes its HTML report."""
 
     directory: Annotated[Path, Argument("RUN")]
+    confidence: Annotated[
+        float | None, Option("P", "also print success with intervals of P per cent")
+    ] = None
+    exact: Annotated[bool, Option(None, "also print Clopper and Pearson's exact intervals")] = False
 
     def run(self) -> int:
         """Summarise the run anew."""
         from ragen_bench.console.plain import plain_console
         from ragen_bench.console.results import show_results
+        from ragen_bench.console.summary import success_lines
         from ragen_bench.errors import UserError
         from ragen_bench.runs.directory import read_run
         from ragen_bench.scores.cost import load_prices
+        from ragen_bench.scores.levels import success_at
 
         self.name_own()
         run, prices = read_run(self.directory), load_prices(self.prices)
         if not any(True for _ in run.episodes()):
             raise UserError(f"{self.directory} holds no finished episode yet", exit_code=1)
-        show_results(plain_console(), run, prices)
+        console = plain_console()
+        lines = []
+        if self.exact or self.confidence is not None:
+            level = 0.95 if self.confidence is None else self.confidence / 100
+            lines = success_lines(success_at(run.episodes(), level, self.exact), level, self.exact)
+        show_results(console, run, prices)
+        for line in lines:
+            console.print(line, soft_wrap=True)
         return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ragen_bench.console.formats import fixed, interval, percent
 from ragen_bench.console.tables import FiguresTable
@@ -10,7 +10,7 @@ from ragen_bench.console.visible import visible
 from ragen_bench.opponents.wording import replies_in_words
 from ragen_bench.pages.formats import short
 from ragen_bench.runs.schema import Object
-from ragen_bench.statistics import detectable_beside
+from ragen_bench.statistics import Estimate, detectable_beside
 from ragen_envs.sums import sum_in_order
 
 _COLUMNS = ("n", "success", "95 %", "norm.", "form", "action", "tokens", "s")
@@ -100,6 +100,22 @@ def return_lines(summary: Object) -> list[str]:
         + (f"; random {fixed(row['random']['return'], 3)}" if row["random"] else "")
         for row in summary["envs"]
         if row["success"] is None
+    ]
+
+
+def success_lines(success: Mapping[str, Estimate], level: float, exact: bool) -> list[str]:
+    """Return a line for each environment: its success and an interval of a level.
+
+    Args:
+        success: by environment.
+        level: of the intervals, in (0, 1).
+        exact: whether they are Clopper and Pearson's.
+    """
+    kind = "Clopper-Pearson" if exact else "as the table's"
+    return [
+        f"{short(env)}  success {percent(found.value)}, "
+        f"{100 * level:g} %: {interval(found.interval)} ({kind})"
+        for env, found in success.items()
     ]
 
 

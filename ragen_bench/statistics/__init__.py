@@ -5,6 +5,7 @@ from ragen_bench.statistics.estimates import Estimate, mean_estimate, mean_of
 from ragen_bench.statistics.intervals import (
     Interval,
     alike_interval,
+    clopper_pearson,
     clustered_bootstrap,
     mean_interval,
     wilson,
@@ -23,6 +24,7 @@ __all__ = [
     "alike_interval",
     "by_difficulty",
     "by_turns",
+    "clopper_pearson",
     "clustered_bootstrap",
     "detectable_beside",
     "detectable_by",

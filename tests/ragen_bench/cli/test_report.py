@@ -3,7 +3,10 @@
 import json
 
 import pytest
+from scipy.stats import binom
 
+from ragen_bench import Run
+from ragen_bench.statistics import wilson
 from tests.ragen_bench.cli.command import run
 
 PRICES = """\
@@ -57,3 +60,52 @@ def test_answers_that_were_cut_are_named(tmp_path):
     file.write_text(file.read_text().replace('"finish":"stop"', '"finish":"length"', 1))
     output = run("report", "run", cwd=tmp_path).stdout
     assert "\n50.0 % of answers were cut at 200 tokens\n" in output
+
+
+def test_other_levels_and_exact_intervals_are_printed_beside_the_table(tmp_path):
+    envs = ["--env", "Bandit-v0", "--env", "FrozenLake-v0", "--limit", "12"]
+    run("evaluate", "random", *envs, "--out", "run", cwd=tmp_path)
+    summary = (tmp_path / "run/summary.json").read_bytes()
+    done = run("report", "run", "--confidence", "99", "--exact", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (
+        json.loads(summary)["envs"]
+        == json.loads((tmp_path / "run/summary.json").read_text())["envs"]
+    )
+    found = Run(tmp_path / "run").success_at(0.99, exact=True)
+    for env, figures in found.items():
+        solved = round(12 * figures.value)
+        low, high = figures.interval
+        if solved:
+            assert binom.sf(solved - 1, 12, low) == pytest.approx(0.005)
+        if solved < 12:
+            assert binom.cdf(solved, 12, high) == pytest.approx(0.005)
+        line = f"{env.partition('/')[2]}  success {100 * figures.value:.1f}, 99 %: "
+        assert f"{line}{100 * low:.1f} - {100 * high:.1f} (Clopper-Pearson)\n" in done.stdout
+    assert len(found) == 2
+    wilsons = Run(tmp_path / "run").success_at(0.9)["ragen/Bandit-v0"]
+    assert wilsons.interval == wilson(round(12 * wilsons.value), 12, 0.9)
+
+
+def test_what_has_no_exact_interval_is_refused_in_one_line(tmp_path):
+    run(
+        "evaluate",
+        "random",
+        "--env",
+        "Bandit-v0",
+        "--limit",
+        "2",
+        "--samples",
+        "2",
+        "--out",
+        "run",
+        cwd=tmp_path,
+    )
+    for options, says in (
+        (["--exact"], "exact intervals are of one sample on each instance, and the run has more"),
+        (["--confidence", "100"], "a confidence level is between 0 and 1 (0 and 100 %), got 1"),
+    ):
+        done = run("report", "run", *options, cwd=tmp_path)
+        assert done.returncode == 2
+        assert says in done.stderr
+        assert done.stderr.count("\n") == 1

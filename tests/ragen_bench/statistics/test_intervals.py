@@ -2,15 +2,18 @@
 
 import math
 import random
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import beta, norm
 
 from ragen_bench.statistics import (
     Estimate,
     alike_interval,
+    clopper_pearson,
     clustered_bootstrap,
     mean_interval,
     normalised,
@@ -196,3 +199,35 @@ def test_values_off_the_scale_are_refused(value):
 def test_mean_interval_refuses_empty_clusters(clusters):
     with pytest.raises(ValueError, match="at least one value"):
         mean_interval(clusters)
+
+
+@given(st.integers(1, 400), st.data(), st.sampled_from([0.8, 0.95, 0.99]))
+def test_clopper_and_pearson_are_quantiles_of_the_beta_distribution(trials, data, level):
+    successes = data.draw(st.integers(0, trials))
+    low, high = clopper_pearson(successes, trials, level)
+    tail = (1 - level) / 2
+    wanted = (
+        beta.ppf(tail, successes, trials - successes + 1) if successes else 0.0,
+        beta.ppf(1 - tail, successes + 1, trials - successes) if successes < trials else 1.0,
+    )
+    assert (low, high) == pytest.approx(wanted, abs=1e-9)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
+def test_levels_are_those_of_the_normal_distribution(level):
+    z = norm.ppf((1 + level) / 2)
+    p, n = 0.3, 50
+    centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * (p * (1 - p) / n + z**2 / (4 * n**2)) ** 0.5
+    assert wilson(15, 50, level) == pytest.approx((centre - half, centre + half), abs=1e-12)
+    generator = np.random.default_rng(5)
+    clusters = generator.normal(0.5, 0.05, size=(900, 1)).tolist()
+    low, high = mean_interval(clusters, level)
+    assert high - low == pytest.approx(2 * z * 0.05 / 30, rel=0.1)
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 95.0])
+def test_other_levels_are_refused(level):
+    for interval in (partial(wilson, 1, 2), partial(clopper_pearson, 1, 2)):
+        with pytest.raises(ValueError, match="a level is between 0 and 1"):
+            interval(level)
