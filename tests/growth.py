@@ -5,7 +5,7 @@ import time
 MORE = 8
 LINEAR = 3 * MORE
 """A generous bound on the growth of a linear cost; a quadratic one grows 64 times."""
-_LEAST_SECONDS = 0.003
+_LEAST_SECONDS = 0.002
 """A shorter time is too uncertain for a ratio."""
 _LARGEST = 1 << 17
 

@@ -1,0 +1,125 @@
+"""Whatever reads a stranger's text costs no more than the text is long, times a constant."""
+
+import contextlib
+import gzip
+import io
+import json
+
+import pytest
+
+from ragen_bench.analysis.claims import claims_of
+from ragen_bench.analysis.diversity import diversity
+from ragen_bench.analysis.plans import plan_of
+from ragen_bench.analysis.scene import Scene
+from ragen_bench.analysis.words import sentences
+from ragen_bench.environments import class_of
+from ragen_bench.leaderboard.errors import EntryError
+from ragen_bench.leaderboard.packed import PackedEpisodes
+from ragen_bench.leaderboard.schema import checked_entry, read_statement
+from ragen_bench.leaderboard.strict_json import BadJsonError, parse
+from ragen_bench.models import Completion
+from ragen_bench.models.reasoning import without_reasoning
+from ragen_bench.models.server.faults import PassingError, words_of
+from ragen_bench.models.server.options import ServerKey
+from ragen_bench.models.server.refusals import refused_settings
+from ragen_bench.models.server.reply import completion_of, models_of
+from ragen_bench.pages.escaping import csv_cell, link
+from ragen_bench.runs.differences import brief, first_difference
+from ragen_bench.suites import make_env
+from ragen_envs.registration import IDS
+from ragen_envs.tool_calls import CallError, called, thought_before
+from tests.growth import LINEAR, growth
+
+REFUSED = (EntryError, BadJsonError, PassingError, CallError)
+PIECES = {
+    "letters": "a",
+    "marks": ".",
+    "spaces": " ",
+    "lines": "\n",
+    "backslashes": "\\",
+    "brackets": "[",
+    "objects": '{"a":',
+    "strings": '"a",',
+    "tags": "<answer>",
+    "open tags": "<think>",
+    "closed tags": "</think>",
+    "half tags": "<",
+    "calls": "<tool_call>",
+    "moves": "Up, then Down. ",
+    "claims": "the box is left of the goal and I go up to (1, 2), ",
+    "digits": "1",
+    "options": "1 | (a) ; - ",
+    "joined words": "it's-a/b_",
+}
+ME, BOX = frozenset({(3, 2)}), frozenset({(2, 2), (1, 4)})
+SCENE = Scene({"me": ME, "box": BOX, "target": BOX, "wall": ME}, (1, 4, 1, 4), coordinates=True)
+
+
+def a_reply(text):
+    choices = [{"message": {"content": text, "reasoning": text}}]
+    return json.dumps({"choices": choices, "data": [{"id": text}], "error": text})
+
+
+READERS = {
+    "sentences": lambda text: list(sentences(text)),
+    "claims": lambda text: claims_of(text, SCENE),
+    "plans": lambda text: plan_of(text, ("Up", "Down", "Left", "Right"), 5),
+    "diversity": lambda text: diversity([text, text[1:]]),
+    "reasoning": lambda text: without_reasoning(Completion(text), "think"),
+    "calls": called,
+    "thoughts before calls": thought_before,
+    "strict JSON": lambda text: parse(text.encode()),
+    "strict JSON of a text": lambda text: parse(json.dumps(text).encode()),
+    "a statement": lambda text: read_statement(
+        dict.fromkeys(("name", "submitter", "contact", "link", "date"), text)
+        | {"parameters": None, "open_weights": None}
+    ),
+    "an entry": lambda text: checked_entry({text: text, "name": text}),
+    "lines of episodes": lambda text: list(_unpacked(text)),
+    "a reply": lambda text: completion_of(a_reply(text), "</answer>"),
+    "a reply that is none": lambda text: completion_of(text, "</answer>"),
+    "a list of models": lambda text: models_of(a_reply(text)),
+    "words of a server": lambda text: words_of(400, {"message": text}, ServerKey("")),
+    "refused settings": lambda text: refused_settings(f"unsupported {text}"),
+    "a link": link,
+    "a cell": csv_cell,
+    "a difference": lambda text: first_difference([text, text], [text, f"{text}."]),
+    "a value in brief": brief,
+}
+
+
+def _unpacked(text):
+    packed = bytearray(gzip.compress(f"{text}\n".encode(), 1, mtime=0))
+    packed[8] = 0
+    return PackedEpisodes(io.BytesIO(packed), 1 << 30).lines()
+
+
+def long(piece):
+    """Return what makes a text of a length, with an end that runs of the piece do not expect."""
+    return lambda length: (piece * (length // len(piece) + 1))[:length] + "~"
+
+
+def reading(reader):
+    def read(text):
+        with contextlib.suppress(*REFUSED):
+            reader(text)
+
+    return read
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_the_cost_of_reading_grows_with_the_text(name):
+    for piece in PIECES.values():
+        assert growth(reading(READERS[name]), long(piece)) < LINEAR, piece
+
+
+@pytest.mark.parametrize("form", ["think", "tools"])
+@pytest.mark.parametrize("name", {class_of(name): name for name in IDS}.values())
+def test_the_cost_of_an_answer_grows_with_it(name, form):
+    env = make_env(name, "val", form)
+    env.reset(seed=0)
+    before = {"think": "<think></think><answer>", "tools": '<tool_call>{"name": "'}[form]
+    after = {"think": "</answer>", "tools": '"}</tool_call>'}[form]
+    for piece in PIECES.values():
+        cost = growth(lambda text: env.read(before + text + after), long(piece))
+        assert cost < LINEAR, piece
