@@ -16,6 +16,15 @@ from ragen_bench.options.looks import Argument
 _is_hash = re.compile(r"[0-9a-f]{64}").fullmatch
 
 
+_FEWEST_DIGITS = 10
+"""Different ones in 64 random hex digits; less than one key in 10^11 has fewer."""
+
+
+def _is_weak(key: str) -> bool:
+    """Return whether a key repeats itself or uses few digits, as those do that people type."""
+    return len(set(key)) < _FEWEST_DIGITS or key in (key + key)[1:-1]
+
+
 @dataclass(frozen=True)
 class New(Command):
     """Writes a new key to a file that only its owner may read, and prints the key's hash."""
@@ -43,7 +52,10 @@ class New(Command):
 
 @dataclass(frozen=True)
 class Hash(Command):
-    """Prints the hash of a key, to be published."""
+    """Prints the hash of a key, to be published.
+
+    A key that was typed, and not drawn at random, is refused.
+    """
 
     file: Annotated[Path, Argument("FILE")]
 
@@ -51,7 +63,13 @@ class Hash(Command):
         """Print it."""
         from ragen_envs.sealed import key_hash, read_key_file
 
-        sys.stdout.write(f"{key_hash(read_key_file(self.file))}\n")
+        key = read_key_file(self.file)
+        if _is_weak(key):
+            raise UserError(
+                f"{self.file} holds a key that was not drawn at random, so that its instances can "
+                "be found out; make one with ragen-bench sealed new"
+            )
+        sys.stdout.write(f"{key_hash(key)}\n")
         return 0
 
 

@@ -3,7 +3,13 @@
 import json
 import re
 import stat
+from pathlib import Path
 
+import pytest
+
+from ragen_bench.cli import main
+from ragen_bench.cli.sealed import _is_weak
+from ragen_envs.sealed import new_key
 from tests.ragen_bench.cli.command import run
 
 PLAYS = ["evaluate", "random", "--env", "Bandit-v0", "--env", "FrozenLake-v0", "--limit", "3"]
@@ -25,6 +31,22 @@ def test_new_hash_and_check(tmp_path):
     assert again.returncode == 2
     assert again.stderr == "ragen-bench: key.txt exists already; choose another file\n"
     assert (tmp_path / "key.txt").read_text().strip() == key
+
+
+@pytest.mark.parametrize(
+    "key", ["0" * 64, "0123456789abcdef" * 4, "f0" * 32, "123456789" * 7 + "1"]
+)
+def test_a_key_that_was_typed_is_not_published(tmp_path, monkeypatch, capsys, key):
+    monkeypatch.chdir(tmp_path)
+    Path("key.txt").write_text(key)
+    assert main(["sealed", "hash", "key.txt"]) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith("ragen-bench: key.txt holds a key that was not drawn at random")
+    assert key not in said.out + said.err
+
+
+def test_keys_that_are_drawn_are_published():
+    assert not any(_is_weak(new_key()) for _ in range(2000))
 
 
 def test_mistakes_get_one_line(tmp_path):
