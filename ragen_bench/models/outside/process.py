@@ -84,10 +84,11 @@ class AgentProcess:
         """
         data = memoryview(packed(message))
         while data:
-            if not self._outgoing.select(_left(until)):
-                raise TimeoutError
             try:
                 data = data[os.write(self._requests, data) :]
+            except BlockingIOError:
+                if not self._outgoing.select(_left(until)):
+                    raise TimeoutError from None
             except BrokenPipeError:
                 raise self._ended() from None
 

@@ -37,7 +37,6 @@ FIRST = f"({LAKE}, instance 0, sample 0, turn 0)"
     [
         ("os.write(out._descriptor, b'\\x40\\0\\0\\0')", "sent a message of 1,073,741,824 bytes"),
         ("send(b'NaN')", "sent a message that is not JSON"),
-        ("send(b'\\xff\\xfe')", "sent a message that is not JSON"),
         ("send(b'{}')", "sent a message of no known shape"),
         ("os.close(out._descriptor)", "ended with exit code 1"),
         ("os._exit(3)", "ended with exit code 3"),
@@ -82,14 +81,18 @@ def test_a_flood_on_its_output_is_no_answer_and_holds_nothing_up(agent, capfd, k
     assert (len(said.out), len(said.err)) == ((0, 0) if model._isolated else (2_000_000, 100_000))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("body", ["while True: pass", "while True: print('x' * 1000)"])
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("apart", "while True: pass"),
+        pytest.param("isolated", "while True: print('x' * 1000)", marks=on_linux),
+    ],
+)
 def test_an_answer_that_takes_too_long_ends_the_run(agent, monkeypatch, kind, body):
     agent(f"def answer(messages):\n    {body}\n")
     model = outside(kind=kind)
     monkeypatch.setattr(model, "_confinement", model._confinement.__class__(seconds=0.5))
     monkeypatch.setattr("ragen_bench.models.outside.process._GRACE", 0.5)
-    monkeypatch.setattr("sys.stdout", open(os.devnull, "w"))  # noqa: PTH123, SIM115
     with pytest.raises(UserError) as caught:
         played(model)
     assert str(caught.value) == (

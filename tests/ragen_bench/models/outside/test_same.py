@@ -8,12 +8,14 @@ import pytest
 
 from ragen_bench.episodes.runner import tasks_of
 from ragen_bench.errors import UserError
-from ragen_bench.models.base import Request, Sampling
+from ragen_bench.models.base import Place, Request, Sampling, ask_all
+from ragen_bench.models.outside.sandbox import why_not
 from ragen_bench.opponents.pair import Pair
 from tests.ragen_bench.models.own_agent import SAMPLING, played, records
 
 from .agents import KINDS, outside
 
+PLACE = Place("ragen/X-v0", "val", 3, 1, 2)
 AS_PLAIN = SimpleNamespace(response_format="plain")
 TELLS = """
 import json
@@ -47,7 +49,7 @@ def test_it_is_told_and_recorded_the_same(agent, kind, name):
 
 def test_words_of_ones_own_and_both_seats(agent):
     here = agent(TELLS.format(kind="async "), "Tells")
-    tasks = tasks_of({"ragen/TwentyQuestionsModel-v0": 2, "ragen/WebShop-v0": 1}, "test", 1)
+    tasks = tasks_of({"ragen/TwentyQuestionsModel-v0": 2}, "test", 1)
 
     def said(model):
         pair = Pair(model, model, "plain")
@@ -78,27 +80,31 @@ def test_an_object_ends_with_its_episode(agent, kind):
     assert [turn.answer for turn in turns] == ["1"] * 60
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        *("return 7", "raise OSError('one\\ntwo')", "sys.exit(3)", "return Answer('', 'thoughts')"),
-        *("return Answer(b'')", "return Answer('', '', 1, -2)", "raise asyncio.CancelledError"),
-        "return tools.read('?')",
-    ],
+FAILING = (
+    *("return 7", "raise OSError('one\\ntwo')", "sys.exit(3)", "return Answer('', 'thoughts')"),
+    *("return Answer(b'')", "return Answer('', '', 1, -2)", "raise asyncio.CancelledError"),
+    "return tools.read('?')",
 )
+
+
 @pytest.mark.parametrize("kind", ["", "async "])
-def test_it_fails_with_the_same_words(agent, kind, body):
+def test_it_fails_with_the_same_words(agent, kind):
     lines = ["import asyncio, sys", "import own_tools as tools"]
     lines += ["from ragen_bench.agents import Answer", f"{kind}def answer(messages):"]
+    for body in FAILING:
+        lines.append(f"    if messages[0]['content'] == {body!r}: {body}")
     tools = "import json\n\ndef read(text):\n    return json.loads(text)\n"
-    here = agent("\n".join([*lines, f"    {body}", ""]), own_tools=tools)
-    said = []
-    for model in (here, outside()):
-        with pytest.raises(UserError) as caught:
-            played(model)
-        said.append((str(caught.value), caught.value.exit_code))
-    assert said[0] == said[1]
-    assert "own_agent" in said[0][0]
+    here, apart = agent("\n".join([*lines, ""]), own_tools=tools), outside()
+    env = SimpleNamespace(response_format="think")
+    for body in FAILING:
+        said = []
+        for model in (here, apart):
+            request = Request([{"role": "user", "content": body}], "x", env, place=PLACE)
+            with pytest.raises(UserError) as caught:
+                ask_all(model, [request], SAMPLING)
+            said.append((str(caught.value), caught.value.exit_code))
+        assert said[0] == said[1]
+        assert said[0][0].endswith(f"{PLACE})")
 
 
 @pytest.mark.parametrize(
@@ -142,3 +148,14 @@ def test_it_cannot_be_held_to_a_grammar(agent):
     agent("def answer(messages):\n    return ''\n")
     with pytest.raises(UserError, match="cannot hold answers to a grammar"):
         outside().engine(Sampling(0.5, 8, "", 0, constrain=True))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_says_where_it_runs(agent, kind):
+    agent("def answer(messages):\n    return ''\n")
+    could = "--isolate would keep it from files and the network"
+    said = {
+        "apart": f"in a process of its own, a function; {why_not() or could}",
+        "isolated": "isolated by bubblewrap, a function",
+    }
+    assert outside(kind=kind).probe() == said[kind]
