@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable
 from datetime import date
 from typing import Annotated, Any, Literal, TypeVar
@@ -30,8 +31,14 @@ from ragen_bench.runs.schema import (
 SCHEMA = 1
 T = TypeVar("T")
 _HIDDEN = (
-    r"[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
+    r"[\u0000-\u001f\u007f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f"
+    r"\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ud800-\uf8ff\ufe00-\ufe0f\ufeff"
+    r"\uffa0\ufff9-\ufffb]"
 )
+"""What is not seen, or looks like another space."""
+_LIKE_LATIN = {"CYRILLIC", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU"}
+"""Scripts with letters that look like Latin ones."""
+_GREEK_LIKE_LATIN = set("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧο")  # noqa: RUF001
 _NOT_IN_A_LINK = r"[^!#-;=?-Z_a-z~\[\]]"
 _DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _LINK = "^https?://[A-Za-z0-9]"
@@ -54,6 +61,20 @@ def _without(characters: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _plain_letters(text: str) -> str:
+    """Refuse letters that stand in a word for others which look alike."""
+    for found in re.findall(r"[^\W\d_]+", text):
+        word = [letter for letter in found if unicodedata.category(letter).startswith("L")]
+        scripts = {unicodedata.name(letter, "").partition(" ")[0] for letter in word}
+        others = scripts & _LIKE_LATIN or _GREEK_LIKE_LATIN & set(word)
+        twice = "LATIN" in scripts and others
+        if twice or any(unicodedata.normalize("NFKC", letter) != letter for letter in word):
+            raise PydanticCustomError("letters", "holds letters that look like others")
+    if any(unicodedata.category(character) == "Cf" for character in text):  # those of many bytes
+        raise PydanticCustomError("characters", "holds characters that are not shown")
+    return text
+
+
 def _day(text: str) -> str:
     try:
         date.fromisoformat(text)
@@ -70,7 +91,12 @@ def _in_order(bounds: list[float]) -> list[float]:
 
 _not_hidden = _without(_HIDDEN)
 _Seen = {"pattern": r"^\S", "json_schema_extra": {"not": {"pattern": _HIDDEN}}}
-_Name = Annotated[Text, Field(min_length=1, max_length=100, **_Seen), _not_hidden]
+_Name = Annotated[
+    Text,
+    Field(min_length=1, max_length=100, **_Seen),
+    _not_hidden,
+    AfterValidator(_plain_letters),
+]
 _Contact = Annotated[Text, Field(min_length=1, max_length=200, **_Seen), _not_hidden]
 _Version = Annotated[Text, Field(min_length=1, max_length=50, **_Seen), _not_hidden]
 _Currency = Annotated[Text, Field(min_length=1, max_length=16, **_Seen), _not_hidden]

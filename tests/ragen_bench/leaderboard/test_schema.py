@@ -140,6 +140,46 @@ def leaves(schema, path=()):
         yield from leaves(schema["properties"].get(name, {}), (*path, name))
 
 
+LOOK_ALIKES = [
+    ("Dеmo agent", "holds letters that look like others"),  # noqa: RUF001
+    ("ΟpenAI", "holds letters that look like others"),  # noqa: RUF001
+    ("Ｄｅｍｏ", "holds letters that look like others"),  # noqa: RUF001
+    ("\U0001d403emo", "holds letters that look like others"),
+    ("Demo\xa0agent", "holds characters that are not shown"),
+    ("De\xadmo", "holds characters that are not shown"),
+    ("Demo\u3164", "holds characters that are not shown"),
+    ("Demo\u2800", "holds characters that are not shown"),
+    ("Demo\ufe0f", "holds characters that are not shown"),
+    ("Demo\ue000", "holds characters that are not shown"),
+    ("Demo\U000e0041", "holds characters that are not shown"),
+]
+PLAIN = [
+    "Demo agent [7B] 4.5",
+    "μTransfer-α",  # noqa: RUF001
+    "ΔNet",
+    "Модель 7B",
+    "模型",
+    "Qwen²™ ½",
+    "café é",
+    "ö",
+]
+
+
+@pytest.mark.parametrize(("name", "says"), LOOK_ALIKES)
+@pytest.mark.parametrize("field", ["name", "submitter"])
+def test_names_that_look_like_others_are_refused(entry, name, says, field):
+    edit_entry(entry, lambda e: e.update({field: name}))
+    [problem] = problems_of(entry)
+    assert problem.startswith(f"entry.json: {field}: ")
+    assert says in problem
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_names_in_any_script_are_taken(entry, name):
+    edit_entry(entry, lambda e: e.update(name=name))
+    assert problems_of(entry) == []
+
+
 def test_every_field_is_needed(honest):
     whole = entry_json(honest)
     paths = list(leaves(resolved(entry_schema())))
