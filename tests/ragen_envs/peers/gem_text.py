@@ -11,7 +11,7 @@ from tests.ragen_envs.peers.spaces import AnyText
 
 
 class GemText(gymnasium.Env):
-    """A game as `gem.make` gives it; its `info["suffix"]` belongs to what the player reads."""
+    """A game as `gem.make` gives it; the player reads its `info["suffix"]` too, if it has one."""
 
     def __init__(self, id_: str) -> None:
         self.game = gem.make(id_)
@@ -21,8 +21,12 @@ class GemText(gymnasium.Env):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
         super().reset(seed=seed)
         observation, info = self.game.reset(seed=seed)
-        return f"{observation}\n{info['suffix']}", info
+        return _whole(observation, info), info
 
     def step(self, action: str):
         observation, reward, terminated, truncated, info = self.game.step(action)
-        return f"{observation}\n{info['suffix']}", reward, terminated, truncated, info
+        return _whole(observation, info), reward, terminated, truncated, info
+
+
+def _whole(observation: str, info: dict[str, Any]) -> str:
+    return f"{observation}\n{info.get('suffix', '')}"

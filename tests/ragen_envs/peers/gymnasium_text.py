@@ -42,14 +42,3 @@ class GymnasiumText(gymnasium.Wrapper):
         number = self.action_space.words.index(action)
         observation, reward, terminated, truncated, info = self.env.step(number)
         return self.read(self.env, observation), reward, terminated, truncated, info
-
-
-class SeedsFrom(gymnasium.Wrapper):
-    """An environment whose seeds start at a number: a "split" where a peer has none."""
-
-    def __init__(self, make: Callable[[], gymnasium.Env], first: int) -> None:
-        super().__init__(make())
-        self.first = first
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
-        return self.env.reset(seed=None if seed is None else seed + self.first, options=options)

@@ -10,12 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragen_envs.testing import CHECKS
-from tests.ragen_envs.peers.expected import FAILS, SKIPPED
+from tests.ragen_envs.peers.tables import by_environment, by_library, not_made, records
 
 PAGE = (Path(__file__).parents[3] / "docs" / "findings.md").read_text(encoding="utf-8")
 SCRIPTS = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", PAGE, re.DOTALL)
-MARKS = {"✗": "failed", "–": "skipped", "": "passed"}  # noqa: RUF001
 
 
 def rows(heading):
@@ -33,32 +31,27 @@ def _global_generators():
     np.random.set_state(numpy)
 
 
-def test_the_table_is_what_is_pinned():
-    (_, *names), *lines = rows("check")
-    assert [peer.replace("Gymnasium ", "").replace("game:", "") for peer in FAILS] == names
-    shown = {line[0].strip("`"): [MARKS[mark] for mark in line[1:]] for line in lines}
-    failing = [name for name in CHECKS if any(name in fails for fails in FAILS.values())]
-    assert shown == {
-        name: [
-            "failed" if name in FAILS[peer] else "skipped" if name in SKIPPED[peer] else "passed"
-            for peer in FAILS
-        ]
-        for name in failing
-    }
+@pytest.mark.parametrize("table", [by_library, not_made, by_environment])
+def test_the_tables_are_made_of_the_records(table):
+    assert f"\n\n{table()}\n\n" in f"{PAGE}\n"
+
+
+def test_there_are_thirty_environments_of_others():
+    assert sum(len(record["environments"]) for record in records().values()) >= 30
 
 
 def test_each_failing_check_has_its_finding():
-    findings = PAGE[PAGE.index("## A seeded reset") :]
-    for name in {name for fails in FAILS.values() for name in fails}:
-        assert f"`{name}`" in findings
+    findings = PAGE[PAGE.index("## A seeded reset") : PAGE.index("## By environment")]
+    for record in records().values():
+        for found in record["environments"].values():
+            for name in found["failed"]:
+                assert f"`{name}`" in findings
 
 
-@pytest.mark.parametrize(
-    ("name", "distribution"),
-    [("Gymnasium", "gymnasium"), ("TextArena", "textarena"), ("gem-llm", "gem-llm")],
-)
-def test_the_versions_are_those_that_run_here(name, distribution):
-    assert f"{name} {version(distribution)}" in " ".join(PAGE.split())
+@pytest.mark.parametrize("library", ["gymnasium", "textarena", "gem", "reasoning_gym", "openenv"])
+def test_the_versions_are_those_that_run_here(library):
+    record = records()[library]
+    assert record["version"] == version(record["package"])
 
 
 @pytest.mark.usefixtures("_global_generators")
@@ -71,4 +64,4 @@ def test_the_scripts_print_what_they_show(code, shown):
 
 
 def test_every_script_is_run():
-    assert len(SCRIPTS) == PAGE.count("```python") == 10
+    assert len(SCRIPTS) == PAGE.count("```python") == 16

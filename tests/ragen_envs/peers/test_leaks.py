@@ -5,19 +5,24 @@ import pytest
 
 from tests.ragen_envs.peers.gem_text import GemText
 from tests.ragen_envs.peers.players import lake_instance, sokoban_instance, solution, xsb
-from tests.ragen_envs.peers.subjects import TEST_FROM
+from tests.ragen_envs.peers.reasoning_gym_text import ReasoningGymText
 from tests.ragen_envs.peers.test_docs import rows
 from tests.ragen_envs.peers.textarena_text import TextArenaText
+from tests.ragen_envs.peers.told import TEST_FROM
 
 MEASURED = {
     "Gymnasium Taxi-v4": (lambda: gymnasium.make("Taxi-v4"), lambda env: env.unwrapped.s, 256),
     "TextArena FrozenLake-v0": (lambda: TextArenaText("FrozenLake-v0"), lake_instance, 256),
-    "gem game:Sokoban-v0-easy": (
+    "GEM game:Sokoban-v0-easy": (
         lambda: GemText("game:Sokoban-v0-easy"),
         sokoban_instance,
         256,
     ),
-    "TextArena Sokoban-v0": (lambda: TextArenaText("Sokoban-v0"), sokoban_instance, 64),
+    "reasoning-gym bf": (
+        lambda: ReasoningGymText("bf"),
+        lambda env: env.entry["question"],
+        256,
+    ),
 }
 COUNTED = {name: [int(cell) for cell in cells if cell] for name, *cells in rows("environment")[1:]}
 
@@ -42,10 +47,10 @@ def test_train_holds_so_many_test_instances(name):
     assert counts == COUNTED[name]
 
 
-def test_gem_has_one_level_beyond_its_turns():
+def test_gem_has_a_level_beyond_its_turns():
     env = GemText("game:Sokoban-v0-easy")
     beyond = {}
-    for seed in range(256):
+    for seed in range(32):
         env.reset(seed=seed)
         moves = len(solution(xsb(env.game)))
         if moves > env.game.max_turns:

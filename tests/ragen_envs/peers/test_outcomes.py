@@ -1,48 +1,50 @@
-"""Exactly these checks fail, and for these reasons; these are skipped; all others pass."""
+"""The kit finds again what the survey wrote, in the cheapest environments of each library."""
 
 import pytest
 
-from ragen_envs.testing import CHECKS, CheckFailed, run_checks
-from tests.ragen_envs.peers.expected import BRIDGE_SKIPPED, FAILS, SKIPPED
-from tests.ragen_envs.peers.subjects import BRIDGED, PEERS
+from ragen_envs.testing import CHECKS, CheckFailed, Subject, run_checks
+from tests.ragen_envs.peers.libraries import gem, gymnasium, openenv, reasoning_gym, textarena
+from tests.ragen_envs.peers.survey import surveyed
+from tests.ragen_envs.peers.tables import records
+
+AGAIN = {
+    "gymnasium": (gymnasium, "Blackjack-v1"),
+    "textarena": (textarena, "ThreeCardMonte-v0"),
+    "gem": (gem, "game:GuessTheNumber-v0-easy"),
+    "reasoning_gym": (reasoning_gym, "arc_1d"),
+}
+RECORDED = {**{library: module for library, (module, _) in AGAIN.items()}, "openenv": openenv}
 
 
-def by_status(outcomes):
-    found = {"passed": {}, "failed": {}, "skipped": {}}
-    for outcome in outcomes:
-        found[outcome.status][outcome.name] = outcome.message
-    return found
+@pytest.mark.parametrize("library", AGAIN)
+def test_the_kit_finds_again_what_is_recorded(library):
+    module, name = AGAIN[library]
+    recorded = records()[library]["environments"][name]
+    assert surveyed(module.SUBJECTS[name]) == recorded
 
 
-def test_every_peer_has_its_results():
-    assert list(PEERS) == list(FAILS) == list(SKIPPED)
+@pytest.mark.parametrize("library", RECORDED)
+def test_every_environment_of_a_library_has_its_record(library):
+    record, module = records()[library], RECORDED[library]
+    listed = {*module.SUBJECTS, *getattr(module, "UNMADE", {})}
+    assert listed == {*record["environments"], *record["cannot_be_made"]}
 
 
-@pytest.mark.parametrize("peer", PEERS)
-def test_the_kit_finds_in_a_peer_what_is_pinned(peer):
-    found = by_status(run_checks(PEERS[peer]()))
-    assert {n: FAILS[peer].get(n) for n in found["failed"]} == FAILS[peer], found["failed"]
-    assert set(found["skipped"]) == SKIPPED[peer], found["skipped"]
-    for name, part in FAILS[peer].items():
-        assert part in found["failed"][name], found["failed"][name]
+def test_what_fails_in_textarena_alone_passes_through_the_bridge():
+    """Five values to see, and each answer may follow one that is not read."""
+    subject = Subject(
+        make_env="ragen_envs.textarena:ragen_textarena/Secretary-v0",
+        answers=("[accept]", "[continue]"),
+        max_turns=12,
+        seeds=(0, 1),
+    )
+    outcomes = {outcome.name: outcome.status for outcome in run_checks(subject)}
+    alone = records()["textarena"]["environments"]["Secretary-v0"]["failed"]
+    assert len(alone) == 6
+    assert {outcomes[name] for name in alone} == {"passed"}
+    assert "failed" not in outcomes.values()
 
 
-@pytest.mark.parametrize("game", BRIDGED)
-def test_the_bridge_comes_out_clean(game):
-    subject = BRIDGED[game]()
-    found = by_status(run_checks(subject))
-    assert found["failed"] == {}
-    assert set(found["skipped"]) == BRIDGE_SKIPPED | set(subject.skip)
-
-
-@pytest.mark.parametrize("game", BRIDGED)
-def test_what_fails_in_textarena_alone_passes_through_the_bridge(game):
-    fails = set(FAILS[game.removesuffix(", bridged")])
-    assert fails - BRIDGE_SKIPPED == fails - {"splits_disjoint"}
-    assert fails <= set(CHECKS)
-
-
-@pytest.mark.parametrize("peer", ["TextArena Sokoban-v0", "gem game:Sokoban-v0-easy"])
-def test_a_skipped_check_would_fail_by_itself(peer):
+def test_a_skipped_check_would_fail_by_itself():
     with pytest.raises(CheckFailed, match="alone, then beside 3 threads"):
-        CHECKS["two_in_threads"].function(PEERS[peer]())
+        CHECKS["two_in_threads"].function(gem.SUBJECTS["game:Sokoban-v0-easy"](), seeds=(0, 2))
