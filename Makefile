@@ -44,7 +44,7 @@ train-demo: $(VENV)/dev.stamp
 	$(BIN)/ragen-train demo --out runs/train-demo $(addprefix --seed ,$(SEEDS))
 
 test: lint chromium bubblewrap
-	$(BIN)/python -m pytest -n 3 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 # vLLM's CPU build is for Linux; elsewhere its tests are skipped, and those of verifiers.
 ifeq ($(shell uname -s),Linux)
