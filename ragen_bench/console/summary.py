@@ -44,7 +44,8 @@ def players_table(summaries: Sequence[Object]) -> FiguresTable:
     Args:
         summaries: of their runs; an environment that is missing in one but the first gets a dash.
     """
-    title = f"{visible(summaries[0]['suite'])}, {summaries[0]['split']} split"
+    what = visible(summaries[0]["suite"]) or "chosen environments"
+    title = f"{what}, {summaries[0]['split']} split"
     table = FiguresTable(title, f"-: not played. {_EXPLAINED}", _COLUMNS)
     for first in summaries[0]["envs"]:
         table.add_row(short(first["env"]))

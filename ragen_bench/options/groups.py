@@ -7,6 +7,12 @@ from typing import Annotated, Any
 
 from ragen_bench.options.looks import Argument, Option
 
+MODELS = (
+    "random, oracle, smollm2-135m, demo-agent, hf/..., vllm/..., gguf/..., openai/..., "
+    "anthropic/..., google/..., python:..."
+)
+"""The names that a model may have, for the help."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ConnectionOptions:
@@ -56,14 +62,7 @@ class IsolationOptions:
 class EvaluationOptions(IsolationOptions, ConnectionOptions):
     """What is evaluated, and how."""
 
-    model: Annotated[
-        str,
-        Argument(
-            "MODEL",
-            "random, oracle, smollm2-135m, demo-agent, hf/..., vllm/..., gguf/..., openai/..., "
-            "anthropic/..., google/..., python:...",
-        ),
-    ]
+    model: Annotated[str, Argument("MODEL", MODELS)]
     suite: Annotated[str | None, Option("NAME", "a named set of environments (default: core)")] = (
         None
     )

@@ -62,7 +62,10 @@ from tests.waiting import wait_for_lines
             ["evaluate", "random", "--frobnicate"],
             "unrecognized arguments: --frobnicate (try `ragen-bench evaluate --help`)",
         ),
-        (["evaluate"], "the following arguments are required: MODEL"),
+        (
+            ["evaluate"],
+            "evaluate takes a MODEL, or --models FILE (try `ragen-bench evaluate --help`)",
+        ),
         (["dance"], "unknown command 'dance'; choose one of: evaluate, doctor, list"),
         ([], "the following arguments are required: COMMAND"),
         (["describe", "Chess-v0"], "unknown environment 'Chess-v0'"),
