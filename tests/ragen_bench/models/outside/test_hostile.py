@@ -13,6 +13,7 @@ from ragen_bench.episodes.evaluation import evaluate
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Request
 from ragen_bench.runs.directory import read_run
+from tests.links import ROOT
 from tests.ragen_bench.models.own_agent import LAKE, SAMPLING, played, run_of
 from tests.waiting import wait_until
 
@@ -181,8 +182,11 @@ def answer(messages):
 def test_it_ends_with_the_scorer_whatever_it_does(agent, tmp_path, how):
     agent("import os\nopen('pid', 'w').write(str(os.getpid()))\n" + BUSY)
     program = [sys.executable, "-c", SCORER.replace("KIND", "apart")]
-    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as scorer:
-        scorer.stdout.readline()
+    # The scorer's program imports from the tests.
+    finds_tests = {**os.environ, "PYTHONPATH": str(ROOT)}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(program, env=finds_tests, **pipes) as scorer:
+        assert scorer.stdout.readline(), scorer.communicate()
         scorer.send_signal(how)
         scorer.communicate(timeout=60)
     wait_until((tmp_path / "ended").exists)  # what it does at its end is done
