@@ -124,6 +124,13 @@ def test_grpo_and_dr_grpo_are_verls(by_deviation, scored):
     close(grpo(scores, groups, mask, by_deviation), theirs)
 
 
+def test_scores_that_differ_by_rounding_are_a_tie():
+    """verl divides the rounding by a deviation that is as small."""
+    scores = torch.tensor([-0.1, float(np.float32(-0.1))], dtype=torch.float64)
+    assert scores[0] != scores[1]
+    assert not grpo(scores, torch.tensor([0, 0]), torch.ones(2, 3)).any()
+
+
 @given(scored_groups())
 def test_rloo_is_verls(scored):
     scores, groups = scored
