@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 from ragen_bench.cli.json_output import JsonOptions
 from ragen_bench.cli.options import Command
-from ragen_bench.console.visible import visible
 from ragen_bench.options.looks import Argument
+from ragen_bench.visible import visible
 
 
 @dataclass(frozen=True)

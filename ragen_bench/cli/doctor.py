@@ -8,10 +8,10 @@ from typing import Annotated
 
 from ragen_bench.cli.json_output import JsonOptions
 from ragen_bench.cli.options import Command
-from ragen_bench.console.visible import visible
 from ragen_bench.errors import UserError
 from ragen_bench.options.groups import EvaluationOptions
 from ragen_bench.options.looks import Option
+from ragen_bench.visible import visible
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from ragen_bench.cli.options import Command
 from ragen_bench.cli.parser import Parser
-from ragen_bench.console.visible import visible
 from ragen_bench.errors import INTERRUPTED, MissingExtraError, UserError, missing_extra
+from ragen_bench.visible import visible
 
 
 def run_program(parser: Parser, arguments: Sequence[str] | None) -> int:

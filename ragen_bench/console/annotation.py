@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from ragen_bench.console.visible import visible
 from ragen_bench.pages.annotation import (
     QUESTIONS,
     SCALE,
@@ -18,6 +17,7 @@ from ragen_bench.pages.annotation import (
     ratings_of,
 )
 from ragen_bench.runs.schema import Key
+from ragen_bench.visible import visible
 
 _RULE = "-" * 72
 _KEYS = {name[0]: level for level, name in enumerate(SCALE)}

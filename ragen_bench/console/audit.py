@@ -15,10 +15,10 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from ragen_bench.audit import Audit, audit_environment, steps_of, third_party_subject
 from ragen_bench.console.plain import plain_console
 from ragen_bench.console.tables import FiguresTable
-from ragen_bench.console.visible import visible
 from ragen_bench.pages.formats import short
 from ragen_bench.runs.schema import Object
 from ragen_bench.suites import env_id
+from ragen_bench.visible import visible
 from ragen_envs.registration import IDS, OPPONENT_IDS, TABLE
 from ragen_envs.sealed import open_key
 from ragen_envs.testing import CHECKS, Outcome, Subject, run_checks

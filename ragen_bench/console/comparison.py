@@ -6,10 +6,10 @@ from rich.console import Console
 
 from ragen_bench.console.formats import fixed
 from ragen_bench.console.tables import FiguresTable
-from ragen_bench.console.visible import visible
 from ragen_bench.pages.formats import short
 from ragen_bench.runs.schema import Object
 from ragen_bench.scores.comparison_rows import MEAN, has_mean, notes_of, rows_by_environment
+from ragen_bench.visible import visible
 
 _Rows = tuple[list[str], list[str]]
 """The cells behind a name, and a whole row below it."""

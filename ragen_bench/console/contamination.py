@@ -6,9 +6,9 @@ from rich.console import Console
 
 from ragen_bench.console.formats import fixed, percent
 from ragen_bench.console.tables import FiguresTable
-from ragen_bench.console.visible import visible
 from ragen_bench.pages.formats import short
 from ragen_bench.runs.schema import Object
+from ragen_bench.visible import visible
 
 _COLUMNS = ("n", "public", "n", "sealed", "lead", "95 %", "finds")
 _EXPLAINED = (

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from ragen_bench.console.visible import visible
+from ragen_bench.visible import visible
 
 
 class PlainConsole(Console):

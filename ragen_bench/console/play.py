@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from ragen_bench.console.visible import visible
 from ragen_bench.pages.play import Ending, HumanEpisode, ending_of
+from ragen_bench.visible import visible
 
 _QUIT = {"q", "quit", "exit"}
 _LIST = "?"

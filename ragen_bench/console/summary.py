@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from ragen_bench.console.formats import fixed, interval, percent
 from ragen_bench.console.tables import FiguresTable
-from ragen_bench.console.visible import visible
 from ragen_bench.opponents.wording import replies_in_words
 from ragen_bench.pages.formats import short
 from ragen_bench.runs.schema import Object
 from ragen_bench.statistics import Estimate, detectable_beside
+from ragen_bench.visible import visible
 from ragen_envs.sums import sum_in_order
 
 _COLUMNS = ("n", "success", "95 %", "norm.", "form", "action", "tokens", "s")

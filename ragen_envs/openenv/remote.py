@@ -5,23 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import gymnasium
-from gymnasium.error import ResetNeeded
-from gymnasium.spaces import Text
 
+from ragen_envs.bridging.foreign import actions, check_step, observations, sendable
 from ragen_envs.openenv.served import ENDLESS
-
-MOST = 1 << 20
-"""Characters in the longest observation."""
-_ANSWER = 4096
-"""Characters in the longest action that the space samples; `step` takes any length."""
-
-
-class AnyText(Text):
-    """Gymnasium's `Text` without a charset: a server may use any characters."""
-
-    def contains(self, x: Any) -> bool:
-        """Whether something is a str that is not too long."""
-        return isinstance(x, str) and len(x) <= self.max_length
 
 
 class RemoteEnv(gymnasium.Env[str, str]):
@@ -55,8 +41,8 @@ class RemoteEnv(gymnasium.Env[str, str]):
         render_mode: None = None,
     ) -> None:
         self.render_mode = render_mode
-        self.observation_space = AnyText(MOST, min_length=0)
-        self.action_space = AnyText(_ANSWER, min_length=0)
+        self.observation_space = observations()
+        self.action_space = actions()
         self._url, self._timeout, self._keys = url, timeout, (text_key, action_key)
         self._sent = {} if split is None else {"split": split}
         self._client: Any = None
@@ -95,10 +81,7 @@ class RemoteEnv(gymnasium.Env[str, str]):
             TypeError: if the answer is not a str.
             gymnasium.error.Error: if the server is not reached, refuses, or sends no text.
         """
-        if not isinstance(action, str):
-            raise TypeError(f"an answer is a str, got {type(action).__name__}")
-        if not self._running:
-            raise ResetNeeded("the episode is over or never began: call reset() first")
+        check_step(action, self._running)
         result = self._step(action)
         self._answers.append(action)
         self._running = not result.done
@@ -117,8 +100,7 @@ class RemoteEnv(gymnasium.Env[str, str]):
         return {**vars(self), "_client": None}
 
     def _step(self, answer: str) -> Any:
-        sent = answer.encode(errors="replace").decode()
-        return self._asked("step", {self._keys[1]: sent})
+        return self._asked("step", {self._keys[1]: sendable(answer)})
 
     def _asked(self, method: str, *arguments: Any, **named: Any) -> Any:
         from websockets.exceptions import ConnectionClosed

@@ -9,28 +9,15 @@ from typing import Any
 
 import gymnasium
 import verifiers.v1 as vf
-from gymnasium.error import ResetNeeded
-from gymnasium.spaces import Text
 from verifiers.v1.clients import EvalClientConfig, ModelContext
 from verifiers.v1.env import Env, RunSlot
 from verifiers.v1.utils.loaders import env_config_type, load_environment
 
+from ragen_envs.bridging.foreign import actions, check_step, observations, sendable
 from ragen_envs.verifiers.seat import Messages, Seat, started
 
-MOST = 1 << 20
-"""Characters in the longest observation."""
-_ANSWER = 4096
-"""Characters in the longest action that the space samples; `step` takes any length."""
 _PLAYER = {"harness": {"id": "ragen-verifiers"}, "runtime": {"type": "subprocess"}}
 """How the one agent is run: a chat in this process."""
-
-
-class AnyText(Text):
-    """Gymnasium's `Text` without a charset."""
-
-    def contains(self, x: Any) -> bool:
-        """Whether something is a str that is not too long."""
-        return isinstance(x, str) and len(x) <= self.max_length
 
 
 class TasksetEnv(gymnasium.Env[str, str]):
@@ -68,8 +55,8 @@ class TasksetEnv(gymnasium.Env[str, str]):
         render_mode: None = None,
     ) -> None:
         self.render_mode = render_mode
-        self.observation_space = AnyText(MOST, min_length=0)
-        self.action_space = AnyText(_ANSWER, min_length=0)
+        self.observation_space = observations()
+        self.action_space = actions()
         self._config = _config(taskset, options or {}, env_id)
         self._count, self._timeout = tasks, timeout
         self._number: int | None = None
@@ -112,10 +99,7 @@ class TasksetEnv(gymnasium.Env[str, str]):
             TypeError: if the answer is not a str.
             gymnasium.error.Error: if the task fails, with verifiers' error.
         """
-        if not isinstance(action, str):
-            raise TypeError(f"an answer is a str, got {type(action).__name__}")
-        if not self._running:
-            raise ResetNeeded("the episode is over or never began: call reset() first")
+        check_step(action, self._running)
         if self._episode is None:
             self._begin()
             for answer in self._answers:
@@ -164,7 +148,7 @@ class TasksetEnv(gymnasium.Env[str, str]):
 
     def _answer(self, text: str) -> Messages | None:
         assert self._seat is not None
-        self._seat.answer(text.encode(errors="replace").decode())
+        self._seat.answer(sendable(text))
         return self._asked()
 
     def _asked(self) -> Messages | None:

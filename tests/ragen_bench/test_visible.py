@@ -12,7 +12,7 @@ from rich.table import Table
 
 from ragen_bench.cli import main
 from ragen_bench.console.plain import PlainConsole
-from ragen_bench.console.visible import visible
+from ragen_bench.visible import visible
 from tests.growth import LINEAR, growth
 from tests.ragen_bench.cli.command import run
 from tests.ragen_bench.models.server import hosted

@@ -20,6 +20,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.models.outside.sandbox import isolated
 from ragen_bench.models.outside.system_calls import no_processes
 from ragen_bench.models.outside.wire import Inbox, Reply, WireError, packed, reply_of
+from ragen_bench.visible import visible
 
 _CHUNK = 1 << 16
 _GRACE = 5.0
@@ -178,7 +179,7 @@ class AgentProcess:
         if code is not None and code < 0:
             how = f"was ended by {signal.Signals(-code).name}"
         last = self._said.strip().splitlines()[-1:]
-        said = f": {_visible(last[0])}" if last else ""
+        said = f": {visible(last[0])}" if last else ""
         return UserError(f"the process of {self._named} {how}{said}", exit_code=1)
 
 
@@ -225,7 +226,3 @@ def _close(*descriptors: int) -> None:
 
 def _left(until: float | None) -> float | None:
     return None if until is None else max(0.0, until - time.monotonic())
-
-
-def _visible(text: str) -> str:
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
