@@ -40,12 +40,11 @@ def many_times(count):
 
 
 def first_turns():
-    """Return the first turn of each game in each form."""
+    """Return the first turn of each game, each in a form of its own."""
     turns = []
-    for game in GAMES:
-        for form in FORMS:
-            env = make_env(game, "val", form)
-            observation, _ = env.reset(seed=0)
-            messages = conversation([observation], [], form)
-            turns.append(Request(messages, f"{game}/{form}", env))
+    for game, form in zip(GAMES, FORMS, strict=True):
+        env = make_env(game, "val", form)
+        observation, _ = env.reset(seed=0)
+        messages = conversation([observation], [], form)
+        turns.append(Request(messages, f"{game}/{form}", env))
     return turns
