@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import permutations, product
+from itertools import combinations, permutations, product
+from math import isqrt
 
 CellSet = int
 """Cells of the interior, one bit each."""
 StateSet = int
 """States, one bit each."""
+MOST_STATES = 10**8
+"""Bits of the largest sets: 12 MB each, of which a search holds some forty."""
 
 
 class Bitboard:
@@ -25,9 +28,13 @@ class Bitboard:
         height: rows of the interior.
         width: columns of the interior.
         boxes: number of boxes.
+
+    Raises:
+        ValueError: if the room has too many states, see `check_size`.
     """
 
     def __init__(self, height: int, width: int, boxes: int) -> None:
+        check_size(height, width, boxes)
         self.height, self.width, self.boxes = height, width, boxes
         self.cells = n = height * width
         self.weights = [n ** (i + 1) for i in range(boxes)]
@@ -35,9 +42,9 @@ class Bitboard:
         first_column = sum(1 << width * y for y in range(height))
         self._not_first_column = all_cells & ~first_column
         self._not_last_column = all_cells & ~(first_column << width - 1)
-        self._everywhere = sum(1 << n * block for block in range(n**boxes))
+        self._everywhere = repeated(1, n, n**boxes)
         self._free = self._where_nothing_overlaps()
-        self._one_box_at_0 = [self._box_at_0(i) for i in range(boxes)]
+        self._one_box_at_0 = [self._others_anywhere(all_cells, i) for i in range(boxes)]
         self._steps = [self._step(dy, dx) for dy, dx in ((1, 0), (-1, 0), (0, 1), (0, -1))]
 
     def bit(self, player: int, boxes: Sequence[int]) -> StateSet:
@@ -123,32 +130,76 @@ class Bitboard:
                 for cell in range(self.cells)
                 if standing >> cell & 1
             )
-            beside *= self._others_anywhere(i)
+            beside = self._others_anywhere(beside, i)
             pushed.append((beside, delta * (1 + weight)))
         return standing * self._everywhere & self._free, delta, pushed
 
-    def _box_at_0(self, box: int) -> StateSet:
-        return ((1 << self.cells) - 1) * self._others_anywhere(box)
-
-    def _others_anywhere(self, box: int) -> StateSet:
-        """Return the factor that repeats a set over all places of the other boxes."""
-        factor = 1
-        for j, weight in enumerate(self.weights):
-            if j != box:
-                factor *= sum(1 << weight * cell for cell in range(self.cells))
-        return factor
+    def _others_anywhere(self, states: StateSet, box: int) -> StateSet:
+        """Return the states repeated over all places of the other boxes."""
+        for other, weight in enumerate(self.weights):
+            if other != box:
+                states = repeated(states, weight, self.cells)
+        return states
 
     def _where_nothing_overlaps(self) -> StateSet:
-        states = 0
-        for cells in permutations(range(self.cells), self.boxes):
-            block = ((1 << self.cells) - 1) & ~sum(1 << cell for cell in cells)
-            states |= block << sum(w * c for w, c in zip(self.weights, cells, strict=True))
-        return states
+        """Return all states but those in which two of player and boxes are on the same cell."""
+        weights, n = (1, *self.weights), self.cells
+        overlapping = 0
+        for pair in combinations(weights, 2):
+            same = repeated(1, sum(pair), n)
+            for weight in weights:
+                if weight not in pair:
+                    same = repeated(same, weight, n)
+            overlapping |= same
+        states: int = n ** len(weights)
+        return ((1 << states) - 1) ^ overlapping
+
+
+def repeated(bits: int, stride: int, times: int) -> int:
+    """Return the union of so many copies of the bits, each moved by the stride from the last.
+
+    The copies double from step to step, so that the work grows with the length of the result.
+    """
+    copies, done = 0, 0
+    for i in range(times.bit_length()):
+        if times >> i & 1:
+            copies |= bits << stride * done
+            done += 1 << i
+        if times >> i > 1:
+            bits |= bits << (stride << i)
+    return copies
+
+
+def check_size(height: int, width: int, boxes: int) -> None:
+    """Refuse a room whose states are too many to search.
+
+    Args:
+        height: rows of the interior.
+        width: columns of the interior.
+        boxes: number of boxes.
+
+    Raises:
+        ValueError: in one line that says what would be possible.
+    """
+    if (height * width) ** (boxes + 1) > MOST_STATES:
+        raise ValueError(
+            f"a room of {height}x{width} squares within its walls, boxes: {boxes}, has more states "
+            f"than can be searched; squares that can be, by boxes: {', '.join(_largest_rooms())}"
+        )
+
+
+def _largest_rooms() -> Iterator[str]:
+    """Yield for 1, 2, ... boxes the most squares of a room that can be searched with them."""
+    for boxes in range(1, MOST_STATES.bit_length()):
+        cells = max(n for n in range(1, isqrt(MOST_STATES) + 1) if n ** (boxes + 1) <= MOST_STATES)
+        if cells <= boxes:
+            return
+        yield f"up to {cells} for {boxes}"
 
 
 @lru_cache(maxsize=8)
 def bitboard(height: int, width: int, boxes: int) -> Bitboard:
-    """Return the constants of a room size, made once a process."""
+    """Return the constants of a room size, which are kept; see `Bitboard`."""
     return Bitboard(height, width, boxes)
 
 

@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ragen_envs.instances import Stream
-from ragen_envs.sokoban.bitboard import Bitboard, CellSet, StateSet, bitboard, nth_bit
+from ragen_envs.sokoban.bitboard import (
+    Bitboard,
+    CellSet,
+    StateSet,
+    bitboard,
+    check_size,
+    nth_bit,
+)
 from ragen_envs.sokoban.rules import (
     BOX,
     BOX_ON_TARGET,
@@ -26,6 +33,7 @@ from ragen_envs.sokoban.rules import (
 
 _SHORTEST = 3
 """Moves in the shortest solution that a level may have."""
+_WORD_BITS = 64
 _ROOM = str.maketrans("01", WALL + FLOOR)
 
 
@@ -40,7 +48,8 @@ class Generator:
         max_length: moves in the longest optimal solution.
 
     Raises:
-        ValueError: if the longest solution is shorter than the shortest may be.
+        ValueError: if the longest solution is shorter than the shortest may be, or the rooms are
+            too large to search, see `bitboard.check_size`.
     """
 
     height: int = 6
@@ -51,6 +60,7 @@ class Generator:
     def __post_init__(self) -> None:
         if self.max_length < _SHORTEST:
             raise ValueError(f"max_length is at least {_SHORTEST}, got {self.max_length}")
+        check_size(self.height - 2, self.width - 2, self.boxes)
 
     def __call__(self, stream: Stream) -> Iterator[Level | None]:
         """Yield levels, each a pure function of the stream, and None where a try gave none."""
@@ -75,7 +85,7 @@ class Generator:
 
         That is the wished distance, else the next longer one that occurs, else the next shorter.
         """
-        too_easy = _too_easy(board, tuple(targets))
+        too_easy = _too_easy(board, targets)
         shorter = None
         for length, layer in enumerate(board.layers(floor, targets)):
             if length < _SHORTEST:
@@ -93,7 +103,7 @@ class Generator:
 def _room(stream: Stream, board: Bitboard) -> CellSet:
     """Return one connected region of floor; every other cell is wall, with odds 1/4 at first."""
     everything = (1 << board.cells) - 1
-    floor = everything & ~(stream.word() & stream.word())
+    floor = everything & ~(_random_cells(stream, board) & _random_cells(stream, board))
     if not floor:
         return 0
     region = 1 << nth_bit(floor, stream.below(floor.bit_count()), board.cells)
@@ -102,6 +112,12 @@ def _room(stream: Stream, board: Bitboard) -> CellSet:
         if grown == region:
             return region
         region = grown
+
+
+def _random_cells(stream: Stream, board: Bitboard) -> CellSet:
+    """Return each cell, and perhaps some beyond the last row, with odds 1/2."""
+    words = stream.words(-(-board.cells // _WORD_BITS))
+    return sum(word << _WORD_BITS * i for i, word in enumerate(words))
 
 
 def _targets(stream: Stream, board: Bitboard, floor: CellSet) -> list[int]:
@@ -122,15 +138,18 @@ def _targets(stream: Stream, board: Bitboard, floor: CellSet) -> list[int]:
     return targets
 
 
-@lru_cache(maxsize=1024)
-def _too_easy(board: Bitboard, targets: tuple[int, ...]) -> StateSet:
+def _too_easy(board: Bitboard, targets: Sequence[int]) -> StateSet:
     """Return the states from which a level may not start, so that at least two pushes are needed.
 
     With several boxes it is enough that none starts on a target: each needs a push of its own.
     """
-    if board.boxes > 1:
-        return board.with_box_on(targets)
-    ty, tx = divmod(targets[0], board.width)
+    return board.with_box_on(targets) if board.boxes > 1 else _near(board, targets[0])
+
+
+@lru_cache(maxsize=1024)
+def _near(board: Bitboard, target: int) -> StateSet:
+    """Return the states with a box on the target or beside it."""
+    ty, tx = divmod(target, board.width)
     near = [
         cell
         for cell in range(board.cells)

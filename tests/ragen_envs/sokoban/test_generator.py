@@ -148,6 +148,26 @@ def test_every_size_gives_levels_of_the_stated_length(height, width, boxes, long
         assert reference.fewest_pushes(level.xsb, 1) is None
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_three_boxes_in_a_room_of_ten(seed):
+    level = draw(Generator(height=10, width=10, boxes=3), Stream("ten", seed), "train")
+    rows = level.xsb.split("\n")
+    assert [len(row) for row in rows] == [10] * 10
+    assert sum(level.xsb.count(c) for c in "$*") == sum(level.xsb.count(c) for c in ".*+") == 3
+    assert reference.shortest(level.xsb, 10) == level.optimal_length
+
+
+def test_every_row_of_a_large_room_has_walls():
+    generator = Generator(height=17, width=12)
+    levels = [draw(generator, Stream("rows", seed), "train") for seed in range(10)]
+    assert all(any("#" in level.xsb.split("\n")[y][1:-1] for level in levels) for y in range(17))
+
+
+def test_rooms_too_large_to_search_are_refused():
+    with pytest.raises(ValueError, match=r"boxes: 4, has .* up to 100 for 3, up to 39"):
+        Generator(height=10, width=10, boxes=4)
+
+
 def test_a_generator_is_a_function_of_its_stream():
     generator = Generator()
 

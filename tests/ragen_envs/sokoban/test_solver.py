@@ -3,7 +3,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ragen_envs.instances import Stream
-from ragen_envs.sokoban.bitboard import bitboard, nth_bit
+from ragen_envs.sokoban.bitboard import bitboard, check_size, nth_bit, repeated
 from ragen_envs.sokoban.rules import Level, move
 from ragen_envs.sokoban.solver import Solver, solver
 from tests.ragen_envs.sokoban import reference
@@ -79,6 +79,78 @@ def test_distances_by_hand(xsb, distance):
     level = Level(xsb, 0)
     assert Solver(level).distance(level.player, level.boxes) == distance
     assert reference.shortest(xsb) == distance
+
+
+WIDE = """\
+##############
+#     #      #
+#  $  #  .   #
+#     #      #
+# ### @ ###  #
+#            #
+#   $    .   #
+#     ##     #
+##############"""
+THREE_BOXES = """\
+##########
+#   #    #
+# $    $ #
+#   ## # #
+### #  . #
+#   #  . #
+# $   ## #
+#    #   #
+#. @     #
+##########"""
+
+
+@pytest.mark.parametrize(("xsb", "length"), [(WIDE, 46), (THREE_BOXES, 49)])
+def test_a_larger_level_is_solved_by_a_shortest_plan(xsb, length):
+    level = Level(xsb, 0)
+    found = solver(level)
+    assert found.distance(level.player, level.boxes) == length
+    plan, state = found.plan(level.player, level.boxes, 99), xsb
+    for action in plan:
+        assert not reference.solved(state)
+        state = reference.moved(state, reference.offsets(state)[action])
+    assert reference.solved(state)
+    assert len(plan) == length
+
+
+def test_nothing_shorter_solves_the_wide_level():
+    assert reference.shortest(WIDE) == 46
+
+
+def test_answers_do_not_depend_on_what_was_asked_before():
+    level = Level("########\n#  @   #\n# $  $ #\n# .  . #\n#      #\n########", 0)
+    fresh, tired = Solver(level), Solver(level)
+    corner = 1 << level.stride + 1
+    assert tired.distance(level.player, corner | level.boxes & -level.boxes) is None
+    for found in (fresh, tired):
+        assert found.distance(level.player, level.targets) == 0
+        assert found.distance(level.player, level.boxes) == reference.shortest(level.xsb) == 7
+
+
+def test_what_can_be_searched():
+    for height, width, boxes in [(100, 100, 1), (10, 10, 3), (6, 6, 4), (2, 5, 7)]:
+        check_size(height, width, boxes)
+    for height, width, boxes in [(101, 100, 1), (10, 11, 3), (5, 8, 4), (3, 3, 8)]:
+        with pytest.raises(ValueError, match=f"{height}x{width} squares within its walls, boxes"):
+            check_size(height, width, boxes)
+
+
+def test_a_level_that_is_too_large_says_what_is_possible():
+    level = Level(f"{'#' * 20}\n#@{'$.' * 4}{' ' * 9}#\n" * 6 + "#" * 20, 0)
+    with pytest.raises(ValueError, match="up to 464 for 2, up to 100 for 3, up to 39 for 4, "):
+        solver(level)
+
+
+@given(st.integers(0, 2**9 - 1), st.integers(0, 12), st.integers(0, 70))
+def test_copies_of_bits(bits, stride, times):
+    expected = 0
+    for i in range(times):
+        expected |= bits << stride * i
+    assert repeated(bits, stride, times) == expected
 
 
 def test_solvers_are_kept():
