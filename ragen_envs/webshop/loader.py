@@ -89,7 +89,7 @@ def load(where: Path, limit: int | None = None, human: bool | None = None) -> Pu
         asked = written or files.instructions
         raise ValueError(f"{asked} has no request for any of the {len(products)} products")
     name = f"{files.products.stem}-{len(products)}-{_digest(products)}"
-    return PublicShop(Catalogue(products, name), requests, how, left_out)
+    return PublicShop(Catalogue(products, name, ties_by_asin=True), requests, how, left_out)
 
 
 def find_files(where: Path) -> Files:

@@ -48,6 +48,8 @@ class Goal:
         attributes: the attributes asked for, at least one.
         options: the choices asked for, as pairs of an option's name and its value.
         price_cap: the price in dollars that may not be exceeded.
+        by_value: whether a person wrote it, who named the options' values alone; the original's
+            reward then compares values without names.
     """
 
     product: int
@@ -55,6 +57,7 @@ class Goal:
     attributes: tuple[str, ...]
     options: tuple[tuple[str, str], ...]
     price_cap: float
+    by_value: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +65,12 @@ class Catalogue:
     """All products of a shop.
 
     Attributes:
-        products: in the order that settles ties of a search.
+        products: all of them; their positions name them elsewhere.
         name: what the catalogue is; two catalogues that differ have different names.
+        ties_by_asin: whether equally good products of a search go by their `asin`, as in the
+            original; else they go by position.
     """
 
     products: tuple[Product, ...]
     name: str
+    ties_by_asin: bool = False

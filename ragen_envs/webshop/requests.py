@@ -147,7 +147,8 @@ def _goal(request: Request, product: Product, stream: Stream) -> Goal:
     cap = _cap(product.price[1], stream)
     if cap < NO_CAP:
         instruction += f", and price lower than {cap:.2f} dollars"
-    return Goal(request.product, instruction, request.attributes, options, cap)
+    by_value = request.options is not None
+    return Goal(request.product, instruction, request.attributes, options, cap, by_value)
 
 
 def _cap(price: float, stream: Stream) -> float:

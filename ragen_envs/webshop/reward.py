@@ -5,7 +5,7 @@ Source: Yao et al. 2022 (arXiv 2207.01206), section 3.2 and appendix A, and the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from ragen_envs.webshop.colours import first_colour
@@ -74,10 +74,11 @@ def reward_of(
         goal: what was asked for.
         target: the product that the goal was written for, `products[goal.product]`.
         compat: compare as the original does, its quirks included. An option then fits if any
-            chosen value is like the text of the goal's name and value, where a chosen value is
-            replaced by the first basic colour in it and the goal's only by a colour that it
-            equals; attributes fit by likeness; nouns of a title that repeat count anew in the
-            denominator. Exact purchases can score below 1.
+            chosen value is like the goal's: in a goal that a person wrote like its value, where
+            both are replaced by the first basic colour in them, else like the text of its name and
+            value, which is replaced only by a colour that one of them equals; attributes fit by
+            likeness; nouns of a title that repeat count anew in the denominator. Exact purchases
+            can score below 1.
 
     Raises:
         ValueError: for an impossible goal, see `check_goal`.
@@ -87,8 +88,11 @@ def reward_of(
     title_score = _title_score(target, bought, compat)
     r_type = _type(target, bought, title_score)
     attributes = sum(_has(bought, asked, compat) for asked in goal.attributes)
-    is_chosen = _like_chosen if compat else _exactly_chosen
-    options = sum(is_chosen(asked, chosen) for asked in goal.options)
+    if compat:
+        wanted = [_wanted(asked, goal.by_value) for asked in goal.options]
+        options = sum(_like_chosen(one, chosen) for one in wanted)
+    else:
+        options = sum(_exactly_chosen(asked, chosen) for asked in goal.options)
     cheap = price <= goal.price_cap
     pieces = len(goal.attributes) + len(goal.options) + 1
     return Reward(
@@ -133,6 +137,11 @@ def _exactly_chosen(asked: tuple[str, str], chosen: Mapping[str, str]) -> bool:
     return name in chosen and normal_value(chosen[name]) == normal_value(value)
 
 
-def _like_chosen(asked: tuple[str, str], chosen: Mapping[str, str]) -> bool:
-    wanted = first_colour(asked) or str(asked)
+def _wanted(asked: tuple[str, str], by_value: bool) -> str:
+    """Return the text that the original looks for among the chosen values."""
+    compared: Container[str] = asked[1] if by_value else asked
+    return first_colour(compared) or str(compared)
+
+
+def _like_chosen(wanted: str, chosen: Mapping[str, str]) -> bool:
     return any(alike(first_colour(value) or value, wanted) for value in chosen.values())

@@ -27,7 +27,7 @@ QUERY_TERMS = 1024
 """Different terms of a query that count, the first ones; Lucene refuses queries of more."""
 KEPT_FROM = 10_000
 """Products from which on an index is kept on disk; a smaller one is built in less than that."""
-_VERSION = "2"
+_VERSION = "3"
 """Changes with everything that decides an index besides the documents."""
 
 
@@ -53,17 +53,22 @@ class Index:
             self._postings = load(
                 cached_folder(_name(documents), lambda to: build(documents).save(to))
             )
+        self._ranks: NDArray[np.intp] | None = None
+        if catalogue.ties_by_asin:
+            order = sorted(range(len(documents)), key=lambda i: catalogue.products[i].asin)
+            self._ranks = np.argsort(order)
 
     def search(self, words: str) -> list[int]:
         """Return the positions of the products that fit best, at most 50, the best one first.
 
-        Products without any of the words are left out; equal scores are in the catalogue's
-        order. A word counts as often as it is said, in whatever order. Any text will do; what is
-        no word is passed over.
+        Products without any of the words are left out; equal scores are in the order that the
+        catalogue says. A word counts as often as it is said, in whatever order. Any text will do;
+        what is no word is passed over.
         """
         vocabulary = self._postings.vocabulary
         known = Counter(vocabulary[term] for term in terms(words) if term in vocabulary)
-        return _best(self._postings.scores(sorted(islice(known.items(), QUERY_TERMS))))
+        scores = self._postings.scores(sorted(islice(known.items(), QUERY_TERMS)))
+        return _best(scores, self._ranks)
 
 
 def _name(documents: list[str]) -> str:
@@ -122,11 +127,15 @@ def _parts(
     return parts.astype(np.float32)
 
 
-def _best(scores: NDArray[np.float32]) -> list[int]:
-    """Return the positions of the highest positive scores, in order."""
+def _best(scores: NDArray[np.float32], ranks: NDArray[np.intp] | None) -> list[int]:
+    """Return the positions of the highest positive scores, in order; equal ones by their rank.
+
+    Without ranks they are ordered by position.
+    """
     positions = np.flatnonzero(scores)
     if len(positions) > HITS:
         least = np.partition(scores[positions], -HITS)[-HITS]
         positions = positions[scores[positions] >= least]
-    order = np.argsort(-scores[positions], kind="stable")
+    ties = positions if ranks is None else ranks[positions]
+    order = np.lexsort((ties, -scores[positions]))
     return [int(position) for position in positions[order[:HITS]]]

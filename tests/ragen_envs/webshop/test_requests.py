@@ -65,6 +65,15 @@ def test_people_s_goals_have_the_options_names(human):
     assert all(task.goal.price_cap == NO_CAP for task in drawn(human))
 
 
+def test_people_s_goals_alone_are_compared_by_value(generated, human):
+    assert {task.goal.by_value for task in drawn(human)} == {True}
+    assert {task.goal.by_value for task in drawn(generated)} == {False}
+
+
+def test_the_files_catalogue_settles_ties_by_asin(generated):
+    assert generated.catalogue.ties_by_asin
+
+
 def test_every_goal_can_be_met(generated, human):
     for shop in (generated, human):
         for task in drawn(shop):

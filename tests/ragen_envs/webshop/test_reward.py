@@ -106,6 +106,27 @@ def test_the_default_looks_at_the_option_that_is_asked_for():
     assert rated(asked).r_option == rated(asked, compat=True).r_option == 0
 
 
+VALUES = [  # the same in a goal of a person's
+    ("x-large", "large", True),  # "large" is among "x large"
+    ("pack of 4", "pack of 3", True),  # 16 / 18
+    ("7.5", "7", True),
+    ("standard", "standard", True),  # both become "tan"
+    ("fashion black", "fashion black", True),
+    ("dash", "dash", True),  # both become "ash"
+    ("navy blue", "royal blue", True),
+    ("navy", "dark blue", False),
+    ("small", "large", False),
+    ("", "small", False),
+]
+
+
+@pytest.mark.parametrize(("wanted", "taken", "original"), VALUES)
+def test_values_of_people_s_goals_are_compared_without_names(wanted, taken, original):
+    asked = goal(options=(("size", wanted),), by_value=True)
+    assert rated(asked, chosen={"size": taken}, compat=True).r_option == original
+    assert rated(asked, chosen={"size": taken}).r_option == (wanted == taken)
+
+
 def test_machine_wash_is_machine_washable_to_the_original_alone():
     bought = replace(TARGET, attributes=("machine washable",), title="")
     asked = goal(attributes=("wash machine",))  # in no text

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ragen_envs.webshop import search
 from ragen_envs.webshop.lengths import kept_length
+from ragen_envs.webshop.products import Catalogue
 from ragen_envs.webshop.search import HITS, Index, build
 from ragen_envs.webshop.tokens import terms
 
@@ -136,6 +137,14 @@ def test_neither_case_nor_order_nor_the_rest_of_a_query_matters(titles, query, r
     random.shuffle(words)
     expected = index.search(query)
     assert index.search(f"<p>the {', '.join(words).upper()}\x00\x1b!</p>") == expected
+
+
+def test_equal_products_go_by_asin_where_the_catalogue_says_so():
+    asins = [f"B{17 * i % 101:03}" for i in range(101)]
+    products = tuple(product("lamp", asin=asin) for asin in asins)
+    by_asin = Index(Catalogue(products, "test", ties_by_asin=True)).search("lamp")
+    assert [asins[i] for i in by_asin] == sorted(asins)[:HITS]
+    assert Index(Catalogue(products, "test")).search("lamp") == list(range(HITS))
 
 
 def test_everything_of_the_document_is_searched_and_no_more():

@@ -23,11 +23,16 @@ from ragen_envs.webshop.tokens import STOP_WORDS, terms
         ("e.g. U.S.A.", ["e.g", "u.s.a"]),
         ("the and to with", []),
         ("cafe\u0301 caf\u00e9", ["cafe\u0301", "caf\u00e9"]),
-        ("x\u00b2 \u00bd cup \u2605new\u2605", ["x", "cup", "new"]),
+        ("x\u00b2 \u00bd cup \u2605new\u2605", ["x", "cup", "★", "new", "★"]),
         ("\u6f22\u5b57\u30ab\u30bf\u30ab\u30ca\u3072\u3089", ["漢", "字", "カタカナ", "ひ", "ら"]),
         ("so\u00adft", ["so\u00adft"]),
         ("<b>bold</b>&amp;\x00\x1b[31mred", ["b", "bold", "b", "amp", "31mred"]),
         ("\ud800", []),
+        ("gift\U0001f381box \u00a9 sun\u2600\ufe0f", ["gift", "🎁", "box", "©", "sun", "☀\ufe0f"]),
+        ("\U0001f600\U0001f44d\U0001f3fd", ["😀", "👍🏽"]),
+        ("\U0001f468\u200d\U0001f4bb\U0001f947", ["👨\u200d💻", "🥇"]),
+        ("\u2139 \u2606 \U0001f700", ["\u2139"]),
+        ("\uff9e \uff76\uff9e\uff6f a\uff9f", ["\uff76\uff9e\uff6f", "a\uff9f"]),
     ],
 )
 def test_known_texts(text, expected):
