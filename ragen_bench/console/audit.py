@@ -53,8 +53,8 @@ def audit(
     """
     if sealed:
         open_key()
-    ours = [env_id(name) for name in names if _is_ours(name)] if names else list(IDS)
-    others = {name: third_party_subject(name) for name in names if not _is_ours(name)}
+    ours = [env_id(name) for name in names if is_ours(name)] if names else list(IDS)
+    others = {name: third_party_subject(name) for name in names if not is_ours(name)}
     console = plain_console()
     audits = _audit_ours(console, ours, levels, sealed)
     checked = {name: _check_other(console, name, subject) for name, subject in others.items()}
@@ -79,7 +79,8 @@ def audit(
     return True
 
 
-def _is_ours(name: str) -> bool:
+def is_ours(name: str) -> bool:
+    """Return whether a name on the command line is one of this suite, or meant to be."""
     return (
         name in (*IDS, *OPPONENT_IDS)
         or name in TABLE
