@@ -32,6 +32,7 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
     suite: str | None = Default.suite,
     env: str | Iterable[str] = Default.env,
     split: str = Default.split,
+    draw: str | PathLike[str] | None = Default.draw,
     limit: int | None = Default.limit,
     samples: int = Default.samples,
     seed: int = Default.seed,
@@ -68,7 +69,8 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
             a class, `async def` or not, that has a name at the top of its module.
         suite: "quick", "core" or "full"; "core" without `env`.
         env: an environment's id, or several, in place of a suite; "MODULE:ID" imports the module.
-        split: "train", "val", "test" or "sealed".
+        split: "train", "val", "test", "sealed" or "drawn".
+        draw: the file with the project's draw, for the split "drawn".
         limit: instances of each environment at most; None for all.
         samples: episodes on each instance.
         seed: of sampling and noise.
@@ -152,8 +154,9 @@ def _beside(confinement: Confinement, name: str) -> Confinement:
 def _call(options: Default, out: str | PathLike[str] | None) -> str:
     """Return the call for the record, without defaults and without secrets."""
     headers = tuple(without_headers(list(options.header), options.header))
+    drawn = options.draw and str(options.draw)
     settings = {name: getattr(options, name) for name in _NAMES if name != "model"}
-    shown = {**settings, "header": headers, "out": out and str(Path(out))}
+    shown = {**settings, "header": headers, "draw": drawn, "out": out and str(Path(out))}
     words = [repr(options.model)]
     words += [f"{name}={v!r}" for name, v in shown.items() if v != getattr(Default, name, None)]
     return f"ragen_bench.evaluate({', '.join(words)})"

@@ -169,14 +169,16 @@ def held_out_size(env: str) -> int:
 
 
 def has_split(env: str, split: Split) -> bool:
-    """Return whether an environment has a split; not all can be sealed.
+    """Return whether an environment has a split; not all can be sealed, or drawn.
 
     Args:
         env: its full id.
         split: a split.
     """
+    if split not in ("sealed", "drawn"):
+        return True
     sealable: bool = class_of(env).has_sealed
-    return split != "sealed" or sealable
+    return sealable and (split == "sealed" or is_own(env))
 
 
 def split_name(name: str) -> Split:
@@ -220,6 +222,7 @@ def make_env(
     split: Split,
     response_format: AnswerFormat,
     opponent_format: ResponseFormat | None = None,
+    draw: str = "",
 ) -> AnyEnv:
     """Return an environment; plain construction, as the registry would do it.
 
@@ -228,16 +231,25 @@ def make_env(
         split: where its instances come from.
         response_format: of the answers.
         opponent_format: of the opponent's answers, if one is asked; the player's if None.
+        draw: the key of the drawn split, see `ragen_envs.drawn`; "" for the others.
 
     Raises:
-        UserError: if the environment has no such split.
+        UserError: if the environment has no such split, or the drawn one has no key.
     """
     if not has_split(env, split):
+        why = "all of its instances are public" if is_own(env) else "it is another package's"
         raise UserError(
-            f"{env} has no split {split!r}, as all of its instances are public; "
+            f"{env} has no split {split!r}, as {why}; "
             "name other environments with --env, or take --split val or test"
         )
-    options = {"opponent_format": opponent_format} if needs_opponent(env) else {}
+    if split == "drawn" and not draw:
+        raise UserError(
+            "the drawn split is for `ragen-bench evaluate --split drawn --draw FILE` alone; take "
+            "--split val or test"
+        )
+    options: dict[str, str | None] = {"draw": draw} if split == "drawn" else {}
+    if needs_opponent(env):
+        options["opponent_format"] = opponent_format
     made: AnyEnv = class_of(env)(
         _short(env), split=split, response_format=response_format, render_mode="ansi", **options
     )

@@ -12,12 +12,12 @@ from itertools import chain, islice
 from struct import unpack
 from typing import Literal, Protocol, TypeVar, get_args
 
-Split = Literal["train", "val", "test", "sealed"]
+Split = Literal["train", "val", "test", "sealed", "drawn"]
 SPLITS: tuple[Split, ...] = get_args(Split)
 SHIPPED_SPLITS: tuple[Split, ...] = ("val", "test")
 """The splits whose instances lie in the package."""
 HELD_OUT_SIZE = 256
-"""Instances in each of val, test and sealed, see `TextGame.held_out_size` for games with fewer."""
+"""Instances in each split but train, see `TextGame.held_out_size` for games with fewer."""
 
 _WORD_BYTES = 8
 _FIRST_BLOCK = 21

@@ -15,6 +15,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.seeding import np_random
 
 from ragen_envs.arguments import one_of, rollout_of, seed_of
+from ragen_envs.drawn import checked_key
 from ragen_envs.feedback import LINES
 from ragen_envs.instances import SPLITS, Split
 from ragen_envs.protocol import (
@@ -41,17 +42,18 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
 
     Args:
         variant: a name from the game's `variants`, or a variant of your own.
-        split: "train" (unbounded), "val", "test" or "sealed" (`held_out_size` instances each, 256
-            unless the game has fewer). Sealed ones follow from a key in the process's environment,
-            see `ragen_envs.sealed`.
+        split: "train" (unbounded), "val", "test", "sealed" or "drawn" (`held_out_size` instances
+            each, 256 unless the game has fewer). Sealed ones follow from a key in the process's
+            environment, see `ragen_envs.sealed`; drawn ones from `draw`.
         response_format: "think", "answer", "plain", see `ragen_envs.protocol`, or "tools", calls of
             `functions_now` as `ragen_envs.tool_calls` writes them.
         render_mode: None or "ansi"; `render` then returns the state as text.
         reward_fn: decides the rewards that `step` returns, see `ragen_envs.rewards`; None for the
             game's own.
+        draw: the key of the drawn split, see `ragen_envs.drawn`; None for any other split.
 
     Raises:
-        ValueError: for an argument with another value, or a game without a sealed split.
+        ValueError: for an argument with another value, or a game without a sealed or drawn split.
         TypeError: for a reward function that cannot be called.
         SealedKeyError: if the split is sealed and there is no key.
     """
@@ -67,12 +69,14 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
         render_mode: str | None = None,
         *,
         reward_fn: RewardFn | None = None,
+        draw: str | None = None,
     ) -> None:
         if not (reward_fn is None or callable(reward_fn)):
             raise TypeError(f"reward_fn is a function of a Transition, got {reward_fn!r}")
         self.variant: V = self._variant(variant)
         self.split = one_of("split", split, SPLITS)
         self.sealed_key_hash = self._open_key() if split == "sealed" else None
+        self.draw = self._draw_key(draw)
         self.response_format = one_of("response_format", response_format, ANSWER_FORMATS)
         self.render_mode = one_of("render_mode", render_mode, (None, "ansi"))
         self.budget = self.variant.budget
@@ -235,12 +239,25 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
 
     def _open_key(self) -> str:
         """Return the hash of the key that seals the instances."""
+        self._need_unpublished()
+        return open_key()
+
+    def _draw_key(self, draw: str | None) -> str | None:
+        """Return the key of the draw, None where the split is another one."""
+        if self.split == "drawn":
+            self._need_unpublished()
+            return checked_key(draw)
+        if draw is not None:
+            raise ValueError(f"draw goes with the split 'drawn', not with {self.split!r}")
+        return None
+
+    def _need_unpublished(self) -> None:
+        """Refuse a split of instances that a key decides where all that there are are known."""
         if not self.has_sealed:
             raise ValueError(
-                f"{self.variant.name} has no split 'sealed', as all of its instances are public; "
-                "take 'val' or 'test'"
+                f"{self.variant.name} has no split {self.split!r}, as all of its instances are "
+                "public; take 'val' or 'test'"
             )
-        return open_key()
 
     def _instructions(self) -> str:
         return instructions(self.example, self.response_format)

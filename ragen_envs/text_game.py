@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from ragen_envs.budget import Budget
+from ragen_envs.drawn import drawn_instances
 from ragen_envs.held_out import load
 from ragen_envs.instances import HELD_OUT_SIZE, Instance, Split, Stream, draw
 from ragen_envs.protocol import ACT, ActionReader, Function
@@ -37,14 +38,16 @@ class TextGame(Generic[V, I]):
 
     Attributes:
         variant: the row of the game's table that is played.
-        split: "train", "val", "test" or "sealed".
+        split: "train", "val", "test", "sealed" or "drawn".
         sealed_key_hash: names the key of a sealed split, else None.
+        draw: the key of a drawn split, else None.
     """
 
     __slots__ = ()
     variant: V
     split: Split
     sealed_key_hash: str | None
+    draw: str | None
     _success: bool
     _index: int
     _rollout: int
@@ -135,7 +138,7 @@ class TextGame(Generic[V, I]):
         labels = "dynamics", self.variant.name, self.split, self._index, self._rollout
         if self.sealed_key_hash:
             return Stream(*labels, secret_of(self.sealed_key_hash))
-        return Stream(*labels)
+        return Stream(*labels, self.draw) if self.draw else Stream(*labels)
 
     def instance_of(self, seed: int) -> I:
         """Return the instance of a seed; the environment's own state stays as it is.
@@ -146,12 +149,16 @@ class TextGame(Generic[V, I]):
         name = self.variant.name
         if self.split == "train":
             return draw(self.candidates, Stream("instance", name, "train", seed), "train")
-        held_out = (
-            sealed_instances(self.candidates, name, self.variant, self.sealed_key_hash)
-            if self.sealed_key_hash
-            else self._shipped()
-        )
-        return held_out[seed % self.held_out_size(name)]
+        return self._held_out()[seed % self.held_out_size(name)]
+
+    def _held_out(self) -> tuple[I, ...]:
+        """Return the instances of the split, in the order of their seeds."""
+        name = self.variant.name
+        if self.sealed_key_hash:
+            return sealed_instances(self.candidates, name, self.variant, self.sealed_key_hash)
+        if self.draw:
+            return drawn_instances(self.candidates, name, self.variant, self.draw)
+        return self._shipped()
 
     def _shipped(self) -> tuple[I, ...]:
         """Return the held-out instances, which are for the suite's own variants alone.
@@ -161,7 +168,7 @@ class TextGame(Generic[V, I]):
         name = self.variant.name
         suites = self.variants.get(name)
         if self.variant is not suites and self.variant != suites:
-            own = "splits 'train' and 'sealed'" if self.has_sealed else "split 'train'"
+            own = "splits 'train', 'sealed' and 'drawn'" if self.has_sealed else "split 'train'"
             raise ValueError(
                 f"the split {self.split!r} is of the suite's own variants; {name!r} of your own "
                 f"has the {own}"

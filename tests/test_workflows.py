@@ -1,4 +1,4 @@
-"""What the workflows call is fixed, and only publishing may write."""
+"""What the workflows call is fixed, and only publishing and drawing may write."""
 
 import re
 import tomllib
@@ -9,7 +9,7 @@ import yaml
 from .links import ROOT
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-WRITES = {"docs": {"pages", "id-token"}, "release": {"id-token"}}
+WRITES = {"draw": {"contents"}, "docs": {"pages", "id-token"}, "release": {"id-token"}}
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)

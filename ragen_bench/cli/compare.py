@@ -24,7 +24,7 @@ class Compare(JsonOptions, ForeignOptions, Command):
 
     runs: Annotated[tuple[Path, ...], Argument("RUN", "two or more, compared with the first")] = ()
     public: Annotated[Path | None, Option("RUN", "of a model on train, val or test")] = None
-    sealed: Annotated[Path | None, Option("RUN", "of the same model on the sealed split")] = None
+    sealed: Annotated[Path | None, Option("RUN", "of the same model on sealed or drawn")] = None
     html: Annotated[Path | None, Option("FILE", "write a page of the comparison")] = None
 
     def run(self) -> int:

@@ -34,6 +34,8 @@ class Doctor(JsonOptions, EvaluationOptions, Command):
         if self.questions < 1:
             raise UserError(f"--questions is at least 1, got {self.questions}")
         evaluation = evaluation_of(self)
+        if evaluation.split == "drawn":
+            raise UserError("doctor asks on instances of val or test; leave --split and --draw out")
         refuse_unknown(evaluation.model)
         with self.output() as content:
             content["findings"] = []

@@ -1,4 +1,4 @@
-"""`leaderboard`: builds the site, serves it here, or checks a branch with an entry."""
+"""`leaderboard`: builds the site, serves it here, checks a branch, answers announcements."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ragen_bench.options.looks import Argument, Option
 class Check(JsonOptions, Command):
     """Verifies the entry that a branch adds or changes, as is done with a pull request.
 
-    The entry is taken out of git: nothing of the branch is run. Ends with exit code 1 if it is
-    refused, or if the branch changes anything else.
+    The entry, or the announcement, is taken out of git: nothing of the branch is run. Ends with
+    exit code 1 if it is refused, or if the branch changes anything else.
     """
 
     base: Annotated[str, Argument("BASE", "a commit of the branch it goes into")]
@@ -29,6 +29,25 @@ class Check(JsonOptions, Command):
         with self.output() as content:
             content["verified"] = verify_branch(self.base, self.head, content)
         return 0 if content["verified"] else 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draw(Command):
+    """Answers each announcement that has no draw yet, with a random value of this moment.
+
+    For those who keep a leaderboard: an answer is worth what they are trusted. A draw that is there
+    is never made again. Ends with exit code 1 if an announcement is refused.
+    """
+
+    leaderboard: Annotated[Path, Argument("LEADERBOARD", "a directory with announcements/")] = Path(
+        "leaderboard"
+    )
+
+    def run(self) -> int:
+        """Write the draws, and print one line for each announcement."""
+        from ragen_bench.console.announcement import print_draws
+
+        return 0 if print_draws(self.leaderboard) else 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +95,6 @@ class Serve(_SiteOptions, Command):
 
 
 LEADERBOARD = Group(
-    "Builds the leaderboard's site, serves it here, or checks a branch with an entry.",
-    {"check": Check, "build": Build, "serve": Serve},
+    "Builds the leaderboard's site, serves it here, checks a branch, or answers announcements.",
+    {"check": Check, "draw": Draw, "build": Build, "serve": Serve},
 )

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from ragen_bench.cli.analyse import Analyse
 from ragen_bench.cli.annotate import Annotate
+from ragen_bench.cli.announce import Announce
 from ragen_bench.cli.audit import Audit
 from ragen_bench.cli.compare import Compare
 from ragen_bench.cli.demo import Demo
@@ -47,6 +48,7 @@ COMMANDS: Mapping[str, type[Command] | Group] = {
     "analyse": Analyse,
     "annotate": Annotate,
     "export": Export,
+    "announce": Announce,
     "submit": Submit,
     "verify": Verify,
     "reproduce": Reproduce,

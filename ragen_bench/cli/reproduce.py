@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Reproduce(IsolationOptions, ConnectionOptions, PriceOptions, Command):
     """Reruns an entry at another seed, and says whether the intervals overlap.
 
-    Evaluates a model with the settings of an entry at the next seed. Ends with exit code 1 if a
-    95 % interval of a score does not overlap with the entry's.
+    Evaluates a model with the settings of an entry at the next seed; of a drawn entry, on a draw of
+    its own. Ends with exit code 1 if a 95 % interval of a score does not overlap with the entry's.
     """
 
     entry: Annotated[Path, Argument("ENTRY")]
@@ -38,6 +38,8 @@ class Reproduce(IsolationOptions, ConnectionOptions, PriceOptions, Command):
         from ragen_bench.console.reproduction import print_reproduction
         from ragen_bench.console.verification import verify_entry
         from ragen_bench.leaderboard import read_entry, reproduction
+        from ragen_bench.leaderboard.draws import rerun_draw
+        from ragen_bench.runs.directory import read_run
         from ragen_bench.runs.json_lines import read_whole, write_whole
 
         # An entry whose figures are wrong is found before hours of answers, not after.
@@ -47,7 +49,8 @@ class Reproduce(IsolationOptions, ConnectionOptions, PriceOptions, Command):
         name = self.entry.absolute().name
         seed = entry.run.seed + 1
         out = self.out or Path("runs") / f"reproduce_{name}_seed{seed}"
-        if code := self._evaluation(entry.run, seed, out).run():
+        draw = rerun_draw(entry.run, out)
+        if code := self._evaluation(entry.run, seed, out, draw).run():
             return code
         rerun = read_whole(out / "summary.json")
         if rerun["episodes"] < rerun["planned"]:
@@ -59,6 +62,7 @@ class Reproduce(IsolationOptions, ConnectionOptions, PriceOptions, Command):
             "episodes_sha256": entry.episodes_sha256,
             "model": self.model,
             "seed": seed,
+            **({"draw": read_run(out).config.as_json()["draw"]} if draw else {}),
             **reproduction(entry.summary.as_json(), rerun),
         }
         file = out / "reproduction.json"
@@ -68,13 +72,14 @@ class Reproduce(IsolationOptions, ConnectionOptions, PriceOptions, Command):
         console.print(f"JSON    {file}", soft_wrap=True)
         return 0 if comparison["reproduced"] else 1
 
-    def _evaluation(self, config: RunConfig, seed: int, out: Path) -> Evaluate:
-        """Return the evaluation with an entry's settings at a seed."""
+    def _evaluation(self, config: RunConfig, seed: int, out: Path, draw: Path | None) -> Evaluate:
+        """Return the evaluation with an entry's settings at a seed, and on a draw."""
         history = config.history
         return Evaluate(
             model=self.model,
             suite=config.suite,
             split=config.split,
+            draw=draw,
             samples=config.samples,
             seed=seed,
             temperature=config.temperature,

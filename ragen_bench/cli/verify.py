@@ -8,7 +8,7 @@ from typing import Annotated
 
 from ragen_bench.cli.json_output import JsonOptions
 from ragen_bench.cli.options import Command
-from ragen_bench.options.looks import Argument
+from ragen_bench.options.looks import Argument, Option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,10 +20,16 @@ class Verify(JsonOptions, Command):
     """
 
     entry: Annotated[Path, Argument("ENTRY")]
+    draws: Annotated[
+        Path | None,
+        Option("DIR", "of drawn entries: the draws (default: draws/ beside the entries' folder)"),
+    ] = None
 
     def run(self) -> int:
         """Print one line for each check; return 1 if the entry is refused."""
         from ragen_bench.console.verification import verify_entry
+        from ragen_bench.leaderboard.draws import draws_in
 
+        draws = None if self.draws is None else draws_in(self.draws)
         with self.output() as content:
-            return 0 if verify_entry(self.entry, content) else 1
+            return 0 if verify_entry(self.entry, content, draws) else 1

@@ -1,4 +1,4 @@
-"""A model on public and on sealed instances, as a table with what it says."""
+"""A model on public and on sealed or drawn instances, as a table with what it says."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from ragen_bench.pages.formats import short
 from ragen_bench.runs.schema import Object
 from ragen_bench.visible import visible
 
-_COLUMNS = ("n", "public", "n", "sealed", "lead", "95 %", "finds")
 _EXPLAINED = (
-    "Success in per cent on instances that are public and on sealed ones; lead: public - sealed, "
+    "Success in per cent on instances that are public and on {0} ones; lead: public - {0}, "
     "with its 95 % interval, of independent runs; finds: the lead that such runs find four times "
     "in five."
 )
@@ -20,8 +19,10 @@ _EXPLAINED = (
 
 def print_contamination(console: Console, found: Object) -> None:
     """Print the table, and in a sentence what it says."""
-    title = f"{visible(found['public']['model'])}, {found['split']} less sealed"
-    table = FiguresTable(title, _EXPLAINED, _COLUMNS)
+    unseen = found["sealed"]["split"]
+    title = f"{visible(found['public']['model'])}, {found['split']} less {unseen}"
+    columns = ("n", "public", "n", unseen, "lead", "95 %", "finds")
+    table = FiguresTable(title, _EXPLAINED.format(unseen), columns)
     for row in found["envs"]:
         counts = [f"{row['instances'][side]:,}" for side in ("public", "sealed")]
         table.add_row(short(row["env"]), *_cells(row, *counts))
@@ -29,16 +30,16 @@ def print_contamination(console: Console, found: Object) -> None:
         table.add_row("")
         table.add_row("mean", *_cells(found["suite"], "", ""))
     console.print(table)
-    console.print(said(found["suite"]))
+    console.print(said(found["suite"], unseen))
 
 
-def said(suite: Object) -> str:
-    """Return what the mean over environments says."""
+def said(suite: Object, unseen: str = "sealed") -> str:
+    """Return what the mean over environments says of public and of unseen instances."""
     low, high = suite["interval"]
     if low > 0:
         return "It solves public instances more often than chance explains: it may have seen them."
     if high < 0:
-        return "It solves sealed instances more often than chance explains; seen ones would not."
+        return f"It solves {unseen} instances more often than chance explains; seen ones would not."
     least = suite["detectable"]
     could = "" if least is None else f"; one of {percent(least)} points would be found"
     return f"No lead on public instances that chance does not explain{could}, four times in five."

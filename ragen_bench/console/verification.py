@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 from ragen_bench.console.plain import plain_console
 from ragen_bench.console.progress import episodes_bar
 from ragen_bench.leaderboard import EntryError, verify
+from ragen_bench.leaderboard.draws import FindDraw
 from ragen_bench.leaderboard.files import shown_name
 from ragen_bench.leaderboard.git import Branch
+from ragen_bench.leaderboard.proposed_announcement import drawn_in_base, proposed_announcement
 from ragen_bench.leaderboard.pull_request import Proposal, checked_out, proposal
 from ragen_bench.runs.schema import Object
 
@@ -21,12 +24,13 @@ _CHANGES = {
 }
 
 
-def verify_entry(path: Path, content: Object) -> bool:
+def verify_entry(path: Path, content: Object, draws: FindDraw | None = None) -> bool:
     """Verify an entry, print the checks, and return whether it is verified.
 
     Args:
         path: the entry's directory.
         content: the dictionary that the findings are put into.
+        draws: where the draws are; None for those of the leaderboard that the entry lies in.
 
     Raises:
         UserError: if there is nothing at the path.
@@ -34,7 +38,7 @@ def verify_entry(path: Path, content: Object) -> bool:
     console = plain_console()
     start = time.perf_counter()
     with episodes_bar(console, "Replaying") as progress:
-        verdict = verify(path, progress)
+        verdict = verify(path, progress, draws)
     for check in verdict.checks:
         status = "ok" if check.passed else "FAIL"
         console.print(f"{status:<5} {check.name:<10} {check.said}", soft_wrap=True)
@@ -67,6 +71,11 @@ def verify_branch(base: str, head: str, content: Object) -> bool:
     try:
         branch = Branch(Path(), base, head)
         proposed = proposal(branch)
+        if proposed is None and (announced := proposed_announcement(branch)):
+            name, commitment = announced
+            content.update(does="announces", announcement=name, commitment=commitment)
+            console.print(f"Announces {name}, commitment {commitment}.", soft_wrap=True)
+            return True
         if proposed is None:
             console.print("No entry is touched, and nothing was verified.")
             return True
@@ -74,11 +83,12 @@ def verify_branch(base: str, head: str, content: Object) -> bool:
         console.print(_CHANGES[proposed.does].format(proposed.name), soft_wrap=True)
         return not proposed.files or _verify_proposal(branch, proposed, content)
     except EntryError as error:
-        content["problem"] = str(error)
-        console.print(f"NOT verified: {error}", soft_wrap=True)
+        content["problem"] = "; ".join(error.args)
+        console.print(f"NOT verified: {content['problem']}", soft_wrap=True)
         return False
 
 
 def _verify_proposal(branch: Branch, proposed: Proposal, content: Object) -> bool:
     with tempfile.TemporaryDirectory(prefix="ragen-entry-") as folder:
-        return verify_entry(checked_out(branch, proposed, Path(folder)), content)
+        entry = checked_out(branch, proposed, Path(folder))
+        return verify_entry(entry, content, partial(drawn_in_base, branch))

@@ -11,6 +11,7 @@ from ragen_bench.environments import foreign_notes
 from ragen_bench.episodes.episode import Task
 from ragen_bench.episodes.groups import missing, played_again, said_of
 from ragen_bench.episodes.runner import Played, play, tasks_of
+from ragen_bench.errors import UserError
 from ragen_bench.models import Model, Sampling, ServerOptions, notes_of
 from ragen_bench.models.outside.confinement import APART, Confinement
 from ragen_bench.models.prompt import History, prompt_hash
@@ -19,10 +20,12 @@ from ragen_bench.models.reasoning import stop_text
 from ragen_bench.opponents.opponent import Opponent
 from ragen_bench.opponents.pair import Pair
 from ragen_bench.runs.directory import RunDirectory, open_run, refuse_other
+from ragen_bench.runs.draws import Draw, unannounced
 from ragen_bench.runs.provenance import machine, otherwise, versions
 from ragen_bench.runs.schema import SCHEMA, Key, Object, RunConfig
 from ragen_bench.runs.specification import spec_hash, suite_hash
 from ragen_bench.suites import SUITES
+from ragen_envs.drawn import draw_key
 from ragen_envs.instances import Split
 from ragen_envs.protocol import AnswerFormat, ResponseFormat
 from ragen_envs.sealed import open_key
@@ -50,6 +53,8 @@ class Evaluation:
         top_p: only the likeliest tokens, of this probability together, are drawn from.
         random_player: who gives the floor where another package's environments list no actions.
         confinement: where agents of the user's own run; it is not recorded.
+        draw: where the instances of the drawn split come from; None of another split, and where
+            the evaluation is to be announced first.
     """
 
     model: str
@@ -69,6 +74,7 @@ class Evaluation:
     top_p: float = 1.0
     random_player: RandomPlayer | None = None
     confinement: Confinement = APART
+    draw: Draw | None = None
 
     @property
     def sampling(self) -> Sampling:
@@ -120,6 +126,7 @@ class Evaluation:
             "suite_hash": suite_hash(envs, self.max_tokens),
             "split": self.split,
             **({"sealed_key_hash": open_key()} if self.split == "sealed" else {}),
+            **({"draw": self.draw.of_run()} if self.draw else {}),
             "samples": self.samples,
             "seed": self.seed,
             "temperature": self.temperature,
@@ -156,6 +163,11 @@ class Evaluation:
         player = self.random_player
         return {"random_player": player.name, "random_player_identity": player.identity}
 
+    @property
+    def draw_key(self) -> str:
+        """The key of the drawn split, "" for the others."""
+        return draw_key(self.draw.commitment, self.draw.value) if self.draw else ""
+
     def tasks(self) -> list[Task]:
         """Return the episodes, in the order of the record."""
         return tasks_of(self.instances, self.split, self.samples)
@@ -165,11 +177,28 @@ def refuse_early(evaluation: Evaluation, path: Path) -> None:
     """Refuse what cannot be run, and a directory that holds something else, before a model loads.
 
     Raises:
-        UserError: if the directory holds something else.
+        UserError: if the directory holds something else, or no draw or another one was announced
+            for these settings.
         SealedKeyError: if the split is sealed and there is no key.
     """
+    if evaluation.split == "drawn":
+        _refuse_unannounced(evaluation, evaluation.settings())
     if path.exists() or evaluation.split == "sealed":
         refuse_other(path, evaluation.settings())
+
+
+def _refuse_unannounced(evaluation: Evaluation, settings: Object) -> None:
+    """Refuse the drawn split without a draw, or with one that was made for other settings."""
+    if evaluation.draw is None:
+        raise UserError(
+            "--split drawn needs --draw FILE, which the project writes to leaderboard/draws/ in "
+            "answer to an announcement; `ragen-bench announce MODEL` writes that"
+        )
+    if differing := unannounced(evaluation.draw, settings):
+        raise UserError(
+            f"the draw is for other settings than these ({'; '.join(differing)}); evaluate as "
+            "announced, or announce anew"
+        )
 
 
 def evaluate(
@@ -201,6 +230,8 @@ def evaluate(
     for note in notes_of(model):
         say(f"Note: {note}.")
     config = evaluation.config(model)
+    if evaluation.split == "drawn":
+        _refuse_unannounced(evaluation, config.as_json())
     run = open_run(path, config)
     try:
         if run.repair():
@@ -253,6 +284,7 @@ def _complete(
             evaluation.history,
             on_answers=on_answers,
             opponent_format=evaluation.opponent_format,
+            draw=evaluation.draw_key,
         ):
             env, before = played.task.env, len(recorded)
             _keep(run, played, recorded)

@@ -67,6 +67,7 @@ def play(
     *,
     on_answers: Callable[[int], None] = lambda _answers: None,
     opponent_format: ResponseFormat | None = None,
+    draw: str = "",
 ) -> Iterator[Played]:
     """Play episodes and yield them as they end.
 
@@ -82,12 +83,13 @@ def play(
         on_answers: called with the number of answers, each time that some came.
         opponent_format: the form of the opponent's answers, where the model is a `Pair`; that of
             the player's if None.
+        draw: the key of the drawn split, "" for the others.
 
     Raises:
         UserError: if the model cannot answer, or if more faults than the engine has slots came in
             a row, so that the server must be gone.
     """
-    envs = EnvPool(response_format, partial(make_env, opponent_format=opponent_format))
+    envs = EnvPool(response_format, partial(make_env, opponent_format=opponent_format, draw=draw))
     waiting = iter(tasks)
     with closing(model.engine(sampling)) as engine:
         in_flight = _InFlight(engine, model.slots)

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from ragen_bench.errors import UserError
+from ragen_bench.leaderboard.draws import check_draw, draws_beside
 from ragen_bench.leaderboard.episodes import EpisodeCheck
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.files import ENTRY_JSON, EPISODES, check_directory_name
@@ -90,6 +91,10 @@ def pack(
     except EntryError as error:
         raise UserError(str(error)) from None
     run = submittable(path)
+    try:
+        check_draw(run.config, draws_beside(out))
+    except EntryError as error:
+        raise UserError(f"{path}: {error.args[0]}", exit_code=1) from None
     with alone(out), replacing_folder(out) as draft:
         digest, length = _write_episodes(run, draft / EPISODES, progress)
         entry = {

@@ -14,6 +14,11 @@ _PLAIN_FILE = "100644"
 # Texts, not paths: for those `a/./b` and `a//b`, which a tree can hold, were the same as `a/b`.
 _ENTRIES = "leaderboard/entries/"
 _REPRODUCTIONS = "leaderboard/reproductions/"
+_MAINTAINERS_OWN = {
+    _REPRODUCTIONS: "a rerun is",
+    "leaderboard/draws/": "a draw is",
+    "leaderboard/reference.json": "published figures are",
+}
 _SHOWN = 10
 
 
@@ -39,13 +44,13 @@ def proposal(branch: Branch) -> Proposal | None:
 
     Raises:
         UserError: if git cannot tell.
-        EntryError: if the branch changes anything beside one entry, or merging it would, or a
-            rerun without its entry.
+        EntryError: if the branch changes anything beside one entry, or merging it would, or what
+            only maintainers commit.
     """
     paths = branch.changed()
     names = sorted({path.split("/")[2] for path in paths if path.startswith(_ENTRIES)})
     if not names:
-        _refuse_reproductions(paths)
+        _refuse_maintainers_own(paths)
         return None
     if len(names) > 1:
         raise EntryError(f"{len(names)} entries are touched: {_some(names)}; send one at a time")
@@ -87,14 +92,15 @@ def checked_out(branch: Branch, proposed: Proposal, folder: Path) -> Path:
     return target
 
 
-def _refuse_reproductions(paths: list[str]) -> None:
-    """Refuse reruns, which nothing can verify: the site believes them."""
-    reruns = [path for path in paths if path.startswith(_REPRODUCTIONS)]
-    if reruns:
-        raise EntryError(
-            f"{_some(reruns)} changes, and a rerun is the word of a maintainer, who commits it to "
-            "the base; leave it out"
-        )
+def _refuse_maintainers_own(paths: list[str]) -> None:
+    """Refuse what nothing can verify, and the site believes."""
+    for place, what in _MAINTAINERS_OWN.items():
+        own = [path for path in paths if path.startswith(place)]
+        if own:
+            raise EntryError(
+                f"{_some(own)} changes, and {what} the word of a maintainer, who commits it to "
+                "the base; leave it out"
+            )
 
 
 def _files(branch: Branch, directory: str) -> dict[str, tuple[int, str]]:

@@ -8,7 +8,7 @@ from ragen_bench.suites import SUITES, Suite
 
 SEED = 0
 """Of every entry: with a free choice, the best of many seeds could be sent in."""
-SPLITS = ("test", "sealed")
+SPLITS = ("test", "sealed", "drawn")
 
 
 def refusal(config: RunConfig) -> str | None:

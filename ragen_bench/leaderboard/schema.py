@@ -23,6 +23,7 @@ from ragen_bench.runs.schema import (
     Object,
     Positive,
     RunConfig,
+    RunDraw,
     RunEnv,
     Text,
     as_written,
@@ -110,17 +111,17 @@ _Link = Annotated[
     _without(_NOT_IN_A_LINK),
 ]
 _Date = Annotated[Text, Field(max_length=10, pattern=_DAY), AfterValidator(_day)]
-_Hash = Annotated[Text, Field(max_length=16, pattern="^[0-9a-f]{16}$")]
+ShortHash = Annotated[Text, Field(max_length=16, pattern="^[0-9a-f]{16}$")]
 _Sha256 = Annotated[Text, Field(max_length=64, pattern="^[0-9a-f]{64}$")]
 _Short = Annotated[Text, Field(max_length=100)]
-_Long = Annotated[Text, Field(max_length=4096)]
-_Amount = Annotated[Number, Field(ge=0), as_written]
+Long = Annotated[Text, Field(max_length=4096)]
+Amount = Annotated[Number, Field(ge=0), as_written]
 Figure = Annotated[Number, as_written]
 Interval = Annotated[list[Figure], Field(min_length=2, max_length=2), AfterValidator(_in_order)]
 """The bounds of an interval, the lower one first."""
 
 
-class _Closed(Document):
+class Closed(Document):
     """An object that has no fields but those that are named."""
 
     model_config = ConfigDict(extra="forbid")
@@ -134,63 +135,68 @@ _Absent = SkipJsonSchema[Annotated[None, BeforeValidator(_unknown_field)]]
 """A field of runs that no entry has."""
 
 
-class EntryRunEnv(RunEnv, _Closed):
+class EntryRunEnv(RunEnv, Closed):
     """An environment of an entry's run."""
 
-    id: _Long
+    id: Long
     instances: Positive
-    spec_hash: _Hash
+    spec_hash: ShortHash
 
 
-class EntryRun(RunConfig, _Closed):
+class EntryDraw(RunDraw, Closed):
+    """The draw of an entry's run."""
+
+
+class EntryRun(RunConfig, Closed):
     """The content of run.json, as the harness wrote it for a run that may be an entry."""
 
-    model: Annotated[_Long, Field(min_length=1)]
+    model: Annotated[Long, Field(min_length=1)]
     model_identity: Annotated[Object, Field(max_length=64)]
     opponent: _Absent = None
     random_player: _Absent = None  # type: ignore[assignment]
     random_player_identity: _Absent = None  # type: ignore[assignment]
-    suite: Annotated[_Long, Field(min_length=1)]
+    suite: Annotated[Long, Field(min_length=1)]
     suite_version: Positive
-    suite_hash: _Hash
-    split: Literal["test", "sealed"]
+    suite_hash: ShortHash
+    split: Literal["test", "sealed", "drawn"]
     sealed_key_hash: _Sha256 = ""
-    temperature: _Amount
+    draw: EntryDraw | None = None
+    temperature: Amount
     max_tokens: Positive
     history: Count | None
-    prompt_hash: _Hash
+    prompt_hash: ShortHash
     envs: Annotated[list[EntryRunEnv], Field(min_length=1, max_length=64)]  # type: ignore[assignment]
     versions: Annotated[dict[str, _Short], Field(max_length=64)]
     command: Annotated[Text, Field(max_length=16384)]
     machine: Annotated[dict[str, _Short], Field(max_length=64)] = Field(default_factory=dict)
 
 
-class Cost(_Closed):
+class Cost(Closed):
     """What a run cost, by the submitter's prices."""
 
-    amount: _Amount
+    amount: Amount
     currency: _Currency
 
 
 class EnvSummary(Document):
     """The figures of an environment, which are recomputed, and the seconds, which are not."""
 
-    env: _Long
+    env: Long
     episodes: Any
     success: Any
     score: Any
     random: Any
     oracle: Any
     normalised: Any
-    seconds: _Amount
+    seconds: Amount
 
 
-class EntrySummary(_Closed):
+class EntrySummary(Closed):
     """The content of summary.json. All but the costs and the seconds is recomputed."""
 
-    model: _Long
-    suite: _Long
-    split: _Long
+    model: Long
+    suite: Long
+    split: Long
     episodes: Positive
     planned: Positive
     infra_faults: Annotated[int, Strict(), Field(ge=0, le=0)]
@@ -200,7 +206,7 @@ class EntrySummary(_Closed):
     envs: Annotated[list[EnvSummary], Field(min_length=1, max_length=64)]
 
 
-class Statement(_Closed):
+class Statement(Closed):
     """What the submitter says of an entry."""
 
     name: _Name = Field(description="The model, as the table shows it.")

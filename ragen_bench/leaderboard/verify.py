@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from ragen_bench.leaderboard.draws import FindDraw, check_draw, draws_beside
 from ragen_bench.leaderboard.episodes import EpisodeCheck
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.files import ENTRY_JSON, EPISODES, EntryFiles, opened
@@ -23,7 +24,9 @@ Progress = Callable[[int, int], None]
 """Called with the number of episodes that were looked at, and of all that are planned."""
 
 
-def verify(path: Path, progress: Progress = lambda *_: None) -> Verdict:
+def verify(
+    path: Path, progress: Progress = lambda *_: None, draws: FindDraw | None = None
+) -> Verdict:
     """Verify an entry.
 
     The episodes are read as a stream: memory is bounded by the largest entry that the rules admit,
@@ -32,6 +35,7 @@ def verify(path: Path, progress: Progress = lambda *_: None) -> Verdict:
     Args:
         path: the directory of the entry.
         progress: called as episodes are replayed.
+        draws: where the draws are; None for those of the leaderboard that the entry lies in.
 
     Returns:
         What was checked and found. At the first check that fails the rest is left out.
@@ -48,7 +52,7 @@ def verify(path: Path, progress: Progress = lambda *_: None) -> Verdict:
                 f"{ENTRY_JSON} {files.entry_bytes:,} bytes, {EPISODES} {files.episodes_bytes:,}"
             )
             verdict.entry = entry = _entry(files, verdict)
-            _settings(entry.run, verdict)
+            _settings(entry.run, verdict, draws or draws_beside(path))
             _figures(entry, _episodes(files, entry, verdict, progress), verdict)
     except EntryError as error:
         verdict.failed(error.args)
@@ -67,7 +71,7 @@ def read_entry(path: Path) -> Entry:
     verdict = Verdict(path.absolute().name)
     with opened(path) as files:
         entry = _entry(files, verdict)
-    _settings(entry.run, verdict)
+    _settings(entry.run, verdict, draws_beside(path))
     return entry
 
 
@@ -82,8 +86,8 @@ def _entry(files: EntryFiles, verdict: Verdict) -> Entry:
     return entry
 
 
-def _settings(config: RunConfig, verdict: Verdict) -> None:
-    """See that the run may be an entry, and that this version computes the same hashes."""
+def _settings(config: RunConfig, verdict: Verdict, draws: FindDraw) -> None:
+    """See that the run may be an entry, was announced, and that its hashes are this version's."""
     verdict.begin("run")
     problem = config_problem(config)
     if problem:
@@ -94,10 +98,12 @@ def _settings(config: RunConfig, verdict: Verdict) -> None:
     differences = list(config_differences(config))
     if differences:
         raise EntryError(*differences)
+    drawn = check_draw(config, draws)
     settings = apart(config)
     verdict.passed(
         f"suite {config.suite}, {config.split} split, samples {config.samples}; "
         f"{len(config.envs)} specifications, prompt and suite have the hashes of this version"
+        + (f"; {drawn}" if drawn else "")
         + (f"; ranked apart: {', '.join(settings)}" if settings else "")
     )
 

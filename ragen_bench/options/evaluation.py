@@ -11,6 +11,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.models.prompt import History
 from ragen_bench.models.random_player import RandomPlayer, name_random_player
 from ragen_bench.models.registry import FORMATS, NO_CALLS
+from ragen_bench.options.draws import draw_of
 from ragen_bench.options.groups import EvaluationOptions
 from ragen_bench.options.isolation import confinement_of
 from ragen_bench.options.naming import DEFAULT_MAX_TOKENS
@@ -76,6 +77,7 @@ def evaluation_of(options: EvaluationOptions, command: str = "") -> Evaluation:
         top_p=options.top_p,
         random_player=random_player,
         confinement=confinement_of(options, split),
+        draw=draw_of(options.draw, split),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Annotated, Any
 
 from ragen_bench.options.looks import Argument, Option
@@ -70,7 +71,8 @@ class EvaluationOptions(IsolationOptions, ConnectionOptions):
         tuple[str, ...],
         Option("ID", "an environment, MODULE:ID if it is another package's; may be repeated"),
     ] = ()
-    split: Annotated[str, Option("NAME", "train, val, test or sealed")] = "test"
+    split: Annotated[str, Option("NAME", "train, val, test, sealed or drawn")] = "test"
+    draw: Annotated[Path | None, Option("FILE", "of the drawn split: the project's draw")] = None
     limit: Annotated[int | None, Option("N", "at most N instances of each environment")] = None
     samples: Annotated[int, Option("K", "episodes an instance")] = 1
     seed: Annotated[int, Option("N", "of sampling and noise")] = 0

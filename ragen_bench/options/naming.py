@@ -35,6 +35,8 @@ def _plain(model: str) -> str:
 def _unusual(evaluation: Evaluation) -> Iterator[str]:
     """Yield a short name of each setting that is not the default one."""
     suite = SUITES[evaluation.suite] if evaluation.suite else None
+    if evaluation.draw:
+        yield f"draw-{evaluation.draw.value[:8]}"
     yield from _others(evaluation)
     if evaluation.samples != 1:
         yield f"samples{evaluation.samples}"

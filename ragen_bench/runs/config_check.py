@@ -22,13 +22,16 @@ def config_problem(config: RunConfig) -> str | None:
     """Return why no run of the known environments can have this configuration, or None."""
     if config.split == "sealed" and not config.sealed_key_hash:
         return "is of the sealed split and lacks sealed_key_hash"
+    if (config.split == "drawn") != (config.draw is not None):
+        has = "names a draw" if config.draw else "lacks its draw"
+        return f"is of the {config.split} split and {has}"
     for env in config.envs:
         if not is_known(env.id):
             return f"names the unknown environment {brief(env.id)}{_remedy(env.id)}"
         if env.instances < 1:
             return f"names no instance of {env.id}"
         if not has_split(env.id, config.split):
-            return f"is of the sealed split, which {env.id} does not have"
+            return f"is of the {config.split} split, which {env.id} does not have"
         if config.split != "train" and env.instances > held_out_size(env.id):
             return f"names more than {held_out_size(env.id)} instances of {env.id}"
         if needs_opponent(env.id) != (config.opponent is not None):

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 
 from ragen_bench.errors import missing_extra
 from ragen_bench.models.base import Finish
+from ragen_envs.drawn import draw_key
 from ragen_envs.instances import Split
 from ragen_envs.protocol import AnswerFormat, ResponseFormat
 
@@ -37,6 +38,8 @@ context. All of them count in every figure."""
 LARGEST = 10**15
 """Far beyond every figure of a run, and small enough for sums to stay finite."""
 Text = Annotated[str, Strict()]
+Digits = Annotated[Text, Field(max_length=64, pattern="^[0-9a-f]{64}$")]
+"""Of SHA-256, or of 32 random bytes."""
 Flag = Annotated[bool, Strict()]
 Whole = Annotated[int, Strict(), Field(gt=-LARGEST, lt=LARGEST)]
 Count = Annotated[int, Strict(), Field(ge=0, lt=LARGEST)]
@@ -99,6 +102,13 @@ class Opponent(Document):
     response_format: ResponseFormat
 
 
+class RunDraw(Document):
+    """The draw of a run: the hash of what was announced, and what was drawn after it."""
+
+    commitment: Digits
+    value: Digits
+
+
 class RunConfig(Document):
     """The content of run.json: what is evaluated, how, and on what machine."""
 
@@ -115,6 +125,7 @@ class RunConfig(Document):
     suite_hash: Text
     split: Split
     sealed_key_hash: Text = ""
+    draw: RunDraw | None = None
     samples: Positive
     seed: Count
     temperature: Annotated[Number, as_written]
@@ -133,6 +144,11 @@ class RunConfig(Document):
     def planned(self) -> int:
         """How many episodes the run has when it is complete."""
         return sum(env.instances for env in self.envs) * self.samples
+
+    @property
+    def draw_key(self) -> str:
+        """The key of the drawn split, "" for the others."""
+        return draw_key(self.draw.commitment, self.draw.value) if self.draw else ""
 
     @property
     def left_to_server(self) -> list[str]:

@@ -13,6 +13,7 @@ from ragen_bench.models.prompt import opening
 from ragen_bench.models.tool_messages import functions_of
 from ragen_bench.suites import Make, held_out_size, make_env
 from ragen_bench.two_player import as_two_player, step_by_rule
+from ragen_envs.drawn import REFERENCE_KEY
 from ragen_envs.held_out import write
 from ragen_envs.instances import Split, Stream
 from ragen_envs.policies import oracle_answer, random_answer
@@ -30,7 +31,8 @@ def spec_hash(env: str, split: Split, response_format: AnswerFormat, make: Make 
     all that some scripted episodes show: prompts, parsing, rules, rewards, noise and figures. Of
     an environment with an opponent, they cover what it reads, and the rule's replies. Of another
     package's environment they cover the first observations, some random episodes where it lists
-    its actions, and the prompt; what two plays do not show alike is left out.
+    its actions, and the prompt; what two plays do not show alike is left out. On the drawn split
+    they look at a draw of their own, as runs of different draws are comparable.
 
     Args:
         env: the full id.
@@ -38,7 +40,10 @@ def spec_hash(env: str, split: Split, response_format: AnswerFormat, make: Make 
         response_format: of the answers.
         make: makes the environment; one that is trained on may have changes.
     """
-    environment = make(env, split, response_format)
+    if split == "drawn":
+        environment = make_env(env, split, response_format, draw=REFERENCE_KEY)
+    else:
+        environment = make(env, split, response_format)
     if isinstance(environment, ForeignEnv):
         return _foreign_hash(environment, [env, split])
     instances = [

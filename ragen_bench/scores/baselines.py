@@ -37,6 +37,7 @@ def baseline(
     split: Split,
     indices: Indices,
     random_player: RandomPlayer | None = None,
+    draw: str = "",
 ) -> Object | None:
     """Return the figures of a player on instances of a split.
 
@@ -50,23 +51,27 @@ def baseline(
         split: where the instances come from.
         indices: which instances.
         random_player: who plays for "random" in other packages' environments.
+        draw: the key of the drawn split, "" for the others.
     """
     if not plays(player, env, random_player is not None):
         return None
     # A sealed split has other instances with another key.
     key_hash = open_key() if split == "sealed" else ""
-    return deepcopy(_baseline(player, env, split, indices, random_player, key_hash))
+    return deepcopy(_baseline(player, env, split, indices, random_player, key_hash, draw))
 
 
-def floor_and_ceiling(env: str, split: Split, indices: Sequence[int]) -> tuple[float, float]:
+def floor_and_ceiling(
+    env: str, split: Split, indices: Sequence[int], draw: str = ""
+) -> tuple[float, float]:
     """Return the random player's mean score and the best player's expected one on instances.
 
     Args:
         env: the environment's id.
         split: where the instances come from.
         indices: which ones, at least one.
+        draw: the key of the drawn split, "" for the others.
     """
-    episodes = _played(RandomModel(), env, split, indices)
+    episodes = _played(RandomModel(), env, split, indices, draw)
     floor = sum_in_order(episode.score or 0.0 for episode in episodes) / len(episodes)
     return floor, _ceiling(episodes)
 
@@ -79,9 +84,10 @@ def _baseline(  # what the figures depend on
     indices: Indices,
     random_player: RandomPlayer | None,
     _key_hash: str,
+    draw: str,
 ) -> Object:
     model = RandomModel(random_player) if player == "random" else OracleModel()
-    episodes = _played(model, env, split, indices)
+    episodes = _played(model, env, split, indices, draw)
     of_player = figures(episodes)
     return {
         **{name: of_player[name] for name in _FIGURES},
@@ -90,10 +96,12 @@ def _baseline(  # what the figures depend on
     }
 
 
-def _played(model: Model, env: str, split: Split, indices: Sequence[int]) -> list[EpisodeRecord]:
+def _played(
+    model: Model, env: str, split: Split, indices: Sequence[int], draw: str
+) -> list[EpisodeRecord]:
     """Return the episodes of a player: always the same ones on an instance."""
     tasks = [Task(env, split, index, sample) for index in indices for sample in range(_SAMPLES)]
-    played = play(tasks, against_rule(model, env), _SAMPLING, "plain")
+    played = play(tasks, against_rule(model, env), _SAMPLING, "plain", draw=draw)
     return [light(ended.record) for ended in played if ended.record is not None]
 
 

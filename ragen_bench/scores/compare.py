@@ -27,7 +27,7 @@ from ragen_envs.protocol import AnswerFormat
 from ragen_envs.sealed import SealedKeyError, open_key
 from ragen_envs.sums import sum_in_order
 
-_MUST_AGREE = ("split", "sealed_key_hash", "response_format", "constrained", "opponent")
+_MUST_AGREE = ("split", "sealed_key_hash", "draw", "response_format", "constrained", "opponent")
 """Settings without which two runs did not play the same game."""
 _SHOULD_AGREE = (
     *("prompt_hash", "history", "max_tokens", "temperature", "top_p", "samples", "seed"),
@@ -57,6 +57,7 @@ class _Setting(NamedTuple):
     split: Split
     response_format: AnswerFormat
     sealed_key_hash: str
+    draw: str
     spec_hash: str
     common: tuple[int, ...]
 
@@ -249,6 +250,7 @@ def _setting(config: RunConfig, env: RunEnv, common: Sequence[int]) -> _Setting:
         config.split,
         config.response_format,
         config.sealed_key_hash,
+        config.draw_key,
         env.spec_hash,
         tuple(common),
     )
@@ -262,7 +264,7 @@ def _anchors(setting: _Setting) -> tuple[tuple[float, float] | None, str]:
         return None, f"{env}: norm. is left out, the sealed split's key is not at hand"
     if spec_hash(env, split, setting.response_format) != setting.spec_hash:
         return None, f"{env}: norm. is left out, the runs are of another version of it"
-    floor, ceiling = floor_and_ceiling(env, split, setting.common)
+    floor, ceiling = floor_and_ceiling(env, split, setting.common, setting.draw)
     if ceiling <= floor:
         reason = "on these instances the random player does as well as the best one"
         return None, f"{env}: norm. is left out, {reason}"

@@ -1,4 +1,4 @@
-"""Whether a model does better on public instances than on sealed ones, which it has not seen."""
+"""Whether a model does better on public instances than on sealed or drawn ones, new to it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ _MUST_AGREE = (
     *("max_tokens", "temperature", "top_p"),
 )
 """Settings that change success, on any instances."""
+_UNSEEN = ("sealed", "drawn")
+"""The splits of instances that nobody had when the model was made."""
 _Clusters = dict[str, dict[int, list[float]]]
 
 
 def contamination(public: RunDirectory, sealed: RunDirectory) -> Object:
-    """Compare a model's success on public and on sealed instances, which share none.
+    """Compare a model's success on public and on sealed or drawn instances, which share none.
 
     Both splits are drawn alike, so that a model which has not seen the public one does as well on
     either. The difference has the interval of two independent estimates, by the distances of their
@@ -29,12 +31,12 @@ def contamination(public: RunDirectory, sealed: RunDirectory) -> Object:
 
     Args:
         public: a run on train, val or test.
-        sealed: a run of the same model on the sealed split.
+        sealed: a run of the same model on the sealed or the drawn split.
 
     Returns:
-        `public` and `sealed`, the two runs; `envs`, for each environment in both its `instances`,
-        the `success` on either, the `difference` with its `interval` and what is `detectable` with
-        a power of 80 %; `suite`, the means over environments.
+        `public` and `sealed`, the two runs with their splits; `envs`, for each environment in both
+        its `instances`, the `success` on either, the `difference` with its `interval` and what is
+        `detectable` with a power of 80 %; `suite`, the means over environments.
 
     Raises:
         UserError: if the splits are others, the settings differ, or no environment is in both.
@@ -60,19 +62,23 @@ def contamination(public: RunDirectory, sealed: RunDirectory) -> Object:
         raise UserError(f"no environment is finished in both {public.path} and {sealed.path}", 1)
     means = [_mean(row["success"][side] for row in rows) for side in ("public", "sealed")]
     return {
-        "public": {"run": str(public.path), "model": public.config.model},
-        "sealed": {"run": str(sealed.path), "model": sealed.config.model},
+        "public": _named(public),
+        "sealed": _named(sealed),
         "split": public.config.split,
         "envs": rows,
         "suite": _figures(means[0], means[1], mean_of(differences)),
     }
 
 
+def _named(run: RunDirectory) -> Object:
+    return {"run": str(run.path), "model": run.config.model, "split": run.config.split}
+
+
 def _check(public: RunDirectory, sealed: RunDirectory) -> None:
-    if public.config.split == "sealed" or sealed.config.split != "sealed":
+    if public.config.split in _UNSEEN or sealed.config.split not in _UNSEEN:
         raise UserError(
-            f"--public names a run on train, val or test and --sealed one on sealed; {public.path} "
-            f"is on {public.config.split}, {sealed.path} on {sealed.config.split}"
+            "--public names a run on train, val or test and --sealed one on sealed or drawn; "
+            f"{public.path} is on {public.config.split}, {sealed.path} on {sealed.config.split}"
         )
     a, b = public.config.as_json(), sealed.config.as_json()
     if differ := [name for name in _MUST_AGREE if a.get(name) != b.get(name)]:

@@ -22,7 +22,6 @@ from ragen_bench.scores.metrics import (
 )
 from ragen_bench.statistics import mean_of
 from ragen_bench.two_player import reply_counts
-from ragen_envs.instances import Split
 from ragen_envs.sealed import KEY_FILE_VARIABLE, open_key
 from ragen_envs.sums import sum_in_order
 
@@ -96,7 +95,7 @@ def summary_of(
         played.add(episode.key)
     rows = [
         {
-            **_row(env.id, episodes[env.id], config.split, env.played, random_player),
+            **_row(env.id, episodes[env.id], config, env.played, random_player),
             "seconds": round(seconds.get(env.id, 0.0), 2),
         }
         for env in config.envs
@@ -119,7 +118,7 @@ def summary_of(
 def _row(
     env: str,
     episodes: list[EpisodeRecord],
-    split: Split,
+    config: RunConfig,
     indices: Indices,
     random_player: RandomPlayer | None,
 ) -> Object:
@@ -127,8 +126,9 @@ def _row(
     row = {"env": env, **figures(episodes)}
     if counts := reply_counts(env):
         row["opponent"] = opponent_figures(episodes, counts)
-    row["random"] = baseline("random", env, split, indices, random_player)
-    row["oracle"] = baseline("oracle", env, split, indices)
+    split, draw = config.split, config.draw_key
+    row["random"] = baseline("random", env, split, indices, random_player, draw)
+    row["oracle"] = baseline("oracle", env, split, indices, draw=draw)
     scaled = None
     if row["random"] and row["oracle"] and row["score"] is not None:
         score, floor, ceiling = estimate_of(row, "score"), row["random"], row["oracle"]

@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
-from ragen_envs.instances import SPLITS
 from ragen_envs.protocol import RESPONSE_FORMATS
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def add_environment(parser: Parser) -> None:
         "--split",
         action="append",
         default=[],
-        metavar="|".join(SPLITS),
+        metavar="train|val|test|sealed",
         help="a split to serve; may be repeated, and the first is the default "
         "(default: train, val and test)",
     )

@@ -169,6 +169,7 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
         compat: bool = False,
         *,
         reward_fn: RewardFn | None = None,
+        draw: str | None = None,
     ) -> None:
         chosen: WebShopVariant = self._variant(variant)
         if catalogue is not None:
@@ -178,7 +179,9 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
         if one_of("compat", compat, (False, True)):
             chosen = replace(chosen, compat=True)
         self.shop = _opened(chosen)
-        super().__init__(chosen, split, response_format, render_mode, reward_fn=reward_fn)
+        super().__init__(
+            chosen, split, response_format, render_mode, reward_fn=reward_fn, draw=draw
+        )
         if chosen.catalogue:
             self.observation_space = SharedText(
                 LONGEST_PUBLIC_PAGE, charset="".join(sorted(PRINTABLE | self.shop.symbols))

@@ -13,7 +13,7 @@ from ragen_bench.leaderboard.reproduce import reproduction
 from ragen_bench.leaderboard.schema import Entry, Figure, Interval, read_as
 from ragen_bench.leaderboard.strict_json import BadJsonError, parse
 from ragen_bench.runs.differences import brief, first_difference
-from ragen_bench.runs.schema import Object, Text, Whole
+from ragen_bench.runs.schema import Object, RunDraw, Text, Whole
 
 _MOST_BYTES = 1 << 20
 
@@ -68,6 +68,7 @@ class _Rerun:
     seed: Whole
     suite: _Score
     envs: list[_EnvScore]
+    draw: RunDraw | None = None
 
     def summary(self) -> Object:
         """Return the scores, shaped as a summary."""
@@ -85,6 +86,8 @@ def _check_entry(rerun: _Rerun, name: str, entry: Entry) -> None:
     ):
         if of != known:
             raise EntryError(f"{key}: is of {brief(of)}, the entry is {brief(known)}")
+    if entry.run.draw and (rerun.draw is None or rerun.draw.value == entry.run.draw.value):
+        raise EntryError("draw: is the entry's own, or not there")
     if rerun.seed == entry.run.seed:
         raise EntryError("seed: is the entry's own")
     if entry.summary.suite_score_interval is None:

@@ -122,6 +122,93 @@ def test_a_rerun_without_its_entry_is_refused(repository, checked, name, change)
     assert "changes, and a rerun is the word of a maintainer" in said
 
 
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [
+        ("draws/new.json", "and a draw is the word of a maintainer"),
+        ("draws/a/b", "and a draw is the word of a maintainer"),
+        ("reference.json", "and published figures are the word of a maintainer"),
+    ],
+)
+def test_what_maintainers_alone_commit_is_refused(repository, checked, place, says):
+    file = repository / "leaderboard" / place
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("{}")
+    code, said = checked()
+    assert (code, said.count("\n"), says in said) == (1, 1, True)
+
+
+def announced(repository):
+    """Announce the random player on quick; return the file."""
+    assert main(["announce", "random", "--suite", "quick"]) == 0
+    return repository / "leaderboard/announcements/random_quick_drawn.json"
+
+
+def test_an_announcement_its_draw_and_its_entry(repository, checked, capsys):
+    file = announced(repository)
+    capsys.readouterr()
+    code, said = checked()
+    assert code == 0
+    assert said.startswith("Announces random_quick_drawn.json, commitment ")
+    draws = repository / "leaderboard/draws"
+    draws.mkdir()
+    (draws / "x.json").write_text("{}")
+    assert "'leaderboard/draws/x.json' changes, and a draw is the word" in checked()[1]
+    shutil.rmtree(draws)
+    other = repository / "README.md"
+    other.write_text("Mine.\n")
+    assert checked() == (
+        1,
+        "NOT verified: an announcement and 1 other files change; send one announcement and "
+        "nothing else\n",
+    )
+    other.write_text("A leaderboard.\n")
+    assert main(["leaderboard", "draw"]) == 0
+    (draw,) = (repository / "leaderboard/draws").iterdir()
+    git(repository, "branch", "-f", "base", commit(repository))
+
+    options = ["--suite", "quick", "--split", "drawn", "--draw", str(draw), "--quiet"]
+    run, name = repository.parent / "run", "random_quick_drawn"
+    assert main(["evaluate", "random", *options, "--out", str(run)]) == 0
+    assert main(["submit", str(run), "--name", "random", "--submitter", "me"]) == 0
+    capsys.readouterr()
+    code, said = checked()
+    assert (code, f"Verified: {name}, 64 episodes" in said) == (0, True)
+    # A draw of one's own, in the pull request or on one's own machine, is none.
+    kept = draw.read_text()
+    draw.write_text(kept.replace('"value": "', '"value": "0')[:-1])
+    assert "changes too" in checked()[1]
+    draw.write_text(kept)
+
+    shutil.rmtree(repository / "leaderboard/entries" / name)
+    (repository / "leaderboard/announcements/again.json").write_text(file.read_text())
+    code, said = checked()
+    assert (code, "the same was announced before, and is answered by" in said) == (1, True)
+    (repository / "leaderboard/announcements/again.json").unlink()
+    for change in (lambda: file.write_text("{}"), file.unlink):
+        change()
+        code, said = checked()
+        assert (code, "is there already, and stays as it was announced" in said) == (1, True)
+
+
+def test_an_announcement_is_looked_at(repository, checked, capsys):
+    file = announced(repository)
+    text = file.read_text()
+    capsys.readouterr()
+    for cheat, says in (
+        (text.replace('"seed": 0', '"seed": 1'), "the announced run has the seed 1"),
+        (text.replace('"samples": 1', '"samples": 1, "time": 0'), "announcement: has the unknown"),
+        (text.replace('"instances": 32', '"instances": 31'), "announcement's suite_hash"),
+        ("{", "the announcement is not JSON"),
+        (" " * (1 << 18) + text, "bytes; at most 262,144 are read"),
+    ):
+        file.write_text(cheat)
+        code, said = checked()
+        assert (code, says in said) == (1, True), said
+    file.rename(file.with_name("A B.json"))
+    assert "the announcement is called 'A B.json'" in checked()[1]
+
+
 def test_an_object_that_the_repository_lacks_is_one_line(repository, quick, capsys):
     shutil.copytree(quick, PLACE)
     commit(repository)

@@ -52,7 +52,7 @@ def test_it_names_what_the_harness_writes(honest):
     assert set(schema["required"]) == set(schema["properties"]) == set(entry)
     run, summary = (schema["properties"][name] for name in ("run", "summary"))
     assert set(run["required"]) == set(entry["run"]) - {"machine"}
-    assert set(run["properties"]) == {*entry["run"], "sealed_key_hash", "top_p"}
+    assert set(run["properties"]) == {*entry["run"], "sealed_key_hash", "draw", "top_p"}
     assert set(summary["required"]) == set(summary["properties"]) == set(entry["summary"])
     assert problem_of(entry) is None
     assert STRICT(entry_schema()).is_valid(entry)
@@ -100,8 +100,8 @@ def test_it_names_what_the_harness_writes(honest):
         ("run.envs", [], "run.envs: a list of 0 is too short"),
         ("run.envs", [3], "run.envs[0]: 3 is not an object"),
         ("run.samples", "1", 'run.samples: "1" is not a whole number'),
-        ("run.split", "train", "run.split: \"train\" is not 'test' or 'sealed'"),
-        ("run.split", ["test"], "run.split: a list of 1 is not 'test' or 'sealed'"),
+        ("run.split", "train", "run.split: \"train\" is not 'test', 'sealed' or 'drawn'"),
+        ("run.split", ["test"], "run.split: a list of 1 is not 'test', 'sealed' or 'drawn'"),
         ("run.temperature", -1, "run.temperature: -1 is below 0"),
         ("run.history", "full", 'run.history: "full" is not a whole number'),
         ("run.versions", {"a\nb": 3}, 'run.versions."a\\nb": 3 is not a text'),

@@ -7,6 +7,7 @@ from statistics import fmean
 
 import pytest
 
+from ragen_bench.cli import main
 from ragen_bench.console.contamination import said
 from ragen_bench.errors import UserError
 from ragen_bench.runs.directory import read_run
@@ -72,7 +73,7 @@ def test_a_lead_is_named(interval, says):
 def test_other_splits_and_settings_are_refused(folder, tmp_path):
     public, sealed = read_run(folder / "test"), read_run(folder / "sealed")
     with pytest.raises(
-        UserError, match=r"--sealed one on sealed; .*test is on test, .*test on test"
+        UserError, match=r"--sealed one on sealed or drawn; .*test is on test, .*test on test"
     ):
         contamination(public, public)
     with pytest.raises(UserError, match="sealed is on sealed"):
@@ -83,3 +84,19 @@ def test_other_splits_and_settings_are_refused(folder, tmp_path):
     (tmp_path / "other/run.json").write_text(json.dumps(changed))
     with pytest.raises(UserError, match="differ in model, temperature, so that"):
         contamination(public, read_run(tmp_path / "other"))
+
+
+def test_a_drawn_run_is_as_good_as_a_sealed_one(tmp_path):
+    draw = {"schema": 1, "announcement": None, "commitment": "a" * 64, "value": "b" * 64}
+    file = tmp_path / "draw.json"
+    file.write_text(json.dumps({**draw, "time": "2026-11-23T22:23:51Z"}))
+    options = ["evaluate", "random", "--env", "Bandit-v0", "--limit", "4", "--quiet"]
+    assert main([*options, "--out", f"{tmp_path}/test"]) == 0
+    drawn = ["--split", "drawn", "--draw", str(file), "--out", f"{tmp_path}/drawn"]
+    assert main([*options, *drawn]) == 0
+    done = command("compare", "--public", "test", "--sealed", "drawn", cwd=tmp_path)
+    assert (done.returncode, "random, test less drawn" in done.stdout) == (0, True), done.stderr
+    found = contamination(read_run(tmp_path / "test"), read_run(tmp_path / "drawn"))
+    assert [found[side]["split"] for side in ("public", "sealed")] == ["test", "drawn"]
+    turned = command("compare", "--public", "drawn", "--sealed", "test", cwd=tmp_path)
+    assert (turned.returncode, turned.stderr.count("\n")) == (2, 1)

@@ -361,7 +361,7 @@ def test_a_variant_of_your_own_has_a_catalogue_of_its_own():
         while env.legal_actions:
             info = env.step(oracle_answer(env))[4]
         assert info["success"]
-    with pytest.raises(ValueError, match="'M-v0' of your own has the splits 'train' and 'sealed'"):
+    with pytest.raises(ValueError, match="'M-v0' of your own has the splits 'train', 'sealed'"):
         WebShopEnv(mine, split="test").reset(seed=0)
 
 

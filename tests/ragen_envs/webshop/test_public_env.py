@@ -122,7 +122,7 @@ def test_compat_takes_the_originals_reward():
         assert reward == pytest.approx(info["ceiling"], abs=1e-12)
     assert min(ceilings) < 1
     assert max(ceilings) == 1
-    with pytest.raises(ValueError, match="has the splits 'train' and 'sealed'"):
+    with pytest.raises(ValueError, match="has the splits 'train', 'sealed'"):
         WebShopEnv("WebShop-v0", split="test", compat=True).reset(seed=0)
 
 

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Draws for the announcements on the branch that is checked out, and pushes the draws. The workflow
+# `draw` calls it. An announcement that is refused ends it with exit code 1, after the others' draws.
+set -euo pipefail
+cd "$(git rev-parse --show-toplevel)"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# -I: `python -m` would otherwise prefer a pip.py or venv.py in the folder where this is called.
+python3 -I -m venv "$work/venv"
+install=("$work/venv/bin/python" -I -m pip --disable-pip-version-check -q install)
+"${install[@]}" --require-hashes --only-binary :all: -r .github/entry-requirements.txt
+mkdir "$work/source"
+git archive HEAD | tar -x -C "$work/source"
+"${install[@]}" --no-deps --no-build-isolation "$work/source"
+
+mkdir -p leaderboard/draws
+status=0
+"$work/venv/bin/ragen-bench" leaderboard draw leaderboard || status=$?
+git add leaderboard/draws
+if ! git diff --cached --quiet; then
+    git -c user.name="github-actions[bot]" \
+        -c user.email="41898282+github-actions[bot]@users.noreply.github.com" \
+        commit -q -m "Draws for the announcements of the leaderboard"
+    git pull -q --rebase
+    git push -q
+fi
+exit "$status"

@@ -1,0 +1,154 @@
+"""The files of announcements and of draws, which a stranger may have written."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from ragen_bench.errors import UserError
+from ragen_bench.leaderboard.errors import EntryError
+from ragen_bench.leaderboard.rules import refusal
+from ragen_bench.leaderboard.schema import (
+    Amount,
+    Closed,
+    EntryRunEnv,
+    Long,
+    ShortHash,
+    read_as,
+)
+from ragen_bench.leaderboard.strict_json import BadJsonError, parse
+from ragen_bench.runs.checked import read_config
+from ragen_bench.runs.config_check import config_differences
+from ragen_bench.runs.draws import Draw, commitment_of
+from ragen_bench.runs.schema import Count, Digits, Flag, Object, Positive, RunConfig, Share, Text
+from ragen_envs.protocol import AnswerFormat
+
+ANNOUNCEMENT_BYTES = 1 << 18
+"""Of the file of an announcement."""
+DRAW_BYTES = 1 << 19
+"""Of the file of a draw, which holds the announcement."""
+_TIME = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"
+_FILE_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}\.json").fullmatch
+
+
+class Announcement(Closed):
+    """The content of an announcement: what run.json will say of model and settings."""
+
+    version: Annotated[Literal[1], Field(alias="schema")]
+    model: Annotated[Long, Field(min_length=1)]
+    model_identity: Annotated[Object, Field(max_length=64)]
+    suite: Long
+    suite_version: Count
+    suite_hash: ShortHash
+    samples: Positive
+    seed: Count
+    temperature: Amount
+    top_p: Annotated[Share, Field(gt=0)] = 1.0
+    max_tokens: Positive
+    response_format: AnswerFormat
+    history: Count | None
+    constrained: Flag
+    prompt_hash: ShortHash
+    envs: Annotated[list[EntryRunEnv], Field(min_length=1, max_length=64)]
+
+
+class _DrawFile(Closed):
+    """The content of a draw's file."""
+
+    version: Annotated[Literal[1], Field(alias="schema")]
+    announcement: Announcement | None
+    commitment: Digits
+    value: Digits
+    time: Annotated[Text, Field(max_length=20, pattern=_TIME)]
+
+
+def check_file_name(name: str) -> None:
+    """Refuse a name of an announcement's file that would be awkward somewhere.
+
+    Raises:
+        EntryError: if it may not be called so.
+    """
+    if not _FILE_NAME(name):
+        raise EntryError(
+            f"the announcement is called {name!r}; a name has up to 100 of a-z 0-9 . _ -, a letter "
+            "or digit first, and ends in .json"
+        )
+
+
+def text_of(content: Object) -> str:
+    """Return the text of an announcement's or a draw's file."""
+    return json.dumps(content, indent=2) + "\n"
+
+
+def read_announcement(data: bytes) -> Object:
+    """Return an announcement of the published form.
+
+    Raises:
+        EntryError: if the bytes are none.
+    """
+    content = _parsed(data, ANNOUNCEMENT_BYTES, "the announcement")
+    read_as(Announcement.model_validate, content, "announcement")
+    announcement: Object = content
+    return announcement
+
+
+def check_announcement(announcement: Object) -> RunConfig:
+    """See that this version computes the hashes of an announcement; return a run of it.
+
+    Raises:
+        EntryError: if no run of this version can have been announced.
+    """
+    config = read_config(
+        {
+            **announcement,
+            **{"schema": 1, "split": "drawn", "slots": 1, "group_size": 1},
+            "draw": {"commitment": commitment_of(announcement), "value": "0" * 64},
+            **{"versions": {}, "command": ""},
+        }
+    )
+    try:
+        differing = list(config_differences(config))
+    except UserError as error:
+        raise EntryError(str(error).replace("run.json", "the announcement")) from None
+    if differing:
+        raise EntryError(*(f"the announcement's {each}" for each in differing))
+    return config
+
+
+def check_announced_entry(announcement: Object) -> None:
+    """See that a run as it is announced can be an entry.
+
+    Raises:
+        EntryError: if it cannot, with what to do.
+    """
+    if refused := refusal(check_announcement(announcement)):
+        raise EntryError(refused.replace("the run", "the announced run", 1))
+
+
+def read_draw(data: bytes) -> Draw:
+    """Return what the file of a draw holds.
+
+    Raises:
+        EntryError: if it is none, or the announcement in it is not the one of its commitment.
+    """
+    content = _parsed(data, DRAW_BYTES, "the draw")
+    read_as(_DrawFile.model_validate, content, "draw")
+    draw = Draw(content["announcement"], content["commitment"], content["value"], content["time"])
+    if draw.announcement is not None and commitment_of(draw.announcement) != draw.commitment:
+        raise EntryError(
+            "the draw's announcement has another hash than its commitment: it was changed after "
+            "the draw"
+        )
+    return draw
+
+
+def _parsed(data: bytes, most: int, what: str) -> Any:
+    if len(data) > most:
+        raise EntryError(f"{what} has more than the {most:,} bytes that are read")
+    try:
+        return parse(data)
+    except BadJsonError as error:
+        raise EntryError(f"{what} {error}") from None

@@ -1,0 +1,234 @@
+"""Entries of the drawn split: announced, drawn, played, verified, and what cheats change."""
+
+import hashlib
+import json
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from ragen_bench.cli import main
+from ragen_bench.errors import UserError
+from ragen_bench.leaderboard import About, pack, verify
+from ragen_bench.leaderboard.announcements import read_draw, text_of
+from ragen_bench.leaderboard.draws import draw_all
+from ragen_bench.models import resolve
+from ragen_bench.runs.draws import announcement_of, commitment_of
+from tests.ragen_bench.leaderboard.entries import (
+    ABOUT,
+    Mixed,
+    edit_entry,
+    edit_records,
+    entry_json,
+    evaluation,
+    problems_of,
+    records,
+    run_of,
+)
+
+
+def agent():
+    return evaluation(split="drawn")
+
+
+def announce(leaderboard, what=None, model=None):
+    """Write an announcement, have it answered, and return the draw."""
+    what = what or agent()
+    announced = announcement_of(what.config(model or Mixed()).as_json())
+    file = leaderboard / "announcements/mine.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text_of(announced))
+    (answer,) = draw_all(leaderboard)
+    assert not answer.problem
+    return read_draw(answer.file.read_bytes())
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory, small_suites):
+    """A leaderboard with an announcement, its draw and the entry that was played on it."""
+    leaderboard = tmp_path_factory.mktemp("drawn") / "leaderboard"
+    draw = announce(leaderboard)
+    run = run_of(leaderboard.parent / "run", replace(agent(), draw=draw))
+    (leaderboard / "entries").mkdir()
+    pack(run.path, leaderboard / "entries/mine", ABOUT)
+    return leaderboard
+
+
+@pytest.fixture
+def board(played, tmp_path):
+    """A copy to be changed."""
+    return shutil.copytree(played, tmp_path / "leaderboard")
+
+
+@pytest.fixture
+def mine(board):
+    return board / "entries/mine"
+
+
+@pytest.fixture
+def drawn_file(board):
+    (file,) = (board / "draws").iterdir()
+    return file
+
+
+def edit(file, change):
+    content = json.loads(file.read_text())
+    change(content)
+    file.write_text(json.dumps(content))
+
+
+def test_an_announced_entry_is_verified(mine):
+    verdict = verify(mine)
+    assert verdict.problems == []
+    (said,) = [check.said for check in verdict.checks if check.name == "run"]
+    commitment = entry_json(mine)["run"]["draw"]["commitment"]
+    assert f"; announced as {commitment[:12]}, drawn 20" in said
+
+
+def test_a_draw_is_made_once_and_no_two_are_alike(board, drawn_file, tmp_path):
+    before = drawn_file.read_bytes()
+    (answer,) = draw_all(board)
+    assert (answer.draw, drawn_file.read_bytes()) == (None, before)
+    assert announce(tmp_path / "other").value != read_draw(before).value
+
+
+def test_another_value_than_the_project_s(mine, drawn_file):
+    """Played as it should be, on a draw that the contender made."""
+    edit(drawn_file, lambda draw: draw.update(value="1" * 64))
+    (problem,) = problems_of(mine)
+    assert problem.startswith("run: draw.value: recorded ")
+    assert "the run has another draw than the project's" in problem
+
+
+def test_a_value_that_was_not_played(mine, drawn_file):
+    """With the project's value put in, the instances and the noise are others."""
+    edit(drawn_file, lambda draw: draw.update(value="1" * 64))
+    edit_entry(mine, lambda entry: entry["run"]["draw"].update(value="1" * 64))
+    assert any("line 1 " in problem for problem in problems_of(mine))
+
+
+def test_public_noise_in_a_drawn_entry(mine, tmp_path):
+    """Answers that were searched for on the public noise of seed 0, said to be of the draw."""
+    public = run_of(tmp_path / "public", evaluation())
+    pack(public.path, tmp_path / "public-entry", ABOUT)
+    searched = {record["index"]: record for record in records(tmp_path / "public-entry")}
+
+    def put(found):
+        for record in found:
+            record["turns"] = searched[record["index"]]["turns"]
+
+    edit_records(mine, put)
+    assert any(problem.startswith("episodes: line ") for problem in problems_of(mine))
+
+
+def test_an_announcement_that_was_changed_afterwards(mine, board, drawn_file):
+    edit(board / "announcements/mine.json", lambda one: one.update(temperature=1.0))
+    assert verify(mine).verified  # what was answered stands beside the answer
+    edit(drawn_file, lambda draw: draw["announcement"].update(temperature=1.0))
+    (problem,) = problems_of(mine)
+    assert "was changed after the draw" in problem
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("temperature", 1.0), ("model", "python:other:answer"), ("samples", 2), ("seed", 0.0)],
+)
+def test_settings_that_were_not_announced(mine, drawn_file, setting, value):
+    edit_entry(mine, lambda entry: entry["run"].update({setting: value}))
+    assert not verify(mine).verified
+
+
+def test_an_identity_that_was_not_announced(mine):
+    edit_entry(mine, lambda entry: entry["run"]["model_identity"].update(weights="better"))
+    (problem,) = problems_of(mine)
+    assert "announced otherwise (there: the announcement): model_identity.weights" in problem
+
+
+def test_a_draw_that_is_missing_or_of_another_name(mine, board, drawn_file):
+    edit_entry(mine, lambda entry: entry["run"]["draw"].update(commitment="2" * 64))
+    (problem,) = problems_of(mine)
+    assert f"the draw {'2' * 64}.json is not in" in problem
+    drawn_file.rename(board / "draws" / f"{'2' * 64}.json")
+    (problem,) = problems_of(mine)
+    assert "holds the draw of another commitment" in problem
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"draw": None}, "is of the drawn split and lacks its draw"),
+        ({"split": "test"}, "is of the test split and names a draw"),
+    ],
+)
+def test_a_draw_goes_with_the_drawn_split(mine, change, says):
+    edit_entry(mine, lambda entry: entry["run"].update(change))
+    assert any(says in problem for problem in problems_of(mine))
+
+
+def test_other_settings_than_announced_are_not_played(tmp_path):
+    draw = announce(tmp_path / "leaderboard")
+    for changed in ({"temperature": 1.0}, {"seed": 1}, {"samples": 3}):
+        with pytest.raises(UserError, match="is for other settings than these"):
+            run_of(tmp_path / "run", replace(agent(), draw=draw, **changed))
+    with pytest.raises(UserError, match="needs --draw FILE"):
+        run_of(tmp_path / "run", agent())
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_commitment_is_the_hash_of_the_canonical_text():
+    text = b'{"a":[0.5,"\\u00e9"],"b":1}'
+    assert commitment_of({"b": 1, "a": [0.5, "é"]}) == hashlib.sha256(text).hexdigest()
+
+
+def test_the_commands(tmp_path, monkeypatch, capsys):
+    """From an empty folder to a verified entry, and a rerun on a draw of its own."""
+    monkeypatch.chdir(tmp_path)
+    asked = ["random", "--suite", "bandit"]
+    assert main(["announce", *asked]) == 0
+    assert main(["leaderboard", "draw"]) == 0
+    (file,) = (tmp_path / "leaderboard/draws").iterdir()
+    drawn = ["--split", "drawn", "--draw", str(file)]
+    assert main(["evaluate", *asked, *drawn, "--out", "run", "--quiet"]) == 0
+    entry = "leaderboard/entries/random"
+    submit = ["submit", "run", "--name", "Random", "--submitter", "me", "--out", entry]
+    assert main(submit) == 0
+    assert main(["verify", entry]) == 0
+    said = capsys.readouterr().out
+    assert "Verified: random, 3 episodes" in said
+    assert main(["reproduce", entry, "random", "--out", "rerun"]) in (0, 1)
+    rerun = json.loads((tmp_path / "rerun/reproduction.json").read_text())
+    assert rerun["draw"]["value"] != entry_json(tmp_path / entry)["run"]["draw"]["value"]
+    capsys.readouterr()
+    for arguments, says in (
+        (["announce", *asked], "is there already; choose another --out"),
+        (["announce", *asked, *drawn], "leave --split and --draw out"),
+        (["evaluate", *asked, *drawn[2:]], "--draw goes with --split drawn"),
+        (["evaluate", *asked, *drawn[:3], "none.json"], "the draw none.json cannot be read"),
+        (["evaluate", *asked, *drawn[:3], "run/run.json"], "run/run.json holds no draw: "),
+        (["evaluate", *asked, *drawn[:2]], "--split drawn needs --draw FILE"),
+        (["evaluate", *asked, *drawn, "--samples", "2"], "samples: 1 there, 2 here"),
+        (["evaluate", "oracle", *asked[1:], *drawn], 'model: "random" there, "oracle" here'),
+        (["play", "Bandit-v0", "--split", "drawn"], "the drawn split is for `ragen-bench eval"),
+        (["leaderboard", "draw", "run"], "run holds no announcements/"),
+    ):
+        assert main(arguments) == 2, arguments
+        out = capsys.readouterr()
+        assert out.err.count("\n") == 1, out.err
+        assert says in out.err
+
+
+def test_an_announcement_of_another_version_is_not_answered(board, drawn_file, capsys):
+    drawn_file.unlink()
+    file = board / "announcements/mine.json"
+    edit(file, lambda one: one["envs"][0].update(spec_hash="0" * 16))
+    assert main(["leaderboard", "draw", str(board)]) == 1
+    assert "REFUSED  mine.json: the announcement's envs" in capsys.readouterr().out
+    assert list((board / "draws").iterdir()) == []
+
+
+def test_scripted_players_are_announced_too(tmp_path):
+    what = evaluation("random", "bandit", split="drawn")
+    draw = announce(tmp_path / "leaderboard", what, resolve("random"))
+    run = run_of(tmp_path / "run", replace(what, draw=draw))
+    pack(run.path, tmp_path / "leaderboard/entries/random", About("random", "me"))
+    assert verify(tmp_path / "leaderboard/entries/random").verified
