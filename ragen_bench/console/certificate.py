@@ -16,10 +16,10 @@ from ragen_bench.audit.certificate.panel import FLOOR, Panel, Row
 from ragen_bench.audit.certificate.players import PLAYERS
 from ragen_bench.console.audit import is_ours
 from ragen_bench.console.plain import plain_console
-from ragen_bench.console.visible import visible
 from ragen_bench.errors import unknown
 from ragen_bench.runs.schema import Object
 from ragen_bench.suites import env_id
+from ragen_bench.visible import visible
 
 _STATUSES: tuple[Status, ...] = ("passed", "failed", "exempt", "not asked")
 
