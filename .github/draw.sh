@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Draws for the announcements on the branch that is checked out, and pushes the draws. The workflow
-# `draw` calls it. An announcement that is refused ends it with exit code 1, after the others' draws.
+# `draw` calls it. An announcement that is refused ends it with an exit code that is not 0, after
+# the others' draws.
 set -euo pipefail
 cd "$(git rev-parse --show-toplevel)"
 work=$(mktemp -d)
@@ -14,15 +15,20 @@ mkdir "$work/source"
 git archive HEAD | tar -x -C "$work/source"
 "${install[@]}" --no-deps --no-build-isolation "$work/source"
 
+export GIT_AUTHOR_NAME="github-actions[bot]" GIT_COMMITTER_NAME="github-actions[bot]"
+export GIT_AUTHOR_EMAIL="41898282+github-actions[bot]@users.noreply.github.com"
+export GIT_COMMITTER_EMAIL=$GIT_AUTHOR_EMAIL
 mkdir -p leaderboard/draws
 status=0
 "$work/venv/bin/ragen-bench" leaderboard draw leaderboard || status=$?
 git add leaderboard/draws
 if ! git diff --cached --quiet; then
-    git -c user.name="github-actions[bot]" \
-        -c user.email="41898282+github-actions[bot]@users.noreply.github.com" \
-        commit -q -m "Draws for the announcements of the leaderboard"
-    git pull -q --rebase
-    git push -q
+    git commit -q -m "Draws for the announcements of the leaderboard"
+    # The branch may move between the two.
+    pushed=
+    for _ in 1 2 3; do
+        if git pull -q --rebase && git push -q; then pushed=1; break; fi
+    done
+    [ -n "$pushed" ]
 fi
 exit "$status"

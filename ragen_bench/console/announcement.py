@@ -47,14 +47,18 @@ def announce(evaluation: Evaluation, file: Path) -> None:
     lines = [
         f"Announcement  {file}",
         f"Commitment    {commitment}",
-        "Next          send this one file in a pull request; all of it is published",
-        f"Answer        leaderboard/{DRAWS}/{commitment}.json, drawn when it is merged",
-        "Then          ragen-bench evaluate with the same options, --split drawn and --draw ANSWER",
     ]
     try:
         check_announced_entry(announcement)
     except EntryError as error:
         lines.append(f"Note          no entry of the leaderboard: {'; '.join(error.args)}")
+    else:
+        lines += [
+            "Next          send this one file in a pull request; all of it is published",
+            f"Answer        leaderboard/{DRAWS}/{commitment}.json, drawn when it is merged",
+            "Then          ragen-bench evaluate with the same options, --split drawn and --draw "
+            "ANSWER",
+        ]
     plain_console().print(Text("\n".join(lines)), soft_wrap=True)
 
 

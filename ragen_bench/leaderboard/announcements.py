@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from ragen_bench.errors import UserError
 from ragen_bench.leaderboard.errors import EntryError
@@ -22,7 +23,7 @@ from ragen_bench.leaderboard.schema import (
 from ragen_bench.leaderboard.strict_json import BadJsonError, parse
 from ragen_bench.runs.checked import read_config
 from ragen_bench.runs.config_check import config_differences
-from ragen_bench.runs.draws import Draw, commitment_of
+from ragen_bench.runs.draws import TIME, Draw, announcement_of, commitment_of
 from ragen_bench.runs.schema import Count, Digits, Flag, Object, Positive, RunConfig, Share, Text
 from ragen_envs.protocol import AnswerFormat
 
@@ -30,8 +31,13 @@ ANNOUNCEMENT_BYTES = 1 << 18
 """Of the file of an announcement."""
 DRAW_BYTES = 1 << 19
 """Of the file of a draw, which holds the announcement."""
-_TIME = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"
 _FILE_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}\.json").fullmatch
+
+
+def _time(text: str) -> str:
+    if datetime.strptime(text, TIME).strftime(TIME) != text:
+        raise ValueError(f"is not written as {TIME}")
+    return text
 
 
 class Announcement(Closed):
@@ -62,7 +68,7 @@ class _DrawFile(Closed):
     announcement: Announcement | None
     commitment: Digits
     value: Digits
-    time: Annotated[Text, Field(max_length=20, pattern=_TIME)]
+    time: Annotated[Text, Field(max_length=20), AfterValidator(_time)]
 
 
 def check_file_name(name: str) -> None:
@@ -86,12 +92,21 @@ def text_of(content: Object) -> str:
 def read_announcement(data: bytes) -> Object:
     """Return an announcement of the published form.
 
+    One run has one announcement, since each has a draw of its own: another way to write the same is
+    refused.
+
     Raises:
         EntryError: if the bytes are none.
     """
     content = _parsed(data, ANNOUNCEMENT_BYTES, "the announcement")
     read_as(Announcement.model_validate, content, "announcement")
     announcement: Object = content
+    if len(text_of(announcement)) > ANNOUNCEMENT_BYTES:
+        raise EntryError(
+            f"the announcement has more than {ANNOUNCEMENT_BYTES:,} bytes as it is written"
+        )
+    if _has_null(announcement["model_identity"]) or announcement.get("top_p") == 1:
+        raise _rewritten()
     return announcement
 
 
@@ -115,6 +130,8 @@ def check_announcement(announcement: Object) -> RunConfig:
         raise EntryError(str(error).replace("run.json", "the announcement")) from None
     if differing:
         raise EntryError(*(f"the announcement's {each}" for each in differing))
+    if commitment_of(announcement_of(config.as_json())) != commitment_of(announcement):
+        raise _rewritten()
     return config
 
 
@@ -143,6 +160,18 @@ def read_draw(data: bytes) -> Draw:
             "the draw"
         )
     return draw
+
+
+def _rewritten() -> EntryError:
+    return EntryError("the announcement is not as `ragen-bench announce` writes it; send that")
+
+
+def _has_null(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_null, value.values()))
+    if isinstance(value, list):
+        return any(map(_has_null, value))
+    return value is None
 
 
 def _parsed(data: bytes, most: int, what: str) -> Any:

@@ -19,7 +19,7 @@ from ragen_bench.leaderboard.announcements import (
     text_of,
 )
 from ragen_bench.leaderboard.errors import EntryError
-from ragen_bench.runs.draws import Draw, commitment_of, unannounced
+from ragen_bench.runs.draws import TIME, Draw, announcement_of, commitment_of, unannounced
 from ragen_bench.runs.schema import Object, RunConfig
 
 ANNOUNCEMENTS, DRAWS = "announcements", "draws"
@@ -65,12 +65,14 @@ def check_draw(config: RunConfig, find: FindDraw) -> str:
         raise EntryError(
             *(f"announced otherwise (there: the announcement): {each}" for each in differing)
         )
+    if commitment_of(announcement_of(config.as_json())) != draw.commitment:
+        raise EntryError("the run would be announced in other words than those of its draw")
     return f"announced as {draw.commitment[:12]}, drawn {draw.time}"
 
 
 def new_draw(announcement: Object | None, commitment: str) -> Draw:
     """Return a draw at this time: 32 bytes of the operating system's random source."""
-    time = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    time = datetime.now(UTC).strftime(TIME)
     return Draw(announcement, commitment, secrets.token_hex(32), time)
 
 
@@ -117,12 +119,18 @@ def rerun_draw(config: RunConfig, out: Path) -> Path | None:
 
     Returns:
         The file, None for an entry of another split.
+
+    Raises:
+        UserError: if there is a file of another entry or another rerun.
+        EntryError: if there is one that holds no draw.
     """
     if config.draw is None:
         return None
     file = out.with_name(f"{out.name}.draw.json")
     if not file.exists():
         write_draw(new_draw(None, config.draw.commitment), file)
+    elif read_draw(_bytes(file)).commitment != config.draw.commitment or not out.exists():
+        raise UserError(f"{file} is of another rerun; remove it, or choose another --out")
     return file
 
 
@@ -146,6 +154,7 @@ def _answer(announced: Path, folder: Path) -> Answer:
     commitment = commitment_of(announcement)
     file = folder / f"{commitment}.json"
     if file.exists():
+        _find(folder, commitment)
         return Answer(announced.name, file)
     check_announcement(announcement)
     draw = new_draw(announcement, commitment)
@@ -155,6 +164,8 @@ def _answer(announced: Path, folder: Path) -> Answer:
 
 def _find(folder: Path, commitment: str) -> Draw:
     file = folder / f"{commitment}.json"
+    if folder.is_symlink():
+        raise EntryError(f"{folder} is a link; draws lie in a folder of the leaderboard itself")
     if not file.is_file():
         raise EntryError(
             f"the draw {commitment}.json is not in {folder}; fetch the draws of the leaderboard"

@@ -19,6 +19,10 @@ _MAINTAINERS_OWN = {
     "leaderboard/draws/": "a draw is",
     "leaderboard/reference.json": "published figures are",
 }
+_FOLDERS = {
+    "leaderboard",
+    *(f"leaderboard/{name}" for name in ("announcements", "draws", "entries", "reproductions")),
+}
 _SHOWN = 10
 
 
@@ -94,6 +98,8 @@ def checked_out(branch: Branch, proposed: Proposal, folder: Path) -> Path:
 
 def _refuse_maintainers_own(paths: list[str]) -> None:
     """Refuse what nothing can verify, and the site believes."""
+    if instead := sorted(_FOLDERS.intersection(paths)):
+        raise EntryError(f"{_some(instead)} is a folder of the leaderboard, and stays one")
     for place, what in _MAINTAINERS_OWN.items():
         own = [path for path in paths if path.startswith(place)]
         if own:

@@ -15,12 +15,15 @@ from ragen_bench.runs.schema import Object
 
 SCHEMA = 1
 """The version of both files."""
+TIME = "%Y-%m-%dT%H:%M:%SZ"
+"""How the time of a draw is written, in UTC."""
 ANNOUNCED = (
     *("model", "model_identity", "suite", "suite_version", "suite_hash", "samples", "seed"),
     *("temperature", "top_p", "max_tokens", "response_format", "history", "constrained"),
     *("prompt_hash", "envs"),
 )
 """What of run.json is announced: all that decides the answers, but for the draw."""
+_NUMBERS = ("temperature", "top_p")
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,10 @@ def announcement_of(config: Object) -> Object:
     Args:
         config: the content of run.json, with or without a draw.
     """
-    return {"schema": SCHEMA, **{name: config[name] for name in ANNOUNCED if name in config}}
+    announced = {name: config[name] for name in ANNOUNCED if name in config}
+    # Equal numbers are written alike, as the hash is of the text.
+    numbers = {name: float(announced[name]) for name in _NUMBERS if name in announced}
+    return {"schema": SCHEMA, **announced, **numbers}
 
 
 def commitment_of(announcement: Object) -> str:

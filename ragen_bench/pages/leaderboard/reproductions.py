@@ -86,8 +86,12 @@ def _check_entry(rerun: _Rerun, name: str, entry: Entry) -> None:
     ):
         if of != known:
             raise EntryError(f"{key}: is of {brief(of)}, the entry is {brief(known)}")
-    if entry.run.draw and (rerun.draw is None or rerun.draw.value == entry.run.draw.value):
-        raise EntryError("draw: is the entry's own, or not there")
+    if entry.run.draw and (
+        rerun.draw is None
+        or rerun.draw.value == entry.run.draw.value
+        or rerun.draw.commitment != entry.run.draw.commitment
+    ):
+        raise EntryError("draw: is the entry's own, another entry's, or not there")
     if rerun.seed == entry.run.seed:
         raise EntryError("seed: is the entry's own")
     if entry.summary.suite_score_interval is None:

@@ -9,9 +9,9 @@ import pytest
 
 from ragen_bench.cli import main
 from ragen_bench.errors import UserError
-from ragen_bench.leaderboard import About, pack, verify
+from ragen_bench.leaderboard import About, pack, read_entry, verify
 from ragen_bench.leaderboard.announcements import read_draw, text_of
-from ragen_bench.leaderboard.draws import draw_all
+from ragen_bench.leaderboard.draws import draw_all, rerun_draw
 from ragen_bench.models import resolve
 from ragen_bench.runs.draws import announcement_of, commitment_of
 from tests.ragen_bench.leaderboard.entries import (
@@ -224,6 +224,87 @@ def test_an_announcement_of_another_version_is_not_answered(board, drawn_file, c
     assert main(["leaderboard", "draw", str(board)]) == 1
     assert "REFUSED  mine.json: the announcement's envs" in capsys.readouterr().out
     assert list((board / "draws").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda one: one.update(temperature=int(one["temperature"])),
+        lambda one: one.update(top_p=1.0),
+        lambda one: one["model_identity"].update(more={"nothing": [None]}),
+        lambda one: one.update(version=one.pop("schema")),
+        lambda one: one.pop("history"),
+    ],
+)
+def test_the_same_in_other_words_gets_no_draw_of_its_own(board, drawn_file, change):
+    def at_zero(one):
+        one.update(temperature=0.0)
+        change(one)
+
+    edit(board / "announcements/mine.json", at_zero)
+    (answer,) = draw_all(board)
+    assert answer.draw is None
+    assert answer.problem
+    assert list((board / "draws").iterdir()) == [drawn_file]
+
+
+def test_an_identity_of_another_type_is_not_the_announced_one(mine, drawn_file):
+    def seen(value):
+        def change(of):
+            of["model_identity"].update(seen=value)
+
+        return change
+
+    edit(drawn_file, lambda draw: seen(1)(draw["announcement"]))
+    commitment = commitment_of(json.loads(drawn_file.read_text())["announcement"])
+    edit(drawn_file, lambda draw: draw.update(commitment=commitment))
+    drawn_file.rename(drawn_file.with_name(f"{commitment}.json"))
+    edit_entry(mine, lambda entry: entry["run"]["draw"].update(commitment=commitment))
+    edit_entry(mine, lambda entry: seen(True)(entry["run"]))
+    assert "run: the run would be announced in other words than those of its draw" in problems_of(
+        mine
+    )
+
+
+def test_a_folder_of_draws_is_no_link(mine, board):
+    (board / "draws").rename(board / "elsewhere")
+    (board / "draws").symlink_to(board / "elsewhere")
+    (problem,) = problems_of(mine)
+    assert "draws is a link; draws lie in a folder" in problem
+
+
+@pytest.mark.parametrize("time", ["2026-99-99T22:23:51Z", "2026-1-1T22:23:51Z", "now"])
+def test_a_draw_has_a_time(mine, drawn_file, time):
+    edit(drawn_file, lambda draw: draw.update(time=time))
+    (problem,) = problems_of(mine)
+    assert "time" in problem
+
+
+def test_a_draw_that_cannot_be_read_is_not_kept_in_silence(board, drawn_file):
+    drawn_file.write_text("{")
+    (answer,) = draw_all(board)
+    assert "is not JSON" in answer.problem
+
+
+def test_the_draw_of_another_rerun_is_not_taken(mine, tmp_path):
+    config = read_entry(mine).run
+    out = tmp_path / "rerun"
+    file = rerun_draw(config, out)
+    with pytest.raises(UserError, match=r"rerun.draw.json is of another rerun; remove it"):
+        rerun_draw(config, out)  # nothing was played on it
+    out.mkdir()
+    assert rerun_draw(config, out) == file
+    edit(file, lambda draw: draw.update(commitment="3" * 64))
+    with pytest.raises(UserError, match="is of another rerun"):
+        rerun_draw(config, out)
+
+
+def test_an_announcement_that_can_be_no_entry_is_not_sent(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["announce", "random", "--env", "Bandit-v0"]) == 0
+    said = capsys.readouterr().out
+    assert "Note          no entry of the leaderboard" in said
+    assert "pull request" not in said
 
 
 def test_scripted_players_are_announced_too(tmp_path):

@@ -138,6 +138,17 @@ def test_what_maintainers_alone_commit_is_refused(repository, checked, place, sa
     assert (code, said.count("\n"), says in said) == (1, 1, True)
 
 
+@pytest.mark.parametrize("folder", ["announcements", "draws", "entries", "reproductions"])
+def test_nothing_takes_the_place_of_a_folder(repository, checked, folder):
+    """A link that was merged would decide where draws are looked for."""
+    place = repository / "leaderboard" / folder
+    shutil.rmtree(place, ignore_errors=True)
+    place.symlink_to(repository)
+    code, said = checked()
+    assert code == 1
+    assert said.startswith("NOT verified: ")
+
+
 def announced(repository):
     """Announce the random player on quick; return the file."""
     assert main(["announce", "random", "--suite", "quick"]) == 0
