@@ -121,15 +121,19 @@ def rerun_draw(config: RunConfig, out: Path) -> Path | None:
         The file, None for an entry of another split.
 
     Raises:
-        UserError: if there is a file of another entry or another rerun.
-        EntryError: if there is one that holds no draw.
+        UserError: if there is a file that is of another entry or another rerun, or holds no draw.
     """
     if config.draw is None:
         return None
     file = out.with_name(f"{out.name}.draw.json")
     if not file.exists():
         write_draw(new_draw(None, config.draw.commitment), file)
-    elif read_draw(_bytes(file)).commitment != config.draw.commitment or not out.exists():
+        return file
+    try:
+        draw = read_draw(_bytes(file))
+    except EntryError as error:
+        raise UserError(f"{file}: {error}; remove it, or choose another --out") from None
+    if draw.commitment != config.draw.commitment or not out.exists():
         raise UserError(f"{file} is of another rerun; remove it, or choose another --out")
     return file
 

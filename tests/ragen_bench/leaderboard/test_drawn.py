@@ -297,6 +297,9 @@ def test_the_draw_of_another_rerun_is_not_taken(mine, tmp_path):
     edit(file, lambda draw: draw.update(commitment="3" * 64))
     with pytest.raises(UserError, match="is of another rerun"):
         rerun_draw(config, out)
+    file.write_text("{")
+    with pytest.raises(UserError, match="is not JSON"):
+        rerun_draw(config, out)
 
 
 def test_an_announcement_that_can_be_no_entry_is_not_sent(tmp_path, monkeypatch, capsys):
