@@ -66,7 +66,7 @@ from tests.waiting import wait_for_lines
             ["evaluate"],
             "evaluate takes a MODEL, or --models FILE (try `ragen-bench evaluate --help`)",
         ),
-        (["dance"], "unknown command 'dance'; choose one of: evaluate, doctor, list"),
+        (["dance"], "unknown command 'dance'; did you mean announce?"),
         ([], "the following arguments are required: COMMAND"),
         (["describe", "Chess-v0"], "unknown environment 'Chess-v0'"),
         (["play", "Sokoban-v0", "--split", "x"], "choose one of: train, val, test"),

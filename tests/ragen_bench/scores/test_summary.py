@@ -82,7 +82,9 @@ def test_floor_and_ceiling_are_played_once_and_for_each_sealed_key(monkeypatch):
     keys = new_key(), new_key()
     played, found = [], []
     play = baselines.play
-    monkeypatch.setattr(baselines, "play", lambda *run: played.append(run) or play(*run))
+    monkeypatch.setattr(
+        baselines, "play", lambda *run, **on: played.append(run) or play(*run, **on)
+    )
     for key in (*keys, *keys):
         monkeypatch.setenv("RAGEN_SEALED_KEY", key)
         found.append(baseline(*asked))
