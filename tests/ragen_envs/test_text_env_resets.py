@@ -24,11 +24,11 @@ from tests.ragen_envs.support import TWENTY_QUESTIONS, held_out_size, make
         ({"variant": "Count-v9"}, "variant 'Count-v9' is unknown; choose one of ['Count-v0']"),
         (
             {"split": "dev"},
-            "split 'dev' is unknown; choose one of ['train', 'val', 'test', 'sealed']",
+            "split 'dev' is unknown; choose one of ['train', 'val', 'test', 'sealed', 'drawn']",
         ),
         (
             {"split": None},
-            "split None is unknown; choose one of ['train', 'val', 'test', 'sealed']",
+            "split None is unknown; choose one of ['train', 'val', 'test', 'sealed', 'drawn']",
         ),
         (
             {"response_format": "json"},
@@ -111,7 +111,7 @@ def test_held_out_instances_of_a_variant_of_your_own_are_refused_plainly():
 def test_a_variant_that_keeps_a_name_and_changes_the_rest_is_one_of_your_own():
     shipped = SokobanEnv.variants["Sokoban-v0"]
     tight = dataclasses.replace(shipped, budget=Budget(max_turns=2))
-    with pytest.raises(ValueError, match="'Sokoban-v0' of your own has the splits 'train' and"):
+    with pytest.raises(ValueError, match="of your own has the splits 'train', 'sealed' and"):
         SokobanEnv(tight, split="test").reset(seed=0)
     assert SokobanEnv(tight).reset(seed=0)[1]["optimal_length"] <= 10
     twin = SokobanEnv(dataclasses.replace(shipped), split="test")

@@ -38,7 +38,10 @@ def test_the_configuration_is_recomputed(configs):
         ({"top_p": 0}, "has top_p 0, which is not above 0"),
         ({"seed": -1}, "has seed -1, which is below 0"),
         ({"samples": 0}, "has samples 0, which is below 1"),
-        ({"split": []}, "has split a list of 0, which is not 'train', 'val', 'test', 'sealed' or 'drawn'"),
+        (
+            {"split": []},
+            "has split a list of 0, which is not 'train', 'val', 'test', 'sealed' or 'drawn'",
+        ),
     ],
 )
 def test_a_configuration_of_another_form_is_refused(configs, change, says):

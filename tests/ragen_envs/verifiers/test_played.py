@@ -93,7 +93,7 @@ told(lambda: TasksetEnv("ragen-verifiers", env_id="user_sim"))
     assert begun == "ResetNeeded: the episode is over or never began: call reset() first"
     assert option == "ValueError: unknown reset options ['rollout']; there are none"
     assert taskset.startswith("ModuleNotFoundError: taskset 'no-such-taskset' not found")
-    assert "Input should be 'train', 'val', 'test' or 'sealed'" in split
+    assert "Input should be 'train', 'val', 'test', 'sealed' or 'drawn'" in split
     assert several == (
         "ValueError: user_sim has several agents, ['assistant', 'user']: one can be played"
     )

@@ -52,7 +52,7 @@ def without_key(task):
     [
         ({"env": "ragen/Sokobann-v0"}, "environment 'ragen/Sokobann-v0' is not known: "),
         ({"env": "no_such_module:A-v0"}, "no_such_module cannot be imported"),
-        ({"split": "tset"}, "Input should be 'train', 'val', 'test' or 'sealed'"),
+        ({"split": "tset"}, "Input should be 'train', 'val', 'test', 'sealed' or 'drawn'"),
         ({"response_format": "tags"}, "Input should be 'think', 'answer' or 'plain'"),
         ({"instances": 0}, "Input should be greater than or equal to 1"),
         ({"first_seed": -1}, "Input should be greater than or equal to 0"),
