@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -32,9 +33,12 @@ class PlainConsole(Console):
 
 
 def plain_console(quiet: bool = False) -> PlainConsole:
-    """Return a console for names and paths.
+    """Return a console for names and paths, on what is the standard output now.
+
+    A thread that redirects the standard output later, to hold back what a library prints, does not
+    take what other threads print on this console meanwhile.
 
     Args:
         quiet: whether nothing is shown.
     """
-    return PlainConsole(quiet=quiet)
+    return PlainConsole(quiet=quiet, file=sys.stdout)

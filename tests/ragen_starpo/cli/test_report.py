@@ -26,6 +26,7 @@ checkpoint_every = 0
 def test_a_run_that_warns(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("WANDB_MODE", "offline")
     make_small_model(tmp_path / "small", Shape(width=32, layers=2, hidden=48), 0)
+    capsys.readouterr()  # what transformers said of the model's files
     tables = ("rollouts", "advantage", "filter", "loss", "optimiser", "validation", "monitor")
     settings = [
         f"{table}.{name}={json.dumps(value)}"
