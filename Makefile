@@ -11,6 +11,9 @@ VLLM_PIP := $(PIP) --python $(VLLM)
 INSTALL := install --no-compile
 VERIFIERS := .venv-verifiers
 
+# Many processes import the same modules: each one after the first reads their bytecode.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Two installations, or one and the checks of the sources, at a time: each keeps one core busy. Other
 # goals go one after the other, as they use what the next one would change.
 ifeq ($(MAKECMDGOALS),test)
