@@ -8,6 +8,7 @@ import pytest
 
 from tests.ragen_bench.cli.command import run
 from tests.ragen_bench.models.server import llama, proxy
+from tests.ragen_envs.support import make
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NOBODY = "http://127.0.0.1:9/v1"
@@ -63,6 +64,29 @@ def test_the_plain_function_finds_ways(tmp_path):
     episodes = turns_of(tmp_path, "path_finder:answer", "--env", "FrozenLake-v0", "--limit", "16")
     assert all(turn["format_is_valid"] and turn["actions"] for one in episodes for turn in one)
     assert sum(sum(turn["reward"] for turn in one) > 0 for one in episodes) == 5
+
+
+SUITE_GAMES = ["--env", "Bandit-v0", "--env", "Sokoban-v0", "--env", "FrozenLake-v0"]
+
+
+def test_the_planner_solves_rooms_in_the_fewest_moves_and_crosses_the_ice(tmp_path):
+    options = [*SUITE_GAMES, "--limit", "16"]
+    episodes = turns_of(tmp_path, "rule_players:Planner", *options)
+    pulls, rooms, lakes = episodes[:16], episodes[16:32], episodes[32:]
+    first = [
+        make("Bandit-v0", split="test").reset(seed=s)[1]["legal_actions"][0] for s in range(16)
+    ]
+    assert [turn["actions"] for [turn] in pulls] == [[name] for name in first]
+    moves = [make("Sokoban-v0", split="test").reset(seed=s)[1]["optimal_length"] for s in range(16)]
+    assert [sum(len(turn["actions"]) for turn in one) for one in rooms] == moves
+    assert sum(one[-1]["reward"] > 0 for one in lakes) == 9
+
+
+def test_the_hasty_player_pushes_where_the_box_comes_nearer(tmp_path):
+    episodes = turns_of(tmp_path, "rule_players:Hasty", *SUITE_GAMES, "--limit", "16")
+    assert episodes[16][0]["actions"] == ["Up", "Right", "Up", "Right", "Down"]
+    won = [sum(one[-1]["reward"] > 0 for one in episodes[k : k + 16]) for k in (16, 32)]
+    assert won == [2, 5]
 
 
 def test_the_async_class_asks_three_times_and_takes_what_most_say(tmp_path, server):
