@@ -77,7 +77,7 @@ def run(record: Record, given: argparse.Namespace) -> None:
             failed = run_apart(command, until + SPARE * whole - began, given.out / f"{name}.log")
             record.read()
             stage = record.stage(name)
-            stage["seconds"] = round(time.time() - began, 1)
+            stage["seconds"] = round(time.time() - began, 3)
             if failed:
                 stage["failed"] = failed
             record.write()
