@@ -8,6 +8,8 @@ from pathlib import Path
 
 from ragen_bench.errors import UserError
 from ragen_bench.export.card import card
+from ragen_bench.leaderboard.announcements import text_of
+from ragen_bench.leaderboard.draws import DRAWS
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.verify import Progress
 from ragen_bench.pages.leaderboard.entry_report import write_entry_report
@@ -111,6 +113,7 @@ def _fill(
         file = draft / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8", newline="\n")
+    _write_draws(draft / DRAWS, entries)
     for entry in entries:
         if entry.has_report:
             packed = directory / entry.directory
@@ -118,3 +121,11 @@ def _fill(
                 write_entry_report(packed, entry.entry, draft / "entries" / entry.directory)
             except EntryError as error:
                 raise UserError(f"{packed} {error}", exit_code=1) from None
+
+
+def _write_draws(folder: Path, entries: list[SiteEntry]) -> None:
+    """Write the draws of entries, with the announcements in them, where their pages link to."""
+    for draw in [entry.draw for entry in entries if entry.draw]:
+        folder.mkdir(exist_ok=True)
+        text = text_of(draw.as_json())
+        (folder / f"{draw.commitment}.json").write_text(text, encoding="ascii", newline="\n")

@@ -29,6 +29,7 @@ _RUN = (
     "constrained",
     "prompt_hash",
 )
+_DRAW = ("commitment", "value", "time")
 _RANKING = ("suite", "version", "hash", "split", "sealed_key_hash")
 Cell = str | float | None
 
@@ -75,6 +76,7 @@ def _entry(rank: int | None, entry: SiteEntry) -> Object:
         "scripted": entry.scripted,
         "episodes_sha256": entry.entry.episodes_sha256,
         **asdict(entry.figures),
+        "draw": {name: getattr(entry.draw, name) for name in _DRAW} if entry.draw else None,
         "reproduction": entry.reproduction,
     }
 
@@ -86,6 +88,7 @@ def _header() -> list[str]:
     return [
         *(f"suite_{name}" if name in ("version", "hash") else name for name in _RANKING),
         *("apart", "rank", "entry", *_STATED, *_RUN, "verified", "reproduced", "scripted"),
+        *(f"draw_{name}" for name in _DRAW),
         *_named("suite_score"),
         *figures,
     ]
@@ -102,6 +105,7 @@ def _rows(ranking: Ranking) -> Iterator[list[Cell]]:
     for rank, entry in ranking.places:
         own = [rank, entry.directory, *_stated(entry.entry), *_settings(entry.run)]
         own += [_yes(entry.verified), _yes(entry.reproduced), entry.scripted]
+        own += [getattr(entry.draw, name, None) for name in _DRAW]
         own += _with_interval(entry.figures.suite_score, entry.figures.suite_interval)
         for row in entry.figures.rows:
             yield [

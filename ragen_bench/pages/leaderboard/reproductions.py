@@ -46,7 +46,8 @@ def reproduction_of(name: str, entry: Entry, directory: Path) -> Object | None:
     different = first_difference(content, compared)
     if different:
         raise EntryError(f"reproductions/{file.name} {different}")
-    return {**compared, "model": rerun.model, "seed": rerun.seed}
+    draw = rerun.draw.as_json() if entry.run.draw and rerun.draw else None
+    return {**compared, "model": rerun.model, "seed": rerun.seed, "draw": draw}
 
 
 @dataclass

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from ragen_bench.errors import UserError
+from ragen_bench.leaderboard.draws import draws_beside
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.plausibility import Sign
 from ragen_bench.leaderboard.rules import apart
@@ -16,6 +17,7 @@ from ragen_bench.leaderboard.verdict import Check
 from ragen_bench.leaderboard.verify import Progress, read_entry, verify
 from ragen_bench.pages.leaderboard.figures import Figures, figures_of
 from ragen_bench.pages.leaderboard.reproductions import reproduction_of
+from ragen_bench.runs.draws import Draw
 from ragen_bench.runs.schema import Object, RunConfig
 from ragen_envs.sealed import SealedKeyError
 
@@ -33,6 +35,7 @@ class SiteEntry:
         checks: the checks of `verify`, empty if it was not run.
         reproduction: the content of its file in `reproductions/`, or None.
         signs: what `verify` saw that makes its answers less plausible.
+        draw: what answered its announcement, None on other splits than `drawn`.
     """
 
     directory: str
@@ -41,6 +44,7 @@ class SiteEntry:
     checks: tuple[Check, ...] = ()
     reproduction: Object | None = None
     signs: tuple[Sign, ...] = ()
+    draw: Draw | None = None
 
     @property
     def run(self) -> RunConfig:
@@ -125,9 +129,10 @@ def read_site_entry(
     figures = figures_of(entry.summary.as_json())
     if [row.env for row in figures.rows] != [env.id for env in entry.run.envs]:
         raise EntryError("summary.envs: are not the environments of the run")
-    return SiteEntry(
-        path.name, entry, figures, checks, reproduction_of(path.name, entry, reproductions), signs
-    )
+    rerun = reproduction_of(path.name, entry, reproductions)
+    played = entry.run.draw
+    draw = draws_beside(path)(played.commitment) if played else None
+    return SiteEntry(path.name, entry, figures, checks, rerun, signs, draw)
 
 
 def read_site_entries(

@@ -9,10 +9,11 @@ import pytest
 
 from ragen_bench.cli import main
 from ragen_bench.errors import UserError
-from ragen_bench.leaderboard import About, pack, read_entry, verify
+from ragen_bench.leaderboard import About, pack, read_entry, reproduction, verify
 from ragen_bench.leaderboard.announcements import read_draw, text_of
 from ragen_bench.leaderboard.draws import draw_all, rerun_draw
 from ragen_bench.models import resolve
+from ragen_bench.pages.leaderboard import build_site
 from ragen_bench.runs.draws import announcement_of, commitment_of
 from tests.ragen_bench.leaderboard.entries import (
     ABOUT,
@@ -316,3 +317,44 @@ def test_scripted_players_are_announced_too(tmp_path):
     run = run_of(tmp_path / "run", replace(what, draw=draw))
     pack(run.path, tmp_path / "leaderboard/entries/random", About("random", "me"))
     assert verify(tmp_path / "leaderboard/entries/random").verified
+
+
+def write_rerun(board, draw):
+    """Write a rerun of the entry with the entry's own figures, on a draw."""
+    entry = entry_json(board / "entries/mine")
+    said = {
+        "entry": "mine",
+        "episodes_sha256": entry["episodes_sha256"],
+        "model": "hf/mine",
+        "seed": 1,
+        "draw": draw,
+        **reproduction(entry["summary"], entry["summary"]),
+    }
+    (board / "reproductions").mkdir(exist_ok=True)
+    (board / "reproductions/mine.json").write_text(json.dumps(said))
+
+
+@pytest.mark.parametrize("verified", [True, False])
+def test_the_site_links_to_the_draw(board, drawn_file, tmp_path, verified):
+    run = entry_json(board / "entries/mine")["run"]
+    again = {**run["draw"], "value": "e" * 64}
+    write_rerun(board, again)
+    assert build_site(board, tmp_path / "site", verified).refused == {}
+    kept = tmp_path / "site/draws" / drawn_file.name
+    assert json.loads(kept.read_text()) == json.loads(drawn_file.read_text())
+    page = (tmp_path / "site/entries/mine/index.html").read_text()
+    assert page.count(f'href="../../draws/{drawn_file.name}"') == 2
+    (ranking,) = json.loads((tmp_path / "site/leaderboard.json").read_text())["boards"]
+    (entry,) = ranking["entries"]
+    assert (entry["rank"], entry["draw"]["value"]) == (1, run["draw"]["value"])
+    assert (entry["reproduced"], entry["reproduction"]["draw"]) == (True, again)
+
+
+@pytest.mark.parametrize("of", ["none", "the entry", "another entry"])
+def test_a_rerun_has_a_draw_of_its_own(board, tmp_path, of):
+    own = entry_json(board / "entries/mine")["run"]["draw"]
+    another = {"commitment": "1" * 64, "value": "e" * 64}
+    write_rerun(board, {"none": None, "the entry": own, "another entry": another}[of])
+    refused = build_site(board, tmp_path / "site", verified=False).refused
+    said = "draw: is the entry's own, another entry's, or not there"
+    assert refused == {"mine": [f"reproductions/mine.json {said}"]}

@@ -13,7 +13,7 @@ from ragen_bench.pages.leaderboard.exports import as_csv, as_json
 from ragen_bench.pages.leaderboard.pages import breakable, size, size_class
 from ragen_bench.pages.leaderboard.ranking import rankings
 from tests.ragen_bench.pages.leaderboard.conftest import SOURCE
-from tests.ragen_bench.pages.leaderboard.entries import gallery, made, rerun
+from tests.ragen_bench.pages.leaderboard.entries import drawn, gallery, made, rerun
 
 FORMULAS = (
     '=HYPERLINK("http://evil.example","win")',
@@ -105,6 +105,19 @@ def test_the_tables_hold_everything():
     assert (hostile["name"], hostile["reproduction"]["seed"]) == (FORMULAS[0], 1)
     (source,) = content["reported_elsewhere_not_comparable"]
     assert source["rows"][0]["scores"] == {"Sokoban": 21.48}
+
+
+def test_the_tables_hold_what_was_drawn():
+    found = rankings([drawn("it"), made("other")])
+    told = [entry["draw"] for board in json.loads(as_json(found, []))["boards"]
+            for entry in board["entries"]]  # fmt: skip
+    draw = {"commitment": "c0" * 32, "value": "da" * 32, "time": "2026-11-23T22:23:51Z"}
+    assert told == [None, draw]
+    rows = list(csv.DictReader(io.StringIO(as_csv(found))))
+    assert [[row[f"draw_{name}"] for name in draw] for row in rows[::3]] == [
+        ["", "", ""],
+        list(draw.values()),
+    ]
 
 
 def test_a_temperature_that_a_server_refused_is_empty():

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.ragen_bench.pages.leaderboard.conftest import SOURCE, write_pages
-from tests.ragen_bench.pages.leaderboard.entries import gallery, made, rerun
+from tests.ragen_bench.pages.leaderboard.entries import drawn, gallery, made, rerun
 from tests.ragen_bench.pages.looks import BACKGROUND, DARK, check_contrast
 
 pytestmark = pytest.mark.xdist_group("leaderboard")
@@ -183,6 +183,64 @@ def test_what_was_not_done_is_said(visit, index):
     expect(page.get_by_text("would give the sealed instances away")).to_be_visible()
     expect(page.get_by_role("link", name="Report with all")).to_have_count(0)
     expect(page.get_by_text("5" * 64)).to_be_visible()
+
+
+def test_a_first_place_is_open_until_it_is_reproduced(visit, tmp_path):
+    both = {"parameters": 7}
+    index = write_pages(
+        tmp_path,
+        [
+            drawn("first", 0.71, 0.68, 0.74, name="First", **both),
+            drawn("shared", 0.7, 0.67, 0.73, name="Shared", rerun=rerun(), **both),
+            drawn("differs", 0.69, 0.67, 0.73, name="Differs", rerun=rerun(False), **both),
+            drawn("third", 0.1, 0.05, 0.15, name="Third", **both),
+            made("public", name="Public"),
+            made("random", 0.8, 0.7, 0.9, name="Random", model="random"),
+        ],
+    )
+    page = visit(index)
+    said = "first place, not reproduced yet"
+    marks = {
+        row.get_by_role("link").inner_text(): row.locator(".mark-list li").all_inner_texts()
+        for row in page.locator("table.ranking tbody tr").all()
+    }
+    assert marks == {
+        "First": ["verified", said],
+        "Shared": ["verified", "reproduced"],
+        "Differs": ["verified", "not reproduced"],
+        "Third": ["verified"],
+        "Public": ["verified", said],
+        "Random": ["verified"],
+    }
+    for name, wanted in (
+        ("first", ": no maintainer has run the model again on a new draw."),
+        ("public", ": no maintainer has run the model again at another seed."),
+        ("shared", None),
+        ("differs", None),
+        ("third", None),
+    ):
+        badges = visit(index.parent / f"entries/{name}/index.html").locator(".badge")
+        texts = [text for text in badges.all_inner_texts() if "yet" in text]
+        assert texts == ([f"First place, not reproduced yet{wanted}"] if wanted else [])
+    page = visit(index.parent / "entries/differs/index.html")
+    expect(page.get_by_text("Not reproduced: a rerun on a new draw differs.")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [320, 1200])
+def test_what_was_announced_and_drawn_is_shown(visit, tmp_path, width):
+    again = {**rerun(), "draw": {"commitment": "c0" * 32, "value": "ea" * 32}}
+    index = write_pages(tmp_path, [drawn("it", rerun=again), made("other")])
+    looks = {"viewport": {"width": width, "height": 800}}
+    page = visit(index.parent / "entries/it/index.html", **looks)
+    for text in ("c0" * 32, "da" * 32):
+        expect(page.get_by_role("link", name=text)).to_have_attribute(
+            "href", f"../../draws/{'c0' * 32}.json"
+        )
+    expect(page.get_by_text("Drawn 2026-11-23T22:23:51Z")).to_be_visible()
+    expect(page.get_by_text(f"seed 1, drawn value {'ea' * 32}.")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page = visit(index.parent / "entries/other/index.html", **looks)
+    expect(page.get_by_text("Announced as")).to_have_count(0)
 
 
 def test_hostile_texts_are_texts(visit, tmp_path):
