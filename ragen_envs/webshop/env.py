@@ -91,7 +91,7 @@ VARIANTS = {
 def _opened(variant: WebShopVariant) -> Shop:
     """Return the shop of a variant, opened once a process."""
     if variant.catalogue:
-        return public_shop(variant.catalogue)
+        return public_shop(variant.catalogue, variant.compat)
     return procedural_shop(variant.catalogue_seed, variant.products)
 
 
@@ -135,7 +135,8 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
     product has the attributes, on pages that no search finds.
 
     `catalogue="path"` opens the shop of WebShop's public files instead, whose val and test are
-    generated from them, and `compat=True` takes the original's reward with its quirks.
+    generated from them, and `compat=True` takes the original's reward with its quirks,
+    and keeps people's requests for options that the product lacks, which pay less than 1.
     `info["legal_actions"]` lists, on the search page, the search for the whole request and for each
     of its longer words; any other search is as valid.
 

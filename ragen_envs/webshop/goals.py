@@ -44,7 +44,8 @@ class ShoppingTask:
         """The content hash, equal however the request is worded or ordered."""
         goal = self.goal
         asked = sorted(goal.attributes), sorted(goal.options), f"{goal.price_cap:.2f}"
-        return content_hash(GAME, repr((self.catalogue, self.asin, *asked)).encode())
+        lacking = (sorted(goal.lacking),) if goal.lacking else ()
+        return content_hash(GAME, repr((self.catalogue, self.asin, *asked, *lacking)).encode())
 
     @property
     def part(self) -> str:

@@ -50,6 +50,9 @@ class Goal:
         price_cap: the price in dollars that may not be exceeded.
         by_value: whether a person wrote it, who named the options' values alone; the original's
             reward then compares values without names.
+        lacking: values asked for that the product does not offer, the empty one included. Only the
+            original's reward counts them, and no choice of the product's own values is sure to be
+            like one.
     """
 
     product: int
@@ -58,6 +61,7 @@ class Goal:
     options: tuple[tuple[str, str], ...]
     price_cap: float
     by_value: bool = False
+    lacking: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

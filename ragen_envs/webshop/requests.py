@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ragen_envs.instances import Stream
@@ -25,7 +25,6 @@ NO_CAP = 1_000_000.0
 _CAPS = range(10, 1000, 10)
 _NEAREST_CAPS = 4
 NO_ATTRIBUTES = "ask for no attribute"
-NO_OPTION = "ask for an option that the product does not have"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +36,14 @@ class Request:
         instruction: the request, without options that are drawn and without a price.
         attributes: the attributes asked for, at least one.
         options: the options asked for; None if one value of each is to be drawn.
+        lacking: values asked for that the product does not offer, the empty one included.
     """
 
     product: int
     instruction: str
     attributes: tuple[str, ...]
     options: Options | None
+    lacking: tuple[str, ...] = ()
 
 
 def read_requests(
@@ -78,6 +79,14 @@ def read_requests(
     return tuple(requests), dict(left_out)
 
 
+def with_offered_options(requests: Sequence[Request]) -> tuple[Request, ...]:
+    """Return the requests of which every option is offered, which the suite's own reward needs.
+
+    Empty values ask for nothing there.
+    """
+    return tuple(replace(one, lacking=()) for one in requests if not any(one.lacking))
+
+
 def _generated(record: Record, place: int, product: Product) -> Request | None:
     """Return the generated request of a product, None if it has none."""
     if "instruction" not in record or not all(values for _, values in product.options):
@@ -97,31 +106,30 @@ def _human(
     for number, entry in enumerate(value, 1):
         record = Record(path, f"{asin}, request {number}", entry)
         attributes = record.texts("instruction_attributes")
-        options = _named(record.texts("instruction_options"), product)
+        options, lacking = _named(record.texts("instruction_options"), product)
         instruction = record.text("instruction").strip(".")
         if not attributes:
             yield NO_ATTRIBUTES
-        elif options is None:
-            yield NO_OPTION
         else:
-            yield Request(place, instruction, attributes, options)
+            yield Request(place, instruction, attributes, options, lacking)
 
 
-def _named(values: Sequence[str], product: Product) -> Options | None:
-    """Return values with their options' names, which the file does not tell; None if one has none.
+def _named(values: Sequence[str], product: Product) -> tuple[Options, tuple[str, ...]]:
+    """Return values with their options' names, which the file does not tell, and those without one.
 
     No two values are of the same option.
     """
     named: dict[str, str] = {}
-    for wanted in filter(None, map(normal_value, values)):
+    lacking: list[str] = []
+    for wanted in map(normal_value, values):
         for name, offered in product.options:
             same = [value for value in offered if normal_value(value) == wanted]
             if same and name not in named:
                 named[name] = same[0]
                 break
         else:
-            return None
-    return tuple(named.items())
+            lacking.append(wanted)
+    return tuple(named.items()), tuple(lacking)
 
 
 def tasks(
@@ -148,7 +156,9 @@ def _goal(request: Request, product: Product, stream: Stream) -> Goal:
     if cap < NO_CAP:
         instruction += f", and price lower than {cap:.2f} dollars"
     by_value = request.options is not None
-    return Goal(request.product, instruction, request.attributes, options, cap, by_value)
+    return Goal(
+        request.product, instruction, request.attributes, options, cap, by_value, request.lacking
+    )
 
 
 def _cap(price: float, stream: Stream) -> float:

@@ -77,8 +77,8 @@ def reward_of(
             chosen value is like the goal's: in a goal that a person wrote like its value, where
             both are replaced by the first basic colour in them, else like the text of its name and
             value, which is replaced only by a colour that one of them equals; attributes fit by
-            likeness; nouns of a title that repeat count anew in the denominator. Exact purchases
-            can score below 1.
+            likeness; nouns of a title that repeat count anew in the denominator; values that no
+            product offers count too (`goal.lacking`). Exact purchases can score below 1.
 
     Raises:
         ValueError: for an impossible goal, see `check_goal`.
@@ -90,16 +90,19 @@ def reward_of(
     attributes = sum(_has(bought, asked, compat) for asked in goal.attributes)
     if compat:
         wanted = [_wanted(asked, goal.by_value) for asked in goal.options]
+        wanted += [first_colour(value) or value for value in goal.lacking]
         options = sum(_like_chosen(one, chosen) for one in wanted)
+        asked_options = len(wanted)
     else:
         options = sum(_exactly_chosen(asked, chosen) for asked in goal.options)
+        asked_options = len(goal.options)
     cheap = price <= goal.price_cap
-    pieces = len(goal.attributes) + len(goal.options) + 1
+    pieces = len(goal.attributes) + asked_options + 1
     return Reward(
         total=r_type * (attributes + options + cheap) / pieces,
         r_type=r_type,
         r_att=attributes / len(goal.attributes),
-        r_option=options / len(goal.options) if goal.options else 1.0,
+        r_option=options / asked_options if asked_options else 1.0,
         r_price=float(cheap),
         title_score=title_score,
     )

@@ -81,11 +81,12 @@ def procedural_shop(seed: int, size: int) -> Shop:
 
 
 @cache
-def public_shop(where: str) -> Shop:
+def public_shop(where: str, compat: bool = False) -> Shop:
     """Return the shop of WebShop's public files.
 
     Args:
         where: their folder, or one file of products, see `loader.load`.
+        compat: keep the requests for options that their products lack, as the original does.
 
     Raises:
         ValueError: if the files are not what they should be.
@@ -97,8 +98,10 @@ def public_shop(where: str) -> Shop:
     texts = (text for product in catalogue.products for text in _texts(product))
     asked = (request.instruction for request in public.requests)
     symbols = _beyond_ascii(texts) | _beyond_ascii(asked)
-    tasks = partial(requests.tasks, catalogue, public.requests)
-    return Shop(catalogue, Index(catalogue).search, tasks, symbols, (public_shop, (where,)))
+    kept = public.requests if compat else requests.with_offered_options(public.requests)
+    tasks = partial(requests.tasks, catalogue, kept)
+    recipe = public_shop, (where, compat)
+    return Shop(catalogue, Index(catalogue).search, tasks, symbols, recipe)
 
 
 def _texts(product: Product) -> Iterator[str]:

@@ -126,6 +126,30 @@ def test_compat_takes_the_originals_reward():
         WebShopEnv("WebShop-v0", split="test", compat=True).reset(seed=0)
 
 
+def test_compat_alone_keeps_requests_for_what_the_product_lacks(tmp_path):
+    wishes = [
+        public.request(instruction="a small one", instruction_options=["x-small"]),
+        public.request(instruction="a huge one", instruction_options=["huge", "x-small"]),
+    ]
+    desks = [public.DESK | {"asin": f"B{i:09}"} for i in range(8)]
+    folder = public.write(tmp_path, desks, {}, {desk["asin"]: wishes for desk in desks})
+    ends = {}
+    for compat in (False, True):
+        env = make(folder, compat=compat)
+        for seed in range(20):
+            env.reset(seed=seed)
+            wish = env.goal.instruction
+            while env.legal_actions:
+                _, reward, *_, info = env.step(oracle_answer(env))
+            ends[compat, wish] = info["ceiling"], reward, info["r_option"]
+    # The desk's own title repeats no noun; one of two options and all else: 3 of 4 pieces.
+    assert ends == {
+        (False, "a small one"): (1, 1, 1),
+        (True, "a small one"): (1, 1, 1),
+        (True, "a huge one"): (0.75, 0.75, 0.5),
+    }
+
+
 @needs_excerpt
 def test_the_excerpt_can_be_played(tmp_path):
     products = [raw(record) for record in records()]

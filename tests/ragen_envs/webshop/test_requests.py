@@ -9,7 +9,7 @@ from ragen_envs.instances import Stream
 from ragen_envs.webshop.goals import price_of
 from ragen_envs.webshop.loader import load
 from ragen_envs.webshop.products import Catalogue
-from ragen_envs.webshop.requests import NO_CAP, NO_OPTION, Request, tasks
+from ragen_envs.webshop.requests import NO_CAP, Request, tasks, with_offered_options
 from ragen_envs.webshop.reward import check_goal, reward_of
 
 from .public import DESK, LAMP, request, write
@@ -17,7 +17,8 @@ from .shops import product
 
 
 def drawn(shop, count=200, *labels):
-    found = tasks(shop.catalogue, shop.requests, Stream("test", *labels))
+    requests = with_offered_options(shop.requests)
+    found = tasks(shop.catalogue, requests, Stream("test", *labels))
     return list(itertools.islice(found, count))
 
 
@@ -54,12 +55,19 @@ def test_generated_goals_are_worded_as_in_the_original(generated):
 
 
 def test_people_s_goals_have_the_options_names(human):
-    assert [r.options for r in human.requests] == [
-        (),
-        (("size", "x-small"),),
-        (("size", "small | medium"), ("style", "plain")),
+    assert [(r.options, r.lacking) for r in human.requests] == [
+        ((), ()),
+        ((("size", "x-small"),), ("",)),
+        ((("size", "small | medium"), ("style", "plain")), ()),
+        ((), ("huge",)),
+        ((("size", "x-small"),), ("small | medium",)),
     ]
-    assert human.left_out == {NO_OPTION: 2, "ask for no attribute": 1}
+    assert human.left_out == {"ask for no attribute": 1}
+    assert [(r.options, r.lacking) for r in with_offered_options(human.requests)] == [
+        ((), ()),
+        ((("size", "x-small"),), ()),
+        ((("size", "small | medium"), ("style", "plain")), ()),
+    ]
     texts = {task.goal.instruction for task in drawn(human)}
     assert "i need a desk" in texts  # without the dot; dearer than every cap
     assert all(task.goal.price_cap == NO_CAP for task in drawn(human))

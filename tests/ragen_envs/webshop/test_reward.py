@@ -127,6 +127,25 @@ def test_values_of_people_s_goals_are_compared_without_names(wanted, taken, orig
     assert rated(asked, chosen={"size": taken}).r_option == (wanted == taken)
 
 
+@pytest.mark.parametrize(
+    ("lacking", "chosen", "r_option", "total"),
+    [
+        (("huge",), {"size": "small"}, 0.5, 3 / 4),
+        (("",), {"size": "small"}, 0.5, 3 / 4),
+        (("huge", ""), {}, 0.0, 2 / 5),
+        (("navy",), {"size": "small", "color": "navy blue"}, 0.5, 3 / 4),
+        (("blue sky",), {"size": "small", "color": "navy blue"}, 1.0, 1.0),
+    ],
+)
+def test_values_that_no_product_offers_count_in_the_originals_reward(
+    lacking, chosen, r_option, total
+):
+    asked = goal(options=(("size", "small"),), by_value=True, lacking=lacking)
+    found = rated(asked, chosen=chosen, compat=True)
+    assert (found.r_option, found.total) == (r_option, pytest.approx(total))
+    assert rated(asked, chosen=chosen) == rated(goal(options=(("size", "small"),)), chosen=chosen)
+
+
 def test_machine_wash_is_machine_washable_to_the_original_alone():
     bought = replace(TARGET, attributes=("machine washable",), title="")
     asked = goal(attributes=("wash machine",))  # in no text
