@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from ragen_bench.leaderboard import EntryError, verify
 from ragen_bench.leaderboard.draws import FindDraw
 from ragen_bench.leaderboard.files import shown_name
 from ragen_bench.leaderboard.git import Branch
+from ragen_bench.leaderboard.neighbours import entries_in_base
 from ragen_bench.leaderboard.proposed_announcement import drawn_in_base, proposed_announcement
+from ragen_bench.leaderboard.public_lead import Scored
 from ragen_bench.leaderboard.pull_request import Proposal, checked_out, proposal
 from ragen_bench.runs.schema import Object
 
@@ -24,13 +27,19 @@ _CHANGES = {
 }
 
 
-def verify_entry(path: Path, content: Object, draws: FindDraw | None = None) -> bool:
+def verify_entry(
+    path: Path,
+    content: Object,
+    draws: FindDraw | None = None,
+    others: Iterable[Scored] | None = None,
+) -> bool:
     """Verify an entry, print the checks, and return whether it is verified.
 
     Args:
         path: the entry's directory.
         content: the dictionary that the findings are put into.
         draws: where the draws are; None for those of the leaderboard that the entry lies in.
+        others: entries that it is compared with; None for those of that leaderboard.
 
     Raises:
         UserError: if there is nothing at the path.
@@ -38,7 +47,7 @@ def verify_entry(path: Path, content: Object, draws: FindDraw | None = None) -> 
     console = plain_console()
     start = time.perf_counter()
     with episodes_bar(console, "Replaying") as progress:
-        verdict = verify(path, progress, draws)
+        verdict = verify(path, progress, draws, others)
     for check in verdict.checks:
         status = "ok" if check.passed else "FAIL"
         console.print(f"{status:<5} {check.name:<10} {check.said}", soft_wrap=True)
@@ -91,4 +100,5 @@ def verify_branch(base: str, head: str, content: Object) -> bool:
 def _verify_proposal(branch: Branch, proposed: Proposal, content: Object) -> bool:
     with tempfile.TemporaryDirectory(prefix="ragen-entry-") as folder:
         entry = checked_out(branch, proposed, Path(folder))
-        return verify_entry(entry, content, partial(drawn_in_base, branch))
+        draws = partial(drawn_in_base, branch)
+        return verify_entry(entry, content, draws, entries_in_base(branch, proposed.name))

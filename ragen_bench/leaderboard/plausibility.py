@@ -17,7 +17,7 @@ from ragen_bench.runs.schema import EpisodeRecord, RunConfig
 from ragen_envs.player import Player
 from ragen_envs.sums import sum_in_order
 
-_RARE = 1e-4
+RARE = 1e-4
 """A chance below this is a sign."""
 _ENOUGH = 20
 """Comparisons below this say nothing."""
@@ -115,7 +115,7 @@ class Plausibility:
                 continue
             solved = sum(score == 1.0 for score, _ in episodes)
             chance = at_least(solved, [ceiling for _, ceiling in episodes])
-            if chance < _RARE:
+            if chance < RARE:
                 best = sum_in_order(ceiling for _, ceiling in episodes)
                 yield Sign(
                     "ceiling",

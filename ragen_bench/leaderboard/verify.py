@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from ragen_bench.leaderboard.draws import FindDraw, check_draw, draws_beside
 from ragen_bench.leaderboard.episodes import EpisodeCheck
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.files import ENTRY_JSON, EPISODES, EntryFiles, opened
+from ragen_bench.leaderboard.neighbours import entries_beside
 from ragen_bench.leaderboard.packed import PackedEpisodes, check_sizes
+from ragen_bench.leaderboard.public_lead import Scored, public_leads, scored
 from ragen_bench.leaderboard.rules import apart, refusal
 from ragen_bench.leaderboard.schema import Entry, checked_entry
 from ragen_bench.leaderboard.strict_json import BadJsonError, parse
@@ -25,7 +27,10 @@ Progress = Callable[[int, int], None]
 
 
 def verify(
-    path: Path, progress: Progress = lambda *_: None, draws: FindDraw | None = None
+    path: Path,
+    progress: Progress = lambda *_: None,
+    draws: FindDraw | None = None,
+    others: Iterable[Scored] | None = None,
 ) -> Verdict:
     """Verify an entry.
 
@@ -36,6 +41,7 @@ def verify(
         path: the directory of the entry.
         progress: called as episodes are replayed.
         draws: where the draws are; None for those of the leaderboard that the entry lies in.
+        others: entries that it is compared with; None for those of that leaderboard.
 
     Returns:
         What was checked and found. At the first check that fails the rest is left out.
@@ -54,6 +60,8 @@ def verify(
             verdict.entry = entry = _entry(files, verdict)
             _settings(entry.run, verdict, draws or draws_beside(path))
             _figures(entry, _episodes(files, entry, verdict, progress), verdict)
+            compared = entries_beside(path) if others is None else others
+            verdict.signs += public_leads(scored(verdict.directory, entry), compared)
     except EntryError as error:
         verdict.failed(error.args)
     return verdict

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import sqrt
 
 from ragen_bench.errors import UserError
 from ragen_bench.runs.directory import RunDirectory
-from ragen_bench.runs.schema import Object
+from ragen_bench.runs.schema import Object, RunConfig
 from ragen_bench.statistics import Estimate, detectable_by, mean_estimate, mean_of
 from ragen_envs.sums import sum_in_order
 
@@ -16,7 +16,7 @@ _MUST_AGREE = (
     *("max_tokens", "temperature", "top_p"),
 )
 """Settings that change success, on any instances."""
-_UNSEEN = ("sealed", "drawn")
+UNSEEN = ("sealed", "drawn")
 """The splits of instances that nobody had when the model was made."""
 _Clusters = dict[str, dict[int, list[float]]]
 
@@ -43,21 +43,16 @@ def contamination(public: RunDirectory, sealed: RunDirectory) -> Object:
     """
     _check(public, sealed)
     sides = [_successes(run) for run in (public, sealed)]
-    rows, differences = [], []
-    for env in sides[0]:
-        if env not in sides[1]:
-            continue
-        a, b = (mean_estimate(list(side[env].values())) for side in sides)
-        difference = _less(a, b)
-        differences.append(difference)
-        instances = [len(side[env]) for side in sides]
-        rows.append(
-            {
-                "env": env,
-                "instances": dict(zip(("public", "sealed"), instances, strict=True)),
-                **_figures(a.value, b.value, difference),
-            }
-        )
+    a, b = ({env: mean_estimate(list(of.values())) for env, of in side.items()} for side in sides)
+    differences = leads(a, b)
+    rows = [
+        {
+            "env": env,
+            "instances": {"public": len(sides[0][env]), "sealed": len(sides[1][env])},
+            **_figures(a[env].value, b[env].value, difference),
+        }
+        for env, difference in differences.items()
+    ]
     if not rows:
         raise UserError(f"no environment is finished in both {public.path} and {sealed.path}", 1)
     means = [_mean(row["success"][side] for row in rows) for side in ("public", "sealed")]
@@ -66,8 +61,24 @@ def contamination(public: RunDirectory, sealed: RunDirectory) -> Object:
         "sealed": _named(sealed),
         "split": public.config.split,
         "envs": rows,
-        "suite": _figures(means[0], means[1], mean_of(differences)),
+        "suite": _figures(means[0], means[1], mean_of(list(differences.values()))),
     }
+
+
+def leads(public: Mapping[str, Estimate], unseen: Mapping[str, Estimate]) -> dict[str, Estimate]:
+    """Return how much more is solved of public instances, for each environment in both.
+
+    Args:
+        public: success on public instances, by environment.
+        unseen: success on others, which share none with them.
+    """
+    return {env: _less(a, unseen[env]) for env, a in public.items() if env in unseen}
+
+
+def differing_settings(one: RunConfig, other: RunConfig) -> list[str]:
+    """Return in what two runs differ that changes success on any instances, the model included."""
+    a, b = one.as_json(), other.as_json()
+    return [name for name in _MUST_AGREE if a.get(name) != b.get(name)]
 
 
 def _named(run: RunDirectory) -> Object:
@@ -75,13 +86,12 @@ def _named(run: RunDirectory) -> Object:
 
 
 def _check(public: RunDirectory, sealed: RunDirectory) -> None:
-    if public.config.split in _UNSEEN or sealed.config.split not in _UNSEEN:
+    if public.config.split in UNSEEN or sealed.config.split not in UNSEEN:
         raise UserError(
             "--public names a run on train, val or test and --sealed one on sealed or drawn; "
             f"{public.path} is on {public.config.split}, {sealed.path} on {sealed.config.split}"
         )
-    a, b = public.config.as_json(), sealed.config.as_json()
-    if differ := [name for name in _MUST_AGREE if a.get(name) != b.get(name)]:
+    if differ := differing_settings(public.config, sealed.config):
         raise UserError(
             f"{public.path} and {sealed.path} differ in {', '.join(differ)}, so that their success "
             "says nothing of the instances; play both with the same model and settings"

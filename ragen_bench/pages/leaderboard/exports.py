@@ -74,6 +74,7 @@ def _entry(rank: int | None, entry: SiteEntry) -> Object:
         "verified": entry.verified,
         "reproduced": entry.reproduced,
         "scripted": entry.scripted,
+        "signs": [asdict(sign) for sign in entry.signs],
         "episodes_sha256": entry.entry.episodes_sha256,
         **asdict(entry.figures),
         "draw": {name: getattr(entry.draw, name) for name in _DRAW} if entry.draw else None,
@@ -87,7 +88,7 @@ def _header() -> list[str]:
         figures += _named(name)
     return [
         *(f"suite_{name}" if name in ("version", "hash") else name for name in _RANKING),
-        *("apart", "rank", "entry", *_STATED, *_RUN, "verified", "reproduced", "scripted"),
+        *("apart", "rank", "entry", *_STATED, *_RUN, "verified", "reproduced", "scripted", "signs"),
         *(f"draw_{name}" for name in _DRAW),
         *_named("suite_score"),
         *figures,
@@ -105,6 +106,7 @@ def _rows(ranking: Ranking) -> Iterator[list[Cell]]:
     for rank, entry in ranking.places:
         own = [rank, entry.directory, *_stated(entry.entry), *_settings(entry.run)]
         own += [_yes(entry.verified), _yes(entry.reproduced), entry.scripted]
+        own.append("; ".join(sign.name for sign in entry.signs))
         own += [getattr(entry.draw, name, None) for name in _DRAW]
         own += _with_interval(entry.figures.suite_score, entry.figures.suite_interval)
         for row in entry.figures.rows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +11,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.leaderboard.draws import draws_beside
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.plausibility import Sign
+from ragen_bench.leaderboard.public_lead import public_leads, scored
 from ragen_bench.leaderboard.rules import apart
 from ragen_bench.leaderboard.schema import Entry
 from ragen_bench.leaderboard.verdict import Check
@@ -118,7 +119,7 @@ def read_site_entry(
     signs: tuple[Sign, ...] = ()
     try:
         if verified:
-            verdict = verify(path, progress)
+            verdict = verify(path, progress, others=())  # see `_compared`
             if verdict.entry is None or not verdict.verified:
                 raise EntryError(*verdict.problems)
             entry, checks, signs = verdict.entry, tuple(verdict.checks), tuple(verdict.signs)
@@ -163,4 +164,22 @@ def read_site_entries(
         except EntryError as error:
             problems = refused[path.name] = list(map(str, error.args))
         on_entry(path.name, problems)
-    return entries, refused
+    return _compared(entries), refused
+
+
+def _compared(entries: list[SiteEntry]) -> list[SiteEntry]:
+    """Return the entries with the signs that the verified ones show beside each other.
+
+    A lead on public instances stands with the entry on those.
+    """
+    known = {
+        entry.directory: scored(entry.directory, entry.entry) for entry in entries if entry.verified
+    }
+    signs = {
+        name: public_leads(entry, known.values())
+        for name, entry in known.items()
+        if not entry.unseen
+    }
+    return [
+        replace(entry, signs=(*entry.signs, *signs.get(entry.directory, ()))) for entry in entries
+    ]
