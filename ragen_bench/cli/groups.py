@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from ragen_bench.options.looks import Option
+
+if TYPE_CHECKING:
+    from ragen_bench.leaderboard.draws import FindDraw
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,6 +19,30 @@ class PriceOptions:
     prices: Annotated[Path | None, Option("FILE", "what tokens cost (default: $RAGEN_PRICES)")] = (
         None
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawsOptions:
+    """Where the draws of entries of the drawn split are."""
+
+    draws: Annotated[
+        Path | None,
+        Option(
+            "DIR",
+            "of drawn entries: the draws, or the file of one (default: draws/ beside "
+            "the entries' folder)",
+        ),
+    ] = None
+
+    def find_draw(self) -> FindDraw | None:
+        """Return what finds a draw, None for the leaderboard that an entry lies in.
+
+        Raises:
+            UserError: if nothing is there.
+        """
+        from ragen_bench.leaderboard.draws import draws_in
+
+        return None if self.draws is None else draws_in(self.draws)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ragen_bench.cli.evaluate import Evaluate
-from ragen_bench.cli.groups import PriceOptions
+from ragen_bench.cli.groups import DrawsOptions, PriceOptions
 from ragen_bench.cli.options import Command
 from ragen_bench.errors import UserError
 from ragen_bench.options.groups import ConnectionOptions, IsolationOptions
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reproduce(IsolationOptions, ConnectionOptions, PriceOptions, Command):
+class Reproduce(IsolationOptions, ConnectionOptions, DrawsOptions, PriceOptions, Command):
     """Reruns an entry at another seed, and says whether the intervals overlap.
 
     Evaluates a model with the settings of an entry at the next seed; of a drawn entry, on a draw of
@@ -43,9 +43,10 @@ class Reproduce(IsolationOptions, ConnectionOptions, PriceOptions, Command):
         from ragen_bench.runs.json_lines import read_whole, write_whole
 
         # An entry whose figures are wrong is found before hours of answers, not after.
-        if not verify_entry(self.entry, {}):
+        draws = self.find_draw()
+        if not verify_entry(self.entry, {}, draws):
             return 1
-        entry = read_entry(self.entry)
+        entry = read_entry(self.entry, draws)
         name = self.entry.absolute().name
         seed = entry.run.seed + 1
         out = self.out or Path("runs") / f"reproduce_{name}_seed{seed}"

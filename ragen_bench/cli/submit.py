@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from ragen_bench.cli.groups import PriceOptions
+from ragen_bench.cli.groups import DrawsOptions, PriceOptions
 from ragen_bench.cli.options import Command
 from ragen_bench.errors import UserError
 from ragen_bench.options.looks import Argument, Option
@@ -17,7 +17,7 @@ _ZEROS = {"": 0, "K": 3, "M": 6, "B": 9, "T": 12}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Submit(PriceOptions, Command):
+class Submit(DrawsOptions, PriceOptions, Command):
     """Packs a finished run as an entry of the leaderboard.
 
     Writes a directory with entry.json and the compressed episodes. All of it is published: the
@@ -58,14 +58,14 @@ class Submit(PriceOptions, Command):
             open_weights=self.open_weights,
             date=self.date,
         )
-        prices = load_prices(self.prices)
+        prices, draws = load_prices(self.prices), self.find_draw()
         config = read_run(self.directory).config
         out = self.out or Path("leaderboard/entries") / entry_name(
             about.name, config.suite, config.split
         )
         console = plain_console()
         with episodes_bar(console, "Replaying") as progress:
-            entry = pack(self.directory, out, about, prices, progress)
+            entry = pack(self.directory, out, about, prices, progress, draws)
         summary, size = entry["summary"], (out / EPISODES).stat().st_size
         lines = [
             f"Entry     {out}",
@@ -75,7 +75,8 @@ class Submit(PriceOptions, Command):
         if differing := apart(config):
             lines.append(f"Apart     {', '.join(differing)}: not ranked beside the others")
         lines.append(f"Command   {config.command} (published, as all of run.json)")
-        lines.append(f"Next      ragen-bench verify {out}")
+        named = "" if self.draws is None else f" --draws {self.draws}"
+        lines.append(f"Next      ragen-bench verify {out}{named}")
         console.print("\n".join(lines), soft_wrap=True)
         return 0
 

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from ragen_bench.cli.groups import DrawsOptions
 from ragen_bench.cli.json_output import JsonOptions
 from ragen_bench.cli.options import Command
-from ragen_bench.options.looks import Argument, Option
+from ragen_bench.options.looks import Argument
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verify(JsonOptions, Command):
+class Verify(JsonOptions, DrawsOptions, Command):
     """Recomputes an entry of the leaderboard from its answers.
 
     Believes nothing in an entry that can be computed: replays every answer and recomputes every
@@ -20,16 +21,11 @@ class Verify(JsonOptions, Command):
     """
 
     entry: Annotated[Path, Argument("ENTRY")]
-    draws: Annotated[
-        Path | None,
-        Option("DIR", "of drawn entries: the draws (default: draws/ beside the entries' folder)"),
-    ] = None
 
     def run(self) -> int:
         """Print one line for each check; return 1 if the entry is refused."""
         from ragen_bench.console.verification import verify_entry
-        from ragen_bench.leaderboard.draws import draws_in
 
-        draws = None if self.draws is None else draws_in(self.draws)
+        draws = self.find_draw()
         with self.output() as content:
             return 0 if verify_entry(self.entry, content, draws) else 1

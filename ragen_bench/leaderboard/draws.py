@@ -30,12 +30,20 @@ FindDraw = Callable[[str], Draw]
 
 def draws_beside(entry: Path) -> FindDraw:
     """Return what finds draws in the leaderboard that an entry lies in."""
-    return draws_in(entry.absolute().parent.parent / DRAWS)
+    return partial(_find, entry.absolute().parent.parent / DRAWS)
 
 
-def draws_in(folder: Path) -> FindDraw:
-    """Return what finds draws in a folder."""
-    return partial(_find, folder)
+def draws_in(place: Path) -> FindDraw:
+    """Return what finds draws in a folder, or the one of a file.
+
+    Raises:
+        UserError: if nothing is there.
+    """
+    if place.is_dir():
+        return partial(_find, place)
+    if not place.exists():
+        raise UserError(f"{place} is not there; name the folder of the draws, or the file of one")
+    return partial(_checked, place)
 
 
 def check_draw(config: RunConfig, find: FindDraw) -> str:
@@ -172,8 +180,13 @@ def _find(folder: Path, commitment: str) -> Draw:
         raise EntryError(f"{folder} is a link; draws lie in a folder of the leaderboard itself")
     if not file.is_file():
         raise EntryError(
-            f"the draw {commitment}.json is not in {folder}; fetch the draws of the leaderboard"
+            f"the draw {commitment}.json is not in {folder}; fetch the draws of the leaderboard, "
+            "or name them with --draws"
         )
+    return _checked(file, commitment)
+
+
+def _checked(file: Path, commitment: str) -> Draw:
     draw = read_draw(_bytes(file))
     if draw.commitment != commitment:
         raise EntryError(f"{file} holds the draw of another commitment")

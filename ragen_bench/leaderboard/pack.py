@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from ragen_bench.errors import UserError
-from ragen_bench.leaderboard.draws import check_draw, draws_beside
+from ragen_bench.leaderboard.draws import FindDraw, check_draw, draws_beside
 from ragen_bench.leaderboard.episodes import EpisodeCheck
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.files import ENTRY_JSON, EPISODES, check_directory_name
@@ -63,6 +63,7 @@ def pack(
     about: About,
     prices: Prices | None = None,
     progress: Callable[[int, int], None] = lambda *_: None,
+    draws: FindDraw | None = None,
 ) -> Object:
     """Write a run as an entry, after the checks that `verify` will make.
 
@@ -74,6 +75,7 @@ def pack(
         about: what the submitter says.
         prices: what tokens cost.
         progress: called with the number of replayed and of planned episodes.
+        draws: where the draws are; None for those of the leaderboard that `out` lies in.
 
     Returns:
         The content of entry.json.
@@ -92,7 +94,7 @@ def pack(
         raise UserError(str(error)) from None
     run = submittable(path)
     try:
-        check_draw(run.config, draws_beside(out))
+        check_draw(run.config, draws or draws_beside(out))
     except EntryError as error:
         raise UserError(f"{path}: {error.args[0]}", exit_code=1) from None
     with alone(out), replacing_folder(out) as draft:

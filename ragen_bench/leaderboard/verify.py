@@ -67,10 +67,14 @@ def verify(
     return verdict
 
 
-def read_entry(path: Path) -> Entry:
+def read_entry(path: Path, draws: FindDraw | None = None) -> Entry:
     """Return the content of entry.json if it has the form and is of a run that may be an entry.
 
     The episodes are not looked at, and the figures not recomputed.
+
+    Args:
+        path: the directory of the entry.
+        draws: where the draws are; None for those of the leaderboard that the entry lies in.
 
     Raises:
         UserError: if there is nothing at the path.
@@ -79,7 +83,7 @@ def read_entry(path: Path) -> Entry:
     verdict = Verdict(path.absolute().name)
     with opened(path) as files:
         entry = _entry(files, verdict)
-    _settings(entry.run, verdict, draws_beside(path))
+    _settings(entry.run, verdict, draws or draws_beside(path))
     return entry
 
 

@@ -358,3 +358,35 @@ def test_a_rerun_has_a_draw_of_its_own(board, tmp_path, of):
     refused = build_site(board, tmp_path / "site", verified=False).refused
     said = "draw: is the entry's own, another entry's, or not there"
     assert refused == {"mine": [f"reproductions/mine.json {said}"]}
+
+
+@pytest.mark.parametrize("named", ["the folder", "the file"])
+def test_an_entry_outside_of_the_leaderboard(
+    played, drawn_file, tmp_path, monkeypatch, capsys, named
+):
+    shutil.copytree(played.parent / "run", tmp_path / "run")
+    monkeypatch.chdir(tmp_path)
+    submit = ["submit", "run", "--name", "It", "--submitter", "me", "--out", "mine"]
+    draws = ["--draws", str(drawn_file.parent if named == "the folder" else drawn_file)]
+    reproduce = ["reproduce", "mine", "random", "--out", "again"]
+    assert main(submit) == 1
+    assert (
+        "fetch the draws of the leaderboard, or name them with --draws" in capsys.readouterr().err
+    )
+    assert main([*submit, *draws]) == 0
+    assert f"Next      ragen-bench verify mine {' '.join(draws)}\n" in capsys.readouterr().out
+    for command in (["verify", "mine"], reproduce):
+        assert main(command) == 1
+        assert ".json is not in " in capsys.readouterr().out
+        assert main([*command, *draws]) in (0, 1)
+        assert "Verified: mine, 8 episodes" in capsys.readouterr().out
+    own = json.loads((tmp_path / "again/reproduction.json").read_text())["draw"]["value"]
+    assert own != read_draw(drawn_file.read_bytes()).value
+    for wrong, code, says in (
+        ("none", 2, "none is not there; name the folder of the draws, or the file of one"),
+        ("again.draw.json", 1, "the draw is of a rerun, and answers no announcement"),
+        ("run/run.json", 1, "draw: lacks "),
+    ):
+        assert main(["verify", "mine", "--draws", wrong]) == code
+        out = capsys.readouterr()
+        assert says in out.out + out.err
