@@ -36,7 +36,8 @@ class Draw(Command):
     """Answers each announcement that has no draw yet, with a random value of this moment.
 
     For those who keep a leaderboard: an answer is worth what they are trusted. A draw that is there
-    is never made again. Ends with exit code 1 if an announcement is refused.
+    is never made again. What can be no entry, of chosen environments say, is drawn for with a note.
+    Ends with exit code 1 if an announcement is refused.
     """
 
     leaderboard: Annotated[Path, Argument("LEADERBOARD", "a directory with announcements/")] = Path(

@@ -74,6 +74,9 @@ def print_draws(leaderboard: Path) -> bool:
         else:
             what = "drawn" if answer.draw else "kept"
             console.print(Text(f"{what:<7}  {name}: {answer.file}"), soft_wrap=True)
+        if answer.note:
+            said = f"no entry of the leaderboard: {visible(answer.note)}"
+            console.print(Text(f"note     {name}: {said}"), soft_wrap=True)
     return not refused
 
 

@@ -141,8 +141,17 @@ def check_announced_entry(announcement: Object) -> None:
     Raises:
         EntryError: if it cannot, with what to do.
     """
-    if refused := refusal(check_announcement(announcement)):
-        raise EntryError(refused.replace("the run", "the announced run", 1))
+    if refused := why_no_entry(check_announcement(announcement)):
+        raise EntryError(refused)
+
+
+def why_no_entry(config: RunConfig) -> str:
+    """Return why an announced run cannot be an entry and what to do, or "".
+
+    Args:
+        config: what `check_announcement` returns.
+    """
+    return (refusal(config) or "").replace("the run", "the announced run", 1)
 
 
 def read_draw(data: bytes) -> Draw:

@@ -17,6 +17,7 @@ from ragen_bench.leaderboard.announcements import (
     read_announcement,
     read_draw,
     text_of,
+    why_no_entry,
 )
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.runs.draws import TIME, Draw, announcement_of, commitment_of, unannounced
@@ -92,12 +93,15 @@ class Answer(NamedTuple):
         file: of its draw, None if it is refused.
         draw: if one was made just now.
         problem: why it is refused, else "".
+        note: why what was drawn for is no entry, else "". Whoever announces among themselves may
+            choose environments; the check of pull requests lets no such announcement in.
     """
 
     name: str
     file: Path | None
     draw: Draw | None = None
     problem: str = ""
+    note: str = ""
 
 
 def draw_all(leaderboard: Path) -> Iterator[Answer]:
@@ -168,10 +172,10 @@ def _answer(announced: Path, folder: Path) -> Answer:
     if file.exists():
         _find(folder, commitment)
         return Answer(announced.name, file)
-    check_announcement(announcement)
+    config = check_announcement(announcement)
     draw = new_draw(announcement, commitment)
     write_draw(draw, file)
-    return Answer(announced.name, file, draw)
+    return Answer(announced.name, file, draw, note=why_no_entry(config))
 
 
 def _find(folder: Path, commitment: str) -> Draw:

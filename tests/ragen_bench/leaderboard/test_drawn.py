@@ -307,8 +307,25 @@ def test_an_announcement_that_can_be_no_entry_is_not_sent(tmp_path, monkeypatch,
     monkeypatch.chdir(tmp_path)
     assert main(["announce", "random", "--env", "Bandit-v0"]) == 0
     said = capsys.readouterr().out
-    assert "Note          no entry of the leaderboard" in said
+    why = "no entry of the leaderboard: the announced run is of chosen environments; an entry is of"
+    assert f"Note          {why}" in said
     assert "pull request" not in said
+    # Whoever announces among themselves gets a draw, and is told.
+    assert main(["announce", "random", "--suite", "bandit"]) == 0
+    capsys.readouterr()
+    assert main(["leaderboard", "draw"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in said] == [
+        "drawn    random_bandit_drawn.json",
+        "drawn    random_envs_drawn.json",
+        "note     random_envs_drawn.json",
+    ]
+    assert why in said[2]
+    draw = said[1].partition(": ")[2]
+    drawn = ["--env", "Bandit-v0", "--split", "drawn", "--draw", draw]
+    assert main(["evaluate", "random", *drawn, "--quiet"]) == 0
+    assert main(["leaderboard", "draw"]) == 0
+    assert "note" not in capsys.readouterr().out
 
 
 def test_scripted_players_are_announced_too(tmp_path):
