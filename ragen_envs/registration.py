@@ -15,6 +15,7 @@ _SOKOBAN = "ragen_envs.sokoban.env:SokobanEnv"
 _FROZEN_LAKE = "ragen_envs.frozen_lake.env:FrozenLakeEnv"
 _WEBSHOP = "ragen_envs.webshop.env:WebShopEnv"
 _TWENTY_QUESTIONS = "ragen_envs.twenty_questions.env:TwentyQuestionsEnv"
+_CUBE = "ragen_envs.cube.env:CubeEnv"
 _MODEL = "ragen_envs.twenty_questions.model"
 
 
@@ -64,6 +65,10 @@ TABLE = {
     "TwentyQuestionsNewCategories-v0": Entry(
         _TWENTY_QUESTIONS, "the same, held-out words of categories that training has none of"
     ),
+    "Cube-v0": Entry(_CUBE, "2x2x2, one to six moves from solved"),
+    "CubeHard-v0": Entry(_CUBE, "2x2x2, seven to nine moves from solved"),
+    "CubeNewVocab-v0": Entry(_CUBE, "as Cube-v0, other letters"),
+    "CubeMoves-v0": Entry(_CUBE, "as Cube-v0, moves in words"),
 }
 """The variants' names, which are the ids without their namespace."""
 

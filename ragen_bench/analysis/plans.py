@@ -74,16 +74,17 @@ class _Reader:
 
     def __init__(self, actions: tuple[str, ...]) -> None:
         self._names = {name.lower(): name for name in actions}
-        name = "|".join(map(re.escape, sorted(actions, key=len, reverse=True)))
+        # Atomic: of names that begin alike the longest counts, or "U'" would be read as "U".
+        name = f"(?>{'|'.join(map(re.escape, sorted(actions, key=len, reverse=True)))})"
         item = (
-            rf"(?:{NUMBER} {UNIT} )?(?:to the |to |the )?\b(?:{name})(?:wards?)?\b(?: arm)?"
+            rf"(?:{NUMBER} {UNIT} )?(?:to the |to |the )?\b{name}(?:wards?)?(?!\w)(?: arm)?"
             rf"(?! (?:of|next|side|away|above|below|arms?)\b)"
             rf"(?: (?:once|twice|{NUMBER} (?:times|{UNIT})|x ?{NUMBER})\b)?"
         )
         loose = rf"{item}(?:(?:{_SEPARATOR}| ){item})*"
         self._item = re.compile(
             rf"(?P<before>{NUMBER})?(?: {UNIT} )?(?:to the |to |the )?\b(?P<name>{name})"
-            rf"(?:wards?)?\b(?: arm)?(?: (?P<word>once|twice)\b| x ?(?P<by>{NUMBER})\b|"
+            rf"(?:wards?)?(?!\w)(?: arm)?(?: (?P<word>once|twice)\b| x ?(?P<by>{NUMBER})\b|"
             rf" (?P<after>{NUMBER}) (?:times|{UNIT})\b)?",
             re.IGNORECASE,
         )

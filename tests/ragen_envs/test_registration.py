@@ -49,6 +49,10 @@ def test_the_ids():
         "ragen/WebShopText-v0",
         "ragen/TwentyQuestions-v0",
         "ragen/TwentyQuestionsNewCategories-v0",
+        "ragen/Cube-v0",
+        "ragen/CubeHard-v0",
+        "ragen/CubeNewVocab-v0",
+        "ragen/CubeMoves-v0",
     )
     registered = {id_ for id_ in gymnasium.registry if id_.startswith("ragen/")}
     assert registered == {*IDS, *ragen_envs.OPPONENT_IDS}

@@ -12,6 +12,7 @@ TABLE = {
     "foreign": "foreign:ForeignReading",
     "bandit": "bandit:BanditReading",
     "bandit-multi-pull": "multi_pull:MultiPullReading",
+    "cube": "cube:CubeReading",
     "frozen-lake": "frozen_lake:FrozenLakeReading",
     "sokoban": "sokoban:SokobanReading",
     "twenty-questions": "twenty_questions:TwentyQuestionsReading",

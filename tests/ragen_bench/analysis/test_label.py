@@ -225,6 +225,23 @@ PUZZLING = [f"Quux blorp {letter}?" for letter in "abcdefghij"]
 ASKED = ["Is it an animal?", "Is it a plant?", "Can you eat it?", "Can it fly?", "Is it red?"]
 ASKED += ["Is it blue?", "Is it green?", "Is it yellow?", "Is it black?", "Is it white?"]
 MORE = [f"Does its name contain {letter}?" for letter in "abcdefghij"]
+# The test cube 0 is solved by R, F', U2, R2. It takes 5, 6, 7, 7 and 6 moves after U, F, R, U, F.
+CUBE = [
+    (["R || F' || U2 || R2"], WIN),
+    (["R", "F'", "U2", "R2"], WIN),
+    (["U", "F", "R", "U", "F"], ("never_nearer", 4)),
+    (["U || F || R || U || F", "U || F || R || U || F"], ("never_nearer", 1)),
+    (["R", "F'", "U2", "U", "F"], ("out_of_budget", 5)),
+    (["U", "U'", "U", "U'", "U"], ("revisited_states", 2)),
+    (["L", "D", "B", "U", "F"], ("illegal_action", 1)),
+]
+
+
+@pytest.mark.parametrize(("answers", "wanted"), CUBE)
+def test_cube(answers, wanted):
+    check(played("Cube", 0, answers), wanted)
+
+
 TWENTY_QUESTIONS = [
     (ASKED + PUZZLING, ("mostly_unparsed", 11)),
     (ASKED + MORE[:1] + PUZZLING[:9], ("never_guessed", 20)),
@@ -261,7 +278,7 @@ def test_every_game_has_a_line_and_every_label_a_sentence():
 
 
 def test_every_label_is_met():
-    tables = (SOKOBAN, LARGE, FROZEN_LAKE, MILD, BANDIT, WEBSHOP, TWENTY_QUESTIONS, FORMS)
+    tables = (SOKOBAN, LARGE, FROZEN_LAKE, MILD, BANDIT, CUBE, WEBSHOP, TWENTY_QUESTIONS, FORMS)
     met = {row[-1][0] for table in tables for row in table if row[-1]}
     readings = [reading_of(env) for env in IDS]
     assert met == set(COMMON).union(*(game.labels for game in readings))

@@ -10,6 +10,7 @@ from ragen_bench.analysis.claims import claims_of
 from ragen_bench.analysis.plans import agree, plan_of
 from ragen_bench.analysis.scene import Scene
 from ragen_bench.analysis.words import LONGEST_THOUGHT
+from ragen_envs.cube.rules import ACTIONS as TURNS
 from ragen_envs.frozen_lake.rules import ACTIONS as CLOCKWISE
 from ragen_envs.sokoban.rules import ACTIONS
 from tests.ragen_bench.analysis.thoughts import (
@@ -116,9 +117,25 @@ def test_agreement_goes_as_far_as_the_shorter_one(plan, answered, expected):
 
 def test_an_arm_may_have_any_name_and_only_the_last_choice_counts():
     arms = ("Sofa (old)", "A+")
-    assert plan_of("I choose the Sofa (old), because it is steady.", arms, 1) == ()
+    assert plan_of("I choose the Sofa (old), because it is steady.", arms, 1) == ("Sofa (old)",)
     assert plan_of("I pick Dragon. No, I pick Teacher.", ARMS, 1) == ("Teacher",)
     assert plan_of("I pick Dragon. No, I pick Teacher.", ARMS, 2) == ("Dragon", "Teacher")
+
+
+@pytest.mark.parametrize(
+    ("thought", "plan"),
+    [
+        ("So U' || R2 || F.", "U' R2 F"),
+        ("I turn U back: so U'.", "U'"),
+        ("Plan: U, R', F2", "U R' F2"),
+        ("1. U' 2. R 3. F2", "U' R F2"),
+        ("I choose R2.", "R2"),
+        ("Do not take U'. I take U.", "U"),
+        ("U's row is yellow.", ""),
+    ],
+)
+def test_names_that_begin_alike_are_told_apart(thought, plan):
+    assert " ".join(plan_of(thought, TURNS, 5)) == plan
 
 
 WORDS = {"above": (-1, 0), "below": (1, 0), "left of": (0, -1), "right of": (0, 1)}
