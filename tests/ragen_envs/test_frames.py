@@ -19,6 +19,8 @@ from ragen_envs.wording import counted
 from tests.ragen_envs.support import IDS, WEBSHOP, make
 
 ACTIONS = {name.lower() for name in (*MOVES, *STEPS, *COLOURS, *BOLD, *STEADY)}
+OF_A_CUBE = {"up", "right", "down", "left", "blue", "green", "red", "yellow"}
+"""The names of its faces and colours, which are moves and arms of other games."""
 LABELS = {f"click[{label}]" for label in (BACK, BUY, NEXT, PREVIOUS, *SUB_PAGES)}
 
 
@@ -37,7 +39,7 @@ def frame(id_: str) -> str:
 def test_no_word_of_a_frame_is_an_action_of_any_game(id_):
     words = set(re.findall(r"[a-z]+", frame(id_).lower()))
     assert {"exactly", "remaining", "reward"} <= words
-    assert not words & ACTIONS
+    assert not words & ACTIONS - (OF_A_CUBE if "Cube" in id_ else set())
     if id_.rpartition("/")[2] not in WEBSHOP:
         assert not {action for action in LABELS if action in frame(id_)}
 

@@ -221,6 +221,10 @@ GOLDEN = {
     "ragen/WebShopText-v0": "c1db27b22b8e9a8a",
     "ragen/TwentyQuestions-v0": "20c804b809ae2dcd",
     "ragen/TwentyQuestionsNewCategories-v0": "9f562ee9867dfbb6",
+    "ragen/Cube-v0": "0e52f345375d5374",
+    "ragen/CubeHard-v0": "1eaca431b3744aff",
+    "ragen/CubeNewVocab-v0": "6aaa03b3f8ca284a",
+    "ragen/CubeMoves-v0": "2950e9e7362f6c3e",
 }
 
 
