@@ -24,10 +24,11 @@ status=0
 git add leaderboard/draws
 if ! git diff --cached --quiet; then
     git commit -q -m "Draws for the announcements of the leaderboard"
-    # The branch may move between the two.
+    # The branch may move before the push. Of two draws for one announcement the one that was pushed
+    # stays: in a rebase, "ours" is the branch.
     pushed=
     for _ in 1 2 3; do
-        if git pull -q --rebase && git push -q; then pushed=1; break; fi
+        if git pull -q --rebase -X ours && git push -q; then pushed=1; break; fi
     done
     [ -n "$pushed" ]
 fi
