@@ -6,7 +6,7 @@ from ragen_envs.wording import counted
 
 _CACHED = 4096
 _STOPS = (".", "?", "!")
-_FEW = 8
+_FEW = 9
 """Names that a game's turns share; more of them, as on a shop's pages, are of one turn alone."""
 
 Turn = tuple[tuple[str, ...], tuple[int, ...], int, bool, bool, float, int, int]

@@ -14,7 +14,7 @@ def test_lines_are_those_of_feedback_and_bounded():
 
 def test_lines_of_many_names_are_not_kept():
     lines = Lines()
-    turn = tuple(f"click[{i}]" for i in range(9)), (8,), 0, True, True, 0, 4, 9
+    turn = tuple(f"click[{i}]" for i in range(10)), (8,), 0, True, True, 0, 4, 9
     assert (
         lines[turn] == feedback(turn) == "Done: click[8]. Reward: 0. Remaining: 4 turns, 9 actions."
     )

@@ -137,7 +137,8 @@ def test_a_longer_name_than_a_line_is_folded_and_nothing_of_it_lost(table):
 
 
 def test_names_and_figures_stand_in_their_columns():
-    shown = lines(summary(["ragen/Bandit-v0", *IDS[-1:]]), 80)
+    longest = max(IDS, key=len)
+    shown = lines(summary(["ragen/Bandit-v0", longest]), 80)
     assert shown[0].strip() == "a [b]model[/b] on full, test split"
     heading, rule, first, random = shown[2:6]
     assert rule.strip() == "─" * (len(heading) - 1)
@@ -146,6 +147,6 @@ def test_names_and_figures_stand_in_their_columns():
         assert first[:end].endswith(f" {figure}")
     assert random.split()[:3] == ["random", "512", "100.0"]
     name, figures = shown[7:9]
-    assert name.strip() == IDS[-1].partition("/")[2]
+    assert name.strip() == longest.partition("/")[2]
     assert figures.split()[0] == "1024"
     assert len(figures) == len(heading)
