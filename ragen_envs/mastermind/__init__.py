@@ -1,0 +1,1 @@
+"""Mastermind: find a secret code by guesses and their answers."""
