@@ -88,11 +88,10 @@ OPPONENT_IDS = tuple(f"{NAMESPACE}/{name}" for name in OPPONENT_TABLE)
 
 def register_all() -> None:
     """Enter every id into Gymnasium's registry, with and without an opponent."""
-    entries: dict[str, Entry | OpponentEntry] = {**TABLE, **OPPONENT_TABLE}
-    for name, entry in entries.items():
+    for name in (*TABLE, *OPPONENT_TABLE):
         gymnasium.register(
             f"{NAMESPACE}/{name}",
-            entry.entry_point,
+            f"ragen_envs.making:{name}",
             vector_entry_point="ragen_envs.vector:make",
             kwargs={"variant": name},
             # The environments check order and types themselves; wrappers would halve their speed.

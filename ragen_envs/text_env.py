@@ -15,6 +15,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.seeding import np_random
 
 from ragen_envs.arguments import one_of, rollout_of, seed_of
+from ragen_envs.boards import picture
 from ragen_envs.drawn import checked_key
 from ragen_envs.feedback import LINES
 from ragen_envs.instances import SPLITS, Split
@@ -47,7 +48,8 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
             environment, see `ragen_envs.sealed`; drawn ones from `draw`.
         response_format: "think", "answer", "plain", see `ragen_envs.protocol`, or "tools", calls of
             `functions_now` as `ragen_envs.tool_calls` writes them.
-        render_mode: None or "ansi"; `render` then returns the state as text.
+        render_mode: None, "ansi": `render` returns the state as text, or, for games with a
+            `board`, "rgb_array": it returns a picture.
         reward_fn: decides the rewards that `step` returns, see `ragen_envs.rewards`; None for the
             game's own.
         draw: the key of the drawn split, see `ragen_envs.drawn`; None for any other split.
@@ -78,7 +80,9 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
         self.sealed_key_hash = self._open_key() if split == "sealed" else None
         self.draw = self._draw_key(draw)
         self.response_format = one_of("response_format", response_format, ANSWER_FORMATS)
-        self.render_mode = one_of("render_mode", render_mode, (None, "ansi"))
+        self.render_mode = one_of(
+            "render_mode", render_mode, (None, *self.metadata["render_modes"])
+        )
         self.budget = self.variant.budget
         self._reward_fn = reward_fn
         self.observation_space = SharedText(
@@ -214,8 +218,11 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
             )
         return f"{feedback}\n{self._state()}", reward, terminated, truncated
 
-    def render(self) -> str | None:
-        """Return the present state as text in mode "ansi", else None.
+    def render(self) -> Any:
+        """Return the present state: as text in mode "ansi", as a picture in mode "rgb_array".
+
+        Returns:
+            A str, a uint8 array of shape (height, width, 3) in pixels, or None without a mode.
 
         Raises:
             ResetNeeded: before the first `reset`.
@@ -224,6 +231,8 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
             return None
         if self._instance is None:
             raise ResetNeeded("call reset() before render()")
+        if self.render_mode == "rgb_array" and self.board is not None:
+            return picture(self.board, self.tile_numbers())
         return self._state()
 
     @property

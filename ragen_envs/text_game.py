@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from functools import cache
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+from ragen_envs.boards import Board
 from ragen_envs.budget import Budget
 from ragen_envs.drawn import drawn_instances
 from ragen_envs.held_out import load
@@ -129,6 +130,20 @@ class TextGame(Generic[V, I]):
     def _details(self) -> dict[str, float]:
         """Return further entries of `info`, the same keys at any time, which turns may change."""
         return {}
+
+    @property
+    def board(self) -> Board | None:
+        """How the game looks as arrays and in colours; None for a game that is not on a grid."""
+        return None
+
+    @classmethod
+    def has_board(cls) -> bool:
+        """Return whether the game has a `board`."""
+        return cls.board is not TextGame.board
+
+    def tile_numbers(self) -> bytes:
+        """Return the number of each square's tile now, row by row; for games with a `board`."""
+        raise NotImplementedError
 
     def _end_turn(self) -> None:
         """Run after the actions of a turn, for games in which the answer itself ends something."""

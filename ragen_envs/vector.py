@@ -7,16 +7,17 @@ batch of infos is made in arrays from the start, without one dictionary an envir
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from ragen_envs.arguments import vector_options, vector_seeds
-from ragen_envs.registration import made_class
+from ragen_envs.making import Maker
 from ragen_envs.text_env import TextEnv
 from ragen_envs.vector_infos import Mask, VectorInfos
 
@@ -28,18 +29,24 @@ def make(
     variant: str,
     num_envs: int = 1,
     autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+    observation: str = "text",
     **kwargs: Any,
-) -> TextVectorEnv:
+) -> TextVectorEnv | SyncVectorEnv:
     """Return a vector environment of an id of the suite, as `gymnasium.make_vec` asks for it.
 
     Args:
         variant: a name from a table of `ragen_envs.registration`, such as "Sokoban-v0".
         num_envs: number of environments, at least 1.
         autoreset_mode: see `TextVectorEnv`.
+        observation: "text", or "array" for Gymnasium's `SyncVectorEnv` of `ArrayEnv`s.
         kwargs: what `gymnasium.make` takes: split, response_format, render_mode.
     """
-    cls = made_class(variant)
-    return TextVectorEnv([lambda: cls(variant, **kwargs)] * num_envs, autoreset_mode)
+    maker: Callable[[], Any] = partial(
+        Maker(variant), variant=variant, observation=observation, **kwargs
+    )
+    if observation == "array":
+        return SyncVectorEnv([maker] * num_envs, autoreset_mode=autoreset_mode)
+    return TextVectorEnv([maker] * num_envs, autoreset_mode)
 
 
 class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
@@ -221,8 +228,8 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         if self.closed:
             raise ClosedEnvironmentError("the vector environment is closed: make a new one")
 
-    def render(self) -> tuple[str | None, ...]:  # type: ignore[override]
-        """Return the present state of every environment as text in mode "ansi", else None each.
+    def render(self) -> tuple[Any, ...]:
+        """Return the present state of every environment, as `TextEnv.render` does.
 
         Raises:
             ResetNeeded: before the first `reset`.

@@ -29,7 +29,7 @@ def test_the_games_pages_are_those_of_the_docstrings():
 
 def code_blocks():
     games = sorted((DOCS / "games").iterdir())  # not `pages()`, which plays them all
-    for page in (DOCS / "splits.md", DOCS / "environments.md", *games):
+    for page in (DOCS / "splits.md", DOCS / "environments.md", DOCS / "arrays.md", *games):
         text = page.read_text(encoding="utf-8")
         for number, code in enumerate(re.findall(r"```python\n(.*?)```", text, re.DOTALL)):
             yield pytest.param(code, id=f"{page.relative_to(DOCS)}-{number}")

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ragen_envs.boards import METADATA, Board
 from ragen_envs.budget import Budget
 from ragen_envs.frozen_lake import text
 from ragen_envs.frozen_lake.generator import Generator
 from ragen_envs.frozen_lake.rules import ACTIONS, GAME, GOAL, HOLE, Lake, Slip
 from ragen_envs.frozen_lake.solver import ceiling, solver
 from ragen_envs.frozen_lake.text import CLASSIC, NEW, LakeRenderer, Vocabulary
+from ragen_envs.frozen_lake.tiles import TILES, tile_numbers
 from ragen_envs.instances import Stream
 from ragen_envs.protocol import ActionReader
 from ragen_envs.text_env import TextEnv
@@ -103,6 +105,7 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
         "_text",
         "_turns_aside",
     )
+    metadata = METADATA
     variants = VARIANTS
     game = GAME
     # There are too few small lakes for five times 256 that are all different and still typical.
@@ -117,6 +120,16 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
     def position(self) -> int:
         """The player's square, numbered as in `Lake`."""
         return self._player
+
+    @property
+    def board(self) -> Board:
+        """The lake."""
+        size = self.variant.generator.size
+        return Board(size, size, TILES, ACTIONS)
+
+    def tile_numbers(self) -> bytes:
+        """Return the number of each square's tile now, row by row."""
+        return tile_numbers(self._lake, self._player)
 
     def _symbols(self) -> frozenset[str]:
         return frozenset(self.variant.vocabulary.symbols)

@@ -131,7 +131,8 @@ class DuelEnv(Seats, ParallelEnv[str, Observation, str]):  # type: ignore[misc]
             ResetNeeded: before the first `reset`.
         """
         if self.render_mode is None or not self._copies:
-            return self._source.render()
+            state: str | None = self._source.render()
+            return state
         return "\n\n".join(f"{agent}:\n{copy.render()}" for agent, copy in self._copies.items())
 
     def _play(self, agent: str, answer: str) -> tuple[str, int]:

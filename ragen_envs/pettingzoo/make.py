@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 
 from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
 
+from ragen_envs.arguments import one_of
 from ragen_envs.instances import Split
 from ragen_envs.pettingzoo.duel import DuelEnv
 from ragen_envs.pettingzoo.seats import Observation, names_of
@@ -82,6 +83,7 @@ def _text_env(
         raise ValueError(f"id {id_!r} is unknown; choose one of {list(IDS)}")
     if mode not in MODES:
         raise ValueError(f"mode {mode!r} is unknown; choose one of {list(MODES)}")
+    one_of("render_mode", render_mode, (None, "ansi"))  # a picture is of one board
     name = id_.removeprefix(f"{NAMESPACE}/")
     env: TextEnv[Any, Any] = env_class(name)(name, split, response_format, render_mode)
     return env

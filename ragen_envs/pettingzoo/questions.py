@@ -80,7 +80,8 @@ class QuestionsEnv(TurnsEnv):
         Raises:
             ResetNeeded: before the first `reset`.
         """
-        return self._env.render()
+        state: str | None = self._env.render()
+        return state
 
     def _start(self, seed: int | None, options: dict[str, Any] | None) -> None:
         self._text, self._info = self._env.reset(seed=seed, options=without_test_option(options))

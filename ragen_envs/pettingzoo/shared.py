@@ -42,7 +42,8 @@ class _Shared(Seats):
         Raises:
             ResetNeeded: before the first `reset`.
         """
-        return self._room.env.render()
+        state: str | None = self._room.env.render()
+        return state
 
 
 class SharedTurnsEnv(_Shared, TurnsEnv):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ragen_envs.boards import METADATA, Board
 from ragen_envs.budget import Budget
 from ragen_envs.instances import Stream
 from ragen_envs.protocol import ActionReader
@@ -13,6 +14,7 @@ from ragen_envs.sokoban.generator import Generator
 from ragen_envs.sokoban.rules import ACTIONS, GAME, Level, move
 from ragen_envs.sokoban.solver import solver
 from ragen_envs.sokoban.text import CLASSIC, NEW, LevelRenderer, Vocabulary
+from ragen_envs.sokoban.tiles import TILES, tile_numbers
 from ragen_envs.text_env import TextEnv
 
 EXAMPLE = "ACTION || ACTION"
@@ -95,6 +97,7 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
         "_text",
         "_walls",
     )
+    metadata = METADATA
     variants = VARIANTS
     game = GAME
     held_out_files = "levels/{name}-{split}.xsb"
@@ -107,6 +110,16 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
     def position(self) -> tuple[int, int]:
         """The player's square and the squares of the boxes, as `rules.move` takes them."""
         return self._player, self._boxes
+
+    @property
+    def board(self) -> Board:
+        """The room, outer wall included."""
+        generator = self.variant.generator
+        return Board(generator.height, generator.width, TILES, ACTIONS)
+
+    def tile_numbers(self) -> bytes:
+        """Return the number of each square's tile now, row by row."""
+        return tile_numbers(self._level, self._player, self._boxes)
 
     def _symbols(self) -> frozenset[str]:
         return frozenset(self.variant.vocabulary.symbols)

@@ -25,7 +25,11 @@ def test_what_make_vec_gives(mode, num_envs):
     env = vector("ragen_envs:" + SOKOBAN, num_envs, mode, split="test", response_format="plain")
     assert type(env) is TextVectorEnv
     assert env.num_envs == num_envs
-    assert env.metadata == {"render_modes": ["ansi"], "render_fps": 1, "autoreset_mode": mode}
+    assert env.metadata == {
+        "render_modes": ["ansi", "rgb_array"],
+        "render_fps": 1,
+        "autoreset_mode": mode,
+    }
     assert env.spec.id == SOKOBAN
     reference = sync(num_envs=num_envs)
     assert env.single_observation_space == reference.single_observation_space

@@ -19,6 +19,7 @@ BOTH = [(form, mode) for form in FORMS for mode in MODES]
         ({"split": "dev"}, "split 'dev' is unknown"),
         ({"response_format": "xml"}, "response_format 'xml' is unknown"),
         ({"render_mode": "human"}, "render_mode 'human' is unknown"),
+        ({"render_mode": "rgb_array"}, "render_mode 'rgb_array' is unknown"),
         ({"agents": 0}, "at least one agent has to play, got agents=0"),
         ({"agents": -1}, "at least one agent has to play, got agents=-1"),
         ({"agents": []}, r"at least one agent has to play, got agents=\[\]"),

@@ -1,0 +1,121 @@
+"""Boards as numbers and as pictures: what a game on a grid says of its squares beyond the text.
+
+A square shows one of the board's tiles. Tiles are numbered by what they mean, so that variants that
+differ in their letters alone have the same numbers and the same picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Colour = tuple[int, int, int]
+"""Red, green and blue, 0 to 255."""
+PIXELS = 32
+"""Height and width of a square in a picture."""
+METADATA: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 1}
+"""Gymnasium's metadata of a game that has a board."""
+BLANK = 8 * (8 * ".",)
+"""The mark of a square that shows its ground alone."""
+FIGURE = (
+    "...##...",
+    "...##...",
+    ".######.",
+    ".#.##.#.",
+    "...##...",
+    "..####..",
+    "..#..#..",
+    ".##..##.",
+)
+"""The mark of a player."""
+PLAYER_INK: Colour = (40, 84, 170)
+_EDGE = 0.85
+"""How bright the line is that parts a square from its neighbours, beside its ground."""
+
+
+class Tile(NamedTuple):
+    """What a square can show.
+
+    Attributes:
+        meaning: in a word or two.
+        ground: the colour of the square.
+        mark: eight rows of eight characters; where one is not "." the ink is.
+        ink: the colour of the mark.
+    """
+
+    meaning: str
+    ground: Colour
+    mark: Sequence[str] = BLANK
+    ink: Colour = (0, 0, 0)
+
+
+class Board(NamedTuple):
+    """What does not change in any episode of a variant.
+
+    Attributes:
+        height: squares from top to bottom.
+        width: squares from left to right.
+        tiles: what a square can show, in the order of their numbers; at most 256.
+        actions: the names of the actions, the same in all turns.
+    """
+
+    height: int
+    width: int
+    tiles: tuple[Tile, ...]
+    actions: tuple[str, ...]
+
+
+def planes(board: Board, numbers: bytes) -> NDArray[np.uint8]:
+    """Return one plane for each tile, with 1 on the squares that show it and 0 on the others.
+
+    Args:
+        board: the board.
+        numbers: the number of each square's tile, row by row.
+
+    Returns:
+        A new array of shape (tiles, height, width).
+    """
+    kinds = np.arange(len(board.tiles), dtype=np.uint8)[:, None, None]
+    shown: NDArray[np.uint8] = (_grid(board, numbers) == kinds).view(np.uint8)
+    return shown
+
+
+def picture(board: Board, numbers: bytes) -> NDArray[np.uint8]:
+    """Return the board in colours.
+
+    Args:
+        board: the board.
+        numbers: the number of each square's tile, row by row.
+
+    Returns:
+        A new array of shape (height * PIXELS, width * PIXELS, 3): red, green and blue.
+    """
+    squares: NDArray[np.uint8] = _painted(board.tiles)[_grid(board, numbers)]
+    # From rows and columns of squares, each with its own, to rows and columns of pixels.
+    by_rows = squares.transpose(0, 2, 1, 3, 4)
+    return by_rows.reshape(board.height * PIXELS, board.width * PIXELS, 3)
+
+
+def _grid(board: Board, numbers: bytes) -> NDArray[np.uint8]:
+    return np.frombuffer(numbers, dtype=np.uint8).reshape(board.height, board.width)
+
+
+@lru_cache(maxsize=16)
+def _painted(tiles: tuple[Tile, ...]) -> NDArray[np.uint8]:
+    """Return the pixels of each tile, of shape (tiles, PIXELS, PIXELS, 3)."""
+    return np.stack([_pixels(tile) for tile in tiles])
+
+
+def _pixels(tile: Tile) -> NDArray[np.uint8]:
+    pixels = np.empty((PIXELS, PIXELS, 3), dtype=np.uint8)
+    pixels[:] = tile.ground
+    edge = [int(_EDGE * part) for part in tile.ground]
+    pixels[-1], pixels[:, -1] = edge, edge
+    inked = np.array([[dot != "." for dot in row] for row in tile.mark])
+    scale = PIXELS // len(tile.mark)
+    pixels[inked.repeat(scale, axis=0).repeat(scale, axis=1)] = tile.ink
+    return pixels
