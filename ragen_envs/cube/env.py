@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ragen_envs.boards import METADATA, Board
 from ragen_envs.budget import Budget
 from ragen_envs.cube import text
 from ragen_envs.cube.generator import Generator
@@ -12,6 +13,7 @@ from ragen_envs.cube.instance import Cube
 from ragen_envs.cube.rules import GAME, MOVES, solved
 from ragen_envs.cube.solver import solution
 from ragen_envs.cube.text import CLASSIC, LETTERS, NEW, WORDS, Notation, Vocabulary, net
+from ragen_envs.cube.tiles import HEIGHT, TILES, WIDTH, tile_numbers
 from ragen_envs.instances import Stream
 from ragen_envs.protocol import ActionReader
 from ragen_envs.text_env import TextEnv
@@ -110,6 +112,7 @@ class CubeEnv(TextEnv[CubeVariant, Cube]):
     """  # noqa: E501 (a Markdown table has one row a line)
 
     __slots__ = ("_solved", "_stickers", "_text")
+    metadata = METADATA
     variants = VARIANTS
     game = GAME
     # There are too few positions near the solved one for each variant to have its own.
@@ -123,6 +126,15 @@ class CubeEnv(TextEnv[CubeVariant, Cube]):
     def position(self) -> str:
         """The cube's stickers, see `ragen_envs.cube.rules`."""
         return self._stickers
+
+    @property
+    def board(self) -> Board:
+        """The cube unfolded."""
+        return Board(HEIGHT, WIDTH, TILES, self.variant.notation.names)
+
+    def tile_numbers(self) -> bytes:
+        """Return the number of each square's tile now, row by row."""
+        return tile_numbers(self._stickers)
 
     def _symbols(self) -> frozenset[str]:
         return frozenset(self.variant.vocabulary.letters)
