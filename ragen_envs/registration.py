@@ -16,6 +16,7 @@ _FROZEN_LAKE = "ragen_envs.frozen_lake.env:FrozenLakeEnv"
 _WEBSHOP = "ragen_envs.webshop.env:WebShopEnv"
 _TWENTY_QUESTIONS = "ragen_envs.twenty_questions.env:TwentyQuestionsEnv"
 _CUBE = "ragen_envs.cube.env:CubeEnv"
+_MINESWEEPER = "ragen_envs.minesweeper.env:MinesweeperEnv"
 _MODEL = "ragen_envs.twenty_questions.model"
 
 
@@ -69,6 +70,7 @@ TABLE = {
     "CubeHard-v0": Entry(_CUBE, "2x2x2, seven to nine moves from solved"),
     "CubeNewVocab-v0": Entry(_CUBE, "as Cube-v0, other letters"),
     "CubeMoves-v0": Entry(_CUBE, "as Cube-v0, moves in words"),
+    "Minesweeper-v0": Entry(_MINESWEEPER, "4x4 to 5x5, three to six mines, some squares open"),
 }
 """The variants' names, which are the ids without their namespace."""
 

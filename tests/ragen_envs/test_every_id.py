@@ -38,7 +38,10 @@ def test_info_has_what_it_promises(id_, split):
         "Bandit": set(),
         "WebShop": {"r_type", "r_att", "r_option", "r_price", "title_score"},
         "TwentyQuestions": {"questions", "repeats", "unparsed"},
-    }.get(re.match(r"ragen/(Bandit|WebShop|TwentyQuestions|)", id_)[1], {"optimal_length"})
+        "Minesweeper": {"risk", "least_risky", "safe_square"},
+    }.get(
+        re.match(r"ragen/(Bandit|WebShop|TwentyQuestions|Minesweeper|)", id_)[1], {"optimal_length"}
+    )
     for seed in range(3):
         told = play(env, seed, random_answer)
         infos = [said[-1] for said in told]

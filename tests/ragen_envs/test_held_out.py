@@ -75,7 +75,7 @@ def test_the_shipped_files_are_what_the_generators_give(monkeypatch, capsys):
         assert numbered == held_out_size(file.name)
     folders = (
         "sokoban/levels", "frozen_lake/maps", "bandit/names", "bandit/chances", "webshop/tasks",
-        "twenty_questions/words", "cube/cubes",
+        "twenty_questions/words", "cube/cubes", "minesweeper/openings",
     )  # fmt: skip
     shipped = {path for folder in folders for path in (ROOT / folder).iterdir()}
     assert shipped == {file.path for file in regenerated}

@@ -53,6 +53,7 @@ def test_the_ids():
         "ragen/CubeHard-v0",
         "ragen/CubeNewVocab-v0",
         "ragen/CubeMoves-v0",
+        "ragen/Minesweeper-v0",
     )
     registered = {id_ for id_ in gymnasium.registry if id_.startswith("ragen/")}
     assert registered == {*IDS, *ragen_envs.OPPONENT_IDS}
@@ -225,6 +226,7 @@ GOLDEN = {
     "ragen/CubeHard-v0": "1eaca431b3744aff",
     "ragen/CubeNewVocab-v0": "6aaa03b3f8ca284a",
     "ragen/CubeMoves-v0": "2950e9e7362f6c3e",
+    "ragen/Minesweeper-v0": "96ec0c7f2558db56",
 }
 
 

@@ -242,6 +242,35 @@ def test_cube(answers, wanted):
     check(played("Cube", 0, answers), wanted)
 
 
+# The test board 2, with six mines:
+#
+#     A B C D E
+#   1 # # # # #
+#   2 # # # 2 1
+#   3 # # # 1 0
+#   4 # 3 # 1 0
+#
+# They are A1, B1, E1, B3, C3 and A4; in sample 2 A1, E1, A2, A3, C3 and A4. C2 is safe. After it no
+# square is, and A1 is the best one; in sample 2 it shows another digit, and others are safe.
+MINESWEEPER = [
+    (2, "oracle", WIN),
+    (0, "oracle", ("unlucky_guess", 2)),
+    (0, ["C2", "A1"], ("unlucky_guess", 2)),
+    (0, ["A1"], ("missed_safe_square", 1)),
+    (2, ["E2", "x", "C3"], ("missed_safe_square", 3)),
+    (0, ["C2", "C3"], ("bad_guess", 2)),
+    (2, ["C2", "A4"], ("missed_safe_square", 2)),
+    (0, ["C2", *["C2", "x"] * 9, "C2"], ("out_of_budget", 2)),
+    (0, ["C2", *["D2"] * 19], ("no_op_loop", 2)),
+    (0, ["flag A1"] * 20, ("illegal_action", 1)),
+]
+
+
+@pytest.mark.parametrize(("sample", "answers", "wanted"), MINESWEEPER)
+def test_minesweeper(sample, answers, wanted):
+    check(played("Minesweeper", 2, answers, sample), wanted)
+
+
 TWENTY_QUESTIONS = [
     (ASKED + PUZZLING, ("mostly_unparsed", 11)),
     (ASKED + MORE[:1] + PUZZLING[:9], ("never_guessed", 20)),
@@ -278,7 +307,18 @@ def test_every_game_has_a_line_and_every_label_a_sentence():
 
 
 def test_every_label_is_met():
-    tables = (SOKOBAN, LARGE, FROZEN_LAKE, MILD, BANDIT, CUBE, WEBSHOP, TWENTY_QUESTIONS, FORMS)
+    tables = (
+        SOKOBAN,
+        LARGE,
+        FROZEN_LAKE,
+        MILD,
+        BANDIT,
+        CUBE,
+        MINESWEEPER,
+        WEBSHOP,
+        TWENTY_QUESTIONS,
+        FORMS,
+    )
     met = {row[-1][0] for table in tables for row in table if row[-1]}
     readings = [reading_of(env) for env in IDS]
     assert met == set(COMMON).union(*(game.labels for game in readings))
