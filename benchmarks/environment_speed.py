@@ -47,7 +47,8 @@ NOTES = f"""\
   ceiling or optimal length in `info`; a held-out reset goes through the 256 test instances, which
   are in memory. Both give the first observation.
 - Peers are what their `make` gives, and play valid actions only: 6x6 with one box and 8x8 with two
-  as here, and the boxes that they ship for 6x6 ("its own"). Each step and reset makes a text:
+  as here, and the boxes that they ship for 6x6 ("its own"); Minesweeper is 5x5 with five mines,
+  whose reset draws none before the first step. Each step and reset makes a text:
   TextArena's version "-train" with `get_observation`, which gives one string; GEM's board is in
   `info["suffix"]`; Gymnasium's is `render` in mode "ansi" after `step`, and its reset makes a
   random map, an environment for it (the map is an argument), `reset` and `render`. "Bare" is
@@ -114,7 +115,10 @@ def peer_rates(peer: Peer) -> Rates:
         for seed in range(PEER_EPISODES):
             assert peer.reset(seed)
             for _ in range(PEER_ACTIONS):
-                action = chance.choice(peer.valid_actions())
+                valid = peer.valid_actions()
+                if not valid:  # GEM's Minesweeper goes on until the mines are flagged
+                    break
+                action = chance.choice(valid)
                 begin = perf_counter()
                 text, over = peer.step(action)
                 seconds += perf_counter() - begin

@@ -74,6 +74,29 @@ class TextArenaFrozenLake:
         return text_of(self.env), done
 
 
+class TextArenaMinesweeper:
+    """TextArena's Minesweeper, 5x5 with five mines, in its version "-train" or "-raw"."""
+
+    def __init__(self, version: str = "-train") -> None:
+        textarena = importlib.import_module("textarena")
+        name = f"Minesweeper-v0{version}"
+        self.env = textarena.make(name, rows=5, cols=5, num_mines=5)
+
+    def reset(self, seed: int) -> str:
+        """Begin with all squares closed."""
+        self.env.reset(num_players=1, seed=seed)
+        return text_of(self.env)
+
+    def valid_actions(self) -> list[str]:
+        """Return the closed squares without a mine."""
+        return [f"[{y} {x}]" for y, x in _without_mine(unwrapped(self.env))]
+
+    def step(self, action: str) -> tuple[str, bool]:
+        """Open a square."""
+        done, _ = self.env.step(action)
+        return text_of(self.env), done
+
+
 def text_of(env: Any) -> str:
     """Return what TextArena tells its one player now."""
     _, told = env.get_observation()
@@ -105,6 +128,28 @@ class GemSokoban:
 
     def step(self, action: str) -> tuple[str, bool]:
         """Move once."""
+        _, _, terminated, truncated, info = self.env.step(action)
+        return info["suffix"], terminated or truncated
+
+
+class GemMinesweeper:
+    """GEM's Minesweeper, 5x5 with five mines."""
+
+    def __init__(self) -> None:
+        gem = importlib.import_module("gem")
+        self.env = gem.make("game:Minesweeper-v0-easy")
+
+    def reset(self, seed: int) -> str:
+        """Begin with all squares closed."""
+        _, info = self.env.reset(seed=seed)
+        return str(info["suffix"])
+
+    def valid_actions(self) -> list[str]:
+        """Return the closed squares without a mine."""
+        return [f"\\boxed{{reveal {y} {x}}}" for y, x in _without_mine(self.env)]
+
+    def step(self, action: str) -> tuple[str, bool]:
+        """Open a square."""
         _, _, terminated, truncated, info = self.env.step(action)
         return info["suffix"], terminated or truncated
 
@@ -150,6 +195,9 @@ def peers() -> dict[str, Peer]:
         "GEM Sokoban 6x6/1": GemSokoban(6, 1),
         "GEM Sokoban 8x8/2": GemSokoban(8, 2),
         "GEM Sokoban 6x6/2, its own": GemSokoban(6, 2),
+        "TextArena Minesweeper 5x5/5": TextArenaMinesweeper(),
+        "TextArena Minesweeper 5x5/5, bare": TextArenaMinesweeper("-raw"),
+        "GEM Minesweeper 5x5/5": GemMinesweeper(),
     }
 
 
@@ -169,3 +217,13 @@ def _not_blocked(sokoban: Any) -> list[str]:
     """Return the moves of a peer's Sokoban that no wall or box blocks, which it keeps private."""
     blocked = sokoban._would_collide_with_wall  # noqa: SLF001
     return [name for name in sokoban.action_space if not blocked(name)]
+
+
+def _without_mine(minesweeper: Any) -> list[tuple[int, int]]:
+    """Return the closed squares of a peer's Minesweeper that have no mine, by row and column."""
+    return [
+        (y, x)
+        for y, row in enumerate(minesweeper.grid)
+        for x, number in enumerate(row)
+        if number != -1 and not minesweeper.revealed[y][x]
+    ]
