@@ -16,7 +16,7 @@ from ragen_bench.analysis.words import LONGEST_THOUGHT, NUMBER, UNIT, number, se
 
 _VERB = (
     r"\b(?:try (?:going|moving|pushing|stepping|walking)|move|go|push|step|walk|head|slide|pull|"
-    r"choose|pick|select|take|try|press)\b"
+    r"choose|pick|select|take|try|press|open|reveal)\b"
     r"(?: (?:the|a|box|boxes|crate|player|it|me|myself|again|further|back|straight))*"
 )
 _SEPARATOR = r"(?: ?(?:,|\|\||->|\bthen\b|\band\b|\bnext\b|\bfinally\b) ?)+"

@@ -12,6 +12,7 @@ from ragen_bench.analysis.scene import Scene
 from ragen_bench.analysis.words import LONGEST_THOUGHT
 from ragen_envs.cube.rules import ACTIONS as TURNS
 from ragen_envs.frozen_lake.rules import ACTIONS as CLOCKWISE
+from ragen_envs.minesweeper.text import names_of
 from ragen_envs.sokoban.rules import ACTIONS
 from tests.ragen_bench.analysis.thoughts import (
     ARMS,
@@ -136,6 +137,20 @@ def test_an_arm_may_have_any_name_and_only_the_last_choice_counts():
 )
 def test_names_that_begin_alike_are_told_apart(thought, plan):
     assert " ".join(plan_of(thought, TURNS, 5)) == plan
+
+
+@pytest.mark.parametrize(
+    ("thought", "plan"),
+    [
+        ("C4 has a mine. A4 is safe. I will open A4.", ("A4",)),
+        ("B4 is 2 and A1 is 0, so C4 has a mine. I reveal D4.", ("D4",)),
+        ("I must not open B2, so I open A5, then see about A4.", ("A5",)),
+        ("So my answer is E1.", ("E1",)),
+        ("A1 is 1, so B1 or B2 has a mine.", ()),
+    ],
+)
+def test_squares_of_minesweeper_are_opened(thought, plan):
+    assert plan_of(thought, names_of(5, 5), 1) == plan
 
 
 WORDS = {"above": (-1, 0), "below": (1, 0), "left of": (0, -1), "right of": (0, 1)}
