@@ -1,7 +1,8 @@
 """The sealed split: instances that follow from a secret key, which a benchmark host holds.
 
 The host publishes the key's hash before an event and the key after it, so everybody can see then
-that the instances were settled from the start. The key comes from the environment of the process,
+that the instances were settled from the start. The event's name is a part of the key, so that one
+hash cannot be shown for two events. The key comes from the environment of the process,
 never from an argument: arguments end up in `env.spec`, in commands and in records.
 """
 
@@ -23,9 +24,12 @@ KEY_FILE_VARIABLE = "RAGEN_SEALED_KEY_FILE"
 """Names a file that holds the key; looked at if the first is not set."""
 KEY_DIGITS = 64
 """256 bits in hex digits: nobody finds a key from its hash by trying."""
+LONGEST_EVENT = 80
+"""Characters of an event's name, which may follow the digits after a space."""
 
 _HASHED_AS = b"ragen sealed key 1\0"
-_WELL_FORMED = re.compile(rf"[0-9a-f]{{{KEY_DIGITS}}}").fullmatch
+_EVENT = rf"[!-~][ -~]{{,{LONGEST_EVENT - 1}}}"
+_WELL_FORMED = re.compile(rf"[0-9a-f]{{{KEY_DIGITS}}}(?: {_EVENT})?").fullmatch
 _files: dict[str, str] = {}
 _keys: dict[str, str] = {}
 _sets: dict[tuple[Hashable, str], tuple[Any, ...]] = {}
@@ -37,9 +41,34 @@ class SealedKeyError(ValueError):
     """The key is missing or malformed; the message never holds what was found in its place."""
 
 
-def new_key() -> str:
-    """Return a fresh random key: 64 hex digits from the operating system's source."""
-    return secrets.token_hex(KEY_DIGITS // 2)
+def new_key(event: str = "") -> str:
+    """Return a fresh random key: 64 hex digits from the operating system's source.
+
+    Args:
+        event: the name of what it is for, in ASCII, which then follows the digits.
+
+    Raises:
+        SealedKeyError: if that is no such name.
+    """
+    digits = secrets.token_hex(KEY_DIGITS // 2)
+    if not event:
+        return digits
+    key = f"{digits} {event}"
+    if not _WELL_FORMED(key) or event != event.strip():
+        raise SealedKeyError(
+            f"the name of an event is 1 to {LONGEST_EVENT} letters, digits, signs and spaces of "
+            f"ASCII, got {event!r}"
+        )
+    return key
+
+
+def event_of(key: str) -> str:
+    """Return the name of the event that a key is for; it is empty where the key has none.
+
+    Raises:
+        SealedKeyError: if the key is malformed.
+    """
+    return _checked(key, "the key")[KEY_DIGITS + 1 :]
 
 
 def key_hash(key: str) -> str:
@@ -142,5 +171,8 @@ def _key_of_environment() -> str:
 def _checked(key: str, where: str) -> str:
     key = key.strip()
     if not _WELL_FORMED(key):
-        raise SealedKeyError(f"{where} holds no key, which is {KEY_DIGITS} hex digits 0-9a-f")
+        raise SealedKeyError(
+            f"{where} holds no key, which is {KEY_DIGITS} hex digits 0-9a-f, and after a space the "
+            "name of its event, if it has one"
+        )
     return key

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from ragen_bench.cli.options import Command, Group
 from ragen_bench.errors import UserError
-from ragen_bench.options.looks import Argument
+from ragen_bench.options.looks import Argument, Option
 
 _is_hash = re.compile(r"[0-9a-f]{64}").fullmatch
 
@@ -20,22 +20,25 @@ _FEWEST_DIGITS = 10
 """Different ones in 64 random hex digits; less than one key in 10^11 has fewer."""
 
 
-def _is_weak(key: str) -> bool:
+def _is_weak(digits: str) -> bool:
     """Return whether a key repeats itself or uses few digits, as those do that people type."""
-    return len(set(key)) < _FEWEST_DIGITS or key in (key + key)[1:-1]
+    return len(set(digits)) < _FEWEST_DIGITS or digits in (digits + digits)[1:-1]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class New(Command):
     """Writes a new key to a file that only its owner may read, and prints the key's hash."""
 
     file: Annotated[Path, Argument("FILE")]
+    event: Annotated[str, Option("NAME", "what the key is for; its hash is good for this alone")]
 
     def run(self) -> int:
         """Write the file; an existing one is kept, since a lost key cannot be had again."""
         from ragen_envs.sealed import KEY_FILE_VARIABLE, key_hash, new_key
 
-        key = new_key()
+        if not self.event:
+            raise UserError("--event is empty; name what the key is for")
+        key = new_key(self.event)
         try:
             descriptor = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
@@ -61,10 +64,10 @@ class Hash(Command):
 
     def run(self) -> int:
         """Print it."""
-        from ragen_envs.sealed import key_hash, read_key_file
+        from ragen_envs.sealed import KEY_DIGITS, key_hash, read_key_file
 
         key = read_key_file(self.file)
-        if _is_weak(key):
+        if _is_weak(key[:KEY_DIGITS]):
             raise UserError(
                 f"{self.file} holds a key that was not drawn at random, so that its instances can "
                 "be found out; make one with ragen-bench sealed new"
@@ -82,16 +85,19 @@ class Check(Command):
 
     def run(self) -> int:
         """Say whether the key has this hash; return 1 if it has another."""
-        from ragen_envs.sealed import key_hash, read_key_file
+        from ragen_envs.sealed import event_of, key_hash, read_key_file
 
         published = self.hash.strip().lower()
         if not _is_hash(published):
             raise UserError(f"{self.hash!r} is not the hash of a key, which is 64 hex digits")
-        actual = key_hash(read_key_file(self.file))
+        key = read_key_file(self.file)
+        actual = key_hash(key)
         if actual != published:
             sys.stdout.write(f"NOT the key: its hash is {actual}\n")
             return 1
-        sys.stdout.write(f"The key of the hash {actual}\n")
+        event = event_of(key)
+        purpose = f"for the event {event}" if event else "of no event"
+        sys.stdout.write(f"The key of the hash {actual}, {purpose}\n")
         return 0
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ragen_envs import sealed
 from ragen_envs.instances import SHIPPED_SPLITS
 from ragen_envs.policies import oracle_answer
-from ragen_envs.sealed import SealedKeyError, key_hash, new_key, read_key_file
+from ragen_envs.sealed import SealedKeyError, event_of, key_hash, new_key, read_key_file
 from tests.ragen_envs.support import IDS, SEALABLE, make
 
 KEY, OTHER = "0123456789abcdef" * 4, "fedcba9876543210" * 4
@@ -150,11 +150,36 @@ def test_new_keys_differ_and_ignore_the_global_generators():
 
 @given(st.text(max_size=80).filter(lambda text: len(text.strip()) > 3))
 def test_what_is_no_key_is_refused_and_not_repeated(text):
-    if re.fullmatch("[0-9a-f]{64}", text.strip()):
+    if re.fullmatch("[0-9a-f]{64}( [ -~]{1,80})?", text.strip()):
         return
     with pytest.raises(SealedKeyError, match="holds no key, which is 64 hex digits") as refused:
         key_hash(text)
-    assert str(refused.value) == "the key holds no key, which is 64 hex digits 0-9a-f"
+    assert str(refused.value) == (
+        "the key holds no key, which is 64 hex digits 0-9a-f, and after a space the name of its "
+        "event, if it has one"
+    )
+
+
+@given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=80))
+def test_an_event_changes_the_hash_and_is_read_back(event):
+    named = new_key(event)
+    assert (event_of(named), event_of(named[:64])) == (event, "")
+    assert key_hash(named) != key_hash(named[:64])
+
+
+@pytest.mark.parametrize("event", [" ", "a ", " a", "a\nb", "Größte", "x" * 81])
+def test_what_names_no_event_is_refused(event):
+    with pytest.raises(SealedKeyError, match="the name of an event is 1 to 80 letters"):
+        new_key(event)
+
+
+def test_the_same_digits_for_another_event_give_other_instances(monkeypatch):
+    monkeypatch.setenv("RAGEN_SEALED_KEY", f"{KEY} Spring")
+    spring = make("FrozenLake-v0", split="sealed")
+    monkeypatch.setenv("RAGEN_SEALED_KEY", f"{KEY} Autumn")
+    autumn = make("FrozenLake-v0", split="sealed")
+    assert all_of(spring) != all_of(autumn)
+    assert spring.sealed_key_hash == key_hash(f"{KEY} Spring")
 
 
 def test_the_file_is_read_where_the_variable_is_not_set(monkeypatch, tmp_path):

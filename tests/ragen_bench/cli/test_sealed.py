@@ -17,24 +17,29 @@ SEALED = [*PLAYS, "--split", "sealed", "--out", "run"]
 
 
 def test_new_hash_and_check(tmp_path):
-    made = run("sealed", "new", "key.txt", cwd=tmp_path)
+    new = ["sealed", "new", "key.txt", "--event", "Spring cup"]
+    made = run(*new, cwd=tmp_path)
     key = (tmp_path / "key.txt").read_text().strip()
     hashed = re.search("[0-9a-f]{64}", made.stdout)[0]
     assert (made.returncode, key in made.stdout) == (0, False)
     assert stat.S_IMODE((tmp_path / "key.txt").stat().st_mode) == 0o600
     assert run("sealed", "hash", "key.txt", cwd=tmp_path).stdout == f"{hashed}\n"
     right = run("sealed", "check", "key.txt", hashed.upper(), cwd=tmp_path)
-    assert (right.returncode, right.stdout) == (0, f"The key of the hash {hashed}\n")
+    told = f"The key of the hash {hashed}, for the event Spring cup\n"
+    assert (right.returncode, right.stdout) == (0, told)
     wrong = run("sealed", "check", "key.txt", "0" * 64, cwd=tmp_path)
     assert (wrong.returncode, wrong.stdout) == (1, f"NOT the key: its hash is {hashed}\n")
-    again = run("sealed", "new", "key.txt", cwd=tmp_path)
+    again = run(*new, cwd=tmp_path)
     assert again.returncode == 2
     assert again.stderr == "ragen-bench: key.txt exists already; choose another file\n"
     assert (tmp_path / "key.txt").read_text().strip() == key
+    (tmp_path / "key.txt").write_text(key.replace("Spring", "Autumn"))
+    renamed = run("sealed", "check", "key.txt", hashed, cwd=tmp_path)
+    assert (renamed.returncode, renamed.stdout[:18]) == (1, "NOT the key: its h")
 
 
 @pytest.mark.parametrize(
-    "key", ["0" * 64, "0123456789abcdef" * 4, "f0" * 32, "123456789" * 7 + "1"]
+    "key", ["0" * 64, "0123456789abcdef" * 4, "f0" * 32 + " Spring", "123456789" * 7 + "1"]
 )
 def test_a_key_that_was_typed_is_not_published(tmp_path, monkeypatch, capsys, key):
     monkeypatch.chdir(tmp_path)
@@ -55,6 +60,9 @@ def test_mistakes_get_one_line(tmp_path):
         (["sealed", "hash", "missing"], "the key file missing cannot be read"),
         (["sealed", "hash", "words.txt"], "the key file words.txt holds no key"),
         (["sealed", "check", "words.txt", "abc"], "'abc' is not the hash of a key"),
+        (["sealed", "new", "key.txt"], "the following arguments are required: --event"),
+        (["sealed", "new", "key.txt", "--event", ""], "--event is empty; name what the key is for"),
+        (["sealed", "new", "key.txt", "--event", "Größte"], "of ASCII, got 'Größte'"),
         (["sealed"], "the following arguments are required: ACTION"),
         (SEALED, "name its file in RAGEN_SEALED_KEY_FILE"),
         (["play", "Sokoban-v0", "--split", "sealed"], "the sealed split needs the host's key"),
@@ -68,7 +76,7 @@ def test_mistakes_get_one_line(tmp_path):
 
 def test_a_run_carries_the_hash_and_never_the_key(tmp_path):
     for name in ("key.txt", "other.txt"):
-        run("sealed", "new", name, cwd=tmp_path)
+        run("sealed", "new", name, "--event", "Spring cup", cwd=tmp_path)
     key, hashed = (
         (tmp_path / "key.txt").read_text().strip(),
         run("sealed", "hash", "key.txt", cwd=tmp_path).stdout.strip(),

@@ -139,8 +139,8 @@ def test_mistakes_get_one_line(submitted, told):
 
 
 def test_a_sealed_event_from_run_to_verdict(here, told, monkeypatch):
-    told("sealed", "new", "key.txt")
-    told("sealed", "new", "other.txt")
+    told("sealed", "new", "key.txt", "--event", "Cup")
+    told("sealed", "new", "other.txt", "--event", "Cup")
     monkeypatch.setenv("RAGEN_SEALED_KEY_FILE", "key.txt")
     evaluate = ["evaluate", "oracle", "--suite", "bandit", "--split", "sealed", "--out", "run"]
     assert told(*evaluate)[0] == 0
