@@ -25,7 +25,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 
 import ragen_envs  # noqa: F401 (registers the ids)
 from ragen_envs.arrays import ArrayEnv
-from ragen_envs.making import array_ids
+from ragen_envs.making import board_ids
 from ragen_envs.sums import sum_in_order
 
 ENVS, INSTANCES = 64, 256
@@ -74,7 +74,7 @@ def score(env_id: str, player: Player, rollouts: int) -> float:
 def main() -> None:
     """Train, score all three, and print a row for each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--env", default="ragen/FrozenLake-v0", choices=array_ids(), metavar="ID")
+    parser.add_argument("--env", default="ragen/FrozenLake-v0", choices=board_ids(), metavar="ID")
     parser.add_argument("--steps", type=int, default=400_000, help="turns of training")
     parser.add_argument("--rollouts", type=int, default=4, help="of each test instance")
     parser.add_argument("--seed", type=int, default=0)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Dict, MultiDiscrete
 from numpy.typing import NDArray
@@ -17,12 +16,13 @@ from numpy.typing import NDArray
 from ragen_envs.boards import planes
 from ragen_envs.protocol import format_answer, written_form
 from ragen_envs.text_env import TextEnv
+from ragen_envs.view import View
 
 Action = NDArray[np.int64]
 Observation = dict[str, NDArray[Any]]
 
 
-class ArrayEnv(gymnasium.Env[Any, Action]):
+class ArrayEnv(View[Any, Action]):
     """A text game whose observations and actions are arrays.
 
     An observation is a dictionary with
@@ -47,9 +47,7 @@ class ArrayEnv(gymnasium.Env[Any, Action]):
             raise ValueError(f"{text_env.variant.name} has no board, so it cannot be arrays")
         if text_env.response_format == "tools":
             raise ValueError("arrays are no calls of functions: leave response_format out")
-        self.text_env = text_env
-        self.metadata = text_env.metadata
-        self.render_mode = text_env.render_mode
+        super().__init__(text_env)
         self.board = board
         self.actions = board.actions
         budget = text_env.budget
@@ -127,29 +125,7 @@ class ArrayEnv(gymnasium.Env[Any, Action]):
         """
         return self.action_of(self.text_env.best_actions())
 
-    def render(self) -> Any:
-        """Return what `TextEnv.render` does: a picture, a text, or None."""
-        return self.text_env.render()
-
     def _observed(self) -> Observation:
         game = self.text_env
         left = np.array([game.turns_left, game.actions_left], dtype=self._dtype)
         return {"board": planes(self.board, game.tile_numbers()), "left": left}
-
-    @property
-    def _np_random(self) -> np.random.Generator | None:
-        """The game's generator, from which a seed is drawn where none is given."""
-        return self.text_env._np_random
-
-    @_np_random.setter
-    def _np_random(self, generator: np.random.Generator | None) -> None:
-        self.text_env._np_random = generator
-
-    @property
-    def _np_random_seed(self) -> int | None:
-        """The seed of that generator."""
-        return self.text_env._np_random_seed
-
-    @_np_random_seed.setter
-    def _np_random_seed(self, seed: int | None) -> None:
-        self.text_env._np_random_seed = seed

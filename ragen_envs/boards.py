@@ -33,6 +33,8 @@ FIGURE = (
 )
 """The mark of a player."""
 PLAYER_INK: Colour = (40, 84, 170)
+PICTURED = "The picture shows the board."
+"""What stands in an observation in place of a board that a picture shows."""
 _EDGE = 0.85
 """How bright the line is that parts a square from its neighbours, beside its ground."""
 
@@ -45,12 +47,15 @@ class Tile(NamedTuple):
         ground: the colour of the square.
         mark: eight rows of eight characters; where one is not "." the ink is.
         ink: the colour of the mark.
+        look: what the picture shows, in words, for those who have nothing else; "" where the
+            meaning says it.
     """
 
     meaning: str
     ground: Colour
     mark: Sequence[str] = BLANK
     ink: Colour = (0, 0, 0)
+    look: str = ""
 
 
 class Board(NamedTuple):
@@ -67,6 +72,12 @@ class Board(NamedTuple):
     width: int
     tiles: tuple[Tile, ...]
     actions: tuple[str, ...]
+
+    @property
+    def legend(self) -> str:
+        """What the picture's squares mean, as a line of a game's rules."""
+        named = [f"{t.meaning} ({t.look})" if t.look else t.meaning for t in self.tiles]
+        return f"The board is shown in a picture. Its squares: {', '.join(named)}."
 
 
 def planes(board: Board, numbers: bytes) -> NDArray[np.uint8]:

@@ -1,4 +1,4 @@
-"""What Gymnasium's registry calls to make an environment: as texts, or as arrays.
+"""What Gymnasium's registry calls to make an environment: as texts, as arrays, or with pictures.
 
 Every id has a maker of its own under its name: `ragen_envs.making:Sokoban-v0`.
 """
@@ -14,7 +14,7 @@ import gymnasium
 from ragen_envs.arguments import one_of
 from ragen_envs.registration import IDS, NAMESPACE, OPPONENT_TABLE, TABLE, env_class, made_class
 
-OBSERVATIONS = ("text", "array")
+OBSERVATIONS = ("text", "array", "image")
 
 
 class Maker:
@@ -43,36 +43,40 @@ class Maker:
         """Return a new environment.
 
         Args:
-            observation: "text", or "array" for an `ArrayEnv`.
+            observation: "text", "array" for an `ArrayEnv`, or "image" for an `ImageEnv`.
             arguments: those of the game's class.
 
         Raises:
-            ValueError: for another value, or arrays of a game that has no board.
+            ValueError: for another value, or arrays or pictures of a game that has no board.
         """
         env: gymnasium.Env[Any, Any]
         if one_of("observation", observation, OBSERVATIONS) == "text":
             env = self._class(**arguments)
             return env
-        self.need_board()
+        self.need_board(observation)
+        if observation == "image":
+            from ragen_envs.images import ImageEnv
+
+            return ImageEnv(self._class(**{**arguments, "pictured": True}))
         from ragen_envs.arrays import ArrayEnv  # texts do not need it
 
         return ArrayEnv(self._class(**arguments))
 
-    def need_board(self) -> None:
-        """Refuse arrays of a game that has no board.
+    def need_board(self, observation: str) -> None:
+        """Refuse arrays or pictures of a game that has no board.
 
         Raises:
             ValueError: with the ids of those that have one.
         """
         if not _has_board(self._class):
             raise ValueError(
-                f"{NAMESPACE}/{self._name} has no board, so there is no observation='array' of it; "
-                f"these have one: {', '.join(array_ids())}"
+                f"{NAMESPACE}/{self._name} has no board, so there is no "
+                f"observation={observation!r} of it; these have one: {', '.join(board_ids())}"
             )
 
 
-def array_ids() -> tuple[str, ...]:
-    """Return the ids that can be made with observation="array"."""
+def board_ids() -> tuple[str, ...]:
+    """Return the ids that can be made with observation="array" or "image"."""
     return tuple(id_ for id_ in IDS if _has_board(env_class(id_.partition("/")[2])))
 
 

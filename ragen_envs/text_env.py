@@ -13,9 +13,10 @@ import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.seeding import np_random
+from numpy.typing import NDArray
 
 from ragen_envs.arguments import one_of, rollout_of, seed_of
-from ragen_envs.boards import picture
+from ragen_envs.boards import PICTURED, picture
 from ragen_envs.drawn import checked_key
 from ragen_envs.feedback import LINES
 from ragen_envs.instances import SPLITS, Split
@@ -53,14 +54,16 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
         reward_fn: decides the rewards that `step` returns, see `ragen_envs.rewards`; None for the
             game's own.
         draw: the key of the drawn split, see `ragen_envs.drawn`; None for any other split.
+        pictured: whether the texts leave the board out, which `picture` shows.
 
     Raises:
-        ValueError: for an argument with another value, or a game without a sealed or drawn split.
+        ValueError: for an argument with another value, a game without a sealed or drawn split, or
+            a picture of a game that has no board.
         TypeError: for a reward function that cannot be called.
         SealedKeyError: if the split is sealed and there is no key.
     """
 
-    __slots__ = ("_frame", "_generator", "_reward_fn")
+    __slots__ = ("_frame", "_generator", "_reward_fn", "pictured")
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}
 
     def __init__(
@@ -72,6 +75,7 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
         *,
         reward_fn: RewardFn | None = None,
         draw: str | None = None,
+        pictured: bool = False,
     ) -> None:
         if not (reward_fn is None or callable(reward_fn)):
             raise TypeError(f"reward_fn is a function of a Transition, got {reward_fn!r}")
@@ -84,6 +88,9 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
             "render_mode", render_mode, (None, *self.metadata["render_modes"])
         )
         self.budget = self.variant.budget
+        if pictured and not self.has_board():
+            raise ValueError(f"{self.variant.name} has no board, so there is no picture of it")
+        self.pictured = pictured
         self._reward_fn = reward_fn
         self.observation_space = SharedText(
             MAX_OBSERVATION, charset=_ordered(PRINTABLE | self._symbols())
@@ -153,7 +160,7 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
         if self._frame is None:
             self._frame = f"{self._rules()}\n\n", f"\n\n{self._instructions()}"
         before, after = self._frame
-        return before + self._state() + after
+        return before + self._shown() + after
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Take one answer: run its valid actions in order, within the budgets.
@@ -216,7 +223,7 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
                 self._reward_fn,
                 Transition(action, ran_names, reward, terminated, truncated, self._success, info),
             )
-        return f"{feedback}\n{self._state()}", reward, terminated, truncated
+        return f"{feedback}\n{self._shown()}", reward, terminated, truncated
 
     def render(self) -> Any:
         """Return the present state: as text in mode "ansi", as a picture in mode "rgb_array".
@@ -231,9 +238,32 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
             return None
         if self._instance is None:
             raise ResetNeeded("call reset() before render()")
-        if self.render_mode == "rgb_array" and self.board is not None:
-            return picture(self.board, self.tile_numbers())
-        return self._state()
+        return self.picture() if self.render_mode == "rgb_array" else self._state()
+
+    def picture(self) -> NDArray[np.uint8]:
+        """Return the present board in colours, of shape (height, width, 3) in pixels.
+
+        Raises:
+            ResetNeeded: before the first `reset`.
+            ValueError: if the game has no board.
+        """
+        if self._instance is None:
+            raise ResetNeeded("call reset() before picture()")
+        if self.board is None:
+            raise ValueError(f"{self.variant.name} has no board, so there is no picture of it")
+        return picture(self.board, self.tile_numbers())
+
+    def _shown(self) -> str:
+        """Return the state as observations have it."""
+        return PICTURED if self.pictured else self._state()
+
+    def _legend(self, symbols: str) -> str:
+        """Return the line of the rules that says what the board's squares show.
+
+        Args:
+            symbols: what it says of the board as text.
+        """
+        return self.board.legend if self.pictured and self.board else symbols
 
     @property
     def _np_random(self) -> np.random.Generator | None:

@@ -38,13 +38,14 @@ def make(
         variant: a name from a table of `ragen_envs.registration`, such as "Sokoban-v0".
         num_envs: number of environments, at least 1.
         autoreset_mode: see `TextVectorEnv`.
-        observation: "text", or "array" for Gymnasium's `SyncVectorEnv` of `ArrayEnv`s.
+        observation: "text", or "array" or "image" for Gymnasium's `SyncVectorEnv` of `ArrayEnv`s
+            or `ImageEnv`s.
         kwargs: what `gymnasium.make` takes: split, response_format, render_mode.
     """
     maker: Callable[[], Any] = partial(
         Maker(variant), variant=variant, observation=observation, **kwargs
     )
-    if observation == "array":
+    if observation in ("array", "image"):
         return SyncVectorEnv([maker] * num_envs, autoreset_mode=autoreset_mode)
     return TextVectorEnv([maker] * num_envs, autoreset_mode)
 

@@ -167,7 +167,8 @@ class CubeEnv(TextEnv[CubeVariant, Cube]):
         return 0, True
 
     def _rules(self) -> str:
-        return text.rules(self.variant.vocabulary, self.variant.notation, self.budget)
+        legend = self._legend(self.variant.vocabulary.meaning)
+        return text.rules(legend, self.variant.notation, self.budget)
 
     def _state(self) -> str:
         if not self._text:  # drawn anew only after a move

@@ -93,15 +93,21 @@ def net(stickers: str, vocabulary: Vocabulary) -> str:
     return "".join(_DRAWN(stickers.translate(vocabulary.table) + _FILLING))
 
 
-def rules(vocabulary: Vocabulary, notation: Notation, budget: Budget) -> str:
-    """Return what the player is told once."""
+def rules(legend: str, notation: Notation, budget: Budget) -> str:
+    """Return what the player is told once.
+
+    Args:
+        legend: the line that says what the stickers show.
+        notation: the names of the moves.
+        budget: of an episode.
+    """
     return (
         "You are turning the faces of a 2x2x2 cube: bring each face to a single colour, whichever "
         "it is.\n"
         "The cube is drawn unfolded, each face as it is seen from outside:\n"
         f"{_NAMES}\n"
         "U is Up, L Left, F Front, R Right, B Back, D Down.\n"
-        f"{vocabulary.meaning}\n"
+        f"{legend}\n"
         f"Actions: {', '.join(notation.names)}.\n"
         f"{notation.meaning}\n"
         f"{_BESIDE}\n"

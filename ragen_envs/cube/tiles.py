@@ -9,7 +9,7 @@ HEIGHT, WIDTH = 6, 8
 _CORNERS = {"U": (0, 2), "L": (2, 0), "F": (2, 2), "R": (2, 4), "B": (2, 6), "D": (4, 2)}
 """Row and column of each face's first sticker in the net, which leaves no room between faces."""
 TILES = (
-    Tile("nothing", (60, 62, 68)),
+    Tile("nothing", (60, 62, 68), look="dark grey"),
     Tile("white", (250, 250, 250)),
     Tile("red", (200, 40, 40)),
     Tile("green", (40, 150, 70)),

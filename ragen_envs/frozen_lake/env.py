@@ -186,7 +186,8 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
         return 0, changed
 
     def _rules(self) -> str:
-        return text.rules(self.variant.vocabulary, self.variant.slip, self.budget)
+        legend = self._legend(self.variant.vocabulary.legend)
+        return text.rules(legend, self.variant.slip, self.budget)
 
     def _state(self) -> str:
         if not self._text:  # drawn anew only if the player moved

@@ -33,6 +33,14 @@ class Vocabulary:
             + self.player_on_goal
         )
 
+    @property
+    def legend(self) -> str:
+        """What the symbols mean, as a line of the rules."""
+        return (
+            f"Symbols: {self.player} you, {self.frozen} ice, {self.hole} hole, {self.goal} goal, "
+            f"{self.player_in_hole} you in a hole, {self.player_on_goal} you on the goal."
+        )
+
     @cached_property
     def table(self) -> dict[int, str]:
         """The translation from a lake's letters."""
@@ -56,13 +64,17 @@ NEW = Vocabulary("A", ".", "H", "T", "D", "@")
 """Symbols of the held-out vocabulary."""
 
 
-def rules(vocabulary: Vocabulary, slip: Slip, budget: Budget) -> str:
-    """Return what the player is told once."""
-    v = vocabulary
+def rules(legend: str, slip: Slip, budget: Budget) -> str:
+    """Return what the player is told once.
+
+    Args:
+        legend: the line that says what the squares show.
+        slip: how slippery the ice is.
+        budget: of an episode.
+    """
     return (
         "You are walking on a frozen lake: reach the goal and do not fall into a hole.\n"
-        f"Symbols: {v.player} you, {v.frozen} ice, {v.hole} hole, {v.goal} goal, "
-        f"{v.player_in_hole} you in a hole, {v.player_on_goal} you on the goal.\n"
+        f"{legend}\n"
         f"The ice is slippery: in {slip.total} steps, {slip.intended} on average "
         f"{'goes' if slip.intended == 1 else 'go'} where you want, and {slip.aside} "
         "to each side of that direction. A step over the edge leaves you where you are.\n"

@@ -37,12 +37,12 @@ _SUNK = (
     "........",
 )
 TILES = (
-    Tile("ice", _ICE),
-    Tile("hole", _ICE, _HOLE, _WATER),
-    Tile("goal", _GOLD, _FLAG, (180, 40, 40)),
-    Tile("player", _ICE, FIGURE, PLAYER_INK),
-    Tile("player in a hole", _WATER, _SUNK, (150, 190, 230)),
-    Tile("player on the goal", _GOLD, FIGURE, PLAYER_INK),
+    Tile("ice", _ICE, look="empty and pale blue"),
+    Tile("hole", _ICE, _HOLE, _WATER, "a dark disc"),
+    Tile("goal", _GOLD, _FLAG, (180, 40, 40), "a red flag on gold"),
+    Tile("player", _ICE, FIGURE, PLAYER_INK, "a blue figure, which is you"),
+    Tile("player in a hole", _WATER, _SUNK, (150, 190, 230), "a pale figure on dark blue"),
+    Tile("player on the goal", _GOLD, FIGURE, PLAYER_INK, "the figure on gold"),
 )
 _PLAYER = 3
 """The tiles from here on show the player, on what the ones from 0 on show."""

@@ -163,7 +163,8 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
         return points, True
 
     def _rules(self) -> str:
-        return text.rules(self.variant.vocabulary, self.variant.generator.boxes, self.budget)
+        legend = self._legend(self.variant.vocabulary.legend)
+        return text.rules(legend, self.variant.generator.boxes, self.budget)
 
     def _state(self) -> str:
         if not self._text:  # drawn anew only if something moved

@@ -59,6 +59,15 @@ class Vocabulary:
             + self.player_on_target
         )
 
+    @property
+    def legend(self) -> str:
+        """What the symbols mean, as a line of the rules."""
+        return (
+            f"Symbols: {self.wall} wall, {self.floor} floor, {self.target} target, {self.box} box, "
+            f"{self.box_on_target} box on target, {self.player} you, "
+            f"{self.player_on_target} you on target."
+        )
+
     @cached_property
     def table(self) -> dict[int, str]:
         """The translation from XSB."""
@@ -71,14 +80,18 @@ NEW = Vocabulary("W", ".", "G", "B", "C", "A", "@")
 """The held-out symbols of RAGEN's SokobanNewVocab."""
 
 
-def rules(vocabulary: Vocabulary, boxes: int, budget: Budget) -> str:
-    """Return what the player is told once."""
-    v = vocabulary
+def rules(legend: str, boxes: int, budget: Budget) -> str:
+    """Return what the player is told once.
+
+    Args:
+        legend: the line that says what the squares show.
+        boxes: how many there are.
+        budget: of an episode.
+    """
     goal = "the box onto the target" if boxes == 1 else f"all {boxes} boxes onto the targets"
     return (
         f"You are playing Sokoban: push {goal}.\n"
-        f"Symbols: {v.wall} wall, {v.floor} floor, {v.target} target, {v.box} box, "
-        f"{v.box_on_target} box on target, {v.player} you, {v.player_on_target} you on target.\n"
+        f"{legend}\n"
         "You move one square at a time. Moving into a box pushes it one square further, if the "
         "square behind it is free. Boxes cannot be pulled, and nothing moves through a wall.\n"
         f"Actions: {', '.join(ACTIONS)}.\n"

@@ -57,13 +57,13 @@ _FIGURE_IN_RING = (
     "###..###",
 )
 TILES = (
-    Tile("wall", _STONE, _BRICKS, (112, 116, 128)),
-    Tile("floor", _GROUND),
-    Tile("target", _GROUND, _RING, _RED),
-    Tile("box", _GROUND, _CRATE, _WOOD),
-    Tile("box on target", _GROUND, _CRATE, _GREEN),
-    Tile("player", _GROUND, FIGURE, PLAYER_INK),
-    Tile("player on target", (244, 200, 190), _FIGURE_IN_RING, PLAYER_INK),
+    Tile("wall", _STONE, _BRICKS, (112, 116, 128), "grey bricks"),
+    Tile("floor", _GROUND, look="empty and pale"),
+    Tile("target", _GROUND, _RING, _RED, "a red ring"),
+    Tile("box", _GROUND, _CRATE, _WOOD, "a brown crate"),
+    Tile("box on target", _GROUND, _CRATE, _GREEN, "a green crate"),
+    Tile("player", _GROUND, FIGURE, PLAYER_INK, "a blue figure, which is you"),
+    Tile("player on target", (244, 200, 190), _FIGURE_IN_RING, PLAYER_INK, "the figure on pink"),
 )
 """In the order of XSB's ``# .$*@+``."""
 _XSB = (WALL, FLOOR, TARGET, BOX, BOX_ON_TARGET, PLAYER, PLAYER_ON_TARGET)

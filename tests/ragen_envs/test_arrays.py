@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 from ragen_envs.arrays import ArrayEnv
 from ragen_envs.budget import Budget
-from ragen_envs.making import array_ids
+from ragen_envs.making import board_ids
 from ragen_envs.registration import OPPONENT_IDS, env_class
 from ragen_envs.sokoban.env import SokobanEnv, SokobanVariant
 from tests.ragen_envs.counting import count
 from tests.ragen_envs.support import FROZEN_LAKE, IDS, SOKOBAN, make, state_in
 
-ARRAY_IDS = array_ids()
+ARRAY_IDS = board_ids()
 COLOURS = ("white", "red", "green", "yellow", "orange", "blue")
 CUBE = ("Cube-v0", "CubeHard-v0", "CubeNewVocab-v0", "CubeMoves-v0")
 
@@ -114,7 +114,7 @@ def test_resets_without_a_seed_draw_the_same_instances(id_):
 
 
 @pytest.mark.parametrize("id_", ARRAY_IDS)
-@pytest.mark.parametrize("observation", ["text", "array"])
+@pytest.mark.parametrize("observation", ["text", "array", "image"])
 def test_gymnasiums_own_check_finds_nothing(id_, observation):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -140,18 +140,19 @@ def test_the_oracle_solves_its_games_in_arrays(id_):
 
 @pytest.mark.parametrize("id_", sorted({*IDS, *OPPONENT_IDS} - {*ARRAY_IDS}))
 @pytest.mark.parametrize("maker", [gymnasium.make, gymnasium.make_vec])
-def test_a_game_without_a_board_names_those_that_have_one(id_, maker):
+@pytest.mark.parametrize("observation", ["array", "image"])
+def test_a_game_without_a_board_names_those_that_have_one(id_, maker, observation):
     with pytest.raises(ValueError, match="has no board") as refused:
-        maker(id_, observation="array")
+        maker(id_, observation=observation)
     assert str(refused.value) == (
-        f"{id_} has no board, so there is no observation='array' of it; these have one: "
+        f"{id_} has no board, so there is no observation={observation!r} of it; these have one: "
         f"{', '.join(ARRAY_IDS)}"
     )
 
 
 def test_other_observations_and_calls_of_functions_are_refused():
-    with pytest.raises(ValueError, match=r"observation 'image' is unknown; choose one of \['text"):
-        make("Sokoban-v0", observation="image")
+    with pytest.raises(ValueError, match=r"observation 'video' is unknown; choose one of \['text"):
+        make("Sokoban-v0", observation="video")
     with pytest.raises(ValueError, match="arrays are no calls of functions: leave response_format"):
         make("Sokoban-v0", observation="array", response_format="tools")
     with pytest.raises(ValueError, match="Count-v0 has no board, so it cannot be arrays"):

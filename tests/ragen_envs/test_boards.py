@@ -9,7 +9,7 @@ from gymnasium.wrappers import RecordEpisodeStatistics
 from ragen_envs.bandit import MultiPullEnv
 from ragen_envs.boards import PIXELS, Board, Tile, picture, planes
 from ragen_envs.instances import Stream
-from ragen_envs.making import array_ids
+from ragen_envs.making import board_ids
 from ragen_envs.policies import random_answer
 from tests.ragen_envs.support import FROZEN_LAKE, SOKOBAN, make, state_in
 from tests.ragen_envs.test_arrays import CUBE, meanings, rows
@@ -71,7 +71,7 @@ def test_pictures_are_of_boards_and_of_begun_episodes():
     with pytest.raises(ValueError, match=r"render_mode 'rgb_array' is unknown; choose one of \[No"):
         MultiPullEnv("BanditMultiPull-v0", render_mode="rgb_array")
     with pytest.raises(ResetNeeded, match=r"call reset\(\) before render\(\)"):
-        make(array_ids()[0], render_mode="rgb_array").render()
+        make(board_ids()[0], render_mode="rgb_array").render()
 
 
 def test_a_picture_stays_as_it_is():

@@ -62,8 +62,10 @@ def test_a_budget_is_told_in_the_singular_too():
     assert Budget(1, 1, 1).told == "You have 1 turn, with at most 1 action each and 1 in all."
     assert Budget().told == "You have 5 turns, with at most 5 actions each and 10 in all."
     for told in (
-        sokoban.text.rules(sokoban.text.CLASSIC, 1, Budget(1)),
-        frozen_lake.text.rules(frozen_lake.text.CLASSIC, frozen_lake.rules.Slip(1, 1), Budget(1)),
+        sokoban.text.rules(sokoban.text.CLASSIC.legend, 1, Budget(1)),
+        frozen_lake.text.rules(
+            frozen_lake.text.CLASSIC.legend, frozen_lake.rules.Slip(1, 1), Budget(1)
+        ),
     ):
         assert told.endswith("\nYou have 1 turn, with at most 5 actions each and 10 in all.")
 
