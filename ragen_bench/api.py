@@ -42,6 +42,7 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
     format: str | None = Default.format,
     history: str | int = Default.history,
     constrain: bool = Default.constrain,
+    pictures: bool = Default.pictures,
     opponent: str | None = Default.opponent,
     opponent_format: str | None = Default.opponent_format,
     opponent_base_url: str | None = Default.opponent_base_url,
@@ -80,6 +81,7 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
         format: of answers, "think", "answer" or "plain"; None for what the environments take.
         history: past turns that the model is shown: "full", "none" or a number.
         constrain: whether the engine lets only answers in form pass.
+        pictures: whether boards are shown as pictures and not as text.
         opponent: the name of the model that plays against it, where a game needs one.
         opponent_format: of its answers; None for `format`.
         opponent_base_url: of its server; None for `base_url`.

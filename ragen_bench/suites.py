@@ -223,6 +223,7 @@ def make_env(
     response_format: AnswerFormat,
     opponent_format: ResponseFormat | None = None,
     draw: str = "",
+    pictured: bool = False,
 ) -> AnyEnv:
     """Return an environment; plain construction, as the registry would do it.
 
@@ -232,6 +233,7 @@ def make_env(
         response_format: of the answers.
         opponent_format: of the opponent's answers, if one is asked; the player's if None.
         draw: the key of the drawn split, see `ragen_envs.drawn`; "" for the others.
+        pictured: whether its texts leave the board out, which pictures show.
 
     Raises:
         UserError: if the environment has no such split, or the drawn one has no key.
@@ -247,7 +249,9 @@ def make_env(
             "the drawn split is for `ragen-bench evaluate --split drawn --draw FILE` alone; take "
             "--split val or test"
         )
-    options: dict[str, str | None] = {"draw": draw} if split == "drawn" else {}
+    options: dict[str, Any] = {"draw": draw} if split == "drawn" else {}
+    if pictured:
+        options["pictured"] = True
     if needs_opponent(env):
         options["opponent_format"] = opponent_format
     made: AnyEnv = class_of(env)(

@@ -19,7 +19,7 @@ from ragen_envs.view import View
 Observation = dict[str, str | NDArray[np.uint8]]
 
 
-class ImageEnv(View[Observation, str]):
+class ImageEnv(View[Any, str]):
     """A text game whose board is shown in a picture; its answers are texts.
 
     An observation is a dictionary with

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle, islice
 
 from ragen_bench.environments import AnyEnv
+from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.episodes.evaluation import Evaluation
-from ragen_bench.foreign import ForeignEnv
 from ragen_bench.models import Request
 from ragen_bench.models.base import OPPONENTS, Place
-from ragen_bench.models.prompt import conversation, opponent_conversation
+from ragen_bench.models.prompt import opponent_conversation
 from ragen_bench.suites import make_env
 from ragen_bench.two_player import as_two_player
 from ragen_envs.policies import oracle_answer
@@ -60,12 +60,10 @@ def first_replies(evaluation: Evaluation, count: int) -> list[Question]:
 
 
 def _first_turn(evaluation: Evaluation, env: str, index: int) -> Question:
-    text_env = make_env(env, evaluation.split, evaluation.response_format)
-    observation, _ = text_env.reset(seed=index)
-    form = None if isinstance(text_env, ForeignEnv) else evaluation.response_format
-    messages = conversation([observation], [], form)
-    place = Place(env, evaluation.split, index, 0, 0)
-    request = Request(messages, f"doctor/{env}/{index}", text_env, place=place)
+    split, form = evaluation.split, evaluation.response_format
+    text_env = make_env(env, split, form, pictured=evaluation.pictures)
+    episode = Episode(Task(env, split, index, 0), evaluation.seed, text_env, form)
+    request = replace(episode.request(), key=f"doctor/{env}/{index}")
     return Question(request, partial(_read, text_env))
 
 

@@ -11,6 +11,7 @@ from ragen_bench.environments import AnyEnv
 from ragen_bench.errors import UserError
 from ragen_bench.foreign import ForeignEnv
 from ragen_bench.models.base import OPPONENTS, Completion, Place, Request, Seat
+from ragen_bench.models.pictures import png
 from ragen_bench.models.prompt import History, conversation, opponent_conversation
 from ragen_bench.models.reasoning import without_reasoning
 from ragen_bench.runs.schema import EpisodeRecord, Key, Outcome, Reply, ReplyCounts, TurnRecord
@@ -18,6 +19,7 @@ from ragen_bench.two_player import as_two_player
 from ragen_envs.instances import Split
 from ragen_envs.protocol import AnswerFormat
 from ragen_envs.sums import sum_in_order
+from ragen_envs.text_env import TextEnv
 
 _Step = Callable[[str], tuple[str, float, bool, bool, dict[str, Any]]]
 _APART = {
@@ -101,6 +103,7 @@ class Episode:
         self._rollout = rollout_of(seed, task.sample)
         observation, self._info = env.reset(seed=task.index, options={"rollout": self._rollout})
         self._observations = [observation]
+        self._pictures = self._picture()
         self._answers: list[str] = []
         self._turns: list[TurnRecord] = []
         self._overflowed: Seat | None = None
@@ -121,7 +124,9 @@ class Episode:
             messages = opponent_conversation(self._put.text, seat.response_format)
             return Request(messages, key + OPPONENTS, seat, "opponent", place, self.kept)
         form = None if isinstance(self.env, ForeignEnv) else self._format
-        messages = conversation(self._observations, self._answers, form, self.history)
+        messages = conversation(
+            self._observations, self._answers, form, self.history, self._pictures
+        )
         return Request(messages, key, self.env, "player", place, self.kept)
 
     @property
@@ -194,9 +199,16 @@ class Episode:
             )
         )
         self._observations.append(observation)
+        self._pictures += self._picture()
         self._answers.append(answer)
         self._info = info
         self.over = terminated or truncated
+
+    def _picture(self) -> list[bytes]:
+        """Return the picture that goes with the latest observation; none beside a drawn board."""
+        if isinstance(self.env, TextEnv) and self.env.pictured:
+            return [png(self.env.picture())]
+        return []
 
     def record(self) -> EpisodeRecord:
         """Return the finished episode."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ragen_bench.environments import foreign_notes
@@ -24,7 +25,7 @@ from ragen_bench.runs.draws import Draw, unannounced
 from ragen_bench.runs.provenance import machine, otherwise, versions
 from ragen_bench.runs.schema import SCHEMA, Key, Object, RunConfig
 from ragen_bench.runs.specification import spec_hash, suite_hash
-from ragen_bench.suites import SUITES
+from ragen_bench.suites import SUITES, Make, make_env
 from ragen_envs.drawn import draw_key
 from ragen_envs.instances import Split
 from ragen_envs.protocol import AnswerFormat, ResponseFormat
@@ -55,6 +56,7 @@ class Evaluation:
         confinement: where agents of the user's own run; it is not recorded.
         draw: where the instances of the drawn split come from; None of another split, and where
             the evaluation is to be announced first.
+        pictures: whether the model is shown pictures of the boards, and no board as text.
     """
 
     model: str
@@ -75,6 +77,7 @@ class Evaluation:
     random_player: RandomPlayer | None = None
     confinement: Confinement = APART
     draw: Draw | None = None
+    pictures: bool = False
 
     @property
     def sampling(self) -> Sampling:
@@ -113,7 +116,7 @@ class Evaluation:
             SealedKeyError: if the split is sealed and there is no key.
         """
         envs = {
-            env: (count, spec_hash(env, self.split, self.response_format))
+            env: (count, spec_hash(env, self.split, self.response_format, pictured=self.pictures))
             for env, count in self.instances.items()
         }
         return {
@@ -135,6 +138,7 @@ class Evaluation:
             "response_format": self.response_format,
             "history": self.history,
             "constrained": self.constrain,
+            **({"pictures": True} if self.pictures else {}),
             "prompt_hash": prompt_hash(self.response_format, self.history, self.opponent_format),
             "envs": [
                 {"id": env, "instances": count, "spec_hash": spec}
@@ -167,6 +171,16 @@ class Evaluation:
     def draw_key(self) -> str:
         """The key of the drawn split, "" for the others."""
         return draw_key(self.draw.commitment, self.draw.value) if self.draw else ""
+
+    @property
+    def make(self) -> Make:
+        """What makes an environment of an id, a split and a form of answers."""
+        return partial(
+            make_env,
+            opponent_format=self.opponent_format,
+            draw=self.draw_key,
+            pictured=self.pictures,
+        )
 
     def tasks(self) -> list[Task]:
         """Return the episodes, in the order of the record."""
@@ -283,8 +297,7 @@ def _complete(
             evaluation.response_format,
             evaluation.history,
             on_answers=on_answers,
-            opponent_format=evaluation.opponent_format,
-            draw=evaluation.draw_key,
+            make=evaluation.make,
         ):
             env, before = played.task.env, len(recorded)
             _keep(run, played, recorded)

@@ -38,7 +38,12 @@ class Replayer:
             raise UserError(f"run.json {problem}", exit_code=1)
         self._config = config
         self._instances = {env.id: env.played for env in config.envs}
-        make = partial(make_env, opponent_format=config.opponent_format, draw=config.draw_key)
+        make = partial(
+            make_env,
+            opponent_format=config.opponent_format,
+            draw=config.draw_key,
+            pictured=config.pictures,
+        )
         self._envs = EnvPool(config.response_format, make)
 
     def problem(self, record: EpisodeRecord) -> str | None:

@@ -10,16 +10,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Engine, Fault, Model, Sampling
 from ragen_bench.models.prompt import History
 from ragen_bench.runs.schema import EpisodeRecord
-from ragen_bench.suites import EnvPool, make_env
+from ragen_bench.suites import EnvPool, Make, make_env
 from ragen_envs.instances import Split
-from ragen_envs.protocol import AnswerFormat, ResponseFormat
+from ragen_envs.protocol import AnswerFormat
 
 
 @dataclass(frozen=True)
@@ -66,8 +65,7 @@ def play(
     history: History = None,
     *,
     on_answers: Callable[[int], None] = lambda _answers: None,
-    opponent_format: ResponseFormat | None = None,
-    draw: str = "",
+    make: Make = make_env,
 ) -> Iterator[Played]:
     """Play episodes and yield them as they end.
 
@@ -81,15 +79,14 @@ def play(
         response_format: the form of the answers.
         history: past turns that the model is shown, see `conversation`.
         on_answers: called with the number of answers, each time that some came.
-        opponent_format: the form of the opponent's answers, where the model is a `Pair`; that of
-            the player's if None.
-        draw: the key of the drawn split, "" for the others.
+        make: makes an environment of an id, a split and a form of answers; with what `make_env`
+            takes beside these where the run has it.
 
     Raises:
         UserError: if the model cannot answer, or if more faults than the engine has slots came in
             a row, so that the server must be gone.
     """
-    envs = EnvPool(response_format, partial(make_env, opponent_format=opponent_format, draw=draw))
+    envs = EnvPool(response_format, make)
     waiting = iter(tasks)
     with closing(model.engine(sampling)) as engine:
         in_flight = _InFlight(engine, model.slots)

@@ -57,6 +57,7 @@ class Announcement(Closed):
     response_format: AnswerFormat
     history: Count | None
     constrained: Flag
+    pictures: Flag = False
     prompt_hash: ShortHash
     envs: Annotated[list[EntryRunEnv], Field(min_length=1, max_length=64)]
 

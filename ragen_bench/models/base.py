@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypedDict
+from typing import Any, Literal, NotRequired, Protocol, TypedDict
 
 from ragen_bench.errors import UserError
 from ragen_envs.player import Player
@@ -22,10 +22,17 @@ OPPONENTS = "/opponent"
 
 
 class Message(TypedDict):
-    """One message of a conversation, as chat templates take them."""
+    """One message of a conversation, as chat templates take them.
+
+    Attributes:
+        role: "system", "user" or "assistant".
+        content: the text.
+        pictures: of the boards that the text leaves out, in order, as PNG.
+    """
 
     role: str
     content: str
+    pictures: NotRequired[list[bytes]]
 
 
 @dataclass(frozen=True)

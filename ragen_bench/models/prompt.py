@@ -70,6 +70,7 @@ def conversation(
     answers: Sequence[str],
     response_format: AnswerFormat | None,
     history: History = None,
+    pictures: Sequence[bytes] = (),
 ) -> list[Message]:
     """Return the messages of an episode so far, ending with the latest observation.
 
@@ -82,18 +83,24 @@ def conversation(
         response_format: the form that the opening demonstrates; None for that of another package's
             environment, which the environment states.
         history: the last turns that are kept, at least 0; None for all.
+        pictures: of the board with each observation; none where observations draw it.
     """
     left_out = 0 if history is None else max(0, len(answers) - history)
     first = FIRST + observations[0]
     if left_out:
         first += SKIPPED.format(count=left_out) + observations[left_out]
-    messages = opening(response_format)
-    messages.append({"role": "user", "content": first})
+    shown: list[Message] = [{"role": "user", "content": first}]
     pairs = zip(answers[left_out:], observations[left_out + 1 :], strict=True)
     for answer, observation in pairs:
-        messages.append({"role": "assistant", "content": answer})
-        messages.append({"role": "user", "content": observation})
-    return messages
+        shown.append({"role": "assistant", "content": answer})
+        shown.append({"role": "user", "content": observation})
+    if pictures:
+        kept = pictures[left_out:]
+        for message, picture in zip(shown[::2], kept, strict=True):
+            message["pictures"] = [picture]
+        if left_out:
+            shown[0]["pictures"] = [pictures[0], kept[0]]
+    return opening(response_format) + shown
 
 
 def opponent_conversation(text: str, response_format: ResponseFormat) -> list[Message]:

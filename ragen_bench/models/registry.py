@@ -32,6 +32,8 @@ FORMATS: dict[str, ResponseFormat] = {"demo-agent": "answer"}
 """The form of the answers of a model that was trained in one alone."""
 NO_CALLS = ("python:", "gguf/", "anthropic/", "google/", "demo-agent")
 """How the names of models begin that are not asked for calls of functions."""
+SEES = ("openai/", "random", "oracle")
+"""How the names of models begin that may be shown pictures; scripted players look at none."""
 SERVED = ("openai", "anthropic", "google")
 """Where models are on servers."""
 _PREFIXES = ("hf", "vllm", "gguf", *SERVED)

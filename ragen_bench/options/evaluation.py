@@ -10,7 +10,7 @@ from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.errors import UserError
 from ragen_bench.models.prompt import History
 from ragen_bench.models.random_player import RandomPlayer, name_random_player
-from ragen_bench.models.registry import FORMATS, NO_CALLS
+from ragen_bench.models.registry import FORMATS, NO_CALLS, SEES
 from ragen_bench.options.draws import draw_of
 from ragen_bench.options.groups import EvaluationOptions
 from ragen_bench.options.isolation import confinement_of
@@ -25,6 +25,7 @@ from ragen_bench.suites import (
     split_name,
     states_form,
 )
+from ragen_envs.making import board_ids
 from ragen_envs.protocol import AnswerFormat, written_form
 from ragen_envs.registration import IDS
 
@@ -58,6 +59,8 @@ def evaluation_of(options: EvaluationOptions, command: str = "") -> Evaluation:
     opponent_format = written_form(response_format)
     if options.opponent_format is not None:
         opponent_format = response_format_of(options.opponent_format)
+    if options.pictures:
+        _check_pictures(options, instances)
     split = split_name(options.split)
     return Evaluation(
         model=options.model,
@@ -78,6 +81,7 @@ def evaluation_of(options: EvaluationOptions, command: str = "") -> Evaluation:
         random_player=random_player,
         confinement=confinement_of(options, split),
         draw=draw_of(options.draw, split),
+        pictures=options.pictures,
     )
 
 
@@ -126,6 +130,22 @@ def _check_calls(options: EvaluationOptions) -> None:
         )
     if options.constrain:
         raise UserError("no grammar is for calls of functions; leave --constrain or --format out")
+
+
+def _check_pictures(options: EvaluationOptions, envs: Iterable[str]) -> None:
+    """Refuse pictures of what has no board, and for whom they would not reach."""
+    if without := [env for env in envs if env not in board_ids()]:
+        raise UserError(
+            f"{without[0]} has no board, so there are no --pictures of it; choose with --env from: "
+            f"{', '.join(board_ids())}"
+        )
+    if not options.model.startswith(SEES):
+        raise UserError(
+            f"{options.model} is shown no pictures; leave --pictures out, or use openai/ with a "
+            "server of a model that sees"
+        )
+    if options.format == "tools":
+        raise UserError("results of functions hold no pictures; leave --format tools out")
 
 
 def _check_empty(options: EvaluationOptions) -> None:

@@ -92,6 +92,10 @@ class EvaluationOptions(IsolationOptions, ConnectionOptions):
         bool,
         Option(None, "let only answers in form pass, where the engine can; the run is marked"),
     ] = False
+    pictures: Annotated[
+        bool,
+        Option(None, "show boards as pictures and not as text, to a model that sees: openai/"),
+    ] = False
     opponent: Annotated[
         str | None, Option("MODEL", "who plays against it, in games that need one")
     ] = None

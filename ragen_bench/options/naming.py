@@ -50,6 +50,8 @@ def _unusual(evaluation: Evaluation) -> Iterator[str]:
         yield f"history{evaluation.history}"
     if evaluation.constrain:
         yield "constrained"
+    if evaluation.pictures:
+        yield "pictures"
     if evaluation.server and evaluation.server.extra_body:
         yield f"body-{hashlib.sha256(evaluation.server.extra_body.encode()).hexdigest()[:8]}"
     yield from _unusual_scope(evaluation, suite)

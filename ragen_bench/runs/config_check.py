@@ -82,7 +82,11 @@ def config_differences(config: RunConfig) -> Iterator[str]:
         raise UserError(f"run.json {problem}", exit_code=1)
     split, response_format = config.split, config.response_format
     envs = {
-        env.id: (env.instances, spec_hash(env.id, split, response_format)) for env in config.envs
+        env.id: (
+            env.instances,
+            spec_hash(env.id, split, response_format, pictured=config.pictures),
+        )
+        for env in config.envs
     }
     computed = {
         "prompt_hash": prompt_hash(response_format, config.history, config.opponent_format),

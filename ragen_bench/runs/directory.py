@@ -42,6 +42,8 @@ except ImportError as missing:
 
 _LEFTOVERS = {".lock", "run.draft"}
 """What a process leaves that was killed before it had written run.json."""
+_TOLD_BY_THE_MODEL = {"model_identity", "slots", "group_size", "machine"}
+"""What of run.json is not known before a model is loaded."""
 
 
 class RunDirectory:
@@ -283,7 +285,7 @@ def _differences(recorded: RunConfig, wanted: Object) -> list[str]:
     """Return what tells a run from one with other settings, of which the model's may be missing."""
     there = recorded.as_json()
     if "model_identity" not in wanted:  # no model has been loaded yet
-        there = {name: there.get(name) for name in wanted}
+        there = {name: told for name, told in there.items() if name not in _TOLD_BY_THE_MODEL}
         if there.get("opponent") is not None:
             there["opponent"] = {name: there["opponent"].get(name) for name in wanted["opponent"]}
     return differences(there, wanted)

@@ -20,7 +20,7 @@ TIME = "%Y-%m-%dT%H:%M:%SZ"
 ANNOUNCED = (
     *("model", "model_identity", "suite", "suite_version", "suite_hash", "samples", "seed"),
     *("temperature", "top_p", "max_tokens", "response_format", "history", "constrained"),
-    *("prompt_hash", "envs"),
+    *("pictures", "prompt_hash", "envs"),
 )
 """What of run.json is announced: all that decides the answers, but for the draw."""
 _NUMBERS = ("temperature", "top_p")

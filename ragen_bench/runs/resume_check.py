@@ -32,7 +32,7 @@ def differences(there: Object, here: Object) -> list[str]:
     formed = bool(by_name.get("response_format"))
     if formed or by_name.get("history") or by_name.get("opponent"):
         by_name["prompt_hash"] = []
-    reworded = formed or bool(by_name.get("split") or by_name.get("sealed_key_hash"))
+    reworded = formed or any(map(by_name.get, ("split", "sealed_key_hash", "pictures")))
     envs = _differing_envs(there.get("envs") or [], here.get("envs") or [], reworded)
     return [text for texts in by_name.values() for text in texts] + envs
 

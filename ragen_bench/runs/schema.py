@@ -134,6 +134,7 @@ class RunConfig(Document):
     response_format: AnswerFormat
     history: Count | None = None
     constrained: Flag
+    pictures: Flag = False
     prompt_hash: Text
     envs: Annotated[list[ChosenEnv], Field(min_length=1, fail_fast=True)]
     versions: Object

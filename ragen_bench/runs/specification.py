@@ -18,13 +18,21 @@ from ragen_envs.held_out import write
 from ragen_envs.instances import Split, Stream
 from ragen_envs.policies import oracle_answer, random_answer
 from ragen_envs.protocol import AnswerFormat
+from ragen_envs.text_env import TextEnv
 
 _TRAIN_SEEDS = 16
 _PLAYED_SEEDS = 4
 _BROKEN = "<answer>Up || nothing"
 
 
-def spec_hash(env: str, split: Split, response_format: AnswerFormat, make: Make = make_env) -> str:
+def spec_hash(
+    env: str,
+    split: Split,
+    response_format: AnswerFormat,
+    make: Make = make_env,
+    *,
+    pictured: bool = False,
+) -> str:
     """Return 16 hex digits that change with what makes scores incomparable.
 
     They cover the variant's parameters, every held-out instance (of train: the first sixteen), and
@@ -39,9 +47,12 @@ def spec_hash(env: str, split: Split, response_format: AnswerFormat, make: Make 
         split: where its instances come from.
         response_format: of the answers.
         make: makes the environment; one that is trained on may have changes.
+        pictured: whether pictures show the board, and the texts do not.
     """
     if split == "drawn":
-        environment = make_env(env, split, response_format, draw=REFERENCE_KEY)
+        environment = make_env(env, split, response_format, draw=REFERENCE_KEY, pictured=pictured)
+    elif pictured:
+        environment = make_env(env, split, response_format, pictured=True)
     else:
         environment = make(env, split, response_format)
     if isinstance(environment, ForeignEnv):
@@ -96,4 +107,6 @@ def _episode(env: AnyEnv, seed: int, player: str) -> list[Any]:
         if game := as_two_player(env):
             shown.append(game.opponent_reads(answer))
         shown.append(step_by_rule(env, answer))
+        if isinstance(env, TextEnv) and env.pictured:
+            shown.append(hashlib.sha256(env.picture().tobytes()).hexdigest())
     return shown

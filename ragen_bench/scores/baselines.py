@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal
 
 from ragen_bench.episodes.episode import Task
@@ -19,7 +19,7 @@ from ragen_bench.models.scripted import OracleModel, RandomModel
 from ragen_bench.opponents.opponent import against_rule
 from ragen_bench.runs.schema import EpisodeRecord, Indices, Object
 from ragen_bench.scores.metrics import figures, light, rounded
-from ragen_bench.suites import plays
+from ragen_bench.suites import make_env, plays
 from ragen_envs.instances import Split
 from ragen_envs.sealed import open_key
 from ragen_envs.sums import sum_in_order
@@ -101,7 +101,8 @@ def _played(
 ) -> list[EpisodeRecord]:
     """Return the episodes of a player: always the same ones on an instance."""
     tasks = [Task(env, split, index, sample) for index in indices for sample in range(_SAMPLES)]
-    played = play(tasks, against_rule(model, env), _SAMPLING, "plain", draw=draw)
+    make = partial(make_env, draw=draw)
+    played = play(tasks, against_rule(model, env), _SAMPLING, "plain", make=make)
     return [light(ended.record) for ended in played if ended.record is not None]
 
 

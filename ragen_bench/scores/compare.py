@@ -27,7 +27,10 @@ from ragen_envs.protocol import AnswerFormat
 from ragen_envs.sealed import SealedKeyError, open_key
 from ragen_envs.sums import sum_in_order
 
-_MUST_AGREE = ("split", "sealed_key_hash", "draw", "response_format", "constrained", "opponent")
+_MUST_AGREE = (
+    *("split", "sealed_key_hash", "draw", "response_format", "constrained", "pictures"),
+    "opponent",
+)
 """Settings without which two runs did not play the same game."""
 _SHOULD_AGREE = (
     *("prompt_hash", "history", "max_tokens", "temperature", "top_p", "samples", "seed"),
@@ -56,6 +59,7 @@ class _Setting(NamedTuple):
     env: str
     split: Split
     response_format: AnswerFormat
+    pictured: bool
     sealed_key_hash: str
     draw: str
     spec_hash: str
@@ -249,6 +253,7 @@ def _setting(config: RunConfig, env: RunEnv, common: Sequence[int]) -> _Setting:
         env.id,
         config.split,
         config.response_format,
+        config.pictures,
         config.sealed_key_hash,
         config.draw_key,
         env.spec_hash,
@@ -262,7 +267,8 @@ def _anchors(setting: _Setting) -> tuple[tuple[float, float] | None, str]:
         return None, f"{env}: norm. is left out, it has no oracle"
     if split == "sealed" and _held_key() != setting.sealed_key_hash:
         return None, f"{env}: norm. is left out, the sealed split's key is not at hand"
-    if spec_hash(env, split, setting.response_format) != setting.spec_hash:
+    pictured = setting.pictured
+    if spec_hash(env, split, setting.response_format, pictured=pictured) != setting.spec_hash:
         return None, f"{env}: norm. is left out, the runs are of another version of it"
     floor, ceiling = floor_and_ceiling(env, split, setting.common, setting.draw)
     if ceiling <= floor:

@@ -12,8 +12,8 @@ from ragen_bench.statistics import Estimate, detectable_by, mean_estimate, mean_
 from ragen_envs.sums import sum_in_order
 
 _MUST_AGREE = (
-    *("model", "model_identity", "response_format", "constrained", "prompt_hash", "history"),
-    *("max_tokens", "temperature", "top_p"),
+    *("model", "model_identity", "response_format", "constrained", "pictures", "prompt_hash"),
+    *("history", "max_tokens", "temperature", "top_p"),
 )
 """Settings that change success, on any instances."""
 UNSEEN = ("sealed", "drawn")

@@ -11,6 +11,7 @@ from typing import Any
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Completion, Fault, Message, Request, Sampling
 from ragen_bench.models.grammar import answer_regex
+from ragen_bench.models.pictures import with_parts
 from ragen_bench.models.server.dialects import Dialect
 from ragen_bench.models.server.faults import (
     ContextError,
@@ -192,7 +193,7 @@ class Chat:
     ) -> Completion:
         place, sampling = self._place, self._sampling
         settings = without_refused(self._settings(seed), place.refused)
-        sent: list[Any] = list(messages)
+        sent: list[Any] = with_parts(messages)
         if functions:
             settings = {**settings, "tools": list(functions)}
             sent = with_calls(messages, as_json=True)
