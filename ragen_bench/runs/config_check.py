@@ -9,11 +9,12 @@ from ragen_bench.errors import UserError
 from ragen_bench.models.prompt import prompt_hash
 from ragen_bench.models.random_player import named_random_player
 from ragen_bench.runs.differences import brief, first_difference
-from ragen_bench.runs.schema import Object, RunConfig, RunEnv
+from ragen_bench.runs.schema import ChosenEnv, Object, RunConfig, RunEnv
 from ragen_bench.runs.specification import spec_hash, suite_hash
 from ragen_bench.suites import has_split, held_out_size
 from ragen_bench.two_player import needs_opponent
 from ragen_envs.instances import Split
+from ragen_envs.making import board_ids
 from ragen_envs.registration import NAMESPACE
 from ragen_envs.sealed import open_key
 
@@ -26,21 +27,28 @@ def config_problem(config: RunConfig) -> str | None:
         has = "names a draw" if config.draw else "lacks its draw"
         return f"is of the {config.split} split and {has}"
     for env in config.envs:
-        if not is_known(env.id):
-            return f"names the unknown environment {brief(env.id)}{_remedy(env.id)}"
-        if env.instances < 1:
-            return f"names no instance of {env.id}"
-        if not has_split(env.id, config.split):
-            return f"is of the {config.split} split, which {env.id} does not have"
-        if config.split != "train" and env.instances > held_out_size(env.id):
-            return f"names more than {held_out_size(env.id)} instances of {env.id}"
-        if needs_opponent(env.id) != (config.opponent is not None):
-            return f"names {'an' if config.opponent else 'no'} opponent in {env.id}"
-        if problem := _choice_problem(config.split, env):
+        if problem := _env_problem(config, env):
             return problem
     if len({env.id for env in config.envs}) < len(config.envs):
         return "names an environment twice"
     return None
+
+
+def _env_problem(config: RunConfig, env: ChosenEnv) -> str | None:
+    """Return why no run with the configuration can play an environment as it says, or None."""
+    if not is_known(env.id):
+        return f"names the unknown environment {brief(env.id)}{_remedy(env.id)}"
+    if env.instances < 1:
+        return f"names no instance of {env.id}"
+    if not has_split(env.id, config.split):
+        return f"is of the {config.split} split, which {env.id} does not have"
+    if config.split != "train" and env.instances > held_out_size(env.id):
+        return f"names more than {held_out_size(env.id)} instances of {env.id}"
+    if needs_opponent(env.id) != (config.opponent is not None):
+        return f"names {'an' if config.opponent else 'no'} opponent in {env.id}"
+    if config.pictures and env.id not in board_ids():
+        return f"shows pictures of {env.id}, which has no board"
+    return _choice_problem(config.split, env)
 
 
 def _random_player(config: RunConfig) -> Object:

@@ -124,6 +124,12 @@ def test_a_run_changed_to_pictures_is_refused(capsys):
     file.write_text(json.dumps({**json.loads(file.read_text()), "pictures": True}))
     assert main(["replay", "run"]) != 0
     assert "spec_hash" in capsys.readouterr().out
+    assert main(["evaluate", "random", "--env", "Bandit-v0", "--limit", "2", "--out", "arms"]) == 0
+    file = Path("arms/run.json")
+    file.write_text(json.dumps({**json.loads(file.read_text()), "pictures": True}))
+    assert main(["replay", "arms"]) == 2
+    said = capsys.readouterr().err
+    assert "run.json shows pictures of ragen/Bandit-v0, which has no board" in said
 
 
 def test_the_specification_holds_the_pictures(monkeypatch):
