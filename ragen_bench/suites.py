@@ -56,7 +56,7 @@ SUITES = {
         "the families of the RAGEN paper, all held-out instances",
         {f"{NAMESPACE}/{name}-v0": None for name in _FAMILIES},
     ),
-    "full": Suite(4, "every environment, all held-out instances", dict.fromkeys(IDS)),
+    "full": Suite(5, "every environment, all held-out instances", dict.fromkeys(IDS)),
 }
 
 

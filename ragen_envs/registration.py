@@ -17,6 +17,7 @@ _WEBSHOP = "ragen_envs.webshop.env:WebShopEnv"
 _TWENTY_QUESTIONS = "ragen_envs.twenty_questions.env:TwentyQuestionsEnv"
 _CUBE = "ragen_envs.cube.env:CubeEnv"
 _MINESWEEPER = "ragen_envs.minesweeper.env:MinesweeperEnv"
+_MASTERMIND = "ragen_envs.mastermind.env:MastermindEnv"
 _MODEL = "ragen_envs.twenty_questions.model"
 
 
@@ -71,6 +72,8 @@ TABLE = {
     "CubeNewVocab-v0": Entry(_CUBE, "as Cube-v0, other letters"),
     "CubeMoves-v0": Entry(_CUBE, "as Cube-v0, moves in words"),
     "Minesweeper-v0": Entry(_MINESWEEPER, "4x4 to 5x5, three to six mines, some squares open"),
+    "Mastermind-v0": Entry(_MASTERMIND, "3 pegs, six colours, three guesses already answered"),
+    "MastermindLarge-v0": Entry(_MASTERMIND, "4 pegs, six colours, two guesses already answered"),
 }
 """The variants' names, which are the ids without their namespace."""
 

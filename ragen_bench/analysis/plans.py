@@ -16,13 +16,13 @@ from ragen_bench.analysis.words import LONGEST_THOUGHT, NUMBER, UNIT, number, se
 
 _VERB = (
     r"\b(?:try (?:going|moving|pushing|stepping|walking)|move|go|push|step|walk|head|slide|pull|"
-    r"choose|pick|select|take|try|press|open|reveal)\b"
+    r"choose|pick|select|take|try|press|open|reveal|guess)\b"
     r"(?: (?:the|a|box|boxes|crate|player|it|me|myself|again|further|back|straight))*"
 )
 _SEPARATOR = r"(?: ?(?:,|\|\||->|\bthen\b|\band\b|\bnext\b|\bfinally\b) ?)+"
 _STRONG = re.compile(r"\|\||->")
 _NAMED = (
-    r"(?:answer|actions?|best|choice|moves?|option|plan|sequence|order|path|route)"
+    r"(?:answer|actions?|best|choice|guess|moves?|option|plan|sequence|order|path|route)"
     r"(?: (?:is|are|will be):?|:) ?"
 )
 _DENIED = re.compile(

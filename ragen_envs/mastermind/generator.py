@@ -26,7 +26,7 @@ class Generator:
     pegs: int = 3
     rows: int = 3
     fewest: int = 6
-    most: int = 16
+    most: int = 40
 
     def __post_init__(self) -> None:
         if not 2 <= self.fewest <= self.most:

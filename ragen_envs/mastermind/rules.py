@@ -38,6 +38,7 @@ class Codes:
     """All codes of a size with their answers. Use `all_codes`, which keeps them.
 
     Attributes:
+        pegs: places of a code.
         codes: all of them.
         names: the guesses as text, such as "A A B".
         kinds: the different answers.
@@ -52,6 +53,7 @@ class Codes:
                 f"codes have 1 to {MOST_PEGS} pegs of 2 to {len(LETTERS)} colours, "
                 f"got {pegs!r} and {colours!r}"
             )
+        self.pegs = pegs
         self.codes: tuple[Code, ...] = tuple(product(range(colours), repeat=pegs))
         self.names = tuple(" ".join(LETTERS[colour] for colour in code) for code in self.codes)
         numbers = _answers(np.array(self.codes), pegs, colours)

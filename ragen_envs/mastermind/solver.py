@@ -50,12 +50,18 @@ class Solver:
         self._different = np.array([n.bit_count() for n in range(1 << self._kinds)], dtype=np.uint8)
         self.best = lru_cache(maxsize=_KEPT)(self._best)
 
-    def most(self, guesses: int) -> int:
-        """Return a bound on the codes that so many guesses can find, from whatever set.
+    def found_after(self, codes: tuple[int, ...], guess: int, guesses: int) -> int:
+        """Return how many codes are found where this guess comes first, and the best play after it.
 
-        The first guess finds one, and each other answer leads to a set of its own.
+        Args:
+            codes: the numbers of the possible codes, in order, at least one.
+            guess: the number of the guess, which need not be one of them.
+            guesses: how many are left, this one included.
         """
-        return 1 + (self._kinds - 1) * self.most(guesses - 1) if guesses else 0
+        if guesses == 1:
+            return int(guess in codes)
+        answers = self._every.answers[guess, list(codes)].tobytes()
+        return self._found(codes, answers, guesses, len(codes), enough=-1)
 
     def _best(self, codes: tuple[int, ...], guesses: int) -> Best:
         """Return the best play, the same of equally good ones at any time.
@@ -140,5 +146,6 @@ def solver(pegs: int) -> Solver:
 @lru_cache(maxsize=4096)
 def ceiling(opening: Opening, budget: Budget) -> float:
     """Return the success rate of the best player after an opening, to nine digits."""
-    best = solver(opening.pegs).best(opening.secrets, budget.max_turns)
+    guesses = min(budget.max_turns, budget.max_actions)
+    best = solver(opening.pegs).best(opening.secrets, guesses)
     return round(best.found / len(opening.secrets), 9)

@@ -24,6 +24,7 @@ _REWARDS = {
     "Bandit": (-0.1, 1.0),
     "Cube": (-0.1, 1.0),
     "FrozenLake": (-0.1, 1.0),
+    "Mastermind": (-0.1, 1.0),
     "Minesweeper": (-0.1, 1.0),
     "Sokoban": (-2.6, 11.9),
     "TwentyQuestions": (-0.21, 0.99),

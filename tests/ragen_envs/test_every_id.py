@@ -38,9 +38,11 @@ def test_info_has_what_it_promises(id_, split):
         "Bandit": set(),
         "WebShop": {"r_type", "r_att", "r_option", "r_price", "title_score"},
         "TwentyQuestions": {"questions", "repeats", "unparsed"},
+        "Mastermind": {"possible", "bits", "consistent"},
         "Minesweeper": {"risk", "least_risky", "safe_square"},
     }.get(
-        re.match(r"ragen/(Bandit|WebShop|TwentyQuestions|Minesweeper|)", id_)[1], {"optimal_length"}
+        re.match(r"ragen/(Bandit|WebShop|TwentyQuestions|Mastermind|Minesweeper|)", id_)[1],
+        {"optimal_length"},
     )
     for seed in range(3):
         told = play(env, seed, random_answer)

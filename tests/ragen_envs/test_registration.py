@@ -54,6 +54,8 @@ def test_the_ids():
         "ragen/CubeNewVocab-v0",
         "ragen/CubeMoves-v0",
         "ragen/Minesweeper-v0",
+        "ragen/Mastermind-v0",
+        "ragen/MastermindLarge-v0",
     )
     registered = {id_ for id_ in gymnasium.registry if id_.startswith("ragen/")}
     assert registered == {*IDS, *ragen_envs.OPPONENT_IDS}

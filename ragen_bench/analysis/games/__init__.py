@@ -14,6 +14,7 @@ TABLE = {
     "bandit-multi-pull": "multi_pull:MultiPullReading",
     "cube": "cube:CubeReading",
     "frozen-lake": "frozen_lake:FrozenLakeReading",
+    "mastermind": "mastermind:MastermindReading",
     "minesweeper": "minesweeper:MinesweeperReading",
     "sokoban": "sokoban:SokobanReading",
     "twenty-questions": "twenty_questions:TwentyQuestionsReading",

@@ -80,3 +80,9 @@ def canonical(left, pegs):
     held = np.zeros(6**pegs, dtype=bool)
     held[list(left)] = True
     return min(map(bytes, np.packbits(held[images(pegs)], axis=1)))
+
+
+def rows(lines):
+    """Return the rows of an opening's lines, such as "A A B 1 0", as `possible` takes them."""
+    parts = [line.split() for line in lines]
+    return [("".join(part[:-2]), (int(part[-2]), int(part[-1]))) for part in parts]
