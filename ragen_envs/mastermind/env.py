@@ -45,9 +45,7 @@ VARIANTS = {
     variant.name: variant
     for variant in (
         MastermindVariant("Mastermind-v0"),
-        MastermindVariant(
-            "MastermindLarge-v0", Generator(pegs=4, rows=2, fewest=24, most=120)
-        ),
+        MastermindVariant("MastermindLarge-v0", Generator(pegs=4, rows=2, fewest=24, most=120)),
     )
 }
 
@@ -79,10 +77,11 @@ class MastermindEnv(TextEnv[MastermindVariant, Opening]):
     that began with different openings can leave the same codes.
 
     The ceilings are exact for both sizes, since an opening leaves few enough codes for a search of
-    all guesses. In Mastermind-v0 the best player of the openings shipped finds every code in time;
-    in Large some need more luck. The whole game of 4 pegs, from an empty board, is not played here:
-    there the best known strategy for the worst case needs at most 5 guesses (Knuth 1976), and the
-    best mean is 5625 / 1296, about 4.34 (Koyama and Lai, An optimal Mastermind strategy, 1993).
+    all guesses. In Mastermind-v0 three guesses suffice for every code of nearly all openings; in Large
+    they do in three of four, and the others leave the best player some luck to need. The whole game of
+    4 pegs, from an empty board, is not played here: the best strategies need 5 guesses in the worst
+    case (Knuth 1976), and 5625 / 1296, about 4.34, in the mean (Koyama and Lai, An optimal Mastermind
+    strategy, 1993).
 
     A guess that agrees with all answers is not always a best one: of the possible codes some tell
     more than others, and so may a code that is ruled out. That is what `bits` and `consistent`
@@ -99,7 +98,15 @@ class MastermindEnv(TextEnv[MastermindVariant, Opening]):
     ```
     """  # noqa: E501 (a Markdown table has one row a line)
 
-    __slots__ = ("_bits", "_consistent", "_every", "_possible", "_possible_count", "_rows", "_secret")
+    __slots__ = (
+        "_bits",
+        "_consistent",
+        "_every",
+        "_possible",
+        "_possible_count",
+        "_rows",
+        "_secret",
+    )
     _every: Codes
     _possible: int
     variants = VARIANTS
@@ -143,7 +150,10 @@ class MastermindEnv(TextEnv[MastermindVariant, Opening]):
         pegs = len(rows[0]) - 2
         every = all_codes(pegs)
         numbered = tuple(
-            (every.names.index(" ".join(row[:pegs])), every.kinds.index((int(row[-2]), int(row[-1]))))
+            (
+                every.names.index(" ".join(row[:pegs])),
+                every.kinds.index((int(row[-2]), int(row[-1]))),
+            )
             for row in rows
         )
         return Opening(pegs, numbered, float(figures["ceiling"]))

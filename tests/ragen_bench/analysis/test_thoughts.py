@@ -12,6 +12,7 @@ from ragen_bench.analysis.scene import Scene
 from ragen_bench.analysis.words import LONGEST_THOUGHT
 from ragen_envs.cube.rules import ACTIONS as TURNS
 from ragen_envs.frozen_lake.rules import ACTIONS as CLOCKWISE
+from ragen_envs.mastermind.rules import all_codes
 from ragen_envs.minesweeper.text import names_of
 from ragen_envs.sokoban.rules import ACTIONS
 from tests.ragen_bench.analysis.thoughts import (
@@ -151,6 +152,20 @@ def test_names_that_begin_alike_are_told_apart(thought, plan):
 )
 def test_squares_of_minesweeper_are_opened(thought, plan):
     assert plan_of(thought, names_of(5, 5), 1) == plan
+
+
+@pytest.mark.parametrize(
+    ("thought", "plan"),
+    [
+        ("A B C got two, so there is no D. I will guess A C B.", ("A C B",)),
+        ("D D E was wrong. My guess: A B F.", ("A B F",)),
+        ("A B F is ruled out. The best guess is C A F.", ("C A F",)),
+        ("A guess could be A B C or A B D.", ()),
+        ("A is in the code, B and C are not.", ()),
+    ],
+)
+def test_codes_of_mastermind_are_guessed(thought, plan):
+    assert plan_of(thought, all_codes(3).names, 1) == plan
 
 
 WORDS = {"above": (-1, 0), "below": (1, 0), "left of": (0, -1), "right of": (0, 1)}

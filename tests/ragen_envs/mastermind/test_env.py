@@ -29,7 +29,9 @@ def read(state):
     head, *lines = state.split("\n")
     assert head == "Guesses so far, with their answers:"
     *lines, last = lines
-    ending = re.fullmatch(r"(?:You found the code|The code was)((?: [A-F])+)\.", last.replace(":", ""))
+    ending = re.fullmatch(
+        r"(?:You found the code|The code was)((?: [A-F])+)\.", last.replace(":", "")
+    )
     if not ending:
         lines.append(last)
     rows = []

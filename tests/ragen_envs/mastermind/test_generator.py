@@ -62,7 +62,9 @@ def test_held_out_ceilings_are_those_of_trying_everything():
 def test_no_set_of_codes_is_left_in_two_splits():
     """Up to the names of colours and the order of places, by trying all of them."""
     forms = {
-        split: [reference.canonical(numbers(3, rows), 3) for rows, _ in shipped("Mastermind-v0", split)]
+        split: [
+            reference.canonical(numbers(3, rows), 3) for rows, _ in shipped("Mastermind-v0", split)
+        ]
         for split in ("val", "test")
     }
     forms["train"] = [
