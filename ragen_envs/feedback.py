@@ -6,8 +6,9 @@ from ragen_envs.wording import counted
 
 _CACHED = 4096
 _STOPS = (".", "?", "!")
-_FEW = 9
-"""Names that a game's turns share; more of them, as on a shop's pages, are of one turn alone."""
+FEW = 9
+"""Names up to which a turn's line is looked up in `LINES`. Looking it up hashes every name, and
+lines of more, as on a shop's pages, hardly come again."""
 
 Turn = tuple[tuple[str, ...], tuple[int, ...], int, bool, bool, float, int, int]
 """What a line tells: the names of all actions, the numbers of those that ran, how many were
@@ -16,14 +17,9 @@ reward in hundredths; turns left and actions left."""
 
 
 class Lines(dict[Turn, str]):
-    """The lines told lately, by their turns; the others are written when they are asked for.
-
-    A turn with many names is not kept: it would hold all of them, and hardly come again.
-    """
+    """The lines told lately, by their turns; the others are written when they are asked for."""
 
     def __missing__(self, turn: Turn) -> str:
-        if len(turn[0]) > _FEW:
-            return feedback(turn)
         if len(self) == _CACHED:
             self.clear()
         line = self[turn] = feedback(turn)

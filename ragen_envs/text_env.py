@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ragen_envs.arguments import one_of, rollout_of, seed_of
 from ragen_envs.boards import PICTURED, picture
 from ragen_envs.drawn import checked_key
-from ragen_envs.feedback import LINES
+from ragen_envs.feedback import FEW, LINES, feedback
 from ragen_envs.instances import SPLITS, Split
 from ragen_envs.protocol import (
     ANSWER_FORMATS,
@@ -212,9 +212,17 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
             self._running = False
             self._legal = ()
         names, ran_actions, turns_left = reader.actions, actions[:ran], budget.max_turns - turn
-        feedback = LINES[
-            names, ran_actions, named - ran, format_valid, actions_valid, points, turns_left, left
-        ]
+        turn_told = (
+            names,
+            ran_actions,
+            named - ran,
+            format_valid,
+            actions_valid,
+            points,
+            turns_left,
+            left,
+        )
+        line = LINES[turn_told] if len(names) <= FEW else feedback(turn_told)
         reward = points / POINTS
         if self._reward_fn is not None:
             ran_names = tuple(names[move] for move in ran_actions)
@@ -223,7 +231,7 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
                 self._reward_fn,
                 Transition(action, ran_names, reward, terminated, truncated, self._success, info),
             )
-        return f"{feedback}\n{self._shown()}", reward, terminated, truncated
+        return f"{line}\n{self._shown()}", reward, terminated, truncated
 
     def render(self) -> Any:
         """Return the present state: as text in mode "ansi", as a picture in mode "rgb_array".

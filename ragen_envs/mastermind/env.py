@@ -121,7 +121,7 @@ class MastermindEnv(TextEnv[MastermindVariant, Opening]):
 
     @property
     def possible(self) -> int:
-        """The set of the codes that agree with all answers so far, see `ragen_envs.mastermind.rules`.
+        """The set of the codes that agree with all answers so far, as `rules` numbers them.
 
         It is all that play from here on depends on.
         """

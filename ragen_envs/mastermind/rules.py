@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import permutations, product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,7 @@ class Codes:
 
     Attributes:
         pegs: places of a code.
+        colours: how many there are.
         codes: all of them.
         names: the guesses as text, such as "A A B".
         kinds: the different answers.
@@ -53,7 +55,7 @@ class Codes:
                 f"codes have 1 to {MOST_PEGS} pegs of 2 to {len(LETTERS)} colours, "
                 f"got {pegs!r} and {colours!r}"
             )
-        self.pegs = pegs
+        self.pegs, self.colours = pegs, colours
         self.codes: tuple[Code, ...] = tuple(product(range(colours), repeat=pegs))
         self.names = tuple(" ".join(LETTERS[colour] for colour in code) for code in self.codes)
         numbers = _answers(np.array(self.codes), pegs, colours)
@@ -63,6 +65,10 @@ class Codes:
         self.answers: NDArray[np.uint8] = places.reshape(numbers.shape).astype(np.uint8)
         self.rows = [row.tobytes() for row in self.answers]
         self._agreeing: dict[tuple[int, int], int] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles name the size: the tables are large, and the same in any process."""
+        return all_codes, (self.pegs, self.colours)
 
     def agreeing(self, guess: int, kind: int) -> int:
         """Return the set of the codes to which a guess gets an answer."""
@@ -91,14 +97,16 @@ def _answers(codes: NDArray[np.int_], pegs: int, colours: int) -> NDArray[np.int
     return in_place * (pegs + 1) + common - in_place
 
 
-@cache
 def all_codes(pegs: int, colours: int = len(LETTERS)) -> Codes:
     """Return the codes of a size.
 
     Raises:
         ValueError: for more pegs or colours than there are answers and letters for.
     """
-    return Codes(pegs, colours)
+    return _kept(pegs, colours)
+
+
+_kept = cache(Codes)
 
 
 @dataclass(frozen=True)

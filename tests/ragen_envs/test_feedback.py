@@ -1,4 +1,7 @@
-from ragen_envs.feedback import Lines, feedback
+import pytest
+
+from ragen_envs.feedback import LINES, Lines, feedback
+from tests.ragen_envs.support import make
 
 NAMES = ("Up", "Left")
 
@@ -12,13 +15,14 @@ def test_lines_are_those_of_feedback_and_bounded():
     assert 0 < len(lines) <= 4096
 
 
-def test_lines_of_many_names_are_not_kept():
-    lines = Lines()
-    turn = tuple(f"click[{i}]" for i in range(10)), (8,), 0, True, True, 0, 4, 9
-    assert (
-        lines[turn] == feedback(turn) == "Done: click[8]. Reward: 0. Remaining: 4 turns, 9 actions."
-    )
-    assert not lines
+@pytest.mark.parametrize(("name", "kept"), [("Sokoban-v0", 1), ("Mastermind-v0", 0)])
+def test_lines_of_many_names_are_not_kept(name, kept):
+    env = make(name, response_format="plain")
+    env.reset(seed=0)
+    LINES.clear()
+    observation, *_ = env.step(env.legal_actions[0])
+    assert len(LINES) == kept
+    assert observation.startswith(f"Done: {env.legal_actions[0]}. Reward: ")
 
 
 def test_an_action_that_ends_with_a_stop_gets_no_further_one():

@@ -1,3 +1,5 @@
+import copy
+import pickle
 import re
 from collections import Counter
 from fractions import Fraction
@@ -144,6 +146,12 @@ def test_the_example_is_no_code():
 def test_neither_case_nor_blanks_matter(answer):
     one, other = started("Mastermind-v0", 3), started("Mastermind-v0", 3)
     assert one.step("B C D") == other.step(answer)
+
+
+def test_copies_share_the_tables_of_codes():
+    env = started("MastermindLarge-v0", 3)
+    assert copy.deepcopy(env)._every is env._every
+    assert pickle.loads(pickle.dumps(env))._every is env._every
 
 
 @given(names, st.integers(0, 255))

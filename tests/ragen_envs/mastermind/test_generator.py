@@ -1,6 +1,6 @@
 from collections import Counter
 from functools import cache
-from itertools import islice
+from itertools import islice, pairwise
 
 import pytest
 
@@ -38,7 +38,7 @@ def check(pegs, rows):
     """Check what holds of every opening without the package."""
     assert len(rows) == ROWS[pegs]
     counts = [len(reference.possible(pegs, rows[:count])) for count in range(len(rows) + 1)]
-    assert all(after < before for before, after in zip(counts, counts[1:], strict=False))
+    assert all(after < before for before, after in pairwise(counts))
     assert counts[-1] in LEFT[pegs]
 
 
