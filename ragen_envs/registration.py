@@ -18,6 +18,7 @@ _TWENTY_QUESTIONS = "ragen_envs.twenty_questions.env:TwentyQuestionsEnv"
 _CUBE = "ragen_envs.cube.env:CubeEnv"
 _MINESWEEPER = "ragen_envs.minesweeper.env:MinesweeperEnv"
 _MASTERMIND = "ragen_envs.mastermind.env:MastermindEnv"
+_COUNTDOWN = "ragen_envs.countdown.env:CountdownEnv"
 _MODEL = "ragen_envs.twenty_questions.model"
 
 
@@ -74,6 +75,8 @@ TABLE = {
     "Minesweeper-v0": Entry(_MINESWEEPER, "4x4 to 5x5, three to six mines, some squares open"),
     "Mastermind-v0": Entry(_MASTERMIND, "3 pegs, six colours, three guesses already answered"),
     "MastermindLarge-v0": Entry(_MASTERMIND, "4 pegs, six colours, two guesses already answered"),
+    "Countdown-v0": Entry(_COUNTDOWN, "four numbers of 1 to 25, a target of two digits"),
+    "CountdownLarge-v0": Entry(_COUNTDOWN, "six tiles of the television game, three digits"),
 }
 """The variants' names, which are the ids without their namespace."""
 

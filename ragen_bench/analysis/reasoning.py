@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from statistics import median
 
-from ragen_bench.analysis.claims import claims_of
 from ragen_bench.analysis.diversity import diversity
 from ragen_bench.analysis.games.base import Reading
 from ragen_bench.analysis.plans import agree, plan_of
@@ -87,10 +86,9 @@ class Reasoning:
             self._plans["agree" if agree(plan, answered) else "differ"] += 1
 
     def _add_claims(self, thought: str, episode: ReplayedEpisode, step: ReplayedTurn) -> None:
-        scene = self._game.scene(episode, step.before)
-        if scene is None:
+        claims = self._game.claims(thought, episode, step.before)
+        if claims is None:
             return
-        claims = claims_of(thought, scene)
         for claim in claims.read:
             self._claims["true" if claim.true else "false"] += 1
         self._claims["unread"] += claims.unread

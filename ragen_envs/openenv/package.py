@@ -22,6 +22,7 @@ _FILES = {
 """Each template, and where it goes."""
 _REWARDS = {
     "Bandit": (-0.1, 1.0),
+    "Countdown": (-0.1, 1.0),
     "Cube": (-0.1, 1.0),
     "FrozenLake": (-0.1, 1.0),
     "Mastermind": (-0.1, 1.0),

@@ -12,6 +12,7 @@ TABLE = {
     "foreign": "foreign:ForeignReading",
     "bandit": "bandit:BanditReading",
     "bandit-multi-pull": "multi_pull:MultiPullReading",
+    "countdown": "countdown:CountdownReading",
     "cube": "cube:CubeReading",
     "frozen-lake": "frozen_lake:FrozenLakeReading",
     "mastermind": "mastermind:MastermindReading",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import ClassVar
 
+from ragen_bench.analysis.claims import Claims, claims_of
 from ragen_bench.analysis.failures import COMMON, Failure
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, State
 from ragen_bench.analysis.scene import Scene
@@ -46,6 +47,11 @@ class Reading:
     def scene(self, _episode: ReplayedEpisode, _state: State) -> Scene | None:
         """Return where things stand, for claims about them; None if the game has no board."""
         return None
+
+    def claims(self, thought: str, episode: ReplayedEpisode, state: State) -> Claims | None:
+        """Return what a thought says that can be checked, by default where things are; or None."""
+        scene = self.scene(episode, state)
+        return None if scene is None else claims_of(thought, scene)
 
     def about(self, label: str) -> str:
         """Return the sentence of a label."""

@@ -1,0 +1,126 @@
+"""Expressions: read from any text in one pass, and worked out exactly, without `eval`.
+
+An expression is made of whole numbers, + - * / and parentheses; * and / come before + and -, and
+equal ones go from the first to the last. There are no signs, powers or decimal points.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+from operator import add, mul, sub, truediv
+from typing import NamedTuple
+
+LONGEST = 100
+"""Characters of an expression, blanks aside; a longer text is none."""
+_LONGEST_NUMBER = 4
+"""Digits."""
+_OTHER_SIGNS = str.maketrans(
+    {"\u00d7": "*", "\u00b7": "*", "\u22c5": "*", "\u00f7": "/", "\u2212": "-", "\u2013": "-"}
+)
+_TOKEN = re.compile(r"[0-9]+|[-+*/()]")
+_OPERATIONS: dict[str, tuple[int, Callable[[Fraction, Fraction], Fraction]]] = {
+    "+": (1, add),
+    "-": (1, sub),
+    "*": (2, mul),
+    "/": (2, truediv),
+}
+"""Each with its precedence."""
+
+
+class Expression(NamedTuple):
+    """What a text says.
+
+    Attributes:
+        text: the expression with single blanks around its signs.
+        numbers: those that it holds, in order.
+        value: exact; None if it divides by zero.
+    """
+
+    text: str
+    numbers: tuple[int, ...]
+    value: Fraction | None
+
+
+def expression_of(body: str) -> Expression | None:
+    """Return the expression that a text is, None if it is none.
+
+    What stands behind a sign of equality is not read. Linear in the length of the text, and total:
+    any str is taken.
+    """
+    if len(body) > 20 * LONGEST:
+        return None
+    left, _, _ = body.translate(_OTHER_SIGNS).partition("=")
+    packed = " ".join(left.split())
+    return _parsed(packed) if len(packed) - packed.count(" ") <= LONGEST else None
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> Expression | None:
+    tokens = _TOKEN.findall(text)
+    # Blanks divide numbers and are nothing else; whatever is no token is missing from the tokens.
+    if not tokens or "".join(tokens) != text.replace(" ", ""):
+        return None
+    if any(len(token) > _LONGEST_NUMBER for token in tokens):
+        return None
+    return _Worked().through(tokens)
+
+
+class _Worked:
+    """Works out tokens with two stacks, so that nesting costs no recursion."""
+
+    def __init__(self) -> None:
+        self._values: list[Fraction] = []
+        self._waiting: list[str] = []
+        self._by_zero = False
+
+    def through(self, tokens: list[str]) -> Expression | None:
+        """Return what the tokens are, None if they are no expression."""
+        written: list[str] = []
+        numbers: list[int] = []
+        after_value = False
+        for token in tokens:
+            if token in _OPERATIONS:
+                if not after_value:
+                    return None
+                self._work_off(_OPERATIONS[token][0])
+                self._waiting.append(token)
+                written.append(f" {token} ")
+                after_value = False
+                continue
+            if after_value != (token == ")"):
+                return None
+            if token == "(":
+                self._waiting.append(token)
+            elif token == ")":
+                self._work_off(0)
+                if not self._waiting:
+                    return None
+                self._waiting.pop()
+            else:
+                numbers.append(int(token))
+                self._values.append(Fraction(numbers[-1]))
+                after_value = True
+            written.append(token)
+        if not after_value:
+            return None
+        self._work_off(0)
+        if self._waiting:
+            return None
+        value = None if self._by_zero else self._values[0]
+        return Expression("".join(written), tuple(numbers), value)
+
+    def _work_off(self, precedence: int) -> None:
+        """Do the operations that wait since the last open parenthesis and bind at least so much."""
+        while self._waiting and self._waiting[-1] != "(":
+            bound, operation = _OPERATIONS[self._waiting[-1]]
+            if bound < precedence:
+                return
+            sign = self._waiting.pop()
+            second, first = self._values.pop(), self._values.pop()
+            if sign == "/" and not second:
+                self._by_zero = True
+                second = Fraction(1)
+            self._values.append(operation(first, second))

@@ -1,0 +1,111 @@
+"""The texts of Countdown: its rules, what became of each expression, and how answers are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import product
+
+from ragen_envs.countdown.expressions import LONGEST, Expression, expression_of
+from ragen_envs.countdown.rules import unused
+from ragen_envs.protocol import ActionReader, FreeText, Parsed
+from ragen_envs.wording import counted
+
+EXAMPLE = "EXPRESSION"
+_CHAINED = 4
+"""Numbers of the listed expressions: with more of them there would be too many to list."""
+
+
+def rules(count: int, turns: int) -> str:
+    """Return what the player is told once.
+
+    Args:
+        count: how many numbers there are.
+        turns: the most answers of an episode.
+    """
+    return (
+        f"You are playing Countdown: combine some of {count} numbers to give the target.\n"
+        "Each turn, write one expression of whole numbers with +, -, *, / and parentheses. Each "
+        "number may be used at most once for each time that it is listed, and need not be used.\n"
+        "Values are exact. Fractions and numbers below zero are allowed on the way.\n"
+        "You are told the value of each expression, how far it is from the target, and which "
+        "numbers it did not use.\n"
+        f"You have {counted(turns, 'turn')}."
+    )
+
+
+def dealt(numbers: Sequence[int], target: int) -> str:
+    """Return the line of the numbers and the target."""
+    return f"Numbers: {', '.join(map(str, numbers))}. Target: {target}."
+
+
+def tried(expression: Expression, numbers: Sequence[int], target: int) -> str:
+    """Return what became of an expression.
+
+    Args:
+        expression: what was written.
+        numbers: those that may be used.
+        target: what it should give.
+    """
+    used = expression.numbers
+    for number in used:
+        if used.count(number) > numbers.count(number):
+            more = "other " if number in numbers else ""
+            return f"{expression.text}: there is no {more}{number} to use."
+    if expression.value is None:
+        return f"{expression.text}: it divides by zero."
+    if expression.value == target:
+        return f"{expression.text} = {target}, the target."
+    away = expression.value - target
+    rest = ", ".join(map(str, unused(numbers, used) or ())) or "none"
+    said = f"{abs(away)} too {'high' if away > 0 else 'low'}"
+    return f"{expression.text} = {expression.value}, {said}. Unused: {rest}."
+
+
+@lru_cache(maxsize=1024)
+def listed(numbers: tuple[int, ...]) -> tuple[str, ...]:
+    """Return the expressions that are listed: the first numbers in a row, with any signs.
+
+    They depend on the numbers alone, so that they tell nothing of the solutions.
+    """
+    first, *further = map(str, numbers[:_CHAINED])
+    return tuple(
+        " ".join([first, *[f"{sign} {n}" for sign, n in zip(signs, further, strict=True)]])
+        for signs in product("+-*/", repeat=len(further))
+    )
+
+
+class ExpressionReader(ActionReader):
+    """Reads the whole body of an answer as one expression.
+
+    Args:
+        numbers: those of the deal.
+
+    Attributes:
+        actions: the listed expressions, then those that were read, with single blanks.
+    """
+
+    free = FreeText("", "", LONGEST)
+
+    def __init__(self, numbers: tuple[int, ...]) -> None:
+        super().__init__((), EXAMPLE)
+        self.actions = listed(numbers)
+
+    def _parse(self, body: str) -> Parsed:
+        expression = expression_of(body)
+        if expression is None:
+            is_example = self._words(body) == self._example
+            return Parsed(True, (), actions_valid=False, is_example=is_example)
+        return Parsed(True, (self._place(expression.text),), actions_valid=True, is_example=False)
+
+    def _place(self, text: str) -> int:
+        """Return the place of an expression among the actions; a new one is put at their end."""
+        place = self._index.get(text)
+        if place is None:
+            try:
+                place = self.actions.index(text)
+            except ValueError:
+                place = len(self.actions)
+                self.actions = (*self.actions, text)
+            self._index[text] = place
+        return place
