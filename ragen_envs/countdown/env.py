@@ -4,34 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import NamedTuple
 
 from ragen_envs.budget import Budget
 from ragen_envs.countdown import text
-from ragen_envs.countdown.expressions import expression_of
+from ragen_envs.countdown.expressions import Value, expression_of
 from ragen_envs.countdown.generator import Generator
-from ragen_envs.countdown.rules import GAME, Deal, unused
+from ragen_envs.countdown.rules import GAME, Deal
 from ragen_envs.countdown.solver import solution
-from ragen_envs.countdown.text import EXAMPLE, ExpressionReader
+from ragen_envs.countdown.text import EXAMPLE, ExpressionReader, Tried
 from ragen_envs.instances import Stream
 from ragen_envs.protocol import ActionReader, Function
 from ragen_envs.text_env import TextEnv
 
 WON_POINTS = 100
 """In hundredths of reward."""
-
-
-class Tried(NamedTuple):
-    """An expression that was tried.
-
-    Attributes:
-        value: what it gives, None if it could not be used.
-        rest: the numbers that it did not use, in order; () if it could not be used.
-    """
-
-    value: Fraction | None
-    rest: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -113,8 +99,9 @@ class CountdownEnv(TextEnv[CountdownVariant, Deal]):
     ```
     """  # noqa: E501 (a Markdown table has one row a line)
 
-    __slots__ = ("_deal", "_lines", "_nearest", "_tried", "_used")
+    __slots__ = ("_deal", "_lines", "_nearest", "_tried", "_used", "_values")
     _tried: dict[str, Tried]
+    _values: set[Value]
     variants = VARIANTS
     game = GAME
     held_out_files = "deals/{name}-{split}.txt"
@@ -155,6 +142,7 @@ class CountdownEnv(TextEnv[CountdownVariant, Deal]):
     def _begin(self, instance: Deal) -> ActionReader:
         self._deal = instance
         self._tried = {}
+        self._values = set()
         self._lines = text.dealt(instance.numbers, instance.target)
         self._nearest = float(min(abs(number - instance.target) for number in instance.numbers))
         self._used = 0.0
@@ -164,17 +152,17 @@ class CountdownEnv(TextEnv[CountdownVariant, Deal]):
         deal = self._deal
         expression = expression_of(self._reader.actions[action])
         assert expression is not None, "actions are expressions"
-        rest = unused(deal.numbers, expression.numbers)
-        self._lines += f"\n{self._turn + 1}. {text.tried(expression, deal.numbers, deal.target)}"
-        value = expression.value
-        if rest is None or value is None:
+        line, tried = text.tried(expression, deal.numbers, deal.target)
+        self._lines += f"\n{self._turn + 1}. {line}"
+        self._tried[expression.text] = tried
+        value = tried.value
+        if value is None:
             self._used = 0.0
-            self._tried[expression.text] = Tried(None, ())
             return 0, False
+        fresh = value not in self._values
+        self._values.add(value)
         self._used = float(len(expression.numbers))
-        fresh = all(value != before.value for before in self._tried.values())
-        self._tried[expression.text] = Tried(value, tuple(rest))
-        self._nearest = min(self._nearest, round(float(abs(value - deal.target)), 9))
+        self._nearest = min(self._nearest, tried.distance)
         if value == deal.target:
             self._terminated = self._success = True
             return WON_POINTS, True

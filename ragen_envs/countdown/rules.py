@@ -37,11 +37,9 @@ class Deal:
         return partition_of(digest, sixteenths=3)
 
 
-def unused(numbers: Iterable[int], used: Iterable[int]) -> list[int] | None:
-    """Return the numbers that were not used, in order; None if one was used that is not there."""
+def unused(numbers: Iterable[int], used: Iterable[int]) -> list[int]:
+    """Return the numbers that were not used, in order; those that were used must be there."""
     rest = list(numbers)
     for number in used:
-        if number not in rest:
-            return None
         rest.remove(number)
     return rest

@@ -5,11 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
+from math import inf
+from typing import NamedTuple
 
-from ragen_envs.countdown.expressions import LONGEST, Expression, expression_of
+from ragen_envs.countdown.expressions import LONGEST, Expression, Value, expression_of
 from ragen_envs.countdown.rules import unused
 from ragen_envs.protocol import ActionReader, FreeText, Parsed
 from ragen_envs.wording import counted
+
+
+class Tried(NamedTuple):
+    """What became of an expression.
+
+    Attributes:
+        value: what it gives, None if it could not be used.
+        rest: the numbers that it did not use, in order; () if it could not be used.
+        distance: how far the value is from the target, to nine digits; infinite without one.
+    """
+
+    value: Value | None
+    rest: tuple[int, ...] = ()
+    distance: float = inf
+
 
 EXAMPLE = "EXPRESSION"
 _CHAINED = 4
@@ -39,27 +56,35 @@ def dealt(numbers: Sequence[int], target: int) -> str:
     return f"Numbers: {', '.join(map(str, numbers))}. Target: {target}."
 
 
-def tried(expression: Expression, numbers: Sequence[int], target: int) -> str:
-    """Return what became of an expression.
+@lru_cache(maxsize=4096)
+def tried(expression: Expression, numbers: tuple[int, ...], target: int) -> tuple[str, Tried]:
+    """Return what a player is told of an expression, and what became of it.
 
     Args:
         expression: what was written.
         numbers: those that may be used.
         target: what it should give.
     """
-    used = expression.numbers
-    for number in used:
-        if used.count(number) > numbers.count(number):
-            more = "other " if number in numbers else ""
-            return f"{expression.text}: there is no {more}{number} to use."
-    if expression.value is None:
-        return f"{expression.text}: it divides by zero."
-    if expression.value == target:
-        return f"{expression.text} = {target}, the target."
+    wrong = _wrong(expression, numbers)
+    if wrong or expression.value is None:
+        return f"{expression.text}: {wrong}", Tried(None)
+    rest = unused(numbers, expression.numbers)
     away = expression.value - target
-    rest = ", ".join(map(str, unused(numbers, used) or ())) or "none"
+    result = Tried(expression.value, tuple(rest), round(float(abs(away)), 9))
+    if not away:
+        return f"{expression.text} = {target}, the target.", result
     said = f"{abs(away)} too {'high' if away > 0 else 'low'}"
-    return f"{expression.text} = {expression.value}, {said}. Unused: {rest}."
+    listed_rest = ", ".join(map(str, rest)) or "none"
+    return f"{expression.text} = {expression.value}, {said}. Unused: {listed_rest}.", result
+
+
+def _wrong(expression: Expression, numbers: tuple[int, ...]) -> str:
+    """Return why an expression cannot be used, "" if it can."""
+    for number in expression.numbers:
+        if expression.numbers.count(number) > numbers.count(number):
+            more = "other " if number in numbers else ""
+            return f"there is no {more}{number} to use."
+    return "it divides by zero." if expression.value is None else ""
 
 
 @lru_cache(maxsize=1024)

@@ -11,7 +11,8 @@ from ragen_bench.analysis.claims import Claims
 from ragen_bench.analysis.failures import Failure
 from ragen_bench.analysis.games.base import Reading
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn, State
-from ragen_envs.countdown.env import Tried
+from ragen_envs.countdown.expressions import Value
+from ragen_envs.countdown.text import Tried
 
 
 class CountdownReading(Reading):
@@ -61,7 +62,8 @@ def _is_one_step_short(tried: Tried, target: int) -> bool:
     return value is not None and any(target in _combined(value, n) for n in tried.rest)
 
 
-def _combined(a: Fraction, b: int) -> list[Fraction]:
+def _combined(value: Value, b: int) -> list[Fraction]:
     """Return what two numbers give by one sign, in either order; b is not 0."""
+    a = Fraction(value)
     values = [a + b, a - b, b - a, a * b, a / b]
     return [*values, b / a] if a else values
