@@ -56,6 +56,8 @@ def test_the_ids():
         "ragen/Minesweeper-v0",
         "ragen/Mastermind-v0",
         "ragen/MastermindLarge-v0",
+        "ragen/Countdown-v0",
+        "ragen/CountdownLarge-v0",
     )
     registered = {id_ for id_ in gymnasium.registry if id_.startswith("ragen/")}
     assert registered == {*IDS, *ragen_envs.OPPONENT_IDS}
@@ -231,6 +233,8 @@ GOLDEN = {
     "ragen/Minesweeper-v0": "96ec0c7f2558db56",
     "ragen/Mastermind-v0": "4147e23319189407",
     "ragen/MastermindLarge-v0": "71e3125f5d2b0533",
+    "ragen/Countdown-v0": "47875c9f704919e3",
+    "ragen/CountdownLarge-v0": "ef72d51294600112",
 }
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragen_envs.protocol import RESPONSE_FORMATS, FreeText, format_answer
-from tests.ragen_envs.support import IDS, TWENTY_QUESTIONS, WEBSHOP, make
+from tests.ragen_envs.support import COUNTDOWN, IDS, TWENTY_QUESTIONS, WEBSHOP, make
 
 words = st.text(st.characters(codec="ascii", exclude_characters="<>[]|"), max_size=30)
 named = st.integers(0, 200) | words | words.map("search[{}]".format)
@@ -57,13 +57,19 @@ def test_nothing_is_read_outside_an_episode(id_):
 
 
 @pytest.mark.parametrize("id_", IDS)
-def test_words_of_ones_own_are_questions_or_answers_of_the_search_page_alone(id_):
+def test_words_of_ones_own_are_questions_expressions_or_of_the_search_page_alone(id_):
     env = make(id_, split="test", response_format="plain")
     env.reset(seed=0)
     if id_.partition("/")[2] in TWENTY_QUESTIONS:
         for _ in range(20):
             assert env.free_text == FreeText("", "", 200)
             env.step("lamp")
+        assert env.free_text is None
+        return
+    if id_.partition("/")[2] in COUNTDOWN:
+        for _ in range(env.budget.max_turns):
+            assert env.free_text == FreeText("", "", 100)
+            env.step("1 + 2")
         assert env.free_text is None
         return
     if id_.partition("/")[2] not in WEBSHOP:

@@ -8,7 +8,7 @@ from itertools import combinations
 
 def worked_out(text):
     """Return the value of an expression as Python has it, exactly; None for a division by zero."""
-    exact = re.sub(r"[0-9]+", lambda found: f"Fraction({found[0]})", text)
+    exact = re.sub(r"[0-9]+", lambda found: f"Fraction({int(found[0])})", text)
     try:
         return eval(exact, {"Fraction": Fraction})
     except ZeroDivisionError:
