@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from ragen_bench.analysis.claims import Claim, Claims
 from ragen_bench.analysis.words import sentences
-from ragen_envs.countdown.expressions import Expression, expression_of
+from ragen_envs.countdown.expressions import Expression, expression_of, plain
 
 # One class of characters, so that each is looked at once.
 _RUN = re.compile(r"[-0-9+*/()=. \u00d7\u00b7\u22c5\u00f7\u2212\u2013]+")
@@ -28,7 +28,7 @@ def claims_of_arithmetic(thought: str) -> Claims:
             for left, right in pairwise(sides):
                 if not left or not right:
                     continue
-                one, other = expression_of(left), expression_of(right)
+                one, other = expression_of(plain(left)), expression_of(plain(right))
                 if one is None or other is None:
                     unread += 1
                 elif len(one.numbers) + len(other.numbers) > 2:

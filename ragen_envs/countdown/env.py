@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ragen_envs.budget import Budget
 from ragen_envs.countdown import text
-from ragen_envs.countdown.expressions import Value, expression_of
+from ragen_envs.countdown.expressions import Value
 from ragen_envs.countdown.generator import Generator
 from ragen_envs.countdown.rules import GAME, Deal
 from ragen_envs.countdown.solver import solution
@@ -66,8 +66,8 @@ class CountdownEnv(TextEnv[CountdownVariant, Deal]):
 
     | | |
     | --- | --- |
-    | actions | any expression of whole numbers, + - * / and parentheses, of which there is one a turn: up to 100 characters, blanks aside, and numbers of up to four digits. Each number of the deal may be used once and need not be used. * and / come before + and -, there are no signs, and what stands behind = is not read. × · ÷ − are read too. |
-    | rewards | +1 for an expression that gives the target, else 0; -0.1 once for a turn with a broken form or a text that is no expression. An expression that uses other numbers or divides by zero costs its turn. |
+    | actions | any text is one expression, of which 100 characters count: whole numbers of up to four digits, + - * / and parentheses. Each number of the deal may be used once and need not be used. * and / come before + and -, there are no signs, and what stands behind = is not read. × · ÷ − are read too. |
+    | rewards | +1 for an expression that gives the target, else 0; -0.1 once for a turn with a broken form or no text. A text that is no expression, uses other numbers or divides by zero costs its turn. |
     | ends | terminated by the target; truncated after 5 turns (Large: 8) |
     | success | an expression gave the target |
     | instances | four different numbers of 1 to 25 and a target of 10 to 99; Large: six of the television game's tiles, twice 1 to 10 and 25, 50, 75 and 100, and a target of 100 to 999. All have a solution, and none with fewer than three numbers (Large: four); at most 20 solutions (Large: 200). |
@@ -118,7 +118,7 @@ class CountdownEnv(TextEnv[CountdownVariant, Deal]):
 
     @property
     def tried(self) -> tuple[tuple[str, Tried], ...]:
-        """The different expressions so far, each with what became of it."""
+        """The different texts that were tried so far, each with what became of it."""
         return tuple(self._tried.items())
 
     def _symbols(self) -> frozenset[str]:
@@ -150,18 +150,17 @@ class CountdownEnv(TextEnv[CountdownVariant, Deal]):
 
     def _apply(self, action: int) -> tuple[int, bool]:
         deal = self._deal
-        expression = expression_of(self._reader.actions[action])
-        assert expression is not None, "actions are expressions"
-        line, tried = text.tried(expression, deal.numbers, deal.target)
+        answered = self._reader.actions[action]
+        line, tried = text.tried(answered, deal.numbers, deal.target)
         self._lines += f"\n{self._turn + 1}. {line}"
-        self._tried[expression.text] = tried
+        self._tried[answered] = tried
         value = tried.value
         if value is None:
             self._used = 0.0
             return 0, False
         fresh = value not in self._values
         self._values.add(value)
-        self._used = float(len(expression.numbers))
+        self._used = float(len(deal.numbers) - len(tried.rest))
         self._nearest = min(self._nearest, tried.distance)
         if value == deal.target:
             self._terminated = self._success = True

@@ -17,7 +17,7 @@ Value: TypeAlias = int | Fraction
 """Exact; whole values are mostly ints, which are ten times as fast."""
 
 LONGEST = 100
-"""Characters of an expression, blanks aside; a longer text is none."""
+"""Characters of an expression; a longer text is none."""
 _LONGEST_NUMBER = 4
 """Digits."""
 _OTHER_SIGNS = str.maketrans(
@@ -54,20 +54,27 @@ class Expression(NamedTuple):
     value: Value | None
 
 
-def expression_of(body: str) -> Expression | None:
+def plain(body: str) -> str:
+    """Return what counts of a text: the beginning of it, in one line of printable ASCII.
+
+    Other signs for the same operations become + - * /; what else is not ASCII becomes a ?.
+    """
+    line = " ".join(body.translate(_OTHER_SIGNS).split())[:LONGEST].rstrip()
+    return "".join([c if " " <= c <= "~" else "?" for c in line])
+
+
+def expression_of(text: str) -> Expression | None:
     """Return the expression that a text is, None if it is none.
 
     What stands behind a sign of equality is not read. Linear in the length of the text, and total:
     any str is taken.
     """
-    return _read(body) if len(body) <= 20 * LONGEST else None
+    return _read(text) if len(text) <= LONGEST else None
 
 
 @lru_cache(maxsize=4096)
-def _read(body: str) -> Expression | None:
-    text, _, _ = body.translate(_OTHER_SIGNS).partition("=")
-    if len("".join(text.split())) > LONGEST:
-        return None
+def _read(whole: str) -> Expression | None:
+    text, _, _ = whole.partition("=")
     tokens = _TOKEN.findall(text)
     # Blanks divide numbers and are nothing else; whatever is no token is missing from the tokens.
     if not tokens or "".join(tokens) != "".join(text.split()):

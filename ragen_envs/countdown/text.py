@@ -8,7 +8,7 @@ from itertools import product
 from math import inf
 from typing import NamedTuple
 
-from ragen_envs.countdown.expressions import LONGEST, Expression, Value, expression_of
+from ragen_envs.countdown.expressions import LONGEST, Expression, Value, expression_of, plain
 from ragen_envs.countdown.rules import unused
 from ragen_envs.protocol import ActionReader, FreeText, Parsed
 from ragen_envs.wording import counted
@@ -18,7 +18,7 @@ class Tried(NamedTuple):
     """What became of an expression.
 
     Attributes:
-        value: what it gives, None if it could not be used.
+        value: what it gives, None if it is no expression or could not be used.
         rest: the numbers that it did not use, in order; () if it could not be used.
         distance: how far the value is from the target, to nine digits; infinite without one.
     """
@@ -57,14 +57,17 @@ def dealt(numbers: Sequence[int], target: int) -> str:
 
 
 @lru_cache(maxsize=4096)
-def tried(expression: Expression, numbers: tuple[int, ...], target: int) -> tuple[str, Tried]:
+def tried(answered: str, numbers: tuple[int, ...], target: int) -> tuple[str, Tried]:
     """Return what a player is told of an expression, and what became of it.
 
     Args:
-        expression: what was written.
+        answered: what was written, as `plain` has it.
         numbers: those that may be used.
         target: what it should give.
     """
+    expression = expression_of(answered)
+    if expression is None:
+        return f"{answered}: it is no expression.", Tried(None)
     wrong = _wrong(expression, numbers)
     if wrong or expression.value is None:
         return f"{expression.text}: {wrong}", Tried(None)
@@ -101,13 +104,13 @@ def listed(numbers: tuple[int, ...]) -> tuple[str, ...]:
 
 
 class ExpressionReader(ActionReader):
-    """Reads the whole body of an answer as one expression.
+    """Reads the whole body of an answer as one expression, whatever it is.
 
     Args:
         numbers: those of the deal.
 
     Attributes:
-        actions: the listed expressions, then those that were read, with single blanks.
+        actions: the listed expressions, then those that were read, as `plain` has them.
     """
 
     free = FreeText("", "", LONGEST)
@@ -117,11 +120,11 @@ class ExpressionReader(ActionReader):
         self.actions = listed(numbers)
 
     def _parse(self, body: str) -> Parsed:
-        expression = expression_of(body)
-        if expression is None:
-            is_example = self._words(body) == self._example
+        text = plain(body)
+        is_example = text.upper() == EXAMPLE
+        if is_example or not text:
             return Parsed(True, (), actions_valid=False, is_example=is_example)
-        return Parsed(True, (self._place(expression.text),), actions_valid=True, is_example=False)
+        return Parsed(True, (self._place(text),), actions_valid=True, is_example=False)
 
     def _place(self, text: str) -> int:
         """Return the place of an expression among the actions; a new one is put at their end."""

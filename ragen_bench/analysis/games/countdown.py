@@ -19,8 +19,8 @@ class CountdownReading(Reading):
     """Reads episodes of Countdown; a state is the expressions that were tried."""
 
     labels = {
-        "unusable_expressions": "At least half of the turns gave an expression of numbers that are "
-        "not there, or with a division by zero, and this was the first of them.",
+        "unusable_expressions": "At least half of the turns gave no expression, or one with "
+        "numbers that are not there or a division by zero, and this was the first of them.",
         "one_step_short": "The value of this turn and one of the numbers that it left unused give "
         "the target, which no turn did; it was the first such turn.",
     }
