@@ -58,9 +58,9 @@ def reasoning_table(analysis: Object) -> FiguresTable:
 _CAPTION = (
     "words: mean length of a thought. cut: % of answers that reached the token limit. plan ok: "
     "answers that follow the plan in their thought, of those with a clear one. true: claims about "
-    "places that are so, of those read; unread: seeming claims that were not. Over the first "
-    "thoughts of all instances: zip: compression ratio; dist-2: different pairs of words; same: % "
-    "that stand word for word with another instance."
+    "places or sums that are so, of those read; unread: seeming claims that were not. Over the "
+    "first thoughts of all instances: zip: compression ratio; dist-2: different pairs of words; "
+    "same: % that stand word for word with another instance."
 )
 
 

@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from ragen_bench.analysis.arithmetic import claims_of_arithmetic
 from ragen_bench.analysis.claims import claims_of
 from ragen_bench.analysis.diversity import diversity
 from ragen_bench.analysis.plans import plan_of
@@ -63,6 +64,7 @@ def a_reply(text):
 READERS = {
     "sentences": lambda text: list(sentences(text)),
     "claims": lambda text: claims_of(text, SCENE),
+    "sums": claims_of_arithmetic,
     "plans": lambda text: plan_of(text, ("Up", "Down", "Left", "Right"), 5),
     "diversity": lambda text: diversity([text, text[1:]]),
     "reasoning": lambda text: without_reasoning(Completion(text), "think"),
