@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from itertools import permutations
 from typing import Any, Protocol
 
 import gymnasium
@@ -154,6 +155,85 @@ class GemMinesweeper:
         return info["suffix"], terminated or truncated
 
 
+class TextArenaMastermind:
+    """TextArena's Mastermind, 4 of 6 digits without repetition, in version "-train" or "-raw"."""
+
+    def __init__(self, version: str = "-train") -> None:
+        textarena = importlib.import_module("textarena")
+        self.env = textarena.make(f"Mastermind-v0{version}")
+
+    def reset(self, seed: int) -> str:
+        """Draw a code."""
+        self.env.reset(num_players=1, seed=seed)
+        return text_of(self.env)
+
+    def valid_actions(self) -> list[str]:
+        """Return the guesses that were not made."""
+        made = {tuple(each["guess"]) for each in unwrapped(self.env).state.game_state["history"]}
+        return [f"[{_spaced(code)}]" for code in _CODES if code not in made]
+
+    def step(self, action: str) -> tuple[str, bool]:
+        """Guess once."""
+        done, _ = self.env.step(action)
+        return text_of(self.env), done
+
+
+class GemMastermind:
+    """GEM's Mastermind of 4 of 6 digits without repetition, which tells the latest answer alone."""
+
+    def __init__(self) -> None:
+        mastermind = importlib.import_module("gem.envs.game_env.mastermind")
+        self.env = mastermind.MastermindEnv(code_length=4, num_numbers=6, max_turns=20)
+
+    def reset(self, seed: int) -> str:
+        """Draw a code."""
+        told, _ = self.env.reset(seed=seed)
+        return str(told)
+
+    def valid_actions(self) -> list[str]:
+        """Return the guesses that were not made."""
+        made = self.env.previous_guesses
+        return [f"\\boxed{{{_spaced(code)}}}" for code in _CODES if code not in made]
+
+    def step(self, action: str) -> tuple[str, bool]:
+        """Guess once."""
+        told, _, terminated, truncated, info = self.env.step(action)
+        return f"{told}\n{info['suffix']}", terminated or truncated
+
+
+class ReasoningGymCountdown:
+    """reasoning-gym's countdown of so many numbers; a step scores an answer, and is the last.
+
+    Its score is all that it tells.
+    """
+
+    def __init__(self, count: int) -> None:
+        gym = importlib.import_module("reasoning_gym")
+        sizes = {"min_numbers": count, "max_numbers": count}
+        self.made = gym.create_dataset("countdown", size=1 << 20, seed=0, **sizes)
+
+    def reset(self, seed: int) -> str:
+        """Make a task."""
+        self.task = self.made[seed]
+        return str(self.task["question"])
+
+    def valid_actions(self) -> list[str]:
+        """Return the numbers in a row, added and multiplied."""
+        numbers = list(map(str, self.task["metadata"]["numbers"]))
+        return [" + ".join(numbers), " * ".join(numbers)]
+
+    def step(self, action: str) -> tuple[str, bool]:
+        """Score an expression."""
+        return f"{self.made.score_answer(action, self.task)}\n", True
+
+
+_CODES = list(permutations(range(1, 7), 4))
+
+
+def _spaced(code: tuple[int, ...]) -> str:
+    return " ".join(map(str, code))
+
+
 class GymnasiumFrozenLake:
     """Gymnasium's FrozenLake-v1, 4x4 and slippery, whose text is its rendering in mode "ansi"."""
 
@@ -198,12 +278,17 @@ def peers() -> dict[str, Peer]:
         "TextArena Minesweeper 5x5/5": TextArenaMinesweeper(),
         "TextArena Minesweeper 5x5/5, bare": TextArenaMinesweeper("-raw"),
         "GEM Minesweeper 5x5/5": GemMinesweeper(),
+        "TextArena Mastermind 4 of 6": TextArenaMastermind(),
+        "TextArena Mastermind 4 of 6, bare": TextArenaMastermind("-raw"),
+        "GEM Mastermind 4 of 6": GemMastermind(),
+        "reasoning-gym countdown, 4 numbers": ReasoningGymCountdown(4),
+        "reasoning-gym countdown, 6 numbers": ReasoningGymCountdown(6),
     }
 
 
 def check_peers() -> None:
     """Leave with one line if a peer is missing."""
-    for module in ("textarena", "gem"):
+    for module in ("textarena", "gem", "reasoning_gym"):
         try:
             importlib.import_module(module)
         except ImportError as error:

@@ -73,7 +73,7 @@ def tried(answered: str, numbers: tuple[int, ...], target: int) -> tuple[str, Tr
         return f"{expression.text}: {wrong}", Tried(None)
     rest = unused(numbers, expression.numbers)
     away = expression.value - target
-    result = Tried(expression.value, tuple(rest), round(float(abs(away)), 9))
+    result = Tried(expression.value, tuple(rest), round(abs(float(away)), 9))
     if not away:
         return f"{expression.text} = {target}, the target.", result
     said = f"{abs(away)} too {'high' if away > 0 else 'low'}"
