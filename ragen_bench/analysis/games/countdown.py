@@ -54,7 +54,8 @@ class CountdownReading(Reading):
 
 def _tried(step: ReplayedTurn) -> Tried:
     """Return what became of a turn's expression."""
-    return dict(step.after)[step.actions[0]]
+    tried: Tried = dict(step.after)[step.actions[0]]
+    return tried
 
 
 def _is_one_step_short(tried: Tried, target: int) -> bool:
