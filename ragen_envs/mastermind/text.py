@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 from math import log2
+from typing import Any
 
 from ragen_envs.mastermind.rules import LETTERS, Codes, all_codes
 from ragen_envs.protocol import SEPARATOR, ActionReader
@@ -61,7 +62,12 @@ class CodeReader(ActionReader):
 
     def __init__(self, every: Codes) -> None:
         super().__init__(every.names, EXAMPLE)
+        self._pegs = every.pegs
         self._index = {"".join(name.lower().split()): i for i, name in enumerate(every.names)}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles name the size, as those of the codes do."""
+        return reader, (self._pegs,)
 
     def _words(self, body: str) -> list[str]:
         return ["".join(word.lower().split()) for word in body.split(SEPARATOR)]

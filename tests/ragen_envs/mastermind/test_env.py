@@ -150,8 +150,9 @@ def test_neither_case_nor_blanks_matter(answer):
 
 def test_copies_share_the_tables_of_codes():
     env = started("MastermindLarge-v0", 3)
-    assert copy.deepcopy(env)._every is env._every
-    assert pickle.loads(pickle.dumps(env))._every is env._every
+    for other in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
+        assert other._every is env._every
+        assert other._reader is env._reader
 
 
 @given(names, st.integers(0, 255))
