@@ -151,8 +151,7 @@ class ActionReader:
 
     def _keep(self, cache: dict[str, Parsed], key: str, body: str | None) -> Parsed:
         parsed = BROKEN if body is None else self._parse(body)
-        if len(key) <= _CACHED_LENGTH and len(cache) < _CACHED:
-            cache[key] = parsed
+        store(cache, key, parsed)
         return parsed
 
     def _parse(self, body: str) -> Parsed:
@@ -165,6 +164,12 @@ class ActionReader:
             actions_valid=len(known) == len(words),
             is_example=words == self._example,
         )
+
+
+def store(cache: dict[str, Parsed], key: str, parsed: Parsed) -> None:
+    """Keep what was read of a text, unless it is long or much is kept already."""
+    if len(key) <= _CACHED_LENGTH and len(cache) < _CACHED:
+        cache[key] = parsed
 
 
 def written_form(response_format: AnswerFormat) -> ResponseFormat:

@@ -19,6 +19,7 @@ _CUBE = "ragen_envs.cube.env:CubeEnv"
 _MINESWEEPER = "ragen_envs.minesweeper.env:MinesweeperEnv"
 _MASTERMIND = "ragen_envs.mastermind.env:MastermindEnv"
 _COUNTDOWN = "ragen_envs.countdown.env:CountdownEnv"
+_DESK = "ragen_envs.desk.env:DeskEnv"
 _MODEL = "ragen_envs.twenty_questions.model"
 
 
@@ -77,6 +78,9 @@ TABLE = {
     "MastermindLarge-v0": Entry(_MASTERMIND, "4 pegs, six colours, two guesses already answered"),
     "Countdown-v0": Entry(_COUNTDOWN, "four numbers of 1 to 25, a target of two digits"),
     "CountdownLarge-v0": Entry(_COUNTDOWN, "six tiles of the television game, three digits"),
+    "Desk-v0": Entry(_DESK, "a request, an office of five applications, thirteen tools"),
+    "DeskShifting-v0": Entry(_DESK, "the same, and the user changes the request"),
+    "DeskHostile-v0": Entry(_DESK, "the same, and some texts carry other instructions"),
 }
 """The variants' names, which are the ids without their namespace."""
 

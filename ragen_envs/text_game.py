@@ -14,6 +14,7 @@ from ragen_envs.held_out import load
 from ragen_envs.instances import HELD_OUT_SIZE, Instance, Split, Stream, draw
 from ragen_envs.protocol import ACT, ActionReader, Function
 from ragen_envs.sealed import sealed_instances, secret_of
+from ragen_envs.typed_calls import TypedFunction
 
 
 class Variant(Hashable, Protocol):
@@ -65,7 +66,7 @@ class TextGame(Generic[V, I]):
     """Whether the same answers to the same instance may fare differently in another rollout."""
     example: ClassVar[str]
     """The placeholder that stands for the actions in the instructions."""
-    functions: ClassVar[tuple[Function, ...]] = (ACT,)
+    functions: ClassVar[tuple[Function | TypedFunction, ...]] = (ACT,)
     """Every action is a call of one of these, see `ragen_envs.tools`."""
     has_fixed_actions: ClassVar[bool] = False
     """Whether all turns of all instances of a variant list the same actions."""

@@ -25,6 +25,7 @@ from ragen_envs.protocol import (
     format_answer,
 )
 from ragen_envs.tool_calls import Call, CallError, as_text, called
+from ragen_envs.typed_calls import TypedFunction, fault, read, typed, written
 from ragen_envs.wording import counted
 
 OUT_OF_FORM = ""
@@ -37,7 +38,7 @@ class Caller(Player, Protocol):
     """A player who calls functions; every `TextEnv` is one, in its player's turn."""
 
     @property
-    def functions(self) -> tuple[Function, ...]:
+    def functions(self) -> tuple[Function | TypedFunction, ...]:
         """The functions that the actions are calls of."""
         ...
 
@@ -66,7 +67,7 @@ def schemas(env: Caller) -> list[dict[str, Any]]:
             },
         }
         for function in env.functions
-        if is_free(env, function) or _listed(env, function)
+        if _is_offered(env, function)
     ]
 
 
@@ -145,13 +146,16 @@ def calls_of(env: Caller, actions: Sequence[str]) -> list[Call]:
     Raises:
         ValueError: for a text that no function of the game stands for.
     """
-    named = [_called(env, action) for action in actions]
-    if not takes_several(env):
-        return [Call(function.name, {function.parameter: text}) for function, text in named]
-    return [
-        Call(function.name, {parameter_of(env, function): [text for _, text in of_it]})
-        for function, of_it in groupby(named, lambda pair: pair[0])
-    ]
+    calls = []
+    for function, texts in groupby(actions, lambda action: _function_of(env, action)):
+        if isinstance(function, TypedFunction):
+            calls += [Call(function.name, typed(function, read(function, t) or {})) for t in texts]
+            continue
+        arguments: list[Any] = [_argument(function, text) for text in texts]
+        arguments = [arguments] if takes_several(env) else arguments
+        parameter = parameter_of(env, function)
+        calls += [Call(function.name, {parameter: argument}) for argument in arguments]
+    return calls
 
 
 def takes_several(env: Caller) -> bool:
@@ -170,8 +174,16 @@ def is_free(env: Caller, function: Function) -> bool:
     return free is not None and (free.before, free.after) == (function.before, function.after)
 
 
-def _parameters(env: Caller, function: Function) -> dict[str, Any]:
+def _is_offered(env: Caller, function: Function | TypedFunction) -> bool:
+    if isinstance(function, TypedFunction):
+        return bool(env.legal_actions)
+    return is_free(env, function) or bool(_listed(env, function))
+
+
+def _parameters(env: Caller, function: Function | TypedFunction) -> dict[str, Any]:
     """Return the JSON schema of a function's arguments."""
+    if isinstance(function, TypedFunction):
+        return function.schema
     item: dict[str, Any] = {"type": "string"}
     if is_free(env, function) and env.free_text:
         item |= {"minLength": 1, "maxLength": env.free_text.longest}
@@ -206,12 +218,12 @@ def _argument(function: Function, action: str) -> str | None:
     return action[len(before) : len(action) - len(after)] if action.endswith(after) else None
 
 
-def _called(env: Caller, action: str) -> tuple[Function, str]:
-    """Return the function that an action is a call of, and its argument."""
+def _function_of(env: Caller, action: str) -> Function | TypedFunction:
+    """Return the function that an action is a call of."""
     for function in env.functions:
-        text = _argument(function, action)
-        if text is not None:
-            return function, text
+        reading = read if isinstance(function, TypedFunction) else _argument
+        if reading(function, action) is not None:  # type: ignore[arg-type]  # each its own kind
+            return function
     raise ValueError(f"{action!r} is no call of {_names(env)}")
 
 
@@ -220,6 +232,8 @@ def _actions(env: Caller, call: Call) -> list[str]:
     function = next((known for known in env.functions if known.name == call.name), None)
     if function is None:
         raise CallError(f"there is no function {call.name!r}; call {_names(env)}")
+    if isinstance(function, TypedFunction):
+        return [_typed_action(env, function, call)]
     argument = _argument_of(call, parameter_of(env, function), list if takes_several(env) else str)
     texts = argument if isinstance(argument, list) else [argument]
     for text in texts:
@@ -227,14 +241,31 @@ def _actions(env: Caller, call: Call) -> list[str]:
     return [f"{function.before}{text}{function.after}" for text in texts]
 
 
-def _argument_of(call: Call, parameter: str, kind: type[str] | type[list[Any]]) -> Any:
+def _typed_action(env: Caller, function: TypedFunction, call: Call) -> str:
+    """Return the text of the action that a call with typed arguments names."""
+    arguments = _read_arguments(call)
+    wrong = fault(function, arguments) if isinstance(arguments, Mapping) else "no object"
+    if wrong:
+        raise CallError(f"{call.name}: {wrong}")
+    for name, value in arguments.items():
+        if isinstance(value, str):
+            _check_spoken(env, name, value)
+    return written(function, arguments)
+
+
+def _read_arguments(call: Call) -> Any:
     arguments = call.arguments
-    if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments)
-        # A deep nesting is a RecursionError.
-        except (ValueError, RecursionError) as error:
-            raise CallError(f"the arguments of {call.name} are no JSON: {error}") from None
+    if not isinstance(arguments, str):
+        return arguments
+    try:
+        return json.loads(arguments)
+    # A deep nesting is a RecursionError.
+    except (ValueError, RecursionError) as error:
+        raise CallError(f"the arguments of {call.name} are no JSON: {error}") from None
+
+
+def _argument_of(call: Call, parameter: str, kind: type[str] | type[list[Any]]) -> Any:
+    arguments = _read_arguments(call)
     if not isinstance(arguments, Mapping) or set(arguments) != {parameter}:
         raise CallError(f"the arguments of {call.name} are an object with {parameter!r} alone")
     argument = arguments[parameter]
@@ -246,11 +277,16 @@ def _argument_of(call: Call, parameter: str, kind: type[str] | type[list[Any]]) 
 def _check_text(env: Caller, function: Function, text: object) -> None:
     if not isinstance(text, str):
         raise CallError(f"{function.parameter} is a string, got {type(text).__name__}")
-    if env.response_format in ("think", "answer") and _TAG.search(text):
-        raise CallError(f"{function.parameter} holds a tag of the answer's form")
     whole = is_free(env, function) and not function.before and not function.after
-    if SEPARATOR in text and not whole:
-        raise CallError(f"{function.parameter} is one action, without {SEPARATOR}")
+    _check_spoken(env, function.parameter, text, separable=not whole)
+
+
+def _check_spoken(env: Caller, parameter: str, text: str, separable: bool = True) -> None:
+    """Refuse a text that an answer cannot hold."""
+    if env.response_format in ("think", "answer") and _TAG.search(text):
+        raise CallError(f"{parameter} holds a tag of the answer's form")
+    if separable and SEPARATOR in text:
+        raise CallError(f"{parameter} is one action, without {SEPARATOR}")
 
 
 def _names(env: Caller) -> str:
