@@ -42,6 +42,13 @@ def is_clear(office: Office, value: Value) -> bool:
     return len(matches(office, value)) == 1 and all(is_clear(office, part) for part in value.parts)
 
 
+def leads_to_text(value: Value) -> bool:
+    """Return whether a mail or a file has to be read to find what a value stands for."""
+    if isinstance(value, str):
+        return False
+    return value.kind in _READ_IN_TEXTS or any(map(leads_to_text, value.parts))
+
+
 def lookups(office: Office, value: Value) -> Iterator[Call]:
     """Yield the calls that show what a clear value stands for, in an order that can be followed."""
     if isinstance(value, str):

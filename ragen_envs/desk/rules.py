@@ -24,6 +24,15 @@ def applied(office: Office, call: Call) -> Office:
     return _WRITES[call.tool](office, *call.values)
 
 
+def is_possible(office: Office, call: Call) -> bool:
+    """Return whether a call would change the office."""
+    try:
+        applied(office, call)
+    except RefusedError:
+        return False
+    return True
+
+
 def record_of(office: Office, thing: str, letters: str = "CMEOF") -> Any:
     """Return the record of an id.
 
