@@ -97,7 +97,7 @@ def changed(steps: Sequence[Step], change: Change | None) -> tuple[Step, ...]:
     return (*steps[: change.place], change.step, *steps[change.place + 1 :])
 
 
-def value_of(step: Step, parameter: str) -> Value | None:
-    """Return the value of a parameter by its name, None if the tool has none such."""
-    names = [known.name for known in TOOLS[step.tool].parameters]
-    return step.values[names.index(parameter)] if parameter in names else None
+def named_values(step: Step) -> list[tuple[str, Value]]:
+    """Return the values of a step with the names of their parameters."""
+    names = (parameter.name for parameter in TOOLS[step.tool].parameters)
+    return list(zip(names, step.values, strict=True))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ragen_envs.desk.calls import TOOLS, Call
+from ragen_envs.desk.calls import Call
 from ragen_envs.desk.office import INSTRUCTION, Office
 from ragen_envs.desk.references import Ref, Value
-from ragen_envs.desk.requests import Change, Step, value_of
+from ragen_envs.desk.requests import Change, Step, named_values
 from ragen_envs.desk.vocabulary import Vocabulary, vocabulary
 from ragen_envs.instances import Stream
 
@@ -33,16 +33,11 @@ _PARTS = {
     "said": ("fact", "source"),
 }
 """What the parts of a reference are called in its phrase."""
-_TOPICS = {
-    "person": ("to", "guest", "name"),
-    "thing": ("thing", "id", "mail", "event", "order", "file"),
-    "answer": ("answer",),
-    "boxes": ("boxes",),
-    "day": ("day",),
-    "folder": ("folder",),
-    "time": ("time",),
+_TOPIC_OF = {
+    **dict.fromkeys(("to", "guest", "name"), "person"),
+    **dict.fromkeys(("thing", "id", "mail", "event", "order", "file"), "thing"),
 }
-"""The parameters that a question is about."""
+"""What questions about a parameter are about, where that is not its own name."""
 
 
 class Worded(NamedTuple):
@@ -82,16 +77,12 @@ def reply_to(about: str, steps: tuple[Step, ...], pool: str) -> str:
     """
     writer = _Phrases(vocabulary(pool), None)
     told = [
-        f"{_verb(step)}: {writer.phrase(parameter, value, answering=True)}"
+        f"{step.tool.replace('_', ' ')}: {writer.phrase(name, value, answering=True)}"
         for step in steps
-        for parameter in _TOPICS[about]
-        if (value := value_of(step, parameter)) is not None
+        for name, value in named_values(step)
+        if _TOPIC_OF.get(name, name) == about
     ]
     return "; ".join(told) if told else f"My request names no {about}"
-
-
-def _verb(step: Step) -> str:
-    return step.tool.replace("_", " ")
 
 
 class _Phrases:
@@ -127,10 +118,7 @@ class _Phrases:
 
     def sentence(self, step: Step) -> str:
         """Return how a step is asked for, without a capital or a stop."""
-        names = [parameter.name for parameter in TOOLS[step.tool].parameters]
-        values = {
-            name: self.phrase(name, value) for name, value in zip(names, step.values, strict=True)
-        }
+        values = {name: self.phrase(name, value) for name, value in named_values(step)}
         return self.pick(self._words.steps[step.tool]).format(**values)
 
 
