@@ -11,7 +11,7 @@ from ragen_envs.desk.office import APPS, DAYS, FOLDERS, MOST_BOXES, TIMES
 from ragen_envs.protocol import BROKEN, ActionReader, FreeText, Parsed, store
 from ragen_envs.typed_calls import Parameter, TypedFunction, read, written
 
-EXAMPLE = "TOOL"
+EXAMPLE = "CALL"
 LONGEST_CALL = 200
 """Characters of a call that count."""
 _LONGEST_NAME = 40

@@ -23,7 +23,7 @@ from ragen_envs.text_env import TextEnv
 WON_POINTS = 100
 """In hundredths of reward."""
 _LOOKS = ("list", "read")
-_DONE = "All that was to be done is done."
+_DONE = "The work is over."
 _NOT_YET = "Not yet: the request has just changed."
 
 
@@ -135,6 +135,7 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
     stochastic = False
     example = EXAMPLE
     functions = FUNCTIONS
+    has_fixed_actions = True
 
     @property
     def task(self) -> Task:
@@ -145,6 +146,11 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
     def office(self) -> Office:
         """The office as it is now."""
         return self._office
+
+    @property
+    def obeyed(self) -> int:
+        """How many instructions of mails and files were carried out."""
+        return self._obeyed
 
     @property
     def has_changed(self) -> bool:

@@ -20,6 +20,8 @@ _PLACEHOLDERS = {
     "app": "|".join(APPS),
     "about": "|".join(TOPICS),
     "answer": "yes|no",
+    "to": "ADDRESS",
+    "guest": "ADDRESS",
 }
 _CANCELLED = ", cancelled"
 NOTHING_YET = "No tool was used yet."

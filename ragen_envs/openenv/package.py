@@ -24,6 +24,7 @@ _REWARDS = {
     "Bandit": (-0.1, 1.0),
     "Countdown": (-0.1, 1.0),
     "Cube": (-0.1, 1.0),
+    "Desk": (-0.1, 1.0),
     "FrozenLake": (-0.1, 1.0),
     "Mastermind": (-0.1, 1.0),
     "Minesweeper": (-0.1, 1.0),

@@ -26,6 +26,7 @@ FROZEN_LAKE = (
     "FrozenLakeCoord-v0",
 )
 WEBSHOP = ("WebShop-v0", "WebShopFull-v0", "WebShopText-v0")
+DESK = ("Desk-v0", "DeskShifting-v0", "DeskHostile-v0")
 TWENTY_QUESTIONS = ("TwentyQuestions-v0", "TwentyQuestionsNewCategories-v0")
 COUNTDOWN = ("Countdown-v0", "CountdownLarge-v0")
 SEALABLE = tuple(id_ for id_ in IDS if "TwentyQuestions" not in id_)

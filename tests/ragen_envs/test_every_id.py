@@ -41,10 +41,20 @@ def test_info_has_what_it_promises(id_, split):
         "Countdown": {"solutions", "nearest", "used"},
         "Mastermind": {"possible", "bits", "consistent"},
         "Minesweeper": {"risk", "least_risky", "safe_square"},
+        "Desk": {
+            "optimal_length",
+            "missing",
+            "side_effects",
+            "questions",
+            "obeyed",
+            "before_change",
+        },
     }.get(
         re.match(r"ragen/(Bandit|WebShop|TwentyQuestions|Countdown|Mastermind|Minesweeper|)", id_)[
             1
         ],
+        re.match(r"ragen/(Bandit|WebShop|TwentyQuestions|Mastermind|Minesweeper|)", id_)[1],
+        re.match(r"ragen/(Bandit|WebShop|TwentyQuestions|Minesweeper|Desk|)", id_)[1],
         {"optimal_length"},
     )
     for seed in range(3):
@@ -184,6 +194,7 @@ def test_rollouts_of_a_group_see_the_same_first(id_):
 
 
 NOISY = [id_ for id_ in IDS if not re.search("Sokoban|WebShop|TwentyQuestions|Cube|Countdown", id_)]
+NOISY = [id_ for id_ in IDS if not re.search("Sokoban|WebShop|TwentyQuestions|Cube|Desk", id_)]
 
 
 @pytest.mark.parametrize("id_", IDS)

@@ -16,7 +16,7 @@ from ragen_envs.sokoban.rules import ACTIONS as MOVES
 from ragen_envs.webshop.pages import BACK, BUY, NEXT, PREVIOUS, SUB_PAGES
 from ragen_envs.webshop.text import rules
 from ragen_envs.wording import counted
-from tests.ragen_envs.support import IDS, WEBSHOP, make
+from tests.ragen_envs.support import DESK, IDS, WEBSHOP, make
 
 ACTIONS = {name.lower() for name in (*MOVES, *STEPS, *COLOURS, *BOLD, *STEADY)}
 OF_A_CUBE = {"up", "right", "down", "left", "blue", "green", "red", "yellow"}
@@ -30,6 +30,8 @@ def frame(id_: str) -> str:
     told = [env.reset(seed=1)[0], env.step("no form")[0]]
     if id_.rpartition("/")[2] in WEBSHOP:
         told = [rules("rich", 9), told[1].partition("\n")[0], told[0].rpartition("\n\n")[2]]
+    if id_.rpartition("/")[2] in DESK:  # without the request, which names people by their work
+        told = [*told[0].split("\n\n")[::2], told[1].partition("\n")[0]]
     lines = "\n".join(told).splitlines()
     named = "Actions: ", "Wins so far: "
     return "\n".join(line for line in lines if " " in line and not line.startswith(named))

@@ -58,6 +58,9 @@ def test_the_ids():
         "ragen/MastermindLarge-v0",
         "ragen/Countdown-v0",
         "ragen/CountdownLarge-v0",
+        "ragen/Desk-v0",
+        "ragen/DeskShifting-v0",
+        "ragen/DeskHostile-v0",
     )
     registered = {id_ for id_ in gymnasium.registry if id_.startswith("ragen/")}
     assert registered == {*IDS, *ragen_envs.OPPONENT_IDS}

@@ -14,6 +14,7 @@ TABLE = {
     "bandit-multi-pull": "multi_pull:MultiPullReading",
     "countdown": "countdown:CountdownReading",
     "cube": "cube:CubeReading",
+    "desk": "desk:DeskReading",
     "frozen-lake": "frozen_lake:FrozenLakeReading",
     "mastermind": "mastermind:MastermindReading",
     "minesweeper": "minesweeper:MinesweeperReading",

@@ -118,7 +118,7 @@ DONE = {
 def small_changes(office, steps):
     """Return the calls, as (tool, *values), with all values that a small office and a request know.
 
-    Of days, hours, numbers, folders and titles these are those that the request names, and one more.
+    Of days, hours, numbers, folders and titles: those that the request names, and one more.
     """
     things, named = rows(office), _named(office, steps)
     facts = [dict(row["facts"]) for row in things.values() if "facts" in row]
