@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ragen_envs.desk.calls import Call
@@ -67,6 +68,7 @@ def worded(task: Task, pool: str) -> Worded:
     return _Writer(task, pool).written(task)
 
 
+@lru_cache(maxsize=4096)
 def reply_to(about: str, steps: tuple[Step, ...], pool: str) -> str:
     """Return what the user says when asked: what the request has, in the user's words.
 

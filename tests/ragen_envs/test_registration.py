@@ -238,6 +238,9 @@ GOLDEN = {
     "ragen/MastermindLarge-v0": "71e3125f5d2b0533",
     "ragen/Countdown-v0": "47875c9f704919e3",
     "ragen/CountdownLarge-v0": "ef72d51294600112",
+    "ragen/Desk-v0": "7bd45474b0b513f4",
+    "ragen/DeskShifting-v0": "f2d86eaeed89ae0c",
+    "ragen/DeskHostile-v0": "f51339d1c8fa72d6",
 }
 
 

@@ -37,12 +37,14 @@ def test_the_tools_are_the_games_functions_as_transformers_describes_them(id_):
         described = get_json_schema(tools[wanted["name"]])["function"]
         assert described["description"] == wanted["description"]
         parameters = described["parameters"]
-        assert parameters["required"] == wanted["parameters"]["required"]
-        [mine], [theirs] = (p["properties"].values() for p in (parameters, wanted["parameters"]))
-        assert mine["type"] == theirs["type"]
-        assert mine["description"] == theirs["description"]
-        item, listed = (p.get("items", p).get("enum") for p in (mine, theirs))
-        assert item == (listed if game.has_fixed_actions else None)
+        assert parameters.get("required", []) == wanted["parameters"]["required"]
+        mine, theirs = (p["properties"] for p in (parameters, wanted["parameters"]))
+        assert [*mine] == [*theirs]
+        for name, here in mine.items():
+            assert here["type"] == theirs[name]["type"]
+            assert here["description"] == theirs[name]["description"]
+            item, listed = (p.get("items", p).get("enum") for p in (here, theirs[name]))
+            assert item == (listed if game.has_fixed_actions else None)
 
 
 @pytest.mark.parametrize("id_", IDS)
