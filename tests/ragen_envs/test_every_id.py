@@ -55,6 +55,7 @@ def test_info_has_what_it_promises(id_, split):
         ],
         re.match(r"ragen/(Bandit|WebShop|TwentyQuestions|Mastermind|Minesweeper|)", id_)[1],
         re.match(r"ragen/(Bandit|WebShop|TwentyQuestions|Minesweeper|Desk|)", id_)[1],
+        re.match(r"ragen/(Bandit|WebShop|TwentyQuestions|Mastermind|Minesweeper|Desk|)", id_)[1],
         {"optimal_length"},
     )
     for seed in range(3):
