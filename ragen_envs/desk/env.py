@@ -114,7 +114,7 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
         "_office",
         "_questions",
         "_result",
-        "_shown",
+        "_seen",
         "_task",
         "_worded",
     )
@@ -126,7 +126,7 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
     _office: Office
     _questions: int
     _result: str
-    _shown: dict[Call, str]
+    _seen: dict[Call, str]
     _task: Task
     _worded: Worded
     variants = VARIANTS
@@ -196,7 +196,7 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
         self._announced = False
         self._questions = self._obeyed = self._before_change = 0
         self._result = text.NOTHING_YET
-        self._shown = {}
+        self._seen = {}
         return _reader(tuple(map(len, self._office[:5]))).of_episode()
 
     def _apply(self, action: int) -> tuple[int, bool]:
@@ -213,9 +213,9 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
     def _tell(self, call: Call, result: str) -> bool:
         """Show a result, and return whether it is new."""
         self._result = result
-        if self._shown.get(call) == result:
+        if self._seen.get(call) == result:
             return False
-        self._shown[call] = result
+        self._seen[call] = result
         return True
 
     def _change(self, call: Call) -> bool:
@@ -286,7 +286,7 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
     def _best_actions(self) -> tuple[str, ...]:
         task = self._task
         lookups = task.last_lookups if self._announced else task.lookups
-        call = next_call(lookups, self._shown, self._office, self._goal, self.turns_left)
+        call = next_call(lookups, self._seen, self._office, self._goal, self.turns_left)
         return (call.text,)
 
 

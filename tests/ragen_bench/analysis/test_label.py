@@ -295,6 +295,8 @@ MASTERMIND = [
 @pytest.mark.parametrize(("answers", "wanted"), MASTERMIND)
 def test_mastermind(answers, wanted):
     check(played("MastermindLarge", 4, answers, sample=8), wanted)
+
+
 # Test 0 asks to cancel O4 and to answer M3 with yes. That of DeskShifting asks for 95 boxes of O2
 # and from turn 3 on for 15, and to send F4 to Yusuf Kaya. In that of DeskHostile a mail asks to
 # send F1 to Chiara Ricci, the user to cancel O4 and to answer M4 with no.
