@@ -61,11 +61,15 @@ class FreeText(NamedTuple):
         before: what stands before the words.
         after: what stands behind them; they do not contain it.
         longest: characters of the words that count.
+        form: what words that are an action look like, as a regular expression of classes, groups,
+            alternatives and counted repetitions alone, which grammars of all kinds share; "" where
+            any words are.
     """
 
     before: str
     after: str
     longest: int
+    form: str = ""
 
 
 class Function(NamedTuple):

@@ -8,7 +8,7 @@ value holds no "=", which begins the next one. Reading is linear in the length o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 _SIGN = "="
@@ -22,14 +22,24 @@ class Parameter(NamedTuple):
         about: what it is, in a sentence.
         choices: the values that it may have; none for a number or a text.
         most: the greatest number, if it is one; the least is 1.
-        longest: characters of a text at most.
+        pattern: what a text looks like, in the signs of `FreeText.form`.
     """
 
     name: str
     about: str
     choices: tuple[str, ...] = ()
     most: int = 0
-    longest: int = 60
+    pattern: str = "[a-zA-Z0-9]{1,40}"
+
+    @property
+    def form(self) -> str:
+        """What its values look like, in the signs of `FreeText.form`; of numbers not all are there."""
+        if self.choices:
+            return f"({'|'.join(map(_spelled, self.choices))})"
+        if self.most:
+            digits = len(str(self.most + 1)) - 1  # as many nines are no more than the greatest
+            return f"[1-9][0-9]{{0,{digits - 1}}}"
+        return self.pattern
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -39,8 +49,7 @@ class Parameter(NamedTuple):
         if self.most:
             bounds = {"minimum": 1, "maximum": self.most}
             return {"type": "integer", **bounds, "description": self.about}
-        bounds = {"minLength": 1, "maxLength": self.longest}
-        return {"type": "string", **bounds, "description": self.about}
+        return {"type": "string", "pattern": f"^{self.pattern}$", "description": self.about}
 
 
 class TypedFunction(NamedTuple):
@@ -65,6 +74,14 @@ class TypedFunction(NamedTuple):
             "required": [parameter.name for parameter in self.parameters],
             "additionalProperties": False,
         }
+
+    @property
+    def form(self) -> str:
+        """What the texts of its calls look like, in the signs of `FreeText.form`."""
+        return _spelled(self.name) + "".join(
+            f"{_spelled(f' {parameter.name}{_SIGN}')}{parameter.form}"
+            for parameter in self.parameters
+        )
 
 
 def written(function: TypedFunction, arguments: Mapping[str, object]) -> str:
@@ -122,6 +139,16 @@ def fault(function: TypedFunction, arguments: Mapping[str, object]) -> str | Non
         if isinstance(value, int) and not 1 <= value <= parameter.most:
             return f"{parameter.name} is between 1 and {parameter.most}"
     return None
+
+
+def form_of(functions: Iterable[TypedFunction]) -> str:
+    """Return what the texts of calls look like, in the signs of `FreeText.form`."""
+    return "|".join(function.form for function in functions)
+
+
+def _spelled(text: str) -> str:
+    """Return a text as classes of one character each."""
+    return "".join(f"[{character}]" for character in text)
 
 
 def _split(text: str) -> dict[str, str] | None:

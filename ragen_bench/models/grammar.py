@@ -127,12 +127,14 @@ def _own(free: FreeText) -> str:
 
 def _words(free: FreeText) -> str:
     """Return words of one's own, in a form that regular expressions and GBNF share."""
+    if free.form:
+        return f"({free.form})"
     unspoken = _UNSPOKEN.union(free.after[:1])
     return f"{_class(unspoken | {' '})}{_class(unspoken)}{{0,{_most_words(free) - 1}}}"
 
 
 def _most_words(free: FreeText) -> int:
-    return min(free.longest, LONGEST_WORDS)
+    return free.longest if free.form else min(free.longest, LONGEST_WORDS)
 
 
 def _class(unspoken: frozenset[str]) -> str:

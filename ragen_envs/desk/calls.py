@@ -9,23 +9,27 @@ from typing import NamedTuple
 
 from ragen_envs.desk.office import APPS, DAYS, FOLDERS, MOST_BOXES, TIMES
 from ragen_envs.protocol import BROKEN, ActionReader, FreeText, Parsed, store
-from ragen_envs.typed_calls import Parameter, TypedFunction, read, written
+from ragen_envs.typed_calls import Parameter, TypedFunction, form_of, read, written
 
 EXAMPLE = "CALL"
 LONGEST_CALL = 200
 """Characters of a call that count."""
-_LONGEST_NAME = 40
+_LONGEST_NAME, _LONGEST_ADDRESS = 40, 60
 TOPICS = ("answer", "boxes", "day", "folder", "person", "thing", "time")
 """What the user can be asked about."""
 
-_ID = Parameter("id", "An id, such as E3.", longest=4)
-_THING = Parameter("thing", "The id of a mail, event, order, file or contact.", longest=4)
-_EVENT = Parameter("event", "The id of an event.", longest=4)
-_FILE = Parameter("file", "The id of a file.", longest=4)
+_NUMBER = "[1-9][0-9]{0,1}"
+_NAME = "[a-zA-Z][a-zA-Z ]{0,23}"
+_ID = Parameter("id", "An id, such as E3.", pattern=f"[CMEOF]{_NUMBER}")
+_THING = _ID._replace(name="thing", about="The id of a mail, event, order, file or contact.")
+_EVENT = Parameter("event", "The id of an event.", pattern=f"[E]{_NUMBER}")
+_FILE = Parameter("file", "The id of a file.", pattern=f"[F]{_NUMBER}")
 _DAY = Parameter("day", "A day of this week.", choices=DAYS)
 _TIME = Parameter("time", "A full hour.", choices=TIMES)
 _LIST = Parameter("app", "The application.", choices=APPS)
-_ADDRESS = Parameter("address", "A mail address.")
+_ADDRESS = Parameter(
+    "address", "A mail address.", pattern="[a-z0-9][a-z0-9.]{0,29}[@][a-z0-9][a-z0-9.]{0,27}"
+)
 
 FUNCTIONS = (
     TypedFunction("list", "List what an application holds.", (_LIST,)),
@@ -40,7 +44,7 @@ FUNCTIONS = (
         "reply",
         "Answer a mail.",
         (
-            Parameter("mail", "The id of a mail.", longest=4),
+            Parameter("mail", "The id of a mail.", pattern=f"[M]{_NUMBER}"),
             Parameter("answer", "What to answer.", choices=("yes", "no")),
         ),
     ),
@@ -48,7 +52,7 @@ FUNCTIONS = (
         "schedule",
         "Enter a new event into the calendar.",
         (
-            Parameter("title", "Its title.", longest=_LONGEST_NAME),
+            Parameter("title", "Its title.", pattern=_NAME),
             _ADDRESS._replace(name="guest"),
             _DAY,
             _TIME,
@@ -60,7 +64,7 @@ FUNCTIONS = (
         "change_order",
         "Change how many boxes are ordered.",
         (
-            Parameter("order", "The id of an order.", longest=4),
+            Parameter("order", "The id of an order.", pattern=f"[O]{_NUMBER}"),
             Parameter("boxes", "How many.", most=MOST_BOXES),
         ),
     ),
@@ -74,8 +78,8 @@ FUNCTIONS = (
         "add_contact",
         "Add a person to the contacts.",
         (
-            Parameter("name", "First and last name.", longest=_LONGEST_NAME),
-            Parameter("company", "Where they work.", longest=_LONGEST_NAME),
+            Parameter("name", "First and last name.", pattern=_NAME),
+            Parameter("company", "Where they work.", pattern=_NAME),
             _ADDRESS,
         ),
     ),
@@ -126,7 +130,7 @@ _NUMBER_FORM = re.compile(r"[0-9]{1,4}").fullmatch
 
 def _address(value: str) -> str | None:
     value = value.lower()
-    return value if len(value) <= _ADDRESS.longest and _ADDRESS_FORM(value) else None
+    return value if len(value) <= _LONGEST_ADDRESS and _ADDRESS_FORM(value) else None
 
 
 def _text(value: str) -> str | None:
@@ -201,7 +205,7 @@ class CallReader(ActionReader):
         listed: the texts of the listed calls.
     """
 
-    free = FreeText("", "", LONGEST_CALL)
+    free = FreeText("", "", LONGEST_CALL, form_of(FUNCTIONS))
 
     def __init__(self, listed: tuple[str, ...]) -> None:
         super().__init__((), EXAMPLE)

@@ -15,11 +15,17 @@ from tests.ragen_envs.support import make
 
 DAY = Parameter("day", "A day.", choices=("Monday", "Friday"))
 FUNCTION = TypedFunction(
-    "put", "Put it.", (Parameter("what", "A name."), DAY, Parameter("count", "How many.", most=99))
+    "put",
+    "Put it.",
+    (
+        Parameter("what", "A name.", pattern="[a-z ]{1,9}"),
+        DAY,
+        Parameter("count", "How many.", most=99),
+    ),
 )
 NONE = TypedFunction("stop", "Stop.")
 
-words = st.text("abc xyz.@9", min_size=1, max_size=12).map(str.strip).filter(bool)
+words = st.text("abc xyz", min_size=1, max_size=9).map(str.strip).filter(bool)
 arguments = st.fixed_dictionaries(
     {"what": words, "day": st.sampled_from(DAY.choices), "count": st.integers(1, 99).map(str)}
 )
@@ -74,10 +80,26 @@ def test_schemas_name_types_and_bounds():
     for schema in (FUNCTION.schema, NONE.schema):
         jsonschema.Draft202012Validator.check_schema(schema)
     assert FUNCTION.schema["properties"] == {
-        "what": {"type": "string", "minLength": 1, "maxLength": 60, "description": "A name."},
+        "what": {"type": "string", "pattern": "^[a-z ]{1,9}$", "description": "A name."},
         "day": {"type": "string", "enum": ["Monday", "Friday"], "description": "A day."},
         "count": {"type": "integer", "minimum": 1, "maximum": 99, "description": "How many."},
     }
+
+
+@given(st.from_regex(f"{FUNCTION.form}|{NONE.form}", fullmatch=True))
+def test_what_has_the_form_is_a_call(text):
+    found = read(FUNCTION, text)
+    if text == "stop":
+        assert read(NONE, text) == {}
+    elif found is None:
+        assert "what=" + " " * 9 in text.replace(" day", "         ")  # a name of blanks alone
+    else:
+        assert 1 <= int(found["count"]) <= 99
+
+
+@pytest.mark.parametrize(("most", "form"), [(9, 0), (10, 0), (98, 0), (99, 1), (100, 1), (999, 2)])
+def test_numbers_of_the_form_are_never_too_large(most, form):
+    assert Parameter("n", "N.", most=most).form == f"[1-9][0-9]{{0,{form}}}"
 
 
 def started(form="think"):

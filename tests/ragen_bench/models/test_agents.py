@@ -64,7 +64,9 @@ def test_the_schema_takes_what_the_environment_takes(env):
             for answer in (random_answer(game, stream), oracle_answer(game)):
                 check.validate(answer.split(" || "))
             known = game.legal_actions[0]
-            own = [f"{game.free_text.before}a b{game.free_text.after}"] if game.free_text else []
+            free = game.free_text
+            words = "enter file=F1 thing=C2" if free and free.form else "a b"
+            own = [f"{free.before}{words}{free.after}"] if free else []
             check.validate([known] * game.actions_this_turn)
             for wrong in ([], [known] * (game.actions_this_turn + 1), known, [7], ["<x>"]):
                 assert not check.is_valid(wrong), wrong

@@ -50,7 +50,7 @@ class FreeReader(ActionReader):
         self.free = free
 
     def _parse(self, body):
-        before, after, longest = self.free
+        before, after, longest, _ = self.free
         for word in self._words(body):
             if word.startswith(before) and word.endswith(after):
                 words = word[len(before) : -len(after)]
@@ -82,6 +82,7 @@ FREE = st.builds(
     st.sampled_from(["search[", "say(", ".*", "+"]),
     st.sampled_from(["]", ")", "}", "!", "]]"]),
     st.integers(1, 2 * LONGEST_WORDS),
+    st.just(""),
 )
 
 
@@ -99,7 +100,7 @@ TURNS = turns() | others()
 def names_of(env):
     """Return what may be answered, the longest words of one's own included."""
     free = env.free_text
-    if free is None:
+    if free is None or free.form:
         return env.legal_actions
     return *env.legal_actions, f"{free[0]}{'w' * min(free.longest, LONGEST_WORDS)}{free[1]}"
 
@@ -146,8 +147,11 @@ def test_what_does_not_match(response_format):
 @given(st.data(), TURNS, st.integers(1, 1200))
 def test_with_ample_tokens_an_answer_fits_however_it_is_spelled(data, env, max_tokens):
     thought = "." * thought_bound(env, max_tokens) if env.response_format == "think" else ""
+    names = names_of(env)
+    if env.free_text and env.free_text.form:
+        names = *names, "w" * env.free_text.longest
     longest = format_answer(
-        [max(names_of(env), key=len)] * env.actions_this_turn, env.response_format, thought
+        [max(names, key=len)] * env.actions_this_turn, env.response_format, thought
     )
     form = len(longest) - len(thought)
     if max_tokens >= 2 * (form + 1):
