@@ -33,7 +33,7 @@ class Parameter(NamedTuple):
 
     @property
     def form(self) -> str:
-        """What its values look like, in the signs of `FreeText.form`; of numbers not all are there."""
+        """What its values look like, in the signs of `FreeText.form`; some numbers are left out."""
         if self.choices:
             return f"({'|'.join(map(_spelled, self.choices))})"
         if self.most:
