@@ -86,8 +86,6 @@ FUNCTIONS = (
     TypedFunction("done", "Say that all is done, which ends the work."),
 )
 TOOLS = {function.name: function for function in FUNCTIONS}
-WRITES = frozenset(TOOLS) - {"list", "read", "ask", "done"}
-"""The tools that change the office."""
 
 
 class Call(NamedTuple):

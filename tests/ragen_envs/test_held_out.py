@@ -76,10 +76,7 @@ def test_the_shipped_files_are_what_the_generators_give(monkeypatch, capsys):
     folders = (
         "sokoban/levels", "frozen_lake/maps", "bandit/names", "bandit/chances", "webshop/tasks",
         "twenty_questions/words", "cube/cubes", "minesweeper/openings",
-        "mastermind/openings", "countdown/deals",
-        "mastermind/openings",
-        "twenty_questions/words", "cube/cubes", "minesweeper/openings", "desk/tasks",
-        "mastermind/openings", "desk/tasks",
+        "mastermind/openings", "countdown/deals", "desk/tasks",
     )  # fmt: skip
     shipped = {path for folder in folders for path in (ROOT / folder).iterdir()}
     assert shipped == {file.path for file in regenerated}

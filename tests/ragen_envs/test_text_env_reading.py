@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragen_envs.protocol import RESPONSE_FORMATS, FreeText, format_answer
-from tests.ragen_envs.support import COUNTDOWN, IDS, TWENTY_QUESTIONS, WEBSHOP, make
-from tests.ragen_envs.support import DESK, IDS, TWENTY_QUESTIONS, WEBSHOP, make
+from tests.ragen_envs.support import COUNTDOWN, DESK, IDS, TWENTY_QUESTIONS, WEBSHOP, make
 
 words = st.text(st.characters(codec="ascii", exclude_characters="<>[]|"), max_size=30)
 named = st.integers(0, 200) | words | words.map("search[{}]".format)
@@ -73,6 +72,7 @@ def test_words_of_ones_own_are_questions_expressions_or_of_the_search_page_alone
             assert env.free_text == FreeText("", "", 100)
             env.step("1 + 2")
         assert env.free_text is None
+        return
     if id_.partition("/")[2] in DESK:
         assert env.free_text[:3] == ("", "", 200)
         assert env.read("lamp")[1] == ()
