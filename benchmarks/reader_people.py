@@ -25,6 +25,7 @@ from ragen_envs.twenty_questions.knowledge.loader import load
 from ragen_envs.twenty_questions.understanding import understand
 
 FILE = Path(__file__).parents[2] / "shared/data/twenty_questions/people_dev.jsonl"
+PAGE = Path(__file__).parents[1] / "docs/results/twenty-questions.md"
 HEAD = (
     "| part | writer | understood | unsure | their Yes | their No | agreement | contradicted |\n"
     "| --- | --- | --- | --- | --- | --- | --- | --- |"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from ragen_envs.twenty_questions.knowledge.articles import indefinite_article
@@ -31,6 +31,28 @@ class Has:
     """
 
     feature: str
+
+
+@dataclass(frozen=True, slots=True)
+class Knows:
+    """Is this known of it ("Does it have ears?")?
+
+    Attributes:
+        fact: a key of the facts.
+    """
+
+    fact: str
+
+
+@dataclass(frozen=True, slots=True)
+class IsNoun:
+    """Is it what a noun names that is no word of the game ("Is it a ruminant?", "Is it a gate?")?
+
+    Attributes:
+        noun: a noun of English.
+    """
+
+    noun: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +104,13 @@ class Guess:
     """Is it this ("Is it a dog?")?
 
     Attributes:
-        name: the name of a concept, or another word, which is never right.
+        name: the name of a concept, or another noun, which is never right.
+        narrower: whether it was guessed by a name for a kind of it ("grizzly"), of which no other
+            word is one. It is the same guess all the same.
     """
 
     name: str
+    narrower: bool = field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +138,9 @@ class Either:
     forms: tuple[Form, ...]
 
 
-Form: TypeAlias = IsKind | Has | Compare | Letter | Length | Guess | Not | And | Either
+Form: TypeAlias = (
+    IsKind | Has | Knows | IsNoun | Compare | Letter | Length | Guess | Not | And | Either
+)
 
 
 def say(form: Form, knowledge: Knowledge) -> str:
@@ -131,6 +158,11 @@ def say(form: Form, knowledge: Knowledge) -> str:
             return knowledge.kinds[kind].ask
         case Has(feature):
             return knowledge.features[feature].ask
+        case Knows(fact):
+            return knowledge.facts[fact].ask
+        case IsNoun(noun):
+            kind = "a kind of " if noun in knowledge.concepts else ""
+            return f"Is it {kind}{noun if kind else with_article(noun, knowledge)}?"
         case Compare(scale, relation, to):
             asked = knowledge.scales[scale]
             if not isinstance(to, str):

@@ -12,6 +12,9 @@ from ragen_envs.twenty_questions.forms import Compare, Form, Guess, Has, IsKind,
 from ragen_envs.twenty_questions.knowledge.schema import GRADES, Knowledge
 
 
+_NOT_KNOWN = -1
+
+
 class Solver:
     """Asks the standard question with the most information, all words being as likely.
 
@@ -76,6 +79,9 @@ class Solver:
                 # A wrong guess rules out more than any number of disagreements.
                 weight = len(asked) + 1 if isinstance(form, Guess) else 1
                 wrong += weight * (self._answers(form) != ANSWERS.index(reply))
+                if isinstance(form, Guess) and form.name in self._word and reply == "Yes":
+                    # The game went on, so that it is a kind of what was guessed.
+                    wrong[self._word[form.name]] += weight
         if wrong.min() > len(asked):
             raise ValueError("every word of the pool has been guessed")
         return np.flatnonzero(wrong == wrong.min())
@@ -83,8 +89,9 @@ class Solver:
     def _answers(self, form: Form) -> NDArray[np.int8]:
         if isinstance(form, Guess):
             right = np.zeros(len(self.pool), dtype=np.int8)
-            if form.name in self._word:
-                right[self._word[form.name]] = ANSWERS.index("Yes")
+            for name in (form.name, *self.knowledge.nouns.above.get(form.name, ())):
+                if name in self._word:
+                    right[self._word[name]] = ANSWERS.index("Yes")
             return right
         place = self._places.get(form)
         return self._column(form) if place is None else self.table[:, place]
@@ -105,8 +112,9 @@ class Solver:
 
     def _column(self, form: Form) -> NDArray[np.int8]:
         concepts = (self.knowledge.concepts[name] for name in self.pool)
-        answers = [ANSWERS.index(answer(form, concept, self.knowledge)) for concept in concepts]
-        return np.array(answers, dtype=np.int8)
+        found = [answer(form, concept, self.knowledge) for concept in concepts]
+        places = [_NOT_KNOWN if each is None else ANSWERS.index(each) for each in found]
+        return np.array(places, dtype=np.int8)
 
 
 def information(counts: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -12,6 +12,8 @@ from ragen_envs.twenty_questions.forms import (
     Guess,
     Has,
     IsKind,
+    IsNoun,
+    Knows,
     Length,
     Letter,
     Not,
@@ -26,12 +28,13 @@ _Range: TypeAlias = tuple[float, float]
 _OF_GRADE: dict[Grade, Answer] = {"no": "No", "sometimes": "Sometimes", "yes": "Yes"}
 
 
-def answer(form: Form, concept: Concept, knowledge: Knowledge) -> Answer:
-    """Return the true answer to a question about a concept.
+def answer(form: Form, concept: Concept, knowledge: Knowledge) -> Answer | None:
+    """Return the true answer to a question about a concept, None where it is not known.
 
     The three answers are those of a logic of three values (Kleene's strong one): "not" swaps Yes
-    and No, "and" is the weakest answer and "or" the strongest. The world is closed: a feature that
-    neither the concept nor its kinds name is No.
+    and No, "and" is the weakest answer and "or" the strongest. For kinds and features the world is
+    closed: one that neither the concept nor its kinds name is No. For facts and nouns it is open: what
+    is not known is not No. A part that is not known does not matter where the others decide.
 
     Args:
         form: what is asked.
@@ -49,20 +52,40 @@ def answer(form: Form, concept: Concept, knowledge: Knowledge) -> Answer:
         case Has(feature):
             knowledge.features[feature]
             return _OF_GRADE[concept.grades.get(feature, "no")]
+        case Knows(fact):
+            grade = knowledge.facts[fact].grades.get(concept.name)
+            return _OF_GRADE[grade] if grade else None
+        case IsNoun(noun):
+            grade = knowledge.nouns.grade(noun, concept)
+            return _OF_GRADE[grade] if grade else None
         case Compare(scale, relation, to):
             return _compared(concept.levels[scale], relation, _levels(scale, to, knowledge))
         case Letter(place, letters):
             return _yes(_spelled(concept.name, place, letters))
         case Length(unit, relation, number):
             return _compared((_count(concept.name, unit),) * 2, relation, (number, number), "No")
-        case Guess(name):
-            return _yes(name == concept.name)
+        case Guess(name, narrower):
+            kinds = () if narrower else knowledge.nouns.above.get(name, ())
+            return _yes(name == concept.name or concept.name in kinds)
         case Not(inner):
-            return ANSWERS[2 - ANSWERS.index(answer(inner, concept, knowledge))]
+            found = answer(inner, concept, knowledge)
+            return None if found is None else ANSWERS[2 - ANSWERS.index(found)]
         case And(forms):
-            return min((answer(f, concept, knowledge) for f in forms), key=ANSWERS.index)
+            return _strongest(forms, concept, knowledge, sign=-1)
         case Either(forms):
-            return max((answer(f, concept, knowledge) for f in forms), key=ANSWERS.index)
+            return _strongest(forms, concept, knowledge, sign=1)
+
+
+def _strongest(
+    forms: tuple[Form, ...], concept: Concept, knowledge: Knowledge, sign: int
+) -> Answer | None:
+    """Return the strongest answer, or the weakest for the sign -1; None if the unknown decide."""
+    found = [answer(form, concept, knowledge) for form in forms]
+    known = [sign * ANSWERS.index(each) for each in found if each is not None]
+    end = max(0, sign * 2)
+    if None in found and end not in known:
+        return None
+    return ANSWERS[sign * max(known)]
 
 
 def _yes(true: bool) -> Answer:

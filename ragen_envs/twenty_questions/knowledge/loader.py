@@ -10,7 +10,9 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from ragen_envs.twenty_questions.knowledge.articles import indefinite_article
+from ragen_envs.twenty_questions.knowledge.facts import read_facts
 from ragen_envs.twenty_questions.knowledge.inheritance import implied, inherited, memberships
+from ragen_envs.twenty_questions.knowledge.nouns import read_nouns
 from ragen_envs.twenty_questions.knowledge.schema import (
     GRADES,
     Concept,
@@ -34,7 +36,8 @@ def read(folder: Traversable) -> Knowledge:
     """Return the knowledge in a folder.
 
     Args:
-        folder: with features.toml, rules.toml, kinds.toml, scales.toml and concepts/*.toml.
+        folder: with features.toml, rules.toml, kinds.toml, scales.toml, concepts/*.toml, facts/*.toml
+            and wordnet/.
 
     Raises:
         ValueError: if an entry has a field that there is none of, lacks one, names an unknown
@@ -51,7 +54,11 @@ def read(folder: Traversable) -> Knowledge:
             if name in concepts:
                 raise ValueError(f"{name}: a concept of {concepts[name].category} and {category}")
             concepts[name] = _concept(name, category, entry, kinds, features, scales)
-    return Knowledge(kinds, features, scales, concepts, _rules(rules, kinds, features))
+    facts = read_facts(folder / "facts", concepts, frozenset({*kinds, *features}))
+    nouns = read_nouns(folder / "wordnet")
+    return Knowledge(
+        kinds, features, scales, concepts, _rules(rules, kinds, features), facts, nouns
+    )
 
 
 def _toml(path: Traversable) -> dict[str, Any]:
@@ -83,7 +90,9 @@ def _rules(
     _known("rules.toml", only, features, "feature")
     for key, others in only.items():
         _known(key, others, kinds, "kind")
-    return Rules(excludes, only)
+    facts = {key: tuple(others.split()) for key, others in rules["facts"].items()}
+    apart = {key: tuple(others.split()) for key, others in rules["apart"].items()}
+    return Rules(excludes, only, facts, apart)
 
 
 def _kinds(entries: dict[str, Any], features: Mapping[str, Feature]) -> dict[str, Kind]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from ragen_envs.twenty_questions.knowledge.nouns import Nouns
 
 Grade: TypeAlias = Literal["yes", "sometimes", "no"]
 Levels: TypeAlias = tuple[int, int]
@@ -95,16 +98,35 @@ class Concept:
 
 
 @dataclass(frozen=True, slots=True)
+class Fact:
+    """Something that is known of some words, and not of all.
+
+    Attributes:
+        ask: the canonical question.
+        grades: of each word of which it is known.
+        said: by slot of frames.toml, what people say for it.
+    """
+
+    ask: str
+    grades: Mapping[str, Grade]
+    said: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
 class Rules:
     """What the entries have to agree with.
 
     Attributes:
         excludes: by feature or kind, the features and kinds that nothing has beside it.
         only: by feature, the kinds that alone may have it.
+        facts: by fact, the facts, features and kinds that go with it.
+        apart: by fact, the facts and features that nothing has beside it.
     """
 
     excludes: Mapping[str, tuple[str, ...]]
     only: Mapping[str, tuple[str, ...]]
+    facts: Mapping[str, tuple[str, ...]]
+    apart: Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +139,8 @@ class Knowledge:
         scales: by key.
         concepts: by name.
         rules: what the entries have to agree with.
+        facts: by key.
+        nouns: what nouns of English are, and which words are kinds of them.
     """
 
     kinds: Mapping[str, Kind]
@@ -124,6 +148,8 @@ class Knowledge:
     scales: Mapping[str, Scale]
     concepts: Mapping[str, Concept]
     rules: Rules
+    facts: Mapping[str, Fact]
+    nouns: Nouns
 
     @property
     def categories(self) -> dict[str, tuple[str, ...]]:

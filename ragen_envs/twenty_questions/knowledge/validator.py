@@ -16,7 +16,7 @@ import numpy as np
 from ragen_envs.twenty_questions.forms import say
 from ragen_envs.twenty_questions.knowledge.inheritance import without
 from ragen_envs.twenty_questions.knowledge.loader import load
-from ragen_envs.twenty_questions.knowledge.schema import Concept, Knowledge
+from ragen_envs.twenty_questions.knowledge.schema import Concept, Grade, Knowledge
 from ragen_envs.twenty_questions.solver import Solver
 
 APART = 2
@@ -117,6 +117,38 @@ def everything_is_used(knowledge: Knowledge) -> Iterator[str]:
             yield f"{key}: {certain[key]} concepts have it"
 
 
+def facts_agree(knowledge: Knowledge) -> Iterator[str]:
+    """What has a fact for certain has what goes with it, and not what nothing has beside it."""
+    for concept in knowledge.concepts.values():
+        for key, others in knowledge.rules.facts.items():
+            for other in others if _grade(key, concept, knowledge) == "yes" else ():
+                if _grade(other, concept, knowledge) == "no":
+                    yield f"{concept.name}: {key} but not {other}"
+        for key, others in knowledge.rules.apart.items():
+            for other in others if _grade(key, concept, knowledge) == "yes" else ():
+                if _grade(other, concept, knowledge) == "yes":
+                    yield f"{concept.name}: {key} and {other}"
+
+
+def facts_say_something(knowledge: Knowledge) -> Iterator[str]:
+    """Each fact is known of some word, and no question of it is that of another or of a feature."""
+    asks = {feature.ask for feature in knowledge.features.values()}
+    asks |= {kind.ask for kind in knowledge.kinds.values()}
+    for key, fact in knowledge.facts.items():
+        if not fact.grades:
+            yield f"{key}: it is known of no word"
+        if fact.ask in asks or not _QUESTION.fullmatch(fact.ask):
+            yield f"{key}: {fact.ask!r} is asked twice, or not an auxiliary, a subject and the rest"
+        asks.add(fact.ask)
+
+
+def _grade(key: str, concept: Concept, knowledge: Knowledge) -> Grade | None:
+    """Return the grade of a fact, a feature or a kind; None for a fact that is not known."""
+    if key in knowledge.facts:
+        return knowledge.facts[key].grades.get(concept.name)
+    return concept.grades.get(key, concept.memberships.get(key, "no"))
+
+
 def entries_say_something(knowledge: Knowledge) -> Iterator[str]:
     """No entry repeats what it inherits or what is not so anyway."""
     for concept in knowledge.concepts.values():
@@ -168,6 +200,8 @@ CHECKS: tuple[Callable[[Knowledge], Iterator[str]], ...] = (
     everything_is_used,
     entries_say_something,
     pairs_are_apart,
+    facts_agree,
+    facts_say_something,
 )
 """All checks, in the order of `problems`."""
 

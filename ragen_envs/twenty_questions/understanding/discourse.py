@@ -125,8 +125,13 @@ def plain(tokens: Tokens) -> Tokens:
     words: list[str] = []
     at = 0
     while at < len(tokens):
-        if dropped := _phrases("fillers").at(tokens, at):
+        if tokens[at] == "ever" and tokens[0] == "was":
+            words.append("once")
+            at += 1
+        elif dropped := _phrases("fillers").at(tokens, at):
             at = dropped[0]
+        elif _is_adverb(tokens, at):
+            at += 1
         elif subject := _subject(tokens, at, words):
             at = subject[0]
             words.append(subject[1])
@@ -134,6 +139,17 @@ def plain(tokens: Tokens) -> Tokens:
             words.append(tokens[at])
             at += 1
     return tuple(words[2:] if words[:3] == ["it", ",", "it"] else words)
+
+
+def _is_adverb(tokens: Tokens, at: int) -> bool:
+    """Whether an adverb stands at a place that says how, and not how often or how far."""
+    token = tokens[at]
+    return token.endswith("ly") and at + 1 < len(tokens) and token in _adverbs()
+
+
+@cache
+def _adverbs() -> frozenset[str]:
+    return frozenset(word for each in entries("adverbs") for word in each.split())
 
 
 def contrasted(tokens: Tokens) -> Tokens:

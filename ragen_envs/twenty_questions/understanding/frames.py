@@ -43,15 +43,23 @@ def matches(question: Tokens) -> Iterator[Match]:
         question: such as ("is", "it", "made", "of", "wood").
     """
     table = _table()
+    longest_head, longest_tail = _longest()
     fitting = [
         (start - end, slot, question[start:end], denied)
-        for start in range(len(question))
+        for start in range(min(longest_head + 1, len(question)))
         if (tails := table.get(question[:start]))
-        for end in range(start + 1, len(question) + 1)
+        for end in range(max(start + 1, len(question) - longest_tail), len(question) + 1)
         for slot, denied in tails.get(question[end:], ())
     ]
     for _, slot, phrase, denied in sorted(fitting, key=lambda frame: frame[0]):
         yield Match(slot, phrase, denied)
+
+
+@cache
+def _longest() -> tuple[int, int]:
+    """Return the number of words of the longest opening and of the longest end."""
+    table = _table()
+    return max(map(len, table)), max(len(tail) for tails in table.values() for tail in tails)
 
 
 @cache

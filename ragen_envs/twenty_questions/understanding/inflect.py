@@ -93,6 +93,21 @@ def _plural(noun: str) -> str:
     return noun + ("es" if noun.endswith(("s", "x", "z", "ch", "sh")) else "s")
 
 
+def singulars(noun: str) -> tuple[str, ...]:
+    """Return what a noun may be the plural of, itself first ("leaves": "leaves", "leaf", ...)."""
+    head, _, last = noun.rpartition(" ")
+    found = [last, *(one for one, many in _PLURALS.items() if many == last)]
+    if last.endswith("ies"):
+        found.append(last[:-3] + "y")
+    if last.endswith("ves"):
+        found.append(last[:-3] + "f")
+    if last.endswith(("ses", "xes", "zes", "ches", "shes", "oes")):
+        found.append(last[:-2])
+    if last.endswith("s") and not last.endswith("ss"):
+        found.append(last[:-1])
+    return tuple(f"{head} {each}".lstrip() for each in found)
+
+
 def third_person(phrase: str) -> str:
     """Return a phrase with its verb, the first word, in the third person ("lays eggs")."""
     verb, _, rest = phrase.partition(" ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib.resources import files
 
 from ragen_envs.twenty_questions.understanding.frames import patterns
 from ragen_envs.twenty_questions.understanding.normalise import Tokens, word_set
@@ -12,14 +13,6 @@ _SHORTEST = 5
 _LONGEST = 16
 _LONG = 6
 
-# Words that differ from one of the tables by a letter, and are meant.
-_MEANT = word_set(
-    "sting stings strip strips father heather plane planes lather cloths closes sales sells heels "
-    "pants tones fiends widow lager paces laces inset pines spins batter rinks county lover sever "
-    "river topics cover hover rates treats brood prints sprint sprints scares stage shirts pint "
-    "dives rings blaze spices species slice trial quite quiet angel angle united untied form from "
-    "diary dairy casual causal trail brake break stale slate steal"
-)
 _COMPARED = word_set(
     "bigger larger longer taller smaller shorter heavier lighter weigh weight letter letters "
     "start starts begin contain contains vowel"
@@ -37,12 +30,20 @@ def corrected_spelling(tokens: Tokens, lexicon: Lexicon) -> Tokens:
 
 
 def _corrected(token: str, lexicon: Lexicon) -> str:
-    known = lexicon.vocabulary | _framed() | _COMPARED
-    named = token in lexicon.names or token in known or token in _MEANT
-    if named or not _SHORTEST <= len(token) <= _LONGEST or not token.isalpha():
+    if _is_word(token, lexicon) or not _SHORTEST <= len(token) <= _LONGEST or not token.isalpha():
         return token
-    candidates = {word for word in _changed(token) if word in known and len(word) >= _SHORTEST}
+    candidates = {
+        word for word in _changed(token) if len(word) >= _SHORTEST and _is_asked_for(word, lexicon)
+    }
     return candidates.pop() if len(candidates) == 1 else token
+
+
+def _is_word(token: str, lexicon: Lexicon) -> bool:
+    return token in lexicon.names or token in _words() or _is_asked_for(token, lexicon)
+
+
+def _is_asked_for(word: str, lexicon: Lexicon) -> bool:
+    return word in lexicon.vocabulary or word in _framed() or word in _COMPARED
 
 
 def _changed(token: str) -> set[str]:
@@ -57,6 +58,13 @@ def _changed(token: str) -> set[str]:
         if len(token) + 1 >= _LONG
     }
     return swapped | dropped | added
+
+
+@cache
+def _words() -> frozenset[str]:
+    """Return English words that differ from one of the tables by a letter, and are meant."""
+    path = files("ragen_envs.twenty_questions.understanding").joinpath("meant.txt")
+    return word_set(path.read_text("utf-8"))
 
 
 @cache

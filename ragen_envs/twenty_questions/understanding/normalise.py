@@ -28,6 +28,8 @@ _SPELLING = {
     "color": "colour",
     "colors": "colours",
     "colored": "coloured",
+    "colorful": "colourful",
+    "multicolored": "multicoloured",
     "jewelry": "jewellery",
     "mollusk": "mollusc",
     "mollusks": "molluscs",

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from functools import cache
 
-from ragen_envs.twenty_questions.forms import And, Form, Guess, Not
+from ragen_envs.twenty_questions.forms import And, Form, Guess, IsNoun, Not
+from ragen_envs.twenty_questions.knowledge.schema import Knowledge
 from ragen_envs.twenty_questions.understanding.conjunctions import ReadClause
-from ragen_envs.twenty_questions.understanding.inflect import participle
+from ragen_envs.twenty_questions.understanding.inflect import participle, singulars
 from ragen_envs.twenty_questions.understanding.normalise import Tokens, word_set
 from ragen_envs.twenty_questions.understanding.order import base_verb
 from ragen_envs.twenty_questions.understanding.patterns import Phrases
 from ragen_envs.twenty_questions.understanding.phrases import Lexicon, key, table
 
 _ARTICLES = word_set("a an the some any 1 your my")
+# Of a noun they say less than alone: what is a common pet, or bright red, need be neither.
+_OF_THE_NOUN = word_set("common popular ordinary rare unusual bright real visible important useful")
+_VAGUE = word_set("some any your my")
 _ANYTHING = word_set(
     "something anything thing object item things objects items stuff 1 product "
     "article device gadget material substance someone somebody"
@@ -32,6 +36,12 @@ _KIND_OF = Phrases.of(
     }
 )
 _PAIR = ("pair", "of")
+_SOME = "some"
+_LONGEST_NOUN = 4
+_NO_NOUN = word_set(
+    "of in on at to for with from by as and or nor neither either but not that which who , than like about very more most "
+    "less used made found"
+)
 _MARKS = word_set("that which who whom where")
 _WITH = {"with": False, "without": True, "having": False}
 
@@ -47,7 +57,7 @@ def read_guess(words: Tokens, lexicon: Lexicon) -> Guess | None:
     name = lexicon.concepts.get(key(bare))
     if name is None or (bare == words and lexicon.meaning("is", words) is not None):
         return None
-    return Guess(name)
+    return lexicon.guess(bare)
 
 
 def read_noun(words: Tokens, lexicon: Lexicon, clause: ReadClause) -> Form | None:
@@ -65,7 +75,63 @@ def read_noun(words: Tokens, lexicon: Lexicon, clause: ReadClause) -> Form | Non
         return form
     if kind_of := _KIND_OF.at(bare, 0):
         return read_noun(bare[kind_of[0] :], lexicon, clause)
-    return _described(bare, lexicon, clause) or _modified(bare, lexicon)
+    return _described(bare, lexicon, clause) or _modified(bare, lexicon, bare != words)
+
+
+def read_whole(words: Tokens, knowledge: Knowledge) -> Form | None:
+    """Return what a noun of several words means that is not what its last word is ("bony fish")."""
+    bare = _bare(words)
+    if len(bare) == 1 or bare == words:
+        return None
+    noun = next((each for each in singulars(" ".join(bare)) if each in knowledge.nouns), None)
+    return _of_noun(noun, knowledge) if noun else None
+
+
+def _of_noun(noun: str, knowledge: Knowledge) -> Form:
+    """Return a noun's form: a guess, which is wrong, if it is no kind of any word, nor any of it."""
+    return Guess(noun) if knowledge.nouns.is_apart(noun) else IsNoun(noun)
+
+
+def read_other(words: Tokens, lexicon: Lexicon, knowledge: Knowledge) -> Form | None:
+    """Return what "Is it ..." asks where a noun follows that is neither a word nor a kind.
+
+    Of several words the last may say enough ("garbage man"), with an article before them; what has
+    another noun's name in it is not that ("guinea pig"), unless it names a kind of a word.
+
+    Args:
+        words: what follows "Is it".
+        lexicon: where the words of the game are named.
+        knowledge: the nouns.
+    """
+    bare = _bare(words)
+    if kind_of := _KIND_OF.at(bare, 0):
+        bare = _bare(bare[kind_of[0] :])
+        if name := lexicon.concepts.get(key(bare)):
+            return IsNoun(name)
+    if not 0 < len(bare) <= _LONGEST_NOUN or _NO_NOUN.intersection(bare):
+        return None
+    if words[0] in _VAGUE:
+        return None
+    nouns = knowledge.nouns
+    whole = next((noun for noun in singulars(" ".join(bare)) if noun in nouns), None)
+    if bare == words:
+        return IsNoun(whole) if whole in nouns.above else None
+    if whole or len(bare) == 1:
+        return _of_noun(whole, knowledge) if whole else None
+    return _by_last(bare, lexicon, knowledge)
+
+
+def _by_last(bare: Tokens, lexicon: Lexicon, knowledge: Knowledge) -> Form | None:
+    """Return what a noun means of which the last word alone is known ("monarch butterfly").
+
+    It is none of what the last word is not; of the word itself it is one of its kinds, so that
+    it is sometimes so.
+    """
+    name = lexicon.concepts.get(key(bare[-1:]))
+    if name:
+        return IsNoun(f"{_SOME} {name}")
+    last = next((noun for noun in singulars(" ".join(bare[-1:])) if noun in knowledge.nouns), None)
+    return IsNoun(f"{_SOME} {last}") if last else None
 
 
 def _bare(words: Tokens) -> Tokens:
@@ -74,15 +140,18 @@ def _bare(words: Tokens) -> Tokens:
     return words
 
 
-def _modified(words: Tokens, lexicon: Lexicon) -> Form | None:
-    """Return what adjectives and a noun mean, such as "small wooden object"."""
+def _modified(words: Tokens, lexicon: Lexicon, article: bool = True) -> Form | None:
+    """Return what adjectives and a noun mean, such as "small wooden object".
+
+    Without an article before them each is one word: "used in winter sports" is none of it.
+    """
     for length in range(1, min(4, len(words))):
         head = words[-length:]
         anything = length == 1 and head[0] in _ANYTHING
         noun = lexicon.kinds.get(key(head))
         if anything or noun:
             modifiers = _modifiers(words[:-length], lexicon)
-            if modifiers:
+            if modifiers and (article or len(words) - length == len(modifiers)):
                 forms = modifiers if anything or noun is None else (*modifiers, noun)
                 return forms[0] if len(forms) == 1 else And(forms)
     return None
@@ -103,7 +172,7 @@ def _modifiers(words: Tokens, lexicon: Lexicon) -> tuple[Form, ...] | None:
 
 
 def _modifier(words: Tokens, lexicon: Lexicon) -> Form | None:
-    if words[0] in _ARTICLES:
+    if words[0] in _ARTICLES or words[0] in _OF_THE_NOUN:
         return None
     meanings = (lexicon.meaning(slot, words) for slot in ("is", "made_of", "place"))
     return next((form for form in meanings if form), None)

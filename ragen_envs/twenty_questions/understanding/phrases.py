@@ -8,12 +8,23 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
 
-from ragen_envs.twenty_questions.forms import And, Compare, Either, Form, Has, IsKind, Not
+from ragen_envs.twenty_questions.forms import (
+    And,
+    Compare,
+    Either,
+    Form,
+    Guess,
+    Has,
+    IsKind,
+    Knows,
+    Not,
+)
 from ragen_envs.twenty_questions.knowledge.schema import Knowledge
 from ragen_envs.twenty_questions.understanding.inflect import (
     gerund,
     participle,
     plural,
+    singulars,
     third_person,
 )
 from ragen_envs.twenty_questions.understanding.measures import bounds
@@ -30,7 +41,9 @@ _PERSONS = word_set("you me us someone somebody anyone everyone humans")
 _QUANTIFIERS = word_set("most many every each all several certain various lots of")
 _MEASURES = word_set("very extremely really so super truly incredibly too")
 _PREPOSITIONS = word_set("in on with into from inside")
-_NEUTRAL = word_set("visible real proper actual noticeable internal own clear distinct obvious")
+_NEUTRAL = word_set(
+    "prominent external distinctive noticeable visible real proper actual noticeable internal own clear distinct obvious"
+)
 _COLOURS = frozenset(
     Has(f"is_{colour}")
     for colour in word_set("red orange yellow green blue purple pink brown black white grey")
@@ -46,23 +59,29 @@ class Lexicon:
         slots: by slot of frames.toml, the meaning of each phrase.
         kinds: the meaning of nouns that are not concepts.
         concepts: the name of each concept by its names, also plural ones.
-        others: nouns that are not words of the game, also plural ones.
+        narrower: of these names, those for a kind of the concept alone.
         references: by scale, the reference or the level that a noun stands for.
         bounds: by scale, the upper bounds of its levels but the last.
         thirds: the verbs of third persons ("lays eggs": "lay eggs").
         vocabulary: all words of the slots and the kinds.
-        names: all words of the concepts' names and of other nouns.
+        names: all words of the concepts' names, and other nouns.
     """
 
     slots: Mapping[str, Mapping[str, Form]]
     kinds: Mapping[str, Form]
     concepts: Mapping[str, str]
-    others: Mapping[str, str]
+    narrower: frozenset[str]
     references: Mapping[str, Mapping[str, str]]
     bounds: Mapping[str, tuple[float, ...]]
     thirds: Mapping[str, str]
     vocabulary: frozenset[str]
     names: frozenset[str]
+
+    def guess(self, words: Tokens) -> Guess | None:
+        """Return the guess of what words name, None if they name no concept."""
+        spoken = key(words)
+        name = self.concepts.get(spoken)
+        return None if name is None else Guess(name, narrower=spoken in self.narrower)
 
     def meaning(self, slot: str, words: Tokens) -> Form | None:
         """Return what a phrase in a slot means; articles and "very" before it do not matter."""
@@ -87,38 +106,52 @@ def table() -> Table:
     return data_file("synonyms.toml")
 
 
+def spoken(knowledge: Knowledge) -> Table:
+    """Return the synonym table with what people say for the facts of a knowledge."""
+    said: Table = {slot: dict(meanings) for slot, meanings in table().items()}
+    for key_of_fact, fact in knowledge.facts.items():
+        for slot, phrases in fact.said.items():
+            if slot not in said:
+                raise ValueError(f"{key_of_fact}: there is no slot {slot!r}")
+            said[slot][key_of_fact] = [*said[slot].get(key_of_fact, ()), *phrases]
+    return said
+
+
 def lexicon(knowledge: Knowledge) -> Lexicon:
     """Return the meanings of phrases with a knowledge."""
-    meant = Meanings(knowledge).of
+    meant, said = Meanings(knowledge).of, spoken(knowledge)
     inflected = {
         "have": [_same, plural],
         "made_of": [_same, plural],
         "place": [_same, plural],
         "verb": [_same, third_person],
     }
-    slots = {slot: _slot(slot, inflected.get(slot, [_same]), meant) for slot in _SLOTS}
-    slots["verbing"] = _slot("verb", [gerund], meant)
-    slots["purposing"] = {**_slot("for", [_same], meant), **_slot("purpose", [gerund], meant)}
-    slots["passive"] = _slot("people", [_passive], meant)
-    slots["fronted"] = _fronted(meant)
+    slots = {slot: _slot(said[slot], inflected.get(slot, [_same]), meant) for slot in _SLOTS}
+    slots["verbing"] = _slot(said["verb"], [gerund], meant)
+    slots["purposing"] = {
+        **_slot(said["for"], [_same], meant),
+        **_slot(said["purpose"], [gerund], meant),
+    }
+    slots["passive"] = _slot(said["people"], [_passive], meant)
+    slots["fronted"] = _fronted(said["people"], meant)
     slots["colour"] = _colours(slots["is"])
-    slots["gap"] = _slot("people", [_without_it], meant)
-    kinds, concepts, others = _kinds(knowledge, meant), _concepts(knowledge), _others()
+    slots["gap"] = _slot(said["people"], [_without_it], meant)
+    kinds, concepts = _kinds(knowledge, said["kind"], meant), _concepts(knowledge)
     slots["noun"] = {**kinds, **slots["is"]}
     return Lexicon(
         slots=slots,
         kinds=kinds,
         concepts=concepts,
-        others=others,
+        narrower=_narrower(knowledge, concepts),
         references=_references(knowledge),
         bounds={name: bounds(name, scale) for name, scale in knowledge.scales.items()},
         thirds={
             key(phrase(third_person(each)).split()): each
-            for phrases in table()["verb"].values()
+            for phrases in said["verb"].values()
             for each in map(phrase, phrases)
         },
         vocabulary=_words(kinds, *slots.values()),
-        names=_words(concepts, others),
+        names=_words(concepts) | frozenset(_nouns(knowledge)),
     )
 
 
@@ -154,27 +187,29 @@ class Meanings:
             return IsKind(written)
         if written in self._knowledge.features:
             return Has(written)
+        if written in self._knowledge.facts:
+            return Knows(written)
         level = _LEVEL.fullmatch(written)
         if not level:
-            raise ValueError(f"synonyms.toml: {written!r} is neither a kind nor a feature")
+            raise ValueError(f"synonyms.toml: {written!r} is no kind, feature or fact")
         return Compare(level[1], "more" if level[2] == ">" else "less", int(level[3]))
 
 
 def _slot(
-    slot: str, forms: list[Callable[[str], str]], meant: Callable[[str], Form]
+    said: Mapping[str, list[str]], forms: list[Callable[[str], str]], meant: Callable[[str], Form]
 ) -> dict[str, Form]:
     return {
         key(inflect(each).split()): meant(meaning)
         for inflect in reversed(forms)
-        for meaning, phrases in table()[slot].items()
+        for meaning, phrases in said.items()
         for each in map(phrase, phrases)
     }
 
 
-def _fronted(meant: Callable[[str], Form]) -> dict[str, Form]:
+def _fronted(said: Mapping[str, list[str]], meant: Callable[[str], Form]) -> dict[str, Form]:
     """Return what people do in or with it, with its object first ("things stored in it")."""
     fronted: dict[str, Form] = {}
-    for meaning, phrases in table()["people"].items():
+    for meaning, phrases in said.items():
         for verb, *rest in (phrase(each).split() for each in phrases):
             once = rest[-1:] == ["it"] and rest.count("it") == 1
             if once and len(rest) > 2 and rest[-2] in _PREPOSITIONS:
@@ -200,12 +235,15 @@ def _without_it(words: str) -> str:
     return " ".join(word for word in words.split() if word != "it")
 
 
-def _kinds(knowledge: Knowledge, meant: Callable[[str], Form]) -> dict[str, Form]:
+def _kinds(
+    knowledge: Knowledge, said: Mapping[str, list[str]], meant: Callable[[str], Form]
+) -> dict[str, Form]:
+    known = [(k, word) for k in knowledge.facts for word in said.get(k, ())]
     named = [(k, word) for k, kind in knowledge.kinds.items() for word in kind.words]
-    added = [(meaning, word) for meaning, words in table()["kind"].items() for word in words]
+    added = [(meaning, word) for meaning, words in said.items() for word in words]
     words: dict[str, Form] = {}
     for inflect in (_same, plural):
-        for meaning, word in (*named, *added):
+        for meaning, word in (*known, *named, *added):
             words.setdefault(key(phrase(inflect(word)).split()), meant(meaning))
     return words
 
@@ -220,11 +258,20 @@ def _concepts(knowledge: Knowledge) -> dict[str, str]:
     return words
 
 
-def _others() -> dict[str, str]:
-    nouns = [noun for group in data_file("others.toml").values() for noun in group]
-    return {
-        key(phrase(inflect(noun)).split()): noun for inflect in (_same, plural) for noun in nouns
-    }
+def _narrower(knowledge: Knowledge, concepts: Mapping[str, str]) -> frozenset[str]:
+    """Return the names that are those of a kind of the concept ("grizzly", "birthday cake")."""
+    return frozenset(
+        spoken
+        for spoken, name in concepts.items()
+        if name in knowledge.nouns.below.get(singulars(spoken)[-1], ())
+        or name in knowledge.nouns.below.get(spoken, ())
+        or (spoken.endswith(f" {name}") and spoken != name)
+    )
+
+
+def _nouns(knowledge: Knowledge) -> Iterator[str]:
+    nouns = knowledge.nouns
+    return (noun for side in (nouns.classes, nouns.above, nouns.below) for noun in side)
 
 
 def _references(knowledge: Knowledge) -> dict[str, dict[str, str]]:

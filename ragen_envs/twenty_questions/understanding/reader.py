@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ragen_envs.twenty_questions.forms import Either, Form, Guess, Not, questions, say
+from ragen_envs.twenty_questions.forms import Either, Form, Guess, Knows, Not, questions, say
 from ragen_envs.twenty_questions.knowledge.schema import Knowledge
 from ragen_envs.twenty_questions.understanding import discourse
 from ragen_envs.twenty_questions.understanding.comparisons import read_comparison
@@ -19,7 +20,12 @@ from ragen_envs.twenty_questions.understanding.normalise import (
     without_commas,
     word_set,
 )
-from ragen_envs.twenty_questions.understanding.nouns import read_guess, read_noun
+from ragen_envs.twenty_questions.understanding.nouns import (
+    read_guess,
+    read_noun,
+    read_other,
+    read_whole,
+)
 from ragen_envs.twenty_questions.understanding.order import is_asked, is_stated, ordered
 from ragen_envs.twenty_questions.understanding.phrases import Lexicon, key, lexicon
 
@@ -31,6 +37,8 @@ _PRONOUNS = word_set("i you he she we they it me us him her them this that")
 MOST_SENTENCES = 12
 MOST_WORDS = 60
 """A question with more words is not understood."""
+MOST_CLAUSES = 150
+"""How many readings of its parts a question may take; it is not understood if they do not do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +56,7 @@ class Reader:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_lexicon", lexicon(self.knowledge))
         object.__setattr__(self, "_canonical", {})
-        for form in questions(self.knowledge):
+        for form in (*questions(self.knowledge), *map(Knows, self.knowledge.facts)):
             (sentence,) = sentences(say(form, self.knowledge))
             clause = ordered(discourse.plain(without_commas(sentence.tokens)), {})
             if clause:
@@ -56,6 +64,20 @@ class Reader:
 
     def read(self, text: str) -> Form | None:
         """Return what a text asks, None if it is not understood or asks two things at once."""
+        return _Reading(self.knowledge, self._lexicon, self._canonical).read(text)
+
+
+@dataclass(eq=False)
+class _Reading:
+    """Reads one text; `_left` bounds the work."""
+
+    _knowledge: Knowledge
+    _lexicon: Lexicon
+    _canonical: Mapping[str, Form]
+    _left: int = MOST_CLAUSES
+
+    def read(self, text: str) -> Form | None:
+        """Return what a text asks."""
         spoken = [s for s in sentences(text) if not discourse.is_chatter(s.tokens)]
         if len(spoken) > MOST_SENTENCES:
             return None
@@ -73,14 +95,14 @@ class Reader:
     def _sentence(self, tokens: Tokens) -> Form | None:
         if len(tokens) > MOST_WORDS:
             return None
-        if name := self._lexicon.concepts.get(key(tokens)):
-            return Guess(name)
+        if guess := self._lexicon.guess(tokens):
+            return guess
         if _PRONOUNS.issuperset(tokens):
             return None
         if tokens[:1] == ("no",) and tokens[1:2] != (",",) and not _is_clause(tokens[1:]):
             return None
         tokens = discourse.asked_whether(discourse.opened(discourse.without_asides(tokens)))
-        if (guess := discourse.answered(tokens)) and (form := self._named(guess)):
+        if (said := discourse.answered(tokens)) and (form := self._named(said)):
             return form
         announced = discourse.guessed(tokens)
         if announced and (form := self._announced(announced)):
@@ -136,18 +158,27 @@ class Reader:
 
     def _clause(self, tokens: Tokens) -> Form | None:
         """Return what a single clause means, or what a bare word means."""
+        self._left -= 1
+        if self._left < 0:
+            return None
         clause = ordered(tokens, self._lexicon.thirds)
         if clause is None:
-            return self._bare(tokens)
-        form = self._asked(clause.tokens)
+            return self._without_subject(tokens) or self._bare(tokens)
+        form = self._asked(clause.tokens) or self._without_subject(tokens)
         return Not(form) if form and clause.denied else form
+
+    def _without_subject(self, tokens: Tokens) -> Form | None:
+        """Return what "Is a bird?" and "Is alive?" mean."""
+        if tokens[:1] != ("is",) or is_asked(tokens):
+            return None
+        return self._asked(("is", "it", *tokens[1:]))
 
     def _bare(self, tokens: Tokens) -> Form | None:
         """Return what words without a verb mean: a guess, a kind or a property."""
         if not tokens or is_stated(tokens):
             return None
-        if name := self._lexicon.concepts.get(key(tokens)):
-            return Guess(name)
+        if guess := self._lexicon.guess(tokens):
+            return guess
         return self._asked(("is", "it", *tokens)) or self._lexicon.meaning("have", tokens)
 
     def _asked(self, question: Tokens) -> Form | None:
@@ -172,8 +203,11 @@ class Reader:
         )
 
     def _noun(self, words: Tokens) -> Form | None:
-        other = self._lexicon.others.get(key(words))
-        return Guess(other) if other else read_noun(words, self._lexicon, self._clause)
+        return (
+            read_whole(words, self._knowledge)
+            or read_noun(words, self._lexicon, self._clause)
+            or read_other(words, self._lexicon, self._knowledge)
+        )
 
     def _framed(self, question: Tokens) -> Form | None:
         for match in matches(question):

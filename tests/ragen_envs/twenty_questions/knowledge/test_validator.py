@@ -48,6 +48,13 @@ def test_every_check_finds_its_mistake():
             KNOWLEDGE, kinds={**KNOWLEDGE.kinds, "dragon": replace(kind, ask="Is it a dragon?")}
         ),
     }
+    fact = KNOWLEDGE.facts["has_tusks"]
+    grown = replace(fact, grades={**fact.grades, "bee": "yes"})
+    wrong[validator.facts_agree] = replace(KNOWLEDGE, facts={**KNOWLEDGE.facts, "has_tusks": grown})
+    empty = replace(fact, grades={})
+    wrong[validator.facts_say_something] = replace(
+        KNOWLEDGE, facts={**KNOWLEDGE.facts, "has_tusks": empty}
+    )
     assert wrong.keys() == set(validator.CHECKS)
     assert [check for check, knowledge in wrong.items() if not list(check(knowledge))] == []
 

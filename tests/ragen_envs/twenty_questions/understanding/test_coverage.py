@@ -13,16 +13,31 @@ from benchmarks.reader_coverage import SETS, coverage, main, row
 PAGE = Path(__file__).parents[4] / "docs/results/twenty-questions.md"
 # Of each set: right, misread, unread, refused, answered, misanswered.
 COUNTS = {
-    "dev": (346, 0, 0, 47, 0, 0),
-    "dev_2": (453, 4, 54, 53, 1, 0),
-    "held_out": (265, 2, 104, 48, 0, 3),
+    "dev": (343, 3, 0, 46, 1, 0),
+    "dev_2": (448, 10, 53, 48, 6, 3),
+    "held_out": (259, 14, 98, 46, 2, 8),
 }
-# Kind and feature at once where dev_2.toml names the feature alone, and an example that is dropped.
+# Kind and feature at once where dev_2.toml names the feature alone, an example that is dropped, and
+# facts and nouns that the knowledge did not have when the set was written.
 OTHERWISE = (
     "Is it a sweet thing, for instance a dessert?",
+    "is it scary and can it hurt me?",
+    "Does it prey on other animals?",
     "Is it a venomous creature?",
+    "Is it a pest that bites or stings people?",
     "Farm animal?",
     "Is this a dish that gets cooked?",
+    "Blimey. Is it a scone?",
+    "Would most people call it a rocking chair?",
+    "Is it pasta?",
+)
+ANSWERED_NOW = (
+    "Are there exactly six legs on it?",
+    "Does it spin webs?",
+    "Does it have sails?",
+    "Does it carry its young in a pouch?",
+    "Did it exist a hundred years ago?",
+    "Is it an endangered species?",
 )
 
 
@@ -45,13 +60,13 @@ def test_the_page_has_the_row_of_each_set(name):
 def test_what_of_the_second_dev_set_is_misread():
     found = coverage("dev_2")
     assert found.misread == OTHERWISE
-    assert found.answered == ("Are there exactly six legs on it?",)
+    assert found.answered == ANSWERED_NOW
 
 
 def test_the_held_out_questions_are_not_listed(monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["reader_coverage.py", "--list"])
     main()
-    shown, unseen = capsys.readouterr().out.split("held_out, misread: 2\n")
+    shown, unseen = capsys.readouterr().out.split("held_out, misread: 14\n")
     assert all(f"  {question}\n" in shown for question in coverage("dev_2").unread)
     lines = len(unseen.splitlines())
     assert lines == 6

@@ -11,6 +11,8 @@ from ragen_envs.twenty_questions.forms import (
     Guess,
     Has,
     IsKind,
+    IsNoun,
+    Knows,
     Length,
     Letter,
     Not,
@@ -69,7 +71,7 @@ EXAMPLES = {
     "Is it a living thing or a place?": Either((ALIVE, IsKind("place"))),
     "Is it small and red or green?": None,
     "Is it a bird or a flurble?": None,
-    "Is it an animal and extinct?": None,
+    "Is it an animal and extinct?": And((ANIMAL, Knows("is_extinct"))),
     # with more said of a noun
     "Is it an animal that can fly?": And((ANIMAL, FLIES)),
     "Is it a bird which can't fly?": And((BIRD, Not(FLIES))),
@@ -124,7 +126,7 @@ EXAMPLES = {
     "Dog, cat, horse": None,
     "Is it a dog? Is it a cat?": None,
     "I think it's a dog. Is it alive?": None,
-    "Is it a kind of dog?": None,
+    "Is it a kind of dog?": IsNoun("dog"),
     # not to be answered
     "Is it alive? Is it big?": None,
     "What is it?": None,

@@ -1,0 +1,296 @@
+"""Writes what Twenty Questions takes from WordNet: nouns of English, and which the words are kinds of.
+
+    python scripts/build_nouns.py /usr/share/wordnet
+
+The folder is that of Princeton's WordNet 3.0 (Debian: wordnet-base), with data.noun and index.noun.
+It writes `ragen_envs/twenty_questions/knowledge/wordnet/nouns.txt` and `related.toml`, out of the senses in
+`senses.toml`. The licence lies beside them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parents[1] / "ragen_envs/twenty_questions/knowledge/wordnet"
+CLASSES = {
+    5: "animal", 6: "artifact", 8: "body", 13: "food", 17: "nature", 18: "person", 19: "nature",
+    11: "event", 20: "plant", 21: "possession", 27: "nature",
+}  # fmt: skip
+"""By WordNet's number of a file of nouns; nouns of other files alone are abstract, and left out."""
+TOPS = 3
+WIDEST = {"animal": 4000, "person": 60, "artifact": 25, "plant": 60, "food": 25}
+WIDEST_ABOVE = {"animal": 4000, "plant": 300}
+"""How many kinds below a noun may have, if it is said of a word of its own class that it is none."""
+RANKS = {"above": 3, "below": 1}
+"""The last sense of a noun that counts: few mean a coin by a slug."""
+# Kinds by what one does with a thing, of which WordNet does not say all: a noun of them is left out.
+BY_USE = frozenset(
+    """
+    adornment aid animal antique appliance article attraction bait barrier body breed character
+    collectible commodity companion component consumer container creation creature decoration
+    delicacy device domestic_animal equipment essential evergreen family_member food 
+    game gift good grip hazard helper home houseplant human ingredient instrument invention item
+    killer living_thing luxury machine material medicine model noun obstacle
+    ornament owner part partner pest pet piece plaything poison predator present prey prize
+    product property protection prop relative role souvenir specimen stuff supply support survivor
+    symbol thing tool toy treasure treat user utensil vehicle victim ware waste weapon weed 
+    work worker herbivore carnivore omnivore organism being unit whole object matter substance
+    accessory accessories cover covering shelter lodging building structure construction
+    herb flower fruit nut seed vegetable plant snack dessert meal course dish drink beverage
+    spice garnish filling staple ingredient topping condiment young 
+    leader member individual person professional expert native local citizen employee boss hero
+    celebrity star servant master player team partner guard guide performer entertainer artist
+    metal stone crystal mineral rock liquid solid gas fluid fuel powder chemical element compound
+    source opening hole surface edge end side top bottom front back center cave place area region
+    figure image set pair collection group kind type sort form shape class category mammal vegetation
+    wild_animal land_animal songbird songster swimmer flier flyer climber runner jumper walker digger scavenger hunter
+    feeder insectivore parasite beast monster pack_animal farm_animal livestock big_cat cat dog
+    sea_animal mover carrier singer talker block stick cylinder circle ball sphere cube square disc
+    disk box rectangle triangle tube ring light lighting heat sound noise signal technology
+    """.split()  # noqa: SIM905
+)
+# By where an animal lives or what it does, which WordNet says of some.
+OPEN = frozenset(
+    """
+    water_bird waterfowl waterbird aquatic_bird seabird sea_bird seafowl wading_bird wader game_bird
+    flightless_bird food_fish aquatic_mammal aquatic_vertebrate domesticated_animal domestic_fowl
+    fowl poultry shellfish cattle larva thrush warbler worm fly scavenger
+    """.split()  # noqa: SIM905
+)
+# What no everyday thing is, so that no word of the game is one.
+NO_THING = frozenset(
+    """
+    idea concept emotion feeling thought action verb activity quality event adjective number language
+    belief skill process sport hobby disease illness holiday religion period measurement theory
+    sense law country city state brand company movie film song character politician town nation
+    show village organization organisation planet continent celebrity story poem novel alien ghost
+    vampire zombie superhero hero god goddess saint philosophy science subject month day year season
+    """.split()  # noqa: SIM905
+)
+# Of whom it is said by age, sex or family: of no thing, and of a living one it is not known.
+OF_LIFE = frozenset(
+    """
+    man woman child boy girl baby adult mother father male female parent friend grandparent sister
+    brother daughter son uncle aunt cousin lady guy kid teenager infant toddler
+    """.split()  # noqa: SIM905
+)
+# What WordNet says that people do not.
+NOT_SAID = frozenset(
+    """
+    drug agent microorganism protoctist way capitalist man military_man car/machine restraint
+    constraint lever compound_lever bar sheet natural_object coyote breadbasket fire-eater opossum
+    possum phalanger coon_bear native_bear mitt paw pump sinker squealer steel throne trump string
+    chilly ail dope goof goofball engineer computer_user bourgeois pocketbook go-cart golf_cap
+    stairs steps staircase stairway clapper sewing_needle darning_needle mosquito_hawk snake_doctor
+    snake_feeder skeeter_hawk needlefish pipefish golem eggbeater cornet shack shanty styler
+    granger screen blind pall preparation formulation portion serving discharge ticker creator
+    merchant merchandiser businessperson preserver shielder serviceman chapeau opera_hat stovepipe
+    dress_hat mount downfall conditions coinage dirt soil earth conduit carbon element water_ice
+    raccoon water arm clothes denim blower drier receiver phone germ_cell brew starches lagerphone
+    whiskers double-decker phonograph pigboat wear cat relish mill munition projectile passage
+    passageway club stylist occurrence occurrent reflector optic squeeze_box produce
+    """.split()  # noqa: SIM905
+)
+
+
+@dataclass(frozen=True)
+class Synset:
+    """Words that mean the same.
+
+    Attributes:
+        file: WordNet's number of the file of nouns it is in.
+        words: as spelled.
+        above: the offsets of what it is a kind of.
+        instance: whether it is one thing, such as a person or a place.
+    """
+
+    file: int
+    words: tuple[str, ...]
+    above: tuple[str, ...]
+    instance: bool
+
+
+class WordNet:
+    """The nouns of WordNet, by the files of its database."""
+
+    def __init__(self, folder: Path) -> None:
+        self.synsets = dict(map(_synset, _lines(folder / "data.noun")))
+        self.senses = dict(map(_senses, _lines(folder / "index.noun")))
+        self._below: dict[str, list[str]] = defaultdict(list)
+        for offset, synset in self.synsets.items():
+            for above in () if synset.instance else synset.above:
+                self._below[above].append(offset)
+
+    def above(self, offset: str) -> set[str]:
+        """Return all that something is a kind of."""
+        return _reached(offset, {key: synset.above for key, synset in self.synsets.items()})
+
+    def below(self, offset: str) -> set[str]:
+        """Return all kinds of something."""
+        return _reached(offset, self._below)
+
+    def sense(self, written: str) -> str:
+        """Return the offset of a sense, such as "dog 1"."""
+        lemma, number = written.split()
+        return self.senses[lemma][int(number) - 1]
+
+
+def _lines(path: Path) -> Iterable[list[str]]:
+    with path.open(encoding="latin-1") as lines:
+        yield from (line.split(" | ")[0].split() for line in lines if line[0] != " ")
+
+
+def _synset(fields: list[str]) -> tuple[str, Synset]:
+    count = int(fields[3], 16)
+    words = tuple(fields[4 : 4 + 2 * count : 2])
+    rest = fields[5 + 2 * count :]
+    pointers = [(rest[at], rest[at + 1]) for at in range(0, 4 * int(fields[4 + 2 * count]), 4)]
+    above = tuple(offset for sign, offset in pointers if sign in ("@", "@i"))
+    instance = any(sign == "@i" for sign, _ in pointers)
+    return fields[0], Synset(int(fields[1]), words, above, instance)
+
+
+def _senses(fields: list[str]) -> tuple[str, list[str]]:
+    return fields[0], fields[-int(fields[2]) :]
+
+
+def _reached(start: str, edges: Mapping[str, Iterable[str]]) -> set[str]:
+    reached: set[str] = set()
+    waiting = [start]
+    while waiting:
+        for other in edges.get(waiting.pop(), ()):
+            if other not in reached:
+                reached.add(other)
+                waiting.append(other)
+    return reached
+
+
+def related(net: WordNet, senses: Mapping[str, str]) -> dict[str, dict[str, list[str]]]:
+    """Return the nouns that words are kinds of, and those that are kinds of words.
+
+    Args:
+        net: all nouns.
+        senses: the senses of each word.
+    """
+    found: dict[str, dict[str, set[str]]] = {"above": {}, "below": {}}
+    for word, written in senses.items():
+        own = {net.sense(each) for each in written.split(", ")}
+        for side, reach in (("above", net.above), ("below", net.below)):
+            same = own if side == "above" else set()
+            for offset in same.union(*map(reach, own)):
+                for noun in _nouns(net, offset, RANKS[side]):
+                    found[side].setdefault(noun, set()).add(word)
+    names = {word.lower() for word in senses}
+    return {
+        side: {
+            noun: sorted(words)
+            for noun, words in sorted(nouns.items())
+            if noun not in names or (side == "above" and len(words) > 1)
+        }
+        for side, nouns in found.items()
+    }
+
+
+def _nouns(net: WordNet, offset: str, rank: int) -> Iterable[str]:
+    """Yield the nouns of a synset that are written small and have it among their first senses."""
+    synset = net.synsets[offset]
+    if synset.file == TOPS or synset.instance or synset.file not in CLASSES:
+        return
+    for word in synset.words:
+        if _plain(word) and word not in NOT_SAID and word not in BY_USE | OF_LIFE:
+            if offset in net.senses[word.lower()][:rank]:
+                yield _spoken(word)
+
+
+def _spoken(word: str) -> str:
+    return word.replace("_", " ").replace("-", " ")
+
+
+def _plain(word: str) -> bool:
+    return bool(re.fullmatch(r"[a-z][a-z'-]+(_[a-z][a-z'-]+)?", word))
+
+
+def classes(net: WordNet, above: Mapping[str, object]) -> dict[str, str]:
+    """Return the classes of each noun, those with many kinds below with a "+" behind.
+
+    Args:
+        net: all nouns.
+        above: the nouns that words of the game are kinds of; as WordNet does not name all that is,
+            few kinds make them wide.
+    """
+    found: dict[str, dict[str, bool]] = {}
+    for offset, synset in net.synsets.items():
+        kind = CLASSES.get(synset.file)
+        if synset.instance or kind is None:
+            continue
+        count = len(net.below(offset))
+        for word in filter(_plain, synset.words):
+            most = WIDEST_ABOVE.get(kind, 8) if _spoken(word) in above else WIDEST.get(kind, 300)
+            wide = count > most or word in OPEN
+            if word in OF_LIFE:
+                found[word] = {"animal": True, "person": True}
+            elif word not in BY_USE:
+                each = found.setdefault(_spoken(word), {})
+                each[kind] = each.get(kind, False) or wide
+    found |= {word: {"idea": False} for word in NO_THING if word not in found}
+    return {
+        noun: " ".join(kind + "+" * wide for kind, wide in sorted(each.items()))
+        for noun, each in sorted(found.items())
+    }
+
+
+def _short(
+    nouns: Mapping[str, str], sides: Mapping[str, Mapping[str, object]], names: set[str]
+) -> dict[str, str]:
+    """Return the single words, and those of several words that are not what their last word is.
+
+    "Guinea pig" is kept, as it is no pig; of "fur coat" the last word says enough.
+    """
+    return {
+        noun: kinds
+        for noun, kinds in nouns.items()
+        if " " not in noun or (noun.split()[-1] in names and noun not in sides["below"])
+    }
+
+
+def main() -> None:
+    """Write the extract."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("folder", type=Path, help="with data.noun and index.noun")
+    net = WordNet(parser.parse_args().folder)
+    senses = {
+        word: written
+        for word, written in tomllib.loads((HERE / "senses.toml").read_text("utf-8")).items()
+    }
+    sides = related(net, senses)
+    names = {word.lower() for word in senses}
+    by_class: dict[str, list[str]] = {}
+    for noun, kinds in _short(classes(net, sides["above"]), sides, names).items():
+        by_class.setdefault(kinds, []).append(noun)
+    lines = [f"{kinds}: {', '.join(nouns)}\n" for kinds, nouns in sorted(by_class.items())]
+    (HERE / "nouns.txt").write_text(_NOUNS + "".join(lines), "utf-8")
+    sides["below"] = {
+        noun: words for noun, words in sides["below"].items() if noun.split()[-1] not in words
+    }
+    tables = [
+        f"[{side}]\n"
+        + "".join(f'"{noun}" = "{", ".join(words)}"\n' for noun, words in nouns.items())
+        for side, nouns in sides.items()
+    ]
+    (HERE / "related.toml").write_text(f"{_RELATED}\n" + "\n".join(tables), "utf-8")
+
+
+_FROM = "# Written by scripts/build_nouns.py from Princeton's WordNet 3.0; LICENSE.txt is its licence.\n"
+_RELATED = f"{_FROM}# above: nouns that words of the game are kinds of; below: nouns that are kinds of a word.\n"
+_NOUNS = (
+    f"{_FROM}# The classes that a noun is of, with + where much is of that kind, and the nouns.\n"
+)
+
+if __name__ == "__main__":
+    main()
