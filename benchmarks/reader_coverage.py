@@ -104,7 +104,7 @@ def _class(form: Form | None, means: str) -> str:
 
 
 @cache
-def _answers(form: Form) -> tuple[Answer, ...]:
+def _answers(form: Form) -> tuple[Answer | None, ...]:
     """Return the answers for all words: two forms with the same ones mean the same."""
     knowledge = load()
     return tuple(answer(form, concept, knowledge) for concept in knowledge.concepts.values())

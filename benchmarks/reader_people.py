@@ -2,12 +2,12 @@
 
     python benchmarks/reader_people.py            # --list names what of the working part went wrong
 
-The questions lie beside the checkout, in `../shared/data/twenty_questions/`, whose README says where
-they are from: crowd workers' games (`ai2`), a questionnaire (`cmu`), three language models. Labels
-are what people, or the model that answered, are sure of.
+The questions lie beside the checkout, in `../shared/data/twenty_questions/`, whose README says
+where they are from: crowd workers' games (`ai2`), a questionnaire (`cmu`), three language models.
+Labels are what people, or the model that answered, are sure of.
 
-The reader is built from the working part alone. The part kept apart is measured, never listed: `apart`
-is the rule, which was written before the first figure of that part was seen.
+The reader is built from the working part alone. The part kept apart is measured, never listed:
+`apart` is the rule, which was written before the first figure of that part was seen.
 """
 
 from __future__ import annotations

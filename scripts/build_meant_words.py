@@ -3,8 +3,8 @@
     PYTHONPATH=. python scripts/build_meant_words.py /usr/share/wordnet
 
 The folder is that of Princeton's WordNet 3.0. Of its words and their regular inflections those are
-written to `ragen_envs/twenty_questions/understanding/meant.txt` that differ by a letter from a word of
-the reader's tables, and would be corrected to it.
+written to `ragen_envs/twenty_questions/understanding/meant.txt` that differ by a letter from a word
+of the reader's tables, and would be corrected to it.
 """
 
 from __future__ import annotations

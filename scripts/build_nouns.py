@@ -1,10 +1,10 @@
-"""Writes what Twenty Questions takes from WordNet: nouns of English, and which the words are kinds of.
+"""Writes what Twenty Questions takes from WordNet: nouns, and which the words are kinds of.
 
     python scripts/build_nouns.py /usr/share/wordnet
 
 The folder is that of Princeton's WordNet 3.0 (Debian: wordnet-base), with data.noun and index.noun.
-It writes `ragen_envs/twenty_questions/knowledge/wordnet/nouns.txt` and `related.toml`, out of the senses in
-`senses.toml`. The licence lies beside them.
+It writes nouns.txt and related.toml in `ragen_envs/twenty_questions/knowledge/wordnet/`, out of the
+senses in senses.toml. The licence lies beside them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parents[1] / "ragen_envs/twenty_questions/knowledge/wordnet"
+OTHERWISE = {
+    table: frozenset(words.split())
+    for table, words in tomllib.loads(
+        Path(__file__).with_suffix(".toml").read_text("utf-8")
+    ).items()
+}
+"""What build_nouns.toml says of nouns."""
 CLASSES = {
     5: "animal", 6: "artifact", 8: "body", 13: "food", 17: "nature", 18: "person", 19: "nature",
     11: "event", 20: "plant", 21: "possession", 27: "nature",
@@ -26,77 +33,9 @@ CLASSES = {
 TOPS = 3
 WIDEST = {"animal": 4000, "person": 60, "artifact": 25, "plant": 60, "food": 25}
 WIDEST_ABOVE = {"animal": 4000, "plant": 300}
-"""How many kinds below a noun may have, if it is said of a word of its own class that it is none."""
+"""How many kinds below a noun may have, if it is said of a word of its class that it is none."""
 RANKS = {"above": 3, "below": 1}
 """The last sense of a noun that counts: few mean a coin by a slug."""
-# Kinds by what one does with a thing, of which WordNet does not say all: a noun of them is left out.
-BY_USE = frozenset(
-    """
-    adornment aid animal antique appliance article attraction bait barrier body breed character
-    collectible commodity companion component consumer container creation creature decoration
-    delicacy device domestic_animal equipment essential evergreen family_member food 
-    game gift good grip hazard helper home houseplant human ingredient instrument invention item
-    killer living_thing luxury machine material medicine model noun obstacle
-    ornament owner part partner pest pet piece plaything poison predator present prey prize
-    product property protection prop relative role souvenir specimen stuff supply support survivor
-    symbol thing tool toy treasure treat user utensil vehicle victim ware waste weapon weed 
-    work worker herbivore carnivore omnivore organism being unit whole object matter substance
-    accessory accessories cover covering shelter lodging building structure construction
-    herb flower fruit nut seed vegetable plant snack dessert meal course dish drink beverage
-    spice garnish filling staple ingredient topping condiment young 
-    leader member individual person professional expert native local citizen employee boss hero
-    celebrity star servant master player team partner guard guide performer entertainer artist
-    metal stone crystal mineral rock liquid solid gas fluid fuel powder chemical element compound
-    source opening hole surface edge end side top bottom front back center cave place area region
-    figure image set pair collection group kind type sort form shape class category mammal vegetation
-    wild_animal land_animal songbird songster swimmer flier flyer climber runner jumper walker digger scavenger hunter
-    feeder insectivore parasite beast monster pack_animal farm_animal livestock big_cat cat dog
-    sea_animal mover carrier singer talker block stick cylinder circle ball sphere cube square disc
-    disk box rectangle triangle tube ring light lighting heat sound noise signal technology
-    """.split()  # noqa: SIM905
-)
-# By where an animal lives or what it does, which WordNet says of some.
-OPEN = frozenset(
-    """
-    water_bird waterfowl waterbird aquatic_bird seabird sea_bird seafowl wading_bird wader game_bird
-    flightless_bird food_fish aquatic_mammal aquatic_vertebrate domesticated_animal domestic_fowl
-    fowl poultry shellfish cattle larva thrush warbler worm fly scavenger
-    """.split()  # noqa: SIM905
-)
-# What no everyday thing is, so that no word of the game is one.
-NO_THING = frozenset(
-    """
-    idea concept emotion feeling thought action verb activity quality event adjective number language
-    belief skill process sport hobby disease illness holiday religion period measurement theory
-    sense law country city state brand company movie film song character politician town nation
-    show village organization organisation planet continent celebrity story poem novel alien ghost
-    vampire zombie superhero hero god goddess saint philosophy science subject month day year season
-    """.split()  # noqa: SIM905
-)
-# Of whom it is said by age, sex or family: of no thing, and of a living one it is not known.
-OF_LIFE = frozenset(
-    """
-    man woman child boy girl baby adult mother father male female parent friend grandparent sister
-    brother daughter son uncle aunt cousin lady guy kid teenager infant toddler
-    """.split()  # noqa: SIM905
-)
-# What WordNet says that people do not.
-NOT_SAID = frozenset(
-    """
-    drug agent microorganism protoctist way capitalist man military_man car/machine restraint
-    constraint lever compound_lever bar sheet natural_object coyote breadbasket fire-eater opossum
-    possum phalanger coon_bear native_bear mitt paw pump sinker squealer steel throne trump string
-    chilly ail dope goof goofball engineer computer_user bourgeois pocketbook go-cart golf_cap
-    stairs steps staircase stairway clapper sewing_needle darning_needle mosquito_hawk snake_doctor
-    snake_feeder skeeter_hawk needlefish pipefish golem eggbeater cornet shack shanty styler
-    granger screen blind pall preparation formulation portion serving discharge ticker creator
-    merchant merchandiser businessperson preserver shielder serviceman chapeau opera_hat stovepipe
-    dress_hat mount downfall conditions coinage dirt soil earth conduit carbon element water_ice
-    raccoon water arm clothes denim blower drier receiver phone germ_cell brew starches lagerphone
-    whiskers double-decker phonograph pigboat wear cat relish mill munition projectile passage
-    passageway club stylist occurrence occurrent reflector optic squeeze_box produce
-    """.split()  # noqa: SIM905
-)
 
 
 @dataclass(frozen=True)
@@ -202,10 +141,10 @@ def _nouns(net: WordNet, offset: str, rank: int) -> Iterable[str]:
     synset = net.synsets[offset]
     if synset.file == TOPS or synset.instance or synset.file not in CLASSES:
         return
+    left_out = OTHERWISE["not_said"] | OTHERWISE["by_use"] | OTHERWISE["of_life"]
     for word in synset.words:
-        if _plain(word) and word not in NOT_SAID and word not in BY_USE | OF_LIFE:
-            if offset in net.senses[word.lower()][:rank]:
-                yield _spoken(word)
+        if _plain(word) and word not in left_out and offset in net.senses[word.lower()][:rank]:
+            yield _spoken(word)
 
 
 def _spoken(word: str) -> str:
@@ -232,13 +171,13 @@ def classes(net: WordNet, above: Mapping[str, object]) -> dict[str, str]:
         count = len(net.below(offset))
         for word in filter(_plain, synset.words):
             most = WIDEST_ABOVE.get(kind, 8) if _spoken(word) in above else WIDEST.get(kind, 300)
-            wide = count > most or word in OPEN
-            if word in OF_LIFE:
+            wide = count > most or word in OTHERWISE["by_life"]
+            if word in OTHERWISE["of_life"]:
                 found[word] = {"animal": True, "person": True}
-            elif word not in BY_USE:
+            elif word not in OTHERWISE["by_use"]:
                 each = found.setdefault(_spoken(word), {})
                 each[kind] = each.get(kind, False) or wide
-    found |= {word: {"idea": False} for word in NO_THING if word not in found}
+    found |= {word: {"idea": False} for word in OTHERWISE["no_thing"] if word not in found}
     return {
         noun: " ".join(kind + "+" * wide for kind, wide in sorted(each.items()))
         for noun, each in sorted(found.items())
@@ -264,10 +203,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("folder", type=Path, help="with data.noun and index.noun")
     net = WordNet(parser.parse_args().folder)
-    senses = {
-        word: written
-        for word, written in tomllib.loads((HERE / "senses.toml").read_text("utf-8")).items()
-    }
+    senses: dict[str, str] = tomllib.loads((HERE / "senses.toml").read_text("utf-8"))
     sides = related(net, senses)
     names = {word.lower() for word in senses}
     by_class: dict[str, list[str]] = {}
@@ -286,11 +222,9 @@ def main() -> None:
     (HERE / "related.toml").write_text(f"{_RELATED}\n" + "\n".join(tables), "utf-8")
 
 
-_FROM = "# Written by scripts/build_nouns.py from Princeton's WordNet 3.0; LICENSE.txt is its licence.\n"
-_RELATED = f"{_FROM}# above: nouns that words of the game are kinds of; below: nouns that are kinds of a word.\n"
-_NOUNS = (
-    f"{_FROM}# The classes that a noun is of, with + where much is of that kind, and the nouns.\n"
-)
+_FROM = "# Written by scripts/build_nouns.py from WordNet 3.0, under the licence in LICENSE.txt.\n"
+_RELATED = f"{_FROM}# above: what words of the game are kinds of; below: kinds of a word.\n"
+_NOUNS = f"{_FROM}# The classes of a noun, with + where much is of that kind, and the nouns.\n"
 
 if __name__ == "__main__":
     main()

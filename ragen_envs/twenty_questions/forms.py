@@ -154,15 +154,8 @@ def say(form: Form, knowledge: Knowledge) -> str:
         KeyError: if the form names an unknown kind, feature or scale.
     """
     match form:
-        case IsKind(kind):
-            return knowledge.kinds[kind].ask
-        case Has(feature):
-            return knowledge.features[feature].ask
-        case Knows(fact):
-            return knowledge.facts[fact].ask
-        case IsNoun(noun):
-            kind = "a kind of " if noun in knowledge.concepts else ""
-            return f"Is it {kind}{noun if kind else with_article(noun, knowledge)}?"
+        case IsKind() | Has() | Knows() | IsNoun():
+            return _asked(form, knowledge)
         case Compare(scale, relation, to):
             asked = knowledge.scales[scale]
             if not isinstance(to, str):
@@ -184,6 +177,20 @@ def say(form: Form, knowledge: Knowledge) -> str:
             return _joined(forms, ", and ", knowledge)
         case Either(forms):
             return _joined(forms, ", or ", knowledge)
+
+
+def _asked(form: IsKind | Has | Knows | IsNoun, knowledge: Knowledge) -> str:
+    """Return the question that the knowledge has, or that a noun makes."""
+    match form:
+        case IsKind(kind):
+            return knowledge.kinds[kind].ask
+        case Has(feature):
+            return knowledge.features[feature].ask
+        case Knows(fact):
+            return knowledge.facts[fact].ask
+        case IsNoun(noun):
+            kind = "a kind of " if noun in knowledge.concepts else ""
+            return f"Is it {kind}{noun if kind else with_article(noun, knowledge)}?"
 
 
 _THAN = {"more": "more than", "less": "less than", "equal": "exactly"}

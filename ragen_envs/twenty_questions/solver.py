@@ -11,7 +11,6 @@ from ragen_envs.twenty_questions.answerer.rule import ANSWERS, Answer, answer
 from ragen_envs.twenty_questions.forms import Compare, Form, Guess, Has, IsKind, questions
 from ragen_envs.twenty_questions.knowledge.schema import GRADES, Knowledge
 
-
 _NOT_KNOWN = -1
 
 

@@ -33,8 +33,8 @@ def answer(form: Form, concept: Concept, knowledge: Knowledge) -> Answer | None:
 
     The three answers are those of a logic of three values (Kleene's strong one): "not" swaps Yes
     and No, "and" is the weakest answer and "or" the strongest. For kinds and features the world is
-    closed: one that neither the concept nor its kinds name is No. For facts and nouns it is open: what
-    is not known is not No. A part that is not known does not matter where the others decide.
+    closed: one that neither the concept nor its kinds name is No. For facts and nouns it is open:
+    what is not known is not No. A part that is not known does not matter where the others decide.
 
     Args:
         form: what is asked.
@@ -46,17 +46,8 @@ def answer(form: Form, concept: Concept, knowledge: Knowledge) -> Answer | None:
             is unknown.
     """
     match form:
-        case IsKind(kind):
-            knowledge.kinds[kind]
-            return _OF_GRADE[concept.memberships.get(kind, "no")]
-        case Has(feature):
-            knowledge.features[feature]
-            return _OF_GRADE[concept.grades.get(feature, "no")]
-        case Knows(fact):
-            grade = knowledge.facts[fact].grades.get(concept.name)
-            return _OF_GRADE[grade] if grade else None
-        case IsNoun(noun):
-            grade = knowledge.nouns.grade(noun, concept)
+        case IsKind() | Has() | Knows() | IsNoun():
+            grade = _grade(form, concept, knowledge)
             return _OF_GRADE[grade] if grade else None
         case Compare(scale, relation, to):
             return _compared(concept.levels[scale], relation, _levels(scale, to, knowledge))
@@ -74,6 +65,23 @@ def answer(form: Form, concept: Concept, knowledge: Knowledge) -> Answer | None:
             return _strongest(forms, concept, knowledge, sign=-1)
         case Either(forms):
             return _strongest(forms, concept, knowledge, sign=1)
+
+
+def _grade(
+    form: IsKind | Has | Knows | IsNoun, concept: Concept, knowledge: Knowledge
+) -> Grade | None:
+    """Return what the knowledge says of a concept, None where it is not known."""
+    match form:
+        case IsKind(kind):
+            knowledge.kinds[kind]
+            return concept.memberships.get(kind, "no")
+        case Has(feature):
+            knowledge.features[feature]
+            return concept.grades.get(feature, "no")
+        case Knows(fact):
+            return knowledge.facts[fact].grades.get(concept.name)
+        case IsNoun(noun):
+            return knowledge.nouns.grade(noun, concept)
 
 
 def _strongest(

@@ -36,8 +36,8 @@ def read(folder: Traversable) -> Knowledge:
     """Return the knowledge in a folder.
 
     Args:
-        folder: with features.toml, rules.toml, kinds.toml, scales.toml, concepts/*.toml, facts/*.toml
-            and wordnet/.
+        folder: with features.toml, rules.toml, kinds.toml, scales.toml, concepts/*.toml,
+            facts/*.toml and wordnet/.
 
     Raises:
         ValueError: if an entry has a field that there is none of, lacks one, names an unknown

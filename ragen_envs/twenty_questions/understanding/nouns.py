@@ -39,7 +39,8 @@ _PAIR = ("pair", "of")
 _SOME = "some"
 _LONGEST_NOUN = 4
 _NO_NOUN = word_set(
-    "of in on at to for with from by as and or nor neither either but not that which who , than like about very more most "
+    "of in on at to for with from by as and or nor neither either but not that which who , than "
+    "like about very more most "
     "less used made found"
 )
 _MARKS = word_set("that which who whom where")
@@ -88,7 +89,7 @@ def read_whole(words: Tokens, knowledge: Knowledge) -> Form | None:
 
 
 def _of_noun(noun: str, knowledge: Knowledge) -> Form:
-    """Return a noun's form: a guess, which is wrong, if it is no kind of any word, nor any of it."""
+    """Return a noun's form: a guess, which is wrong, if no word is of its kind, nor it of one's."""
     return Guess(noun) if knowledge.nouns.is_apart(noun) else IsNoun(noun)
 
 
@@ -115,7 +116,7 @@ def read_other(words: Tokens, lexicon: Lexicon, knowledge: Knowledge) -> Form | 
     nouns = knowledge.nouns
     whole = next((noun for noun in singulars(" ".join(bare)) if noun in nouns), None)
     if bare == words:
-        return IsNoun(whole) if whole in nouns.above else None
+        return IsNoun(whole) if whole and whole in nouns.above else None
     if whole or len(bare) == 1:
         return _of_noun(whole, knowledge) if whole else None
     return _by_last(bare, lexicon, knowledge)

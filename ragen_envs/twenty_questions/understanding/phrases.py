@@ -42,7 +42,8 @@ _QUANTIFIERS = word_set("most many every each all several certain various lots o
 _MEASURES = word_set("very extremely really so super truly incredibly too")
 _PREPOSITIONS = word_set("in on with into from inside")
 _NEUTRAL = word_set(
-    "prominent external distinctive noticeable visible real proper actual noticeable internal own clear distinct obvious"
+    "prominent external distinctive visible real proper actual noticeable internal own clear "
+    "distinct obvious"
 )
 _COLOURS = frozenset(
     Has(f"is_{colour}")
