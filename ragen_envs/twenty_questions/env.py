@@ -228,4 +228,4 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
         understood = [(asked.form, asked.reply) for asked in self._asked if asked.form is not None]
         if self.turns_left > 1:
             return (say(solver().next(understood), load()),)
-        return (say(Guess(solver().pool[solver().left(understood)[0]]), load()),)
+        return (say(solver().guess(understood), load()),)

@@ -53,7 +53,7 @@ class Solver:
         """
         left = self.left(asked)
         if len(left) <= 2:
-            return Guess(self.pool[left[0]])
+            return self.guess(asked)
         among = np.zeros(len(self.pool), dtype=np.float32)
         among[left] = 1
         gain = information(among @ self._one_hot)
@@ -61,7 +61,21 @@ class Solver:
             if form in self._places:
                 gain[self._places[form]] = -1.0
         best = int(np.argmax(gain))
-        return self.questions[best] if gain[best] > 0 else Guess(self.pool[left[0]])
+        return self.questions[best] if gain[best] > 0 else self.guess(asked)
+
+    def guess(self, asked: Sequence[tuple[Form, Answer | None]]) -> Guess:
+        """Return the first word left, before those that were guessed and are so in a wider sense.
+
+        "Is it a chair?" is answered Yes of an armchair too, and does not win.
+
+        Args:
+            asked: as for `next`.
+
+        Raises:
+            ValueError: if every word has been guessed.
+        """
+        names = [self.pool[place] for place in self.left(asked)]
+        return next((g for g in map(Guess, names) if (g, "Yes") not in asked), Guess(names[0]))
 
     def left(self, asked: Sequence[tuple[Form, Answer | None]]) -> NDArray[np.intp]:
         """Return the places in the pool of the words that agree best with the answers.
@@ -78,9 +92,6 @@ class Solver:
                 # A wrong guess rules out more than any number of disagreements.
                 weight = len(asked) + 1 if isinstance(form, Guess) else 1
                 wrong += weight * (self._answers(form) != ANSWERS.index(reply))
-                if isinstance(form, Guess) and form.name in self._word and reply == "Yes":
-                    # The game went on, so that it is a kind of what was guessed.
-                    wrong[self._word[form.name]] += weight
         if wrong.min() > len(asked):
             raise ValueError("every word of the pool has been guessed")
         return np.flatnonzero(wrong == wrong.min())

@@ -57,3 +57,11 @@ def test_a_wrong_answer_does_not_end_it(solver):
 def test_information_is_the_entropy_in_bits():
     counts = np.array([[1, 2, 0], [1, 1, 0], [2, 1, 4]], dtype=np.float32)
     assert information(counts) == pytest.approx([1.5, 1.5, 0.0])
+
+
+def test_a_guess_that_is_so_in_a_wider_sense_does_not_win(solver):
+    asked = [(Guess("chair"), "Yes")]
+    left = {solver.pool[place] for place in solver.left(asked)}
+    assert left == {"chair", "armchair"}
+    assert solver.next(asked) == Guess("armchair")
+    assert solver.next([*asked, (Guess("armchair"), "No")]) == Guess("chair")
