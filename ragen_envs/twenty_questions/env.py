@@ -87,13 +87,13 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
 
     | | |
     | --- | --- |
-    | actions | any text is one question or one guess, of which 200 characters count; what is not printable ASCII becomes a blank. There is no sign between actions. A question is answered Yes, No or Sometimes; what is not understood, "I cannot tell, please rephrase", and costs the turn. |
+    | actions | any text is one question or one guess, of which 200 characters count; what is not printable ASCII becomes a blank. There is no sign between actions. A question is answered Yes, No or Sometimes; what is not understood, or not known of the word, "I cannot tell, please rephrase", and costs the turn. |
     | rewards | +1 for the right guess; -0.01 for each question; a further -0.1 for one that was asked before, in the same words or with the same meaning; -0.1 once for a turn with a broken form or no question, which costs no 0.01 |
     | ends | terminated by the right guess; truncated after 20 turns. The twentieth may be the guess. The last observation names the word. |
-    | success | the word was guessed: its name or an alias, with an article or without. A guess that lists several words is answered, and never wins. |
+    | success | the word was guessed: its name or an alias, with an article or without. A guess that lists several words is answered, and never wins; nor does a wider name, such as a chair where the word is an armchair, which is answered Yes. |
     | instances | everyday nouns in categories of about 20: 3 words of each of 20 categories are val, 3 others test, the rest train. Three further categories are the val and test of TwentyQuestionsNewCategories-v0 alone, 31 words each, whose train words are those of TwentyQuestions-v0. As all words are public, there is no sealed split. |
     | randomness | none: `rollout` changes nothing |
-    | info | `ceiling` 1.0; `questions`: asked so far; `repeats`: of them, asked before; `unparsed`: of them, not understood |
+    | info | `ceiling` 1.0; `questions`: asked so far; `repeats`: of them, asked before; `unparsed`: of them, not understood or not known |
     | oracle | asks the standard question with the most information about all words of the knowledge, and guesses when at most two are left or the turn is the last. It does not know the word, and uses the replies to whatever was understood. |
 
     `info["action_is_effective"]`: the question was understood, and not asked before.
