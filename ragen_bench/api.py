@@ -68,7 +68,7 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
     Args:
         model: its name, such as "hf/NAME"; or a function from a list of messages to an answer or
             a class, `async def` or not, that has a name at the top of its module.
-        suite: "quick", "core" or "full"; "core" without `env`.
+        suite: "quick", "core", "core-2" or "full"; "core" without `env`.
         env: an environment's id, or several, in place of a suite; "MODULE:ID" imports the module.
         split: "train", "val", "test", "sealed" or "drawn".
         draw: the file with the project's draw, for the split "drawn".

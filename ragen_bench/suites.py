@@ -44,6 +44,11 @@ class Suite:
 
 _FAMILIES = ("Bandit", "BanditRev", "Sokoban", "SokobanLarge", "SokobanNewVocab", "FrozenLake")
 """The tasks of the RAGEN paper (arXiv 2504.20073, section 3.1 and table 2)."""
+_ONE_OF_EACH = (
+    *("Bandit", "Sokoban", "FrozenLake", "WebShop", "TwentyQuestions"),
+    *("Cube", "Minesweeper", "Mastermind", "Countdown", "Desk"),
+)
+"""The first variant of each family of games."""
 SUITES = {
     "quick": Suite(
         1,
@@ -56,7 +61,12 @@ SUITES = {
         "the families of the RAGEN paper, all held-out instances",
         {f"{NAMESPACE}/{name}-v0": None for name in _FAMILIES},
     ),
-    "full": Suite(5, "every environment, all held-out instances", dict.fromkeys(IDS)),
+    "core-2": Suite(
+        1,
+        "one environment of each family, all held-out instances",
+        {f"{NAMESPACE}/{name}-v0": None for name in _ONE_OF_EACH},
+    ),
+    "full": Suite(6, "every environment, all held-out instances", dict.fromkeys(IDS)),
 }
 
 

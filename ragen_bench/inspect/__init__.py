@@ -16,6 +16,6 @@ except ModuleNotFoundError as missing:
 
 from ragen_bench.inspect.scoring import figures_of_episode
 from ragen_bench.inspect.solving import play
-from ragen_bench.inspect.tasks import core, envs, full, quick
+from ragen_bench.inspect.tasks import core, core_2, envs, full, quick
 
-__all__ = ["core", "envs", "figures_of_episode", "full", "play", "quick"]
+__all__ = ["core", "core_2", "envs", "figures_of_episode", "full", "play", "quick"]

@@ -57,6 +57,19 @@ def core(
     return _task(locals(), suite="core")
 
 
+@task(name="core-2")
+def core_2(
+    split: str = Default.split,
+    limit: int | None = Default.limit,
+    samples: int = Default.samples,
+    format: str | None = Default.format,
+    history: str | int = Default.history,
+    seed: int = Default.seed,
+) -> Task:
+    """One environment of each family, all held-out instances; arguments as `quick`."""
+    return _task(locals(), suite="core-2")
+
+
 @task
 def full(
     split: str = Default.split,

@@ -6,11 +6,13 @@ import sys
 import pytest
 from inspect_ai._util.error import PrerequisiteError
 
-from ragen_bench.inspect import core, envs, full, quick
+from ragen_bench.inspect import core, core_2, envs, full, quick
 from ragen_bench.suites import SUITES
 
 
-@pytest.mark.parametrize(("make", "suite"), [(quick, "quick"), (core, "core"), (full, "full")])
+@pytest.mark.parametrize(
+    ("make", "suite"), [(quick, "quick"), (core, "core"), (core_2, "core-2"), (full, "full")]
+)
 def test_a_suite_has_a_sample_for_each_instance(make, suite):
     task = make()
     assert [(s.metadata["env"], s.metadata["seed"]) for s in task.dataset] == [
