@@ -53,7 +53,7 @@ def test_what_is_all_public_has_no_sealed_split():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("nope", None, None), "choose one of: quick, core, full"),
+        (("nope", None, None), "choose one of: quick, core, core-2, full"),
         ((None, ["Nope-v0"], None), "choose one of: ragen/Bandit-v0, "),
         (("quick", ["Sokoban-v0"], None), "not both"),
         (("quick", None, 0), "between 1 and 256"),
