@@ -21,7 +21,7 @@ echo "${COMPREPLY[@]}"
     [
         ("ragen-bench", "eval", ["evaluate"]),
         ("ragen-bench", "evaluate random --quie", ["--quiet"]),
-        ("ragen-bench", "evaluate random --suite ", ["quick", "core", "full"]),
+        ("ragen-bench", "evaluate random --suite ", ["quick", "core", "core-2", "full"]),
         ("ragen-bench", "describe SokobanN", ["SokobanNewVocab-v0"]),
         ("ragen-bench", "audit --levels 2 WebShopT", ["WebShopText-v0"]),
         ("ragen-bench", "leaderboard ch", ["check"]),
