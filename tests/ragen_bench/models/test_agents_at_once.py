@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+from functools import partial
 
 import pytest
 
@@ -9,6 +10,7 @@ from ragen_bench.episodes.runner import tasks_of
 from ragen_bench.models import ServerOptions, resolve
 from ragen_bench.models.base import Request
 from ragen_bench.opponents.pair import Pair
+from ragen_bench.suites import make_env
 from tests.ragen_bench.models.own_agent import SAMPLING, TOLD, played, records
 
 # Waits in its first answers until so many are in flight as there should be; a broken form is an
@@ -114,7 +116,7 @@ def test_both_seats_have_objects_of_their_own(agent):
     model = agent(source, "Both", at_once=2)
     tasks = tasks_of({"ragen/TwentyQuestionsModel-v0": 2}, "test", 1)
     pair = Pair(model, model, "plain")
-    episodes = played(pair, tasks, "plain", opponent_format="plain")
+    episodes = played(pair, tasks, "plain", make=partial(make_env, opponent_format="plain"))
     assert model._own.reset.__globals__["begun"] == ["plain"] * 4
     replies = [turn.opponent for episode in episodes for turn in episode.record.turns]
     assert all(reply.readable for reply in replies if reply)

@@ -2,6 +2,7 @@
 
 import contextlib
 import sys
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -11,6 +12,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.models.base import Place, Request, Sampling, ask_all
 from ragen_bench.models.outside.sandbox import why_not
 from ragen_bench.opponents.pair import Pair
+from ragen_bench.suites import make_env
 from tests.ragen_bench.models.own_agent import SAMPLING, played, records
 
 from .agents import KINDS, outside
@@ -53,7 +55,7 @@ def test_words_of_ones_own_and_both_seats(agent):
 
     def said(model):
         pair = Pair(model, model, "plain")
-        episodes = played(pair, tasks, "plain", opponent_format="plain")
+        episodes = played(pair, tasks, "plain", make=partial(make_env, opponent_format="plain"))
         return sorted(str(one.record.as_json()) for one in episodes)
 
     assert said(outside("Tells", at_once=2)) == said(here)
