@@ -94,7 +94,7 @@ def test_words_of_ones_own_are_questions_expressions_or_of_the_search_page_alone
 def test_a_search_in_words_of_ones_own_is_one_named_action(id_, form, data):
     env = make(id_, split="test", response_format=form)
     env.reset(seed=0)
-    before, after, longest = env.free_text
+    before, after, longest, _ = env.free_text
     printable = st.characters(codec="ascii", exclude_categories=["Cc"], exclude_characters="]<|")
     said = data.draw(st.text(printable, min_size=1, max_size=longest).filter(str.strip))
     parsed, [name] = env.read(format_answer([f"{before}{said}{after}"], form))

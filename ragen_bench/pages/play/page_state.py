@@ -27,7 +27,7 @@ def page_state(episode: HumanEpisode) -> dict[str, Any]:
         "several": env.budget.max_actions_per_turn > 1,
         "total": episode.total,
         "legal": env.legal_actions,
-        "free": free and free._asdict(),
+        "free": free and {"before": free.before, "after": free.after, "longest": free.longest},
         "separator": SEPARATOR,
         "end": _end(episode) if episode.over else None,
     }
