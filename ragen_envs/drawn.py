@@ -65,8 +65,8 @@ def drawn_instances(
     """Return the instances of a draw in the order of their seeds.
 
     There are 256, no two alike up to symmetry, and all lie in the part of the instances that is
-    kept for sealed ones. They are derived when they are first asked for, which takes about a second
-    at most, and those of the latest draws are kept.
+    kept for sealed ones. They are derived when they are first asked for, which takes as long as
+    sealed ones do, and those of the latest draws are kept.
 
     Args:
         candidates: the game's generator.

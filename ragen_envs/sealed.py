@@ -118,7 +118,8 @@ def sealed_instances(
     """Return the sealed instances of a variant in the order of their seeds.
 
     As in val and test there are 256, no two alike up to symmetry. They are derived when they are
-    first asked for, which takes about a second at most, and kept for the life of the process.
+    first asked for, which takes a second in most games and some four in CountdownLarge, and kept
+    for the life of the process.
 
     Args:
         candidates: the game's generator.
