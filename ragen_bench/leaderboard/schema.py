@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import date
 from typing import Annotated, Any, Literal, TypeVar
 
+from confusable_homoglyphs.confusables import is_confusable
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Strict, ValidationError
 from pydantic.json_schema import GenerateJsonSchema, SkipJsonSchema
 from pydantic_core import PydanticCustomError
@@ -38,8 +39,9 @@ _HIDDEN = (
 )
 """What is not seen, or looks like another space."""
 _LIKE_LATIN = {"CYRILLIC", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU"}
-"""Scripts with letters that look like Latin ones."""
-_GREEK_LIKE_LATIN = set("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧο")  # noqa: RUF001
+"""Scripts with letters that look like Latin ones, which no word has together with those."""
+_TOLD_APART = set("αγεικνστυχω")
+"""Greek letters of formulas, which people tell from a, y and so on; Unicode has them alike."""
 _NOT_IN_A_LINK = r"[^!#-;=?-Z_a-z~\[\]]"
 _DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _LINK = "^https?://[A-Za-z0-9]"
@@ -62,14 +64,29 @@ def _without(characters: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _script(letter: str) -> str:
+    return unicodedata.name(letter, "").partition(" ")[0]
+
+
+def _looks_latin(letter: str) -> bool:
+    """Return whether a letter of another script looks like one of a to z (Unicode's UTS 39)."""
+    if _script(letter) == "LATIN" or letter in _TOLD_APART:
+        return False
+    found = is_confusable(letter, preferred_aliases=["latin"])
+    return bool(found) and any(
+        like["c"].isascii() and like["c"].isalpha() for like in found[0]["homoglyphs"]
+    )
+
+
 def _plain_letters(text: str) -> str:
-    """Refuse letters that stand in a word for others which look alike."""
+    """Refuse letters that look like others: in a word of Latin ones, or all letters of a word."""
     for found in re.findall(r"[^\W\d_]+", text):
         word = [letter for letter in found if unicodedata.category(letter).startswith("L")]
-        scripts = {unicodedata.name(letter, "").partition(" ")[0] for letter in word}
-        others = scripts & _LIKE_LATIN or _GREEK_LIKE_LATIN & set(word)
-        twice = "LATIN" in scripts and others
-        if twice or any(unicodedata.normalize("NFKC", letter) != letter for letter in word):
+        scripts = {_script(letter) for letter in word}
+        like_latin = [_looks_latin(letter) for letter in word]
+        mixed = "LATIN" in scripts and (scripts & _LIKE_LATIN or any(like_latin))
+        disguised = bool(word) and all(like_latin)
+        if mixed or disguised or any(unicodedata.normalize("NFKC", x) != x for x in word):
             raise PydanticCustomError("letters", "holds letters that look like others")
     if any(unicodedata.category(character) == "Cf" for character in text):  # those of many bytes
         raise PydanticCustomError("characters", "holds characters that are not shown")

@@ -144,6 +144,11 @@ def leaves(schema, path=()):
 LOOK_ALIKES = [
     ("Dеmo agent", "holds letters that look like others"),  # noqa: RUF001
     ("ΟpenAI", "holds letters that look like others"),  # noqa: RUF001
+    ("ΟΡΕΝ", "holds letters that look like others"),  # noqa: RUF001
+    ("о3", "holds letters that look like others"),  # noqa: RUF001
+    ("Grok ССС", "holds letters that look like others"),  # noqa: RUF001
+    ("ꓚꓡꓮꓴꓓꓰ", "holds letters that look like others"),  # noqa: RUF001
+    ("ᏢᎪᏞᎷ", "holds letters that look like others"),  # noqa: RUF001
     ("Ｄｅｍｏ", "holds letters that look like others"),  # noqa: RUF001
     ("\U0001d403emo", "holds letters that look like others"),
     ("Demo\xa0agent", "holds characters that are not shown"),
@@ -159,6 +164,9 @@ PLAIN = [
     "μTransfer-α",  # noqa: RUF001
     "ΔNet",
     "Модель 7B",
+    "Яндекс",
+    "π0 Σοφία",
+    "ロボ 日本",
     "模型",
     "Qwen²™ ½",
     "café é",
