@@ -14,7 +14,14 @@ from typing import Any
 from ragen_bench.scores.summary import baseline
 from ragen_bench.suites import held_out_size, make_env
 from ragen_envs.protocol import format_answer
-from ragen_envs.registration import NAMESPACE, OPPONENT_TABLE, TABLE, env_class, opponent_class
+from ragen_envs.registration import (
+    NAMESPACE,
+    OPPONENT_TABLE,
+    TABLE,
+    env_class,
+    opponent_class,
+    reference_of,
+)
 
 FOLDER = Path(__file__).parent / "games"
 _MADE_BY = "<!-- Written by docs/build_games.py; change the docstring in place of this page. -->"
@@ -39,6 +46,11 @@ def _page(game: Any, names: list[str]) -> str:
         f"Success of the random player, 16 episodes on each of the {_sizes(names)} test instances, "
         "and expected score of the best player on them:",
         _players(names),
+        *(
+            f"In {name} that is a reference player, and its score no ceiling: {why}."
+            for name in names
+            if (why := reference_of(name))
+        ),
         f"## The first observation of `{NAMESPACE}/{names[0]}`, test instance 0",
         _block(_first(names[0])),
     ]
@@ -81,7 +93,8 @@ def _players(names: list[str]) -> str:
         low, high = (f"{100 * bound:.1f}" for bound in found["success_interval"])
         rows.append(
             f"| `{NAMESPACE}/{name}` | {100 * found['success']:.1f} % [{low}, {high}] | "
-            f"{found['score']:.3f} | {found['ceiling']:.3f} |"
+            f"{found['score']:.3f} | {found['ceiling']:.3f}"
+            f"{' (reference)' if reference_of(name) else ''} |"
         )
     return "\n".join(rows)
 

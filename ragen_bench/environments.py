@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from ragen_bench.foreign import ForeignEnv, game_of, named_ids
-from ragen_envs.registration import IDS, NAMESPACE, OPPONENT_IDS, env_class, opponent_class
+from ragen_envs.registration import (
+    IDS,
+    NAMESPACE,
+    OPPONENT_IDS,
+    env_class,
+    opponent_class,
+    reference_of,
+)
 from ragen_envs.text_env import TextEnv
 
 AnyEnv: TypeAlias = TextEnv[Any, Any] | ForeignEnv
@@ -37,6 +44,15 @@ def is_text_env(env: str) -> bool:
         env: its full id.
     """
     return is_own(env) or game_of(env).is_text_env
+
+
+def why_reference(env: str) -> str:
+    """Return why an environment's oracle is a reference player, which may be beaten; "" else.
+
+    Args:
+        env: its full id; of another package's environments nothing of the kind is known.
+    """
+    return reference_of(env.removeprefix(f"{NAMESPACE}/")) if is_own(env) else ""
 
 
 def class_of(env: str) -> Any:

@@ -66,7 +66,7 @@ SUITES = {
         "one environment of each family, all held-out instances",
         {f"{NAMESPACE}/{name}-v0": None for name in _ONE_OF_EACH},
     ),
-    "full": Suite(6, "every environment, all held-out instances", dict.fromkeys(IDS)),
+    "full": Suite(7, "every environment, all held-out instances", dict.fromkeys(IDS)),
 }
 
 

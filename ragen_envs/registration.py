@@ -29,10 +29,13 @@ class Entry(NamedTuple):
     Attributes:
         entry_point: the class that plays the variant.
         about: what it is, in a few words.
+        reference: why the oracle is a reference player, whose score is no ceiling and may be
+            beaten; "" where nobody can expect more than the oracle.
     """
 
     entry_point: str
     about: str
+    reference: str = ""
 
 
 class OpponentEntry(NamedTuple):
@@ -74,6 +77,12 @@ TABLE = {
     "CubeNewVocab-v0": Entry(_CUBE, "as Cube-v0, other letters"),
     "CubeMoves-v0": Entry(_CUBE, "as Cube-v0, moves in words"),
     "Minesweeper-v0": Entry(_MINESWEEPER, "4x4 to 5x5, three to six mines, some squares open"),
+    "MinesweeperLarge-v0": Entry(
+        _MINESWEEPER,
+        "8x8, ten mines",
+        reference="it opens the least risky square, and whoever also weighs what a square would "
+        "show can do better; the best play on boards of this size is beyond exact search here",
+    ),
     "Mastermind-v0": Entry(_MASTERMIND, "3 pegs, six colours, three guesses already answered"),
     "MastermindLarge-v0": Entry(_MASTERMIND, "4 pegs, six colours, two guesses already answered"),
     "Countdown-v0": Entry(_COUNTDOWN, "four numbers of 1 to 25, a target of two digits"),
@@ -110,6 +119,16 @@ def register_all() -> None:
             order_enforce=False,
             disable_env_checker=True,
         )
+
+
+def reference_of(name: str) -> str:
+    """Return why a variant's oracle is a reference player and no best one, see `Entry`.
+
+    Args:
+        name: the variant; one of your own has none, so its `ceiling` is taken at its word.
+    """
+    entry = TABLE.get(name)
+    return entry.reference if entry else ""
 
 
 def env_class(name: str) -> Any:

@@ -145,7 +145,7 @@ def _oracle(evaluation: Evaluation) -> Finding:
     return Finding(
         "oracle",
         "ok",
-        f"reaches its ceiling in {_number(len(with_oracle), 'environment')}, up to "
+        f"scores what it is expected to in {_number(len(with_oracle), 'environment')}, up to "
         f"{_ORACLE_INSTANCES} {evaluation.split} instances each",
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ragen_bench.environments import why_reference
 from ragen_bench.suites import make_text_env
 from ragen_bench.two_player import step_by_rule
 from ragen_envs.instances import Split
@@ -31,6 +32,7 @@ class Played:
         length: its optimal length, None in games without one.
         ceiling: the best player's expected score.
         score: what the oracle scored.
+        exact: whether the ceiling is one, and no estimate of what a reference player scores.
     """
 
     split: Split
@@ -41,13 +43,16 @@ class Played:
     length: int | None
     ceiling: float
     score: float
+    exact: bool = True
 
     def __str__(self) -> str:
         return f"{self.split} seed {self.seed}"
 
     @property
     def solved(self) -> bool:
-        """Whether it can be won, and was won if a win is sure."""
+        """Whether it can be won, and was won if a win is sure; an estimate says neither."""
+        if not self.exact:
+            return True
         sure = self.ceiling > 1 - _EXACT
         return self.ceiling > 0 and (self.score > 1 - _EXACT or not sure)
 
@@ -75,6 +80,7 @@ def play_oracle(
             length=info.get("optimal_length"),
             ceiling=info["ceiling"],
             score=_score(player),
+            exact=not why_reference(env),
         )
         on_played()
 

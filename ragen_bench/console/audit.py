@@ -17,6 +17,7 @@ from ragen_bench.console.plain import plain_console
 from ragen_bench.console.tables import FiguresTable
 from ragen_bench.pages.formats import short
 from ragen_bench.runs.schema import Object
+from ragen_bench.environments import why_reference
 from ragen_bench.suites import env_id
 from ragen_bench.visible import visible
 from ragen_envs.registration import IDS, OPPONENT_IDS, TABLE
@@ -30,8 +31,9 @@ _COLUMNS = (
 _EXPLAINED = (
     "train: instances generated. unsolved, leaked (in train and held out), twice (in a held-out "
     "split): must be 0. shipped: held-out instances equal to those generated anew. length: of "
-    "optimal solutions. ceiling: expected score of the best player; oracle: what it scored. kit: "
-    "checks of ragen_envs.testing that passed."
+    "optimal solutions. ceiling: expected score of the best player, with ~ in front an estimate of "
+    "a reference player's, which is no ceiling; oracle: what it scored. kit: checks of "
+    "ragen_envs.testing that passed."
 )
 
 
@@ -142,7 +144,7 @@ def _cells(counts: Audit) -> list[str]:
         f"{counts.levels:,}",
         *map(str, (counts.unsolved, counts.leaked, counts.doubled, counts.shipped)),
         "-" if counts.shortest is None else f"{counts.shortest}-{counts.longest}",
-        f"{counts.ceiling:.3f}",
+        f"{'~' if why_reference(counts.env) else ''}{counts.ceiling:.3f}",
         f"{counts.oracle:.3f}",
         f"{passed}/{ran}",
     ]

@@ -8,7 +8,13 @@ from rich.console import Console
 from rich.text import Text
 
 from ragen_bench.analysis import analyse
-from ragen_bench.console.summary import cut_answers, opponent_lines, return_lines, summary_table
+from ragen_bench.console.summary import (
+    cut_answers,
+    opponent_lines,
+    reference_lines,
+    return_lines,
+    summary_table,
+)
 from ragen_bench.pages.formats import figure
 from ragen_bench.pages.report import write_report
 from ragen_bench.runs.directory import RunDirectory
@@ -38,7 +44,7 @@ def show_results(console: Console, run: RunDirectory, prices: Prices) -> Object:
     """
     summary, report = write_results(console, run, prices)
     console.print(summary_table(summary, run.config.constrained))
-    for line in (*return_lines(summary), *opponent_lines(summary)):
+    for line in (*return_lines(summary), *opponent_lines(summary), *reference_lines(summary)):
         console.print(line, soft_wrap=True)
     if line := cut_answers(summary, run.config.max_tokens):
         console.print(line, soft_wrap=True)

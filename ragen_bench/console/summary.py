@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ragen_bench.console.formats import fixed, interval, percent
 from ragen_bench.console.tables import FiguresTable
+from ragen_bench.environments import why_reference
 from ragen_bench.opponents.wording import replies_in_words
 from ragen_bench.pages.formats import short
 from ragen_bench.runs.schema import Object
@@ -34,7 +35,7 @@ def summary_table(summary: Object, constrained: bool = False) -> FiguresTable:
         table.add_row(short(row["env"]), *_model_cells(row))
         for player in ("random", "oracle"):
             if row[player]:
-                table.add_row(f"  {player}", *_scripted_cells(row, player))
+                table.add_row(f"  {_called(player, row)}", *_scripted_cells(row, player))
     return table
 
 
@@ -54,8 +55,13 @@ def players_table(summaries: Sequence[Object]) -> FiguresTable:
             rows = {row["env"]: row for row in summary["envs"]}
             row = rows.get(first["env"])
             table.add_row(f"  {visible(summary['model'])}", *(_model_cells(row) if row else "--"))
-        table.add_row("  oracle", *_scripted_cells(first, "oracle"))
+        table.add_row(f"  {_called('oracle', first)}", *_scripted_cells(first, "oracle"))
     return table
+
+
+def _called(player: str, row: Object) -> str:
+    """Return what a scripted player is called beside an environment's row."""
+    return "reference" if player == "oracle" and why_reference(row["env"]) else player
 
 
 def _scripted_cells(row: Object, player: str) -> list[str]:
@@ -101,6 +107,16 @@ def return_lines(summary: Object) -> list[str]:
         + (f"; random {fixed(row['random']['return'], 3)}" if row["random"] else "")
         for row in summary["envs"]
         if row["success"] is None
+    ]
+
+
+def reference_lines(summary: Object) -> list[str]:
+    """Return a line for each environment whose oracle is no best player: why not."""
+    return [
+        f"{short(row['env'])}: the oracle is a reference player and its score no ceiling, so norm. "
+        f"may be above 1: {why}."
+        for row in summary["envs"]
+        if row["oracle"] and (why := why_reference(row["env"]))
     ]
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from ragen_envs.budget import Budget
 from ragen_envs.instances import Stream
 from ragen_envs.minesweeper import text
 from ragen_envs.minesweeper.generator import Generator
+from ragen_envs.minesweeper.player import Player
+from ragen_envs.minesweeper.reference import Shown, reference, success
 from ragen_envs.minesweeper.rules import GAME, Opening, open_after, shown
-from ragen_envs.minesweeper.solver import Knowledge, Solver, ceiling, solver
+from ragen_envs.minesweeper.solver import Knowledge, ceiling, solver
 from ragen_envs.minesweeper.text import HIT, names_of
 from ragen_envs.protocol import ActionReader, Function
 from ragen_envs.text_env import TextEnv
@@ -29,15 +32,19 @@ class MinesweeperVariant:
         name: the id without its namespace; it also names the streams.
         generator: where the openings come from.
         budget: turns of one square each.
+        expected: where the generator has `max_layouts=None`, the mean success of the reference
+            player on its openings, which is the `ceiling` of those that ship with no estimate of
+            their own; None elsewhere, where the ceiling is exact.
 
     Raises:
-        ValueError: if a turn opens several squares, or the turns are fewer than the squares that
-            there may be to open.
+        ValueError: if a turn opens several squares, the turns are fewer than the squares that there
+            may be to open, or `expected` is missing or too much.
     """
 
     name: str
     generator: Generator = Generator()
     budget: Budget = Budget(max_turns=20, max_actions_per_turn=1, max_actions=20)
+    expected: float | None = None
 
     def __post_init__(self) -> None:
         if self.budget.max_actions_per_turn != 1:
@@ -48,9 +55,26 @@ class MinesweeperVariant:
                 f"{self.name}: there are up to {self.generator.max_to_open} squares to open, and "
                 f"the budget has {most}; give the variant generator=Generator(max_to_open={most})"
             )
+        if (self.expected is None) != (self.generator.max_layouts is not None):
+            raise ValueError(f"{self.name}: expected goes with a generator of max_layouts=None")
+
+    def player(self, opening: Opening) -> Player[Any]:
+        """Return the best player that is known on an opening."""
+        return solver(opening) if self.expected is None else reference(opening)
 
 
-VARIANTS = {variant.name: variant for variant in (MinesweeperVariant("Minesweeper-v0"),)}
+VARIANTS = {
+    variant.name: variant
+    for variant in (
+        MinesweeperVariant("Minesweeper-v0"),
+        MinesweeperVariant(
+            "MinesweeperLarge-v0",
+            Generator(8, 8, 10, 10, max_further=0, max_to_open=50, max_layouts=None),
+            Budget(max_turns=50, max_actions_per_turn=1, max_actions=50),
+            expected=0.887,
+        ),
+    )
+}
 
 
 @lru_cache(maxsize=16)
@@ -65,12 +89,12 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
     | --- | --- |
     | actions | A1, B1, ...: a square by its column and row, one a turn. To open an open square changes nothing and costs the turn. There are no flags: they would change nothing. |
     | rewards | +1 when all squares without a mine are open, else 0; -0.1 once for a turn with a broken form, no or an unknown square |
-    | ends | terminated by a mine, or when all others are open; truncated after 20 turns, where there are at most 15 squares to open |
+    | ends | terminated by a mine, or when all others are open; truncated after 20 turns, where there are at most 15 squares to open (Large: 50 of both) |
     | success | all squares without a mine are open |
-    | instances | openings: boards of 4 or 5 rows and columns with 3 to 6 mines, on which a first square with no mine around it, what it opens and up to two more squares are open. They allow 2 to 150 layouts of mines. |
+    | instances | openings: boards of 4 or 5 rows and columns with 3 to 6 mines, on which a first square with no mine around it, what it opens and up to two more squares are open. They allow 2 to 150 layouts of mines. Large: 8x8 with 10 mines, on which a first square with no mine around it and what it opens are open; they allow 2 to billions. |
     | randomness | the layout of a rollout is one of those that the opening allows, all equally likely; after it nothing is random |
-    | info | `ceiling`: the exact chance of success of the best player, who knows what is shown and nothing else. Of the square that the turn opened, exact over all layouts that were possible: `risk`, the chance of a mine on it; `least_risky`, 1 if no closed square had a lower one; `safe_square`, 1 if one was surely safe. All three are 0 if it opened none, as `action_is_effective` says. |
-    | oracle | the best player, by dynamic programming over all that can be known: its square depends on what is shown alone |
+    | info | `ceiling`: the exact chance of success of the best player, who knows what is shown and nothing else; in Large what the reference player is expected to score. Of the square that the turn opened, exact over all layouts that were possible: `risk`, the chance of a mine on it; `least_risky`, 1 if no closed square had a lower one; `safe_square`, 1 if one was surely safe. All three are 0 if it opened none, as `action_is_effective` says. |
+    | oracle | the best player, by dynamic programming over all that can be known: its square depends on what is shown alone. Large: a reference player |
 
     An instance is what the player sees first, so its content is public, its first square is safe,
     and its ceiling is an expectation over rollouts, as FrozenLake's is over slips: episodes of one
@@ -78,6 +102,14 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
     symmetries of the square. No split says anything about layouts, as a split of layouts would:
     all that an opening allows are played in each. Later in play, boards that began with different
     openings can look alike.
+
+    MinesweeperLarge-v0 has no ceiling, as the best play on such boards is beyond exact search here.
+    Its oracle is a reference player, and its `ceiling` what that one is expected to score, which may
+    be beaten. It opens a square that is surely safe, or else a least risky one, of equal ones the
+    one with the fewest squares around it, and of those the first. Risks are exact: layouts are
+    counted by components that no digit connects. Val and test ship an estimate for each opening,
+    from 64 layouts that are spread evenly over all that it allows, or from all where there are no
+    more; in the other splits it is 0.887 for every opening, the mean of such estimates of 5,000 of train.
 
     The least risky square is not always the best one: the best player also weighs what a square
     would show. That is why `least_risky` measures calibration, and the oracle is not always 1 there.
@@ -100,13 +132,13 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
         "_mines",
         "_neighbours",
         "_opening",
+        "_player",
         "_risk",
         "_safe_square",
-        "_solver",
         "_squares",
     )
-    _solver: Solver
-    _known: Knowledge
+    _player: Player[Any]
+    _known: Knowledge | Shown
     variants = VARIANTS
     game = GAME
     held_out_files = "openings/{name}-{split}.txt"
@@ -117,8 +149,8 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
     )
 
     @property
-    def known(self) -> Knowledge:
-        """What the player can know: the open squares, and the layouts that they allow.
+    def known(self) -> Knowledge | Shown:
+        """What the player can know: the open squares, and the layouts that they allow or digits.
 
         After a mine it is what was known before.
         """
@@ -133,7 +165,9 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
 
     def write_instance(self, instance: Opening) -> tuple[str, dict[str, object]]:
         """Return the board, with its mines and its ceiling."""
-        figures = {"mines": instance.mines, "ceiling": f"{self._ceiling(instance):.9f}"}
+        exact = self.variant.expected is None
+        best = ceiling(instance) if exact else success(instance)
+        figures = {"mines": instance.mines, "ceiling": f"{best:.9f}"}
         return instance.board, dict(figures)
 
     @staticmethod
@@ -144,9 +178,9 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
     def _begin(self, instance: Opening) -> ActionReader:
         self._opening = instance
         self._neighbours = instance.neighbours
-        self._solver = solver(instance)
-        self._known = known = self._solver.start
-        self._mines = known.layouts[self._dynamics().below(len(known.layouts))]
+        self._player = player = self.variant.player(instance)
+        self._known = player.start
+        self._mines = player.drawn(self._dynamics())
         self._squares = instance.board.replace("\n", "")
         self._forget()
         return _reader(instance.height, instance.width)
@@ -159,9 +193,9 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
         known, mines = self._known, self._mines
         if known.opened >> action & 1:
             return 0, False
-        mined = self._solver.mined(known)
+        mined = self._player.mined(known)
         least = min(mined.values())
-        self._risk = mined[action] / len(known.layouts)
+        self._risk = mined[action] / self._player.count(known)
         self._least_risky = float(mined[action] == least)
         self._safe_square = float(not least)
         if mines >> action & 1:
@@ -170,7 +204,7 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
             return 0, True
         opened = open_after(self._neighbours, mines, known.opened, action)
         self._squares = shown(self._neighbours, mines, opened)
-        self._known = self._solver.after(known, self._squares, opened)
+        self._known = self._player.after(known, self._squares, opened)
         if opened.bit_count() + self._opening.mines == len(self._squares):
             self._terminated = self._success = True
             return WON_POINTS, True
@@ -197,8 +231,11 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
         return {"ceiling": self._ceiling(instance)}
 
     def _ceiling(self, instance: Opening) -> float:
-        return ceiling(instance) if instance.ceiling is None else instance.ceiling
+        if instance.ceiling is not None:
+            return instance.ceiling
+        expected = self.variant.expected
+        return ceiling(instance) if expected is None else expected
 
     def _best_actions(self) -> tuple[str, ...]:
         names = names_of(self._opening.height, self._opening.width)
-        return (names[self._solver.best_square(self._known)],)
+        return (names[self._player.best_square(self._known)],)

@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ragen_envs.instances import Stream
+from ragen_envs.minesweeper.reference import reference
 from ragen_envs.minesweeper.rules import CLOSED, Opening, neighbours_of, open_after, shown
 
 _LEAST_TO_OPEN = 4
 """Squares without a mine that are closed at first, at least."""
-_LARGEST = 5
+_LARGEST = 8
+_LARGEST_EXACT = 5
+"""Rows and columns of boards whose layouts are listed, at most."""
 
 
 @dataclass(frozen=True)
@@ -23,12 +26,13 @@ class Generator:
 
     Args:
         min_size: rows and columns at least; they are drawn apart from each other.
-        max_size: rows and columns at most, up to 5.
+        max_size: rows and columns at most, up to 5, and up to 8 where layouts are not listed.
         min_mines: mines at least.
         max_mines: mines at most.
         max_further: squares that are opened after the first, at most.
         max_to_open: closed squares without a mine, at most.
-        max_layouts: layouts of mines that the opening allows, at most; there are at least 2.
+        max_layouts: layouts of mines that the opening allows, at most, or None: as many as there
+            are, which are counted and not listed. There are at least 2.
 
     Raises:
         ValueError: for sizes or mines that no board has.
@@ -40,13 +44,15 @@ class Generator:
     max_mines: int = 6
     max_further: int = 2
     max_to_open: int = 15
-    max_layouts: int = 150
+    max_layouts: int | None = 150
 
     def __post_init__(self) -> None:
-        if not 4 <= self.min_size <= self.max_size <= _LARGEST:
+        largest = _LARGEST if self.max_layouts is None else _LARGEST_EXACT
+        if not 4 <= self.min_size <= self.max_size <= largest:
+            beyond = "" if self.max_layouts is None else f"; max_layouts=None takes up to {_LARGEST}"
             raise ValueError(
-                f"sizes go from 4 to {_LARGEST}, got min_size={self.min_size} and "
-                f"max_size={self.max_size}"
+                f"sizes go from 4 to {largest}, got min_size={self.min_size} and "
+                f"max_size={self.max_size}{beyond}"
             )
         most = self.min_size**2 - 9
         if not 1 <= self.min_mines <= self.max_mines <= most:
@@ -80,4 +86,10 @@ class Generator:
             return None
         rows = [board[i : i + width] for i in range(0, height * width, width)]
         opening = Opening("\n".join(rows), count)
-        return opening if 2 <= len(opening.layouts) <= self.max_layouts else None
+        return opening if self._allows(opening) else None
+
+    def _allows(self, opening: Opening) -> bool:
+        if self.max_layouts is None:
+            counting = reference(opening)
+            return counting.count(counting.start) >= 2
+        return 2 <= len(opening.layouts) <= self.max_layouts

@@ -19,6 +19,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
+from ragen_envs.instances import Stream
+from ragen_envs.minesweeper.player import Player
 from ragen_envs.minesweeper.rules import Opening, members, open_after, shown
 
 
@@ -34,8 +36,8 @@ class Knowledge(NamedTuple):
     layouts: tuple[int, ...]
 
 
-class Solver:
-    """What can be known on one opening. Use `solver`, which keeps the recent ones.
+class Solver(Player[Knowledge]):
+    """The best player on one opening. Use `solver`, which keeps the recent ones.
 
     Args:
         opening: what is shown at the start.
@@ -49,6 +51,15 @@ class Solver:
         self._wins: dict[tuple[int, int], int] = {}
         self._after: dict[str, Knowledge] = {}
         self._mined: dict[tuple[int, int], dict[int, int]] = {}
+
+    def drawn(self, stream: Stream) -> int:
+        """Return one of the sets of mines that the opening allows, all equally likely."""
+        layouts = self.start.layouts
+        return layouts[stream.below(len(layouts))]
+
+    def count(self, knowledge: Knowledge) -> int:
+        """Return how many layouts of mines are possible."""
+        return len(knowledge.layouts)
 
     def chance(self, knowledge: Knowledge) -> float:
         """Return the best player's chance of success."""
@@ -64,6 +75,10 @@ class Solver:
         if not mined[first]:
             return first
         return min(mined, key=lambda s: (-self._won_by(knowledge, s), mined[s], s))
+
+    def is_best(self, knowledge: Knowledge, square: int) -> bool:
+        """Return whether no closed square wins more often."""
+        return self._won_by(knowledge, square) == self._won(knowledge)
 
     def chance_after(self, knowledge: Knowledge, square: int) -> float:
         """Return the chance of success of opening a closed square, with the best play after it."""

@@ -9,6 +9,7 @@ import verifiers.v1 as vf
 from ragen_envs.bridging import Episode
 from ragen_envs.instances import Split
 from ragen_envs.protocol import ResponseFormat
+from ragen_envs.registration import reference_of
 from ragen_envs.sums import sum_in_order
 from ragen_envs.text_env import TextEnv
 
@@ -78,7 +79,8 @@ class TextEnvTask(vf.Task[TextEnvData]):  # type: ignore[misc]
         """Return whether the oracle solves the instance; None if there is no oracle.
 
         Where noise may spoil what is best, the oracle may fail in this course of it; then it counts
-        that the best player succeeds with some chance, which the environment knows exactly.
+        that the best player succeeds with some chance, which the environment knows exactly. Where
+        the oracle is a reference player, whose chance is an estimate, nothing is told.
         """
         data, episode = self.data, self.episode()
         inner = episode.env.unwrapped
@@ -88,4 +90,6 @@ class TextEnvTask(vf.Task[TextEnvData]):  # type: ignore[misc]
         episode.reset(data.seed, data.rollout)
         while not episode.done:
             episode.step(episode.oracle())
+        if not episode.success and reference_of(inner.variant.name):
+            return None
         return bool(episode.success) or 0 < info["ceiling"] < 1

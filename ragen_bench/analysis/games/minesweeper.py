@@ -8,27 +8,25 @@ from typing import Any
 from ragen_bench.analysis.failures import Failure
 from ragen_bench.analysis.games.base import Reading
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn
-from ragen_envs.minesweeper.solver import solver
 from ragen_envs.minesweeper.text import names_of
-
-_TIE = 1e-9
-"""Chances of success closer than this count as equal."""
 
 
 class MinesweeperReading(Reading):
-    """Reads episodes of Minesweeper; a state is what the open squares allow.
+    """Reads episodes of Minesweeper; a state is what the player can know.
 
     A square is judged by what was known when it was opened, not by what lay under it: by the exact
-    chance of success with the best play after it, see `ragen_envs.minesweeper.solver`.
+    chance of success with the best play after it, see `ragen_envs.minesweeper.solver`. On boards
+    that are too large for that it is the exact chance of a mine, see
+    `ragen_envs.minesweeper.reference`.
     """
 
     labels = {
         "missed_safe_square": "A mine was opened in this turn, though another square was surely "
         "safe.",
         "bad_guess": "A mine was opened in this turn, in which no square was surely safe, though "
-        "another one had the better chance of success.",
+        "another one had the better chance of success (in MinesweeperLarge: of no mine).",
         "unlucky_guess": "A mine was opened in this turn, in which no square was surely safe and "
-        "none had a better chance of success.",
+        "none had a better chance of success (in MinesweeperLarge: of no mine).",
         "out_of_budget": "Turns ran out; this was the first one that opened no square.",
     }
 
@@ -57,10 +55,8 @@ class MinesweeperReading(Reading):
 
 def _cause(episode: ReplayedEpisode, step: ReplayedTurn) -> str:
     opening, known = episode.instance, step.before
-    best = solver(opening)
-    mined = best.mined(known)
-    if not min(mined.values()):
+    player = episode.env.variant.player(opening)
+    if not min(player.mined(known).values()):
         return "missed_safe_square"
     square = names_of(opening.height, opening.width).index(step.actions[0])
-    chance = best.chance_after(known, square)
-    return "unlucky_guess" if chance >= best.chance(known) - _TIE else "bad_guess"
+    return "unlucky_guess" if player.is_best(known, square) else "bad_guess"

@@ -139,7 +139,8 @@ def floor_gap(evidence: Evidence) -> Answer:
     if panel.ceiling is None:
         return _no_ceiling()
     nothing = panel.row("null").score
-    seen = f"doing nothing {nothing:.4f}, best player {panel.ceiling:.4f}; margin {MARGIN:g}"
+    best = _best(evidence, panel.ceiling)
+    seen = f"doing nothing {nothing:.4f}, {best}; margin {MARGIN:g}"
     return judged(panel.ceiling - nothing >= MARGIN, seen, "the two are closer than the margin")
 
 
@@ -151,7 +152,7 @@ def mindless_gap(evidence: Evidence) -> Answer:
     best = max(panel.rows, key=lambda row: row.score)
     above = [row.player for row in panel.rows if row.above] or ["nobody"]
     seen = (
-        f"best scripted player {best.player} {best.score:.4f}, best player {panel.ceiling:.4f}, "
+        f"best scripted player {best.player} {best.score:.4f}, {_best(evidence, panel.ceiling)}, "
         f"floor {panel.floor.score:.4f}; above the floor: {', '.join(above)}"
     )
     reason = f"a player that understands nothing comes within {MARGIN:g} of the best score"
@@ -163,6 +164,25 @@ def reached(evidence: Evidence) -> Answer:
     panel = evidence.panel
     seen = f"the random player scored in {panel.reached:,} of {panel.episodes:,} episodes"
     return judged(panel.reached > 0, seen, "no random episode scored, so learning has no start")
+
+
+def best_reached(answering: Answering) -> Answering:
+    """Return an answer about the best score, which nobody knows where the oracle is a reference."""
+
+    def answer(evidence: Evidence) -> Answer:
+        found = answering(evidence)
+        if found.status != "passed" or not (why := evidence.why_reference):
+            return found
+        reason = f"the oracle is a reference player, and the best score is not known: {why}"
+        return Answer("exempt", f"a reference player scores what is stated; {found.evidence}", reason)
+
+    return answer
+
+
+def _best(evidence: Evidence, ceiling: float) -> str:
+    """Return what the best player scores; who beats a reference player is farther from the floor."""
+    called = "reference player" if evidence.why_reference else "best player"
+    return f"{called} {ceiling:.4f}"
 
 
 def _no_ceiling() -> Answer:

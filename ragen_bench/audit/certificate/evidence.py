@@ -11,6 +11,7 @@ from ragen_bench.audit.certificate.panel import Panel, play_panel
 from ragen_bench.audit.certificate.quiet import Touched, touched
 from ragen_bench.audit.certificate.served import Package, Session, look_at_package, look_at_session
 from ragen_bench.audit.environment import Audit, count_guarantees
+from ragen_bench.environments import why_reference
 from ragen_bench.suites import env_id
 from ragen_envs.registration import IDS
 from ragen_envs.testing import Outcome, Subject
@@ -54,6 +55,11 @@ class Evidence:
     def is_own(self) -> bool:
         """Whether it is of this suite."""
         return self.env in IDS
+
+    @property
+    def why_reference(self) -> str:
+        """Why its oracle is a reference player and no best one; "" where it is not known to be."""
+        return why_reference(self.env) if self.is_own else ""
 
     @property
     def has_openenv(self) -> bool:

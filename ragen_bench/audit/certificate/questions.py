@@ -135,7 +135,7 @@ _SEMANTIC = {
     "oracle_max": Question(
         "Does the best player reach the best score?",
         lambda evidence: (
-            both(kit("oracle_reaches_ceiling"), looks.solved)
+            answers.best_reached(both(kit("oracle_reaches_ceiling"), looks.solved))
             if evidence.is_own
             else kit("oracle_reaches_ceiling")
         )(evidence),

@@ -15,10 +15,11 @@ from tests.ragen_envs.minesweeper import reference
 from tests.ragen_envs.support import blocks, chi_square, make, rare, state_in
 
 NAME = "Minesweeper-v0"
+COLUMNS = "ABCDEFGH"
 
 
-def started(seed, rollout=0, split="val"):
-    env = make(NAME, split=split, response_format="plain", render_mode="ansi")
+def started(seed, rollout=0, split="val", name=NAME):
+    env = make(name, split=split, response_format="plain", render_mode="ansi")
     env.reset(seed=seed, options={"rollout": rollout})
     return env
 
@@ -27,26 +28,26 @@ def read(state):
     """Return the rows and the mines of a state's text."""
     counts, columns, *lines = state.split("\n")
     mines, to_open = map(
-        int, re.fullmatch(r"Mines: (\d)\. Squares to open: (\d+)\.", counts).groups()
+        int, re.fullmatch(r"Mines: (\d+)\. Squares to open: (\d+)\.", counts).groups()
     )
     rows = ["".join(line.split()[1:]) for line in lines]
     assert [line.split()[0] for line in lines] == [str(y + 1) for y in range(len(rows))]
-    assert columns.split() == list("ABCDE"[: len(rows[0])])
+    assert columns.split() == list(COLUMNS[: len(rows[0])])
     assert to_open == sum(map(len, rows)) - sum(map(str.isdigit, "".join(rows))) - mines
     return rows, mines
 
 
 def place_of(name):
-    return int(name[1:]) - 1, "ABCDE".index(name[0])
+    return int(name[1:]) - 1, COLUMNS.index(name[0])
 
 
 def name_of(place):
-    return f"{'ABCDE'[place[1]]}{place[0] + 1}"
+    return f"{COLUMNS[place[1]]}{place[0] + 1}"
 
 
 def test_the_variant():
     budget = Budget(max_turns=20, max_actions_per_turn=1, max_actions=20, penalty=10)
-    assert {NAME: MinesweeperVariant(NAME, Generator(), budget)} == VARIANTS
+    assert VARIANTS[NAME] == MinesweeperVariant(NAME, Generator(), budget)
     assert Generator() == Generator(4, 5, 3, 6, 2, 15, 150)
 
 
@@ -56,6 +57,10 @@ def test_variants_that_cannot_be_played_are_refused():
     with pytest.raises(ValueError, match="Short: there are up to 15 squares to open, and the"):
         MinesweeperVariant("Short", budget=Budget(14, 1, 20))
     MinesweeperVariant("Fits", Generator(max_to_open=14), Budget(14, 1, 14))
+    with pytest.raises(ValueError, match="Known: expected goes with a generator of max_layouts=N"):
+        MinesweeperVariant("Known", expected=0.5)
+    with pytest.raises(ValueError, match="Unknown: expected goes with a generator of max_layout"):
+        MinesweeperVariant("Unknown", Generator(max_layouts=None))
 
 
 def test_the_first_observation_in_full():

@@ -101,9 +101,13 @@ def test_a_generator_is_a_function_of_its_stream():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"min_size": 3}, "sizes go from 4 to 5, got min_size=3 and max_size=5"),
-        ({"max_size": 6}, "sizes go from 4 to 5, got min_size=4 and max_size=6"),
-        ({"min_size": 5, "max_size": 4}, "sizes go from 4 to 5, got min_size=5 and max_size=4"),
+        ({"min_size": 3}, "sizes go from 4 to 5, got min_size=3 and max_size=5; max_layouts=None takes up to 8"),
+        ({"max_size": 6}, "sizes go from 4 to 5, got min_size=4 and max_size=6; max_layouts=None takes up to 8"),
+        ({"min_size": 5, "max_size": 4}, "sizes go from 4 to 5, got min_size=5 and max_size=4; max_layouts=None takes up to 8"),
+        (
+            {"max_size": 9, "max_layouts": None},
+            "sizes go from 4 to 8, got min_size=4 and max_size=9",
+        ),
         ({"min_mines": 0}, "mines go from 1 to 7 here, got min_mines=0 and max_mines=6"),
         ({"max_mines": 8}, "mines go from 1 to 7 here, got min_mines=3 and max_mines=8"),
     ],
