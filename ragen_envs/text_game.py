@@ -68,8 +68,6 @@ class TextGame(Generic[V, I]):
     """The placeholder that stands for the actions in the instructions."""
     functions: ClassVar[tuple[Function | TypedFunction, ...]] = (ACT,)
     """Every action is a call of one of these, see `ragen_envs.tools`."""
-    has_fixed_actions: ClassVar[bool] = False
-    """Whether all turns of all instances of a variant list the same actions."""
 
     @abstractmethod
     def _symbols(self) -> frozenset[str]:
@@ -131,6 +129,11 @@ class TextGame(Generic[V, I]):
     def _details(self) -> dict[str, float]:
         """Return further entries of `info`, the same keys at any time, which turns may change."""
         return {}
+
+    @property
+    def has_fixed_actions(self) -> bool:
+        """Whether all turns of all instances of the variant list the same actions."""
+        return False
 
     @property
     def board(self) -> Board | None:

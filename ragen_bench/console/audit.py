@@ -15,9 +15,9 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from ragen_bench.audit import Audit, audit_environment, steps_of, third_party_subject
 from ragen_bench.console.plain import plain_console
 from ragen_bench.console.tables import FiguresTable
+from ragen_bench.environments import why_reference
 from ragen_bench.pages.formats import short
 from ragen_bench.runs.schema import Object
-from ragen_bench.environments import why_reference
 from ragen_bench.suites import env_id
 from ragen_bench.visible import visible
 from ragen_envs.registration import IDS, OPPONENT_IDS, TABLE

@@ -9,7 +9,7 @@ the mines lies anywhere in the squares that no digit touches. All counts are int
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from math import comb
 from typing import NamedTuple
@@ -115,7 +115,7 @@ class Board:
 
 
 def _settled(closed: int, clues: list[Clue]) -> tuple[int, int, list[Clue]]:
-    """Return the mines and the safe squares that single digits give, and what is left of the clues."""
+    """Return the mines and the safe squares by single digits, and what is left of the clues."""
     sure = safe = 0
     while True:
         left: dict[int, int] = {}
@@ -137,9 +137,9 @@ def _connected(clues: list[Clue]) -> list[tuple[Clue, ...]]:
     """Return the clues of each component."""
     found: list[tuple[int, tuple[Clue, ...]]] = []
     for clue in clues:
-        touching = [each for each in found if each[0] & clue[0]]
-        squares, together = clue[0], (clue,)
-        for each in touching:
+        squares = clue[0]
+        together: tuple[Clue, ...] = (clue,)
+        for each in [each for each in found if each[0] & squares]:
             found.remove(each)
             squares |= each[0]
             together = each[1] + together

@@ -156,6 +156,11 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
         """
         return self._known
 
+    @property
+    def has_fixed_actions(self) -> bool:
+        """Whether all boards of the variant have the same squares."""
+        return self.variant.generator.min_size == self.variant.generator.max_size
+
     def _symbols(self) -> frozenset[str]:
         return frozenset()
 

@@ -49,7 +49,7 @@ class Generator:
     def __post_init__(self) -> None:
         largest = _LARGEST if self.max_layouts is None else _LARGEST_EXACT
         if not 4 <= self.min_size <= self.max_size <= largest:
-            beyond = "" if self.max_layouts is None else f"; max_layouts=None takes up to {_LARGEST}"
+            beyond = "" if self.max_layouts is None else f"; max_layouts=None takes {_LARGEST}"
             raise ValueError(
                 f"sizes go from 4 to {largest}, got min_size={self.min_size} and "
                 f"max_size={self.max_size}{beyond}"

@@ -48,4 +48,4 @@ class Player(ABC, Generic[K]):
 
     @abstractmethod
     def is_best(self, knowledge: K, square: int) -> bool:
-        """Return whether no closed square is better than this one, as far as the player can tell."""
+        """Return whether no closed square is better, as far as the player can tell."""

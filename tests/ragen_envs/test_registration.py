@@ -235,7 +235,7 @@ GOLDEN = {
     "ragen/CubeNewVocab-v0": "6aaa03b3f8ca284a",
     "ragen/CubeMoves-v0": "2950e9e7362f6c3e",
     "ragen/Minesweeper-v0": "96ec0c7f2558db56",
-    "ragen/MinesweeperLarge-v0": "",
+    "ragen/MinesweeperLarge-v0": "0b6b5c47751e446d",
     "ragen/Mastermind-v0": "4147e23319189407",
     "ragen/MastermindLarge-v0": "71e3125f5d2b0533",
     "ragen/Countdown-v0": "47875c9f704919e3",

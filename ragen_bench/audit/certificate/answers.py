@@ -174,13 +174,14 @@ def best_reached(answering: Answering) -> Answering:
         if found.status != "passed" or not (why := evidence.why_reference):
             return found
         reason = f"the oracle is a reference player, and the best score is not known: {why}"
-        return Answer("exempt", f"a reference player scores what is stated; {found.evidence}", reason)
+        seen = f"a reference player scores what is stated; {found.evidence}"
+        return Answer("exempt", seen, reason)
 
     return answer
 
 
 def _best(evidence: Evidence, ceiling: float) -> str:
-    """Return what the best player scores; who beats a reference player is farther from the floor."""
+    """Return what the best player scores, or a reference player, which the best one beats."""
     called = "reference player" if evidence.why_reference else "best player"
     return f"{called} {ceiling:.4f}"
 

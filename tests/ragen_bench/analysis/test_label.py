@@ -271,6 +271,21 @@ def test_minesweeper(sample, answers, wanted):
     check(played("Minesweeper", 2, answers, sample), wanted)
 
 
+# The test board 4 of Large has ten mines, D1 and E2 among them in sample 2, where H3 and F8 are
+# safe and nothing is after them: D1 is as risky as four others, 0.2, and E2 is at 0.5.
+MINESWEEPER_LARGE = [
+    ("oracle", ("unlucky_guess", 7)),
+    (["H3", "D1"], ("missed_safe_square", 2)),
+    (["H3", "F8", "D1"], ("unlucky_guess", 3)),
+    (["H3", "F8", "E2"], ("bad_guess", 3)),
+]
+
+
+@pytest.mark.parametrize(("answers", "wanted"), MINESWEEPER_LARGE)
+def test_large_boards_of_minesweeper(answers, wanted):
+    check(played("MinesweeperLarge", 4, answers, sample=2), wanted)
+
+
 # The test opening 4 of Large, F E E E: 1 in place, 0 elsewhere; F E C E: 1 in place, 1 elsewhere,
 # leaves 78 codes. By three guesses the best play finds 67 of them, and A C B E comes first in it.
 # In sample 8 the code is F C A F. A C B E is answered 1 and 1 then, which leaves 12 codes, and

@@ -9,6 +9,7 @@ from ragen_envs.bandit.env import BanditEnv
 from ragen_envs.bandit.multi_pull import MultiPullEnv
 from ragen_envs.build_held_out import held_out_files
 from ragen_envs.frozen_lake.env import FrozenLakeEnv
+from ragen_envs.minesweeper.env import MinesweeperEnv
 from ragen_envs.sokoban.env import SokobanEnv
 from ragen_envs.testing import CHECKS
 
@@ -64,6 +65,18 @@ def test_the_figures_are_those_of_the_instances():
         one.ceiling for split in ("val", "test") for one in lake.shipped("FrozenLake-v0", split)
     ]
     assert lakes.ceiling == pytest.approx(sum(ceilings) / 513, abs=1e-12)
+
+
+def test_a_reference_player_is_held_to_its_estimates_and_to_no_sure_win(monkeypatch):
+    monkeypatch.setattr(environment, "held_out_files", lambda *_, **__: iter(()))
+    audit = counted("MinesweeperLarge-v0")
+    assert (audit.problems, audit.unsolved) == ([], 0)
+    assert 0.8 < audit.ceiling < 0.95
+    figures = MinesweeperEnv._oracle
+    monkeypatch.setattr(MinesweeperEnv, "_oracle", lambda *of: {**figures(*of), "ceiling": 1.0})
+    audit = counted("MinesweeperLarge-v0")
+    assert (problem_names(audit), audit.unsolved) == ({"ceiling"}, 0)
+    assert problem_names(counted("Minesweeper-v0")) == {"ceiling", "unsolved"}
 
 
 def test_the_sealed_split_is_looked_at_when_asked(monkeypatch):

@@ -4,7 +4,8 @@ import json
 
 from rich.console import Console
 
-from ragen_bench.console.summary import cut_answers, summary_table
+from ragen_bench.console.summary import cut_answers, reference_lines, summary_table
+from ragen_envs.registration import reference_of
 from tests.ragen_bench.cli.command import run
 
 
@@ -28,3 +29,21 @@ def test_the_share_of_answers_that_were_cut():
     rows = [{"turns": 30, "cut": 0.1}, {"turns": 10, "cut": 0.5}, {"turns": 0, "cut": None}]
     assert cut_answers({"envs": rows}, 64) == "20.0 % of answers were cut at 64 tokens"
     assert cut_answers({"envs": [{"turns": 9, "cut": 0.0}]}, 64) == ""
+
+
+def test_a_reference_player_is_called_one(tmp_path):
+    played = run(
+        *("evaluate", "random", "--env", "MinesweeperLarge-v0", "--env", "Minesweeper-v0"),
+        *("--limit", "2"),
+        cwd=tmp_path,
+    )
+    assert played.returncode == 0
+    [file] = (tmp_path / "runs").glob("*/summary.json")
+    summary = json.loads(file.read_text())
+    labels = [name for name, _ in summary_table(summary).rows]
+    assert labels[:3] == ["MinesweeperLarge-v0", "  random", "  reference"]
+    assert labels[3:] == ["Minesweeper-v0", "  random", "  oracle"]
+    (line,) = reference_lines(summary)
+    assert line.startswith("MinesweeperLarge-v0: the oracle is a reference player and its score no")
+    assert line.endswith(f"{reference_of('MinesweeperLarge-v0')}.")
+    assert " ".join(line.split()) in " ".join(played.stdout.split())

@@ -116,3 +116,14 @@ def test_more_than_the_best_player_solves_is_a_sign(tmp_path):
         "ragen/FrozenLake-v0: 64 of 64 episodes are solved, where the best player solves "
         f"{best:.1f} on average, and as many by a chance of {chance:.1g}"
     )
+
+
+def test_more_than_a_reference_player_solves_is_no_sign(tmp_path):
+    what = evaluation("oracle", instances={"ragen/MinesweeperLarge-v0": 64})
+    run = run_of(tmp_path / "run", what)
+    config = read_run(run.path).config.model_copy(update={"model": "python:somebody:answer"})
+    lucky = Plausibility(config)
+    for episode in run.episodes():
+        episode.score, episode.success, episode.ceiling = 1.0, True, 0.1
+        lucky.look(episode)
+    assert lucky.signs() == []

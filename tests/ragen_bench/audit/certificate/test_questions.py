@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ragen_bench.audit import environment
 from ragen_bench.audit.certificate import (
     OPENENV,
     POLICY,
@@ -17,6 +18,7 @@ from ragen_bench.audit.certificate import (
 from ragen_bench.audit.certificate.players import PLAYERS
 from ragen_bench.audit.subjects import suite_subject
 from ragen_bench.runs.specification import spec_hash
+from ragen_envs.minesweeper.env import MinesweeperEnv
 
 from . import coins
 
@@ -56,6 +58,28 @@ def test_every_question_has_evidence_or_a_reason(found):
     commands = {row["id"]: row["again"] for row in content["answers"]}
     assert commands["semantic.floor_gap"].endswith("semantic.floor_gap --episodes 40")
     assert commands["semantic.oracle_max"].endswith("semantic.oracle_max --levels 20")
+
+
+def test_of_a_reference_player_the_best_score_is_not_known(monkeypatch):
+    monkeypatch.setattr(environment, "held_out_files", lambda *_, **__: iter(()))
+    id_ = "ragen/MinesweeperLarge-v0"
+    evidence = Evidence(id_, suite_subject(id_), episodes=20, levels=20)
+    names = ["semantic.oracle_max", "semantic.floor_gap", "statistical.gameability_gap"]
+    answers = certify(evidence, names).answers
+    assert [answers[name].status for name in names] == ["exempt", "passed", "passed"]
+    assert answers[names[0]].reason.startswith("the oracle is a reference player, and the best")
+    assert answers[names[0]].evidence.startswith("a reference player scores what is stated; kit:")
+    for name in names[1:]:
+        assert "reference player 0.88" in answers[name].evidence
+
+
+def test_a_reference_player_that_misses_its_estimate_fails(monkeypatch):
+    monkeypatch.setattr(environment, "held_out_files", lambda *_, **__: iter(()))
+    figures = MinesweeperEnv._oracle
+    monkeypatch.setattr(MinesweeperEnv, "_oracle", lambda *of: {**figures(*of), "ceiling": 0.2})
+    id_ = "ragen/MinesweeperLarge-v0"
+    evidence = Evidence(id_, suite_subject(id_), episodes=20, levels=20)
+    assert certify(evidence, ["semantic.oracle_max"]).failed == ("semantic.oracle_max",)
 
 
 def test_without_openenv_its_evidence_is_not_asked(monkeypatch):

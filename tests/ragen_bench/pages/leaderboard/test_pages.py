@@ -42,6 +42,17 @@ def test_every_ranking_stands_apart(visit, index):
     expect(page.get_by_role("img", name="rises to 0.710")).to_be_visible()
 
 
+def test_an_entry_s_page_names_a_reference_player(tmp_path):
+    entry = made("large")
+    rows = entry.figures.rows
+    rows = dataclasses.replace(rows[0], env="ragen/MinesweeperLarge-v0"), *rows[1:]
+    figures = dataclasses.replace(entry.figures, rows=rows)
+    index = write_pages(tmp_path, [dataclasses.replace(entry, figures=figures)])
+    page = (index.parent / "entries/large/index.html").read_text(encoding="utf-8")
+    said = "MinesweeperLarge-v0: the oracle is a reference player and its score no ceiling"
+    assert page.count(said) == page.count("reference player") == 1
+
+
 def test_drawings_are_where_the_figures_are(visit, index):
     page = visit(index)
     drawn = page.get_by_role("row", name="Large model").locator("td.env svg").first

@@ -89,6 +89,14 @@ def test_a_real_run(small, random_model, tmp_path):
     assert [a for a in page.attributes if a[2] == "chunk"]
 
 
+def test_a_reference_player_is_named_and_explained(tmp_path):
+    large = "ragen/MinesweeperLarge-v0"
+    said = "MinesweeperLarge-v0: the oracle is a reference player and its score no ceiling"
+    figures = summary(row(SOKOBAN, 8), row(large, 8))
+    assert page_of(tmp_path, figures).text.count(said) == 1
+    assert said not in page_of(tmp_path / "other", summary(row(SOKOBAN, 8))).text
+
+
 def test_it_says_how_the_run_was_made(tmp_path):
     page = page_of(
         tmp_path,
