@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Box, Dict, MultiDiscrete
+from gymnasium.spaces import Box, Dict, MultiDiscrete, Space
 from numpy.typing import NDArray
 
-from ragen_envs.boards import planes
+from ragen_envs.boards import MOST_COUNTED, planes
 from ragen_envs.protocol import format_answer, written_form
 from ragen_envs.text_env import TextEnv
 from ragen_envs.view import View
@@ -28,7 +28,12 @@ class ArrayEnv(View[Any, Action]):
     An observation is a dictionary with
 
     - "board": uint8 of shape (tiles, height, width), 1 where a square shows the tile, else 0;
-    - "left": how many turns and how many actions are left, in this order.
+    - "left": how many turns and how many actions are left, in this order;
+    - "counts": for boards with `counts` alone, such as Minesweeper's mines and squares to open: the
+      numbers, in their order.
+
+    Where boards are of several sizes, all have the shape of the largest one: what lies beyond a
+    smaller one shows a tile of its own, and its actions are names that nobody knows there.
 
     An action is a turn: as many numbers as a turn may have actions. 0 is none, and n is the n-th
     of `actions`. They run in order, whichever places hold the zeros; a turn of zeros alone is an
@@ -56,12 +61,13 @@ class ArrayEnv(View[Any, Action]):
         most = np.array([budget.max_turns, budget.max_actions])
         self._dtype = np.min_scalar_type(int(most.max()))
         shape = len(board.tiles), board.height, board.width
-        self.observation_space = Dict(
-            {
-                "board": Box(0, 1, shape, np.uint8),
-                "left": Box(np.zeros(2, self._dtype), most.astype(self._dtype), dtype=self._dtype),
-            }
-        )
+        spaces: dict[str, Space[Any]] = {
+            "board": Box(0, 1, shape, np.uint8),
+            "left": Box(np.zeros(2, self._dtype), most.astype(self._dtype), dtype=self._dtype),
+        }
+        if board.counts:
+            spaces["counts"] = Box(0, MOST_COUNTED, (len(board.counts),), np.uint8)
+        self.observation_space = Dict(spaces)
         self.action_space = MultiDiscrete([len(board.actions) + 1] * self._slots)
 
     def reset(
@@ -128,4 +134,7 @@ class ArrayEnv(View[Any, Action]):
     def _observed(self) -> Observation:
         game = self.text_env
         left = np.array([game.turns_left, game.actions_left], dtype=self._dtype)
-        return {"board": planes(self.board, game.tile_numbers()), "left": left}
+        observed = {"board": planes(self.board, game.tile_numbers()), "left": left}
+        if self.board.counts:
+            observed["counts"] = np.array(game.board_counts(), dtype=np.uint8)
+        return observed

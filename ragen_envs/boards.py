@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ragen_envs.digits import DIGITS
+
 Colour = tuple[int, int, int]
 """Red, green and blue, 0 to 255."""
 PIXELS = 32
@@ -33,6 +35,10 @@ FIGURE = (
 )
 """The mark of a player."""
 PLAYER_INK: Colour = (40, 84, 170)
+MOST_COUNTED = 99
+"""The greatest number that is told beside a board."""
+_COUNT_GROUND: Colour = (40, 42, 48)
+_COUNT_INK: Colour = (240, 240, 240)
 PICTURED = "The picture shows the board."
 """What stands in an observation in place of a board that a picture shows."""
 _EDGE = 0.85
@@ -65,19 +71,36 @@ class Board(NamedTuple):
         height: squares from top to bottom.
         width: squares from left to right.
         tiles: what a square can show, in the order of their numbers; at most 256.
-        actions: the names of the actions, the same in all turns.
+        actions: the names of the actions; each turn lists all or some of them.
+        counts: the signs of numbers up to `MOST_COUNTED` that are told beside the squares. Their
+            meanings say what is counted, and in a picture each stands with its number in a row
+            above the board.
+        note: what else the rules say of the picture, in a sentence.
     """
 
     height: int
     width: int
     tiles: tuple[Tile, ...]
     actions: tuple[str, ...]
+    counts: tuple[Tile, ...] = ()
+    note: str = ""
 
     @property
     def legend(self) -> str:
         """What the picture's squares mean, as a line of a game's rules."""
-        named = [f"{t.meaning} ({t.look})" if t.look else t.meaning for t in self.tiles]
-        return f"The board is shown in a picture. Its squares: {', '.join(named)}."
+        told = f"The board is shown in a picture. Its squares: {_named(self.tiles)}."
+        if self.counts:
+            told += f" Above them stand the numbers of {_named(self.counts)}."
+        return f"{told} {self.note}".rstrip()
+
+    @property
+    def pixels(self) -> tuple[int, int]:
+        """Height and width of a picture."""
+        return (len(self.counts) + self.height) * PIXELS, self.width * PIXELS
+
+
+def _named(tiles: tuple[Tile, ...]) -> str:
+    return ", ".join([f"{t.meaning} ({t.look})" if t.look else t.meaning for t in tiles])
 
 
 def planes(board: Board, numbers: bytes) -> NDArray[np.uint8]:
@@ -95,27 +118,40 @@ def planes(board: Board, numbers: bytes) -> NDArray[np.uint8]:
     return shown
 
 
-def picture(board: Board, numbers: bytes) -> NDArray[np.uint8]:
+def picture(board: Board, numbers: bytes, counts: Sequence[int] = ()) -> NDArray[np.uint8]:
     """Return the board in colours.
 
     Args:
         board: the board.
         numbers: the number of each square's tile, row by row.
+        counts: the board's counts, in the order of their signs.
 
     Returns:
-        A new array of shape (height * PIXELS, width * PIXELS, 3): red, green and blue.
+        A new array of shape (*board.pixels, 3): red, green and blue.
     """
     squares: NDArray[np.uint8] = _painted(board.tiles)[_grid(board, numbers)]
+    if board.counts:
+        rows = [
+            _counted(sign, count, board.width)
+            for sign, count in zip(board.counts, counts, strict=True)
+        ]
+        squares = np.concatenate([np.stack(rows), squares])
     # From rows and columns of squares, each with its own, to rows and columns of pixels.
-    by_rows = squares.transpose(0, 2, 1, 3, 4)
-    return by_rows.reshape(board.height * PIXELS, board.width * PIXELS, 3)
+    return squares.transpose(0, 2, 1, 3, 4).reshape(*board.pixels, 3)
+
+
+def _counted(sign: Tile, count: int, width: int) -> NDArray[np.uint8]:
+    """Return a row of squares: the sign, two digits of the number, and nothing."""
+    digits = [Tile("", _COUNT_GROUND, DIGITS[int(d)], _COUNT_INK) for d in f"{count:02}"]
+    blank = Tile("", _COUNT_GROUND)
+    return _painted((sign, *digits, *[blank] * (width - 3)))
 
 
 def _grid(board: Board, numbers: bytes) -> NDArray[np.uint8]:
     return np.frombuffer(numbers, dtype=np.uint8).reshape(board.height, board.width)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=256)
 def _painted(tiles: tuple[Tile, ...]) -> NDArray[np.uint8]:
     """Return the pixels of each tile, of shape (tiles, PIXELS, PIXELS, 3)."""
     return np.stack([_pixels(tile) for tile in tiles])

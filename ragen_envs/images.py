@@ -12,7 +12,6 @@ import numpy as np
 from gymnasium.spaces import Box, Dict
 from numpy.typing import NDArray
 
-from ragen_envs.boards import PIXELS
 from ragen_envs.text_env import TextEnv
 from ragen_envs.view import View
 
@@ -39,7 +38,7 @@ class ImageEnv(View[Any, str]):
         board = text_env.board
         if board is None or not text_env.pictured:
             raise ValueError("a game with pictures is made with pictured=True")
-        shape = board.height * PIXELS, board.width * PIXELS, 3
+        shape = *board.pixels, 3
         self.observation_space = Dict(
             {"text": text_env.observation_space, "image": Box(0, 255, shape, np.uint8)}
         )

@@ -259,7 +259,7 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
             raise ResetNeeded("call reset() before picture()")
         if self.board is None:
             raise ValueError(f"{self.variant.name} has no board, so there is no picture of it")
-        return picture(self.board, self.tile_numbers())
+        return picture(self.board, self.tile_numbers(), self.board_counts())
 
     def _shown(self) -> str:
         """Return the state as observations have it."""

@@ -149,6 +149,10 @@ class TextGame(Generic[V, I]):
         """Return the number of each square's tile now, row by row; for games with a `board`."""
         raise NotImplementedError
 
+    def board_counts(self) -> tuple[int, ...]:
+        """Return the numbers that the signs of the board's `counts` stand for, now."""
+        return ()
+
     def _end_turn(self) -> None:
         """Run after the actions of a turn, for games in which the answer itself ends something."""
 

@@ -49,8 +49,8 @@ class Counts(NamedTuple):
     mined: dict[int, int]
 
 
-class Board:
-    """A board as its digits describe it.
+class Layouts:
+    """The layouts of mines that a board allows.
 
     Args:
         neighbours: of each square, as `rules.neighbours_of` says.

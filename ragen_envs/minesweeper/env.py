@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from ragen_envs.boards import METADATA, Board
 from ragen_envs.budget import Budget
 from ragen_envs.instances import Stream
 from ragen_envs.minesweeper import text
@@ -15,7 +16,8 @@ from ragen_envs.minesweeper.player import Player
 from ragen_envs.minesweeper.reference import Shown, reference, success
 from ragen_envs.minesweeper.rules import GAME, Opening, open_after, shown
 from ragen_envs.minesweeper.solver import Knowledge, ceiling, solver
-from ragen_envs.minesweeper.text import HIT, names_of
+from ragen_envs.minesweeper.text import COLUMNS, HIT, SYMBOLS, names_of
+from ragen_envs.minesweeper.tiles import MINES, TILES, TO_OPEN, tile_numbers
 from ragen_envs.protocol import ActionReader, Function
 from ragen_envs.text_env import TextEnv
 
@@ -139,6 +141,7 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
     )
     _player: Player[Any]
     _known: Knowledge | Shown
+    metadata = METADATA
     variants = VARIANTS
     game = GAME
     held_out_files = "openings/{name}-{split}.txt"
@@ -155,6 +158,24 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
         After a mine it is what was known before.
         """
         return self._known
+
+    @property
+    def board(self) -> Board:
+        """The board, or the largest one where they are of several sizes."""
+        size = self.variant.generator.max_size
+        note = (
+            f"Columns are called A to {COLUMNS[size - 1]} from the left, rows 1 to {size} from the "
+            "top."
+        )
+        return Board(size, size, TILES, names_of(size, size), (MINES, TO_OPEN), note)
+
+    def tile_numbers(self) -> bytes:
+        """Return the number of each square's tile now, row by row."""
+        return tile_numbers(self._squares, self._opening.width, self.variant.generator.max_size)
+
+    def board_counts(self) -> tuple[int, ...]:
+        """Return how many mines there are, and how many squares are to be opened."""
+        return self._opening.mines, text.to_open(self._squares, self._opening.mines)
 
     @property
     def has_fixed_actions(self) -> bool:
@@ -227,7 +248,7 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
         }
 
     def _rules(self) -> str:
-        return text.rules(self.budget.max_turns)
+        return text.rules(self._legend(SYMBOLS), self.budget.max_turns)
 
     def _state(self) -> str:
         return text.board(self._squares, self._opening.width, self._opening.mines)

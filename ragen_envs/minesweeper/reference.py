@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ragen_envs.instances import Stream
-from ragen_envs.minesweeper.counting import Board, Counts
+from ragen_envs.minesweeper.counting import Counts, Layouts
 from ragen_envs.minesweeper.player import Player
 from ragen_envs.minesweeper.rules import Opening, open_after, shown
 
@@ -44,7 +44,7 @@ class Reference(Player[Shown]):
     def __init__(self, opening: Opening) -> None:
         self._neighbours, self._mines = opening.neighbours, opening.mines
         self.start = Shown(opening.opened, opening.board.replace("\n", ""))
-        self._board = Board(self._neighbours, self.start.board, self._mines)
+        self._layouts = Layouts(self._neighbours, self.start.board, self._mines)
         self._counts: dict[str, Counts] = {}
 
     def drawn(self, stream: Stream) -> int:
@@ -53,7 +53,7 @@ class Reference(Player[Shown]):
         To within their number over 2**128, as there may be more than a word of the stream tells.
         """
         total = self.count(self.start)
-        return self._board.layout((stream.word() << 64 | stream.word()) * total >> 128)
+        return self._layouts.layout((stream.word() << 64 | stream.word()) * total >> 128)
 
     def after(self, knowledge: Shown, board: str, opened: int) -> Shown:  # noqa: ARG002 (a Player's)
         """Return what is known when more squares are open."""
@@ -85,7 +85,7 @@ class Reference(Player[Shown]):
         """
         total = self.count(self.start)
         played = min(total, rollouts)
-        layouts = [self._board.layout((2 * i + 1) * total // (2 * played)) for i in range(played)]
+        layouts = [self._layouts.layout((2 * i + 1) * total // (2 * played)) for i in range(played)]
         return self._won(self.start, layouts) / played
 
     def _won(self, knowledge: Shown, layouts: Sequence[int]) -> int:
@@ -110,7 +110,7 @@ class Reference(Player[Shown]):
         if found is None:
             if len(self._counts) >= _KEPT:
                 self._counts.clear()
-            found = Board(self._neighbours, knowledge.board, self._mines).counts()
+            found = Layouts(self._neighbours, knowledge.board, self._mines).counts()
             self._counts[knowledge.board] = found
         return found
 

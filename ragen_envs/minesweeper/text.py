@@ -8,15 +8,26 @@ from ragen_envs.minesweeper.rules import CLOSED
 
 HIT = "*"
 """The symbol of a mine that was opened."""
-_COLUMNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+COLUMNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def rules(turns: int) -> str:
-    """Return what the player is told once."""
+SYMBOLS = (
+    f"Symbols: {CLOSED} a closed square; a digit, an open square with so many mines among the "
+    f"squares around it, diagonal ones included; {HIT} a mine that you opened."
+)
+"""What the squares show, as a line of the rules."""
+
+
+def rules(legend: str, turns: int) -> str:
+    """Return what the player is told once.
+
+    Args:
+        legend: the line that says what the squares show.
+        turns: of an episode.
+    """
     return (
         "You are playing Minesweeper: open every square that has no mine, and none that has one.\n"
-        f"Symbols: {CLOSED} a closed square; a digit, an open square with so many mines among the "
-        f"squares around it, diagonal ones included; {HIT} a mine that you opened.\n"
+        f"{legend}\n"
         "Opening a square with 0 opens the squares around it too, and so on from each further 0.\n"
         "Some squares are open from the start. All ways to place the mines that they allow are "
         "equally likely.\n"
@@ -29,7 +40,12 @@ def rules(turns: int) -> str:
 @lru_cache(maxsize=64)
 def names_of(height: int, width: int) -> tuple[str, ...]:
     """Return the names of the squares along the rows: A1, B1, ... to the last of the last row."""
-    return tuple(f"{_COLUMNS[x]}{y + 1}" for y in range(height) for x in range(width))
+    return tuple(f"{COLUMNS[x]}{y + 1}" for y in range(height) for x in range(width))
+
+
+def to_open(squares: str, mines: int) -> int:
+    """Return how many squares without a mine are closed; a mine that was opened is none of them."""
+    return squares.count(CLOSED) + squares.count(HIT) - mines
 
 
 @lru_cache(maxsize=8192)
@@ -43,11 +59,10 @@ def board(squares: str, width: int, mines: int) -> str:
     """
     rows = [squares[i : i + width] for i in range(0, len(squares), width)]
     margin = len(str(len(rows)))
-    closed = squares.count(CLOSED) + squares.count(HIT) - mines
     return "\n".join(
         [
-            f"Mines: {mines}. Squares to open: {closed}.",
-            f"{'':{margin}} {' '.join(_COLUMNS[:width])}",
+            f"Mines: {mines}. Squares to open: {to_open(squares, mines)}.",
+            f"{'':{margin}} {' '.join(COLUMNS[:width])}",
             *[f"{number:{margin}} {' '.join(row)}" for number, row in enumerate(rows, 1)],
         ]
     )

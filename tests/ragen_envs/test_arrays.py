@@ -29,6 +29,9 @@ CUBE = ("Cube-v0", "CubeHard-v0", "CubeNewVocab-v0", "CubeMoves-v0")
 
 def meanings(first):
     """Return what each symbol means, as the rules of a first observation tell it."""
+    if "playing Minesweeper" in first:
+        digits = {str(digit): f"{digit} around it" for digit in range(9)}
+        return {**digits, "#": "closed", "*": "a mine that you opened", "!": "no square at all"}
     told = re.search("(Symbols|Colours): (.*)\\.", first)
     entries = told[2].split(", ")
     table = {entry[0]: entry[2:].replace("you", "player") for entry in entries}
@@ -53,14 +56,29 @@ def read(env, observation):
 
 def rows(state, table):
     """Return the meaning of each square of a text; the line of coordinates is left out."""
+    if state.startswith("Mines: "):
+        grid = ["".join(line.split()[1:]) for line in state.split("\n")[2:]]
+        size = max(5, len(grid))  # of the largest board of the variant
+        return [[table[s] for s in line.ljust(size, "!")] for line in [*grid, *"!" * size][:size]]
     grid = [line for line in state.split("\n") if not line.startswith("Positions")]
     if " " in table:  # a cube's faces are written with a blank column between them
         grid = [re.sub("(..).", r"\1", line.ljust(12)) for line in grid]
     return [[table[symbol] for symbol in line] for line in grid]
 
 
+def counts_in(state):
+    """Return what a text tells beside its squares."""
+    told = re.match(r"Mines: (\d+)\. Squares to open: (\d+)\.", state)
+    return [int(number) for number in told.groups()] if told else None
+
+
 def test_the_ids():
-    assert {f"ragen/{name}" for name in (*SOKOBAN, *FROZEN_LAKE, *CUBE)} <= {*ARRAY_IDS}
+    names = (*SOKOBAN, *FROZEN_LAKE, *CUBE, "Minesweeper-v0", "MinesweeperLarge-v0")
+    assert {f"ragen/{name}" for name in names} == {*ARRAY_IDS}
+
+
+def told(observation):
+    return observation["counts"].tolist() if "counts" in observation else None
 
 
 def test_the_largest_board_shows_its_planes_and_its_budget():
@@ -85,12 +103,15 @@ def test_the_same_turns_give_the_same_episode(id_, data):
     observation, same = arrays.reset(**start)
     assert same == info
     assert read(arrays, observation) == rows(state_in(first), table)
+    assert told(observation) == counts_in(state_in(first))
     assert observation["left"].tolist() == [texts.budget.max_turns, texts.budget.max_actions]
     over = False
     while not over:
-        slots, known = len(arrays.action_space.nvec), len(info["legal_actions"])
+        # On a small board of Minesweeper some of the names are no square's.
+        slots, known = len(arrays.action_space.nvec), len(arrays.actions)
+        assert {*info["legal_actions"]} <= {*arrays.actions}
         turn = data.draw(st.lists(st.integers(0, known), min_size=slots, max_size=slots))
-        named = [info["legal_actions"][number - 1] for number in turn if number]
+        named = [arrays.actions[number - 1] for number in turn if number]
         text, *outcome = texts.step(" || ".join(named))
         action = np.array(turn)
         assert action in arrays.action_space
@@ -98,6 +119,7 @@ def test_the_same_turns_give_the_same_episode(id_, data):
         assert repr(same) == repr(outcome)  # types and signs of zero too
         assert observation in arrays.observation_space
         assert read(arrays, observation) == rows(text.partition("\n")[2], table)
+        assert told(observation) == counts_in(text.partition("\n")[2])
         assert observation["left"].tolist() == left_in(text)
         over = outcome[1] or outcome[2]
 

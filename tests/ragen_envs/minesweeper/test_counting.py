@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ragen_envs.minesweeper.counting import Board, component
+from ragen_envs.minesweeper.counting import Layouts, component
 from ragen_envs.minesweeper.env import MinesweeperEnv
 from ragen_envs.minesweeper.rules import Opening, neighbours_of, open_after, shown
 from ragen_envs.minesweeper.solver import Solver
@@ -16,7 +16,7 @@ SMALL = ((2, 3), (3, 3), (3, 4), (4, 4), (2, 6))
 
 
 def board_of(opening):
-    return Board(opening.neighbours, opening.board.replace("\n", ""), opening.mines)
+    return Layouts(opening.neighbours, opening.board.replace("\n", ""), opening.mines)
 
 
 @given(openings(sizes=SMALL))
