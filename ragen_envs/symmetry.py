@@ -21,11 +21,28 @@ def canonical_grid(grid: str, blank: str | None = None) -> bytes:
     if blank is not None:
         rows = cropped(rows, blank)
     height, width = len(rows), len(rows[0])
+    least = min(_images(rows))
+    return f"{max(height, width)}x{min(height, width)}:{least}".encode()
+
+
+def images(grid: str) -> list[str]:
+    """Return the rotations and reflections of a grid, of an oblong those that stand upright.
+
+    Args:
+        grid: rows of equal length joined by line ends.
+
+    Returns:
+        The cells of each along its rows, eight or four of them.
+    """
+    return _images(grid.split("\n"))
+
+
+def _images(rows: list[str]) -> list[str]:
+    height, width = len(rows), len(rows[0])
     cells = "".join(rows)
     # Of an oblong only the images that lie the long way round can be the least.
-    images = ["".join(image(cells)) for image in _images(height, width, height < width)]
-    least = min(images + [image[::-1] for image in images])
-    return f"{max(height, width)}x{min(height, width)}:{least}".encode()
+    found = ["".join(image(cells)) for image in _getters(height, width, height < width)]
+    return found + [image[::-1] for image in found]
 
 
 def cropped(rows: list[str], blank: str) -> list[str]:
@@ -40,7 +57,7 @@ def cropped(rows: list[str], blank: str) -> list[str]:
 
 
 @lru_cache(maxsize=256)
-def _images(height: int, width: int, transpose: bool) -> tuple[itemgetter[Any], ...]:
+def _getters(height: int, width: int, transpose: bool) -> tuple[itemgetter[Any], ...]:
     """Return getters for the images of a grid: 4 for a square, else the 2 of one orientation.
 
     As many again are these read backwards, since that is half a turn.

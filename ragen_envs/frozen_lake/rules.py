@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from ragen_envs.instances import content_hash, partition_of
-from ragen_envs.symmetry import canonical_grid
+from ragen_envs.symmetry import canonical_grid, images
 
 ACTIONS = ("Up", "Right", "Down", "Left")
 """In clockwise order, so that the neighbours of an action are what it slips to."""
@@ -113,8 +113,24 @@ class Lake:
         It is decided by holes and goal, which play does not change: lakes of different parts have
         no state in common.
         """
-        lake = self._within_reach.replace(START, FROZEN)
-        return partition_of(content_hash(f"{GAME} map", canonical_grid(lake)), sixteenths=3)
+        return partition_of(content_hash(f"{GAME} map", canonical_grid(self.board)), sixteenths=3)
+
+    @cached_property
+    def board(self) -> str:
+        """The map without its start; what lies out of reach is holes."""
+        return self._within_reach.replace(START, FROZEN)
+
+    @cached_property
+    def standing(self) -> tuple[str, int, int]:
+        """The `board` in a form that is equal for its images, its columns, and the start in it."""
+        height, width = self.map.count("\n") + 1, self.stride - 1
+        columns = min(height, width)
+        least, placed = min(
+            (image.replace(START, FROZEN), image) for image in images(self._within_reach)
+        )
+        board = "\n".join([least[i : i + columns] for i in range(0, len(least), columns)])
+        start = placed.index(START)
+        return board, columns, start + start // columns
 
     @cached_property
     def _within_reach(self) -> str:

@@ -8,10 +8,11 @@ from ragen_envs.budget import Budget
 from ragen_envs.frozen_lake.env import VARIANTS
 from ragen_envs.frozen_lake.rules import ACTIONS, Lake, Slip
 from ragen_envs.frozen_lake.solver import Solver, ceiling
+from ragen_envs.frozen_lake.solver import _ceilings as found_for
 from ragen_envs.instances import Stream
 from tests.ragen_envs.frozen_lake import reference
 from tests.ragen_envs.frozen_lake.test_rules import lakes
-from tests.ragen_envs.support import FROZEN_LAKE, blocks, make, state_in
+from tests.ragen_envs.support import FROZEN_LAKE, blocks, images, make, state_in
 
 
 def ceiling_of(rows, slip, budget):
@@ -28,6 +29,45 @@ def test_ceilings_agree_with_every_sequence_in_fractions(rows, slip, limits):
     assume(reference.shortest(rows) is not None)
     exact = reference.ceiling_forward(rows, slip.intended, slip.aside, *limits)
     assert ceiling_of(rows, slip, Budget(*limits)) == pytest.approx(float(exact), abs=1e-9)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.filter_too_much])
+@given(lakes(2, 3), st.sampled_from([Slip(), Slip(8, 1), Slip(1, 0)]))
+def test_whatever_is_left_is_worth_what_a_budget_of_it_would_be(rows, slip):
+    """Turns without an action included, which leave more actions than play by plan does."""
+    assume(reference.shortest(rows) is not None)
+    lake = Lake("\n".join(rows))
+    found = Solver(lake, slip, Budget(4, 3, 7))
+    for turns in range(1, 5):
+        for actions in range(1, 8):
+            alone = ceiling_of(rows, slip, Budget(turns, 3, actions))
+            assert found.success_rate(lake.start, turns, actions) == pytest.approx(alone, abs=1e-9)
+    assert found.success_rate(lake.start, 0, 7) == found.success_rate(lake.start, 4, 0) == 0.0
+
+
+@given(lakes(2, 5))
+def test_images_and_other_starts_share_what_was_found(rows):
+    assume(reference.shortest(rows) is not None)
+    lake = Lake("\n".join(rows))
+    board, columns, start = lake.standing
+    limits = Slip(8, 1), Budget(2, 2, 4)
+    rate = ceiling(lake, *limits)
+    for image in images(rows):
+        twin = Lake("\n".join(image))
+        assert twin.standing[:2] == (board, columns)
+        assert ceiling(twin, *limits) == pytest.approx(rate, abs=1e-9)
+    there = list(board)
+    assert there[start] == "F"
+    there[start] = "S"
+    assert Lake("".join(there)).digest == lake.digest
+    assert found_for(board, columns, *limits)[start] == rate
+    for square, letter in enumerate(board):  # the goal's own is of no use
+        if letter == "F":
+            twin = Lake(f"{board[:square]}S{board[square + 1 :]}")
+            if twin.board == board:
+                assert found_for(*twin.standing[:2], *limits)[twin.standing[2]] == pytest.approx(
+                    found_for(board, columns, *limits)[square], abs=1e-9
+                )
 
 
 FOUR = ["SFFF", "FHFH", "FFFH", "HFFG"]
