@@ -5,7 +5,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ragen_envs.minesweeper.counting import Layouts, component
+from ragen_envs.minesweeper.components import component
+from ragen_envs.minesweeper.counting import Layouts
 from ragen_envs.minesweeper.env import MinesweeperEnv
 from ragen_envs.minesweeper.rules import Opening, neighbours_of, open_after, shown
 from ragen_envs.minesweeper.solver import Solver
