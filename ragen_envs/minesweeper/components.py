@@ -50,8 +50,9 @@ def settled(closed: int, clues: list[Clue]) -> tuple[int, int, list[Clue]]:
                 sure |= undecided
             else:
                 left[undecided] = digit
+        clues = list(left.items())
         if sure | safe == before:
-            return sure, safe, list(left.items())
+            return sure, safe, clues
 
 
 def connected(clues: list[Clue]) -> list[tuple[Clue, ...]]:
