@@ -94,6 +94,7 @@ class _Game:
             moves[action, state, there] += odds
         moves[:, size - 1, size - 1] = 1.0
         self.moves: Rates = moves[:, :, :size]
+        self._steps = self.moves.transpose(2, 0, 1).reshape(size, -1)
 
     def table(self, budget: Budget, idle: bool) -> Rates:
         """Return V(t, a) of all states, of shape (turns + 1, actions + 1, states).
@@ -122,9 +123,8 @@ class _Game:
 
     def _fill(self, values: Rates, most: int, t: int, low: int, high: int) -> None:
         """Set V(t, a) for a from low to high by V(t - 1)."""
-        size = len(self.states)
-        steps = self.moves.transpose(2, 0, 1).reshape(size, -1)
-        usable = most * (t - 1)
+        size, steps = len(self.states), self._steps
+        usable, rates = most * (t - 1), values[t]
         first, last = max(t - 1, low - most), min(high - 1, usable)
         group = max(1, _AT_ONCE // _ACTIONS**most)
         for start in range(first, last + 1, group):
@@ -137,12 +137,12 @@ class _Game:
                     break
                 rows = (rows[: (stop - start) * _ACTIONS ** (k - 1)] @ steps).reshape(-1, size)
                 best = _highest(rows.reshape(stop - start, -1, size))
-                before = max(low, start + k)
-                # What is left beyond what the turns can use is worth as much as that.
-                after = high if stop > usable else stop - 1 + k
-                left = np.minimum(np.arange(before, after + 1) - k, usable) - start
-                here = values[t, before : after + 1]
-                np.maximum(here, best[left], out=here)
+                least = max(start, low - k)
+                here = rates[least + k : stop + k]
+                np.maximum(here, best[least - start :], out=here)
+                if stop > usable and stop + k <= high:  # more could not be used
+                    here = rates[stop + k : high + 1]
+                    np.maximum(here, best[-1], out=here)
 
 
 def _highest(rows: Rates) -> Rates:
