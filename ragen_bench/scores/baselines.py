@@ -43,8 +43,8 @@ def baseline(
 
     Its `ceiling` is the best player's expected score, which the environments know exactly, or an
     estimate of a reference player's, see `why_reference`; what the oracle scored here is one sample
-    of it. They are played once a process. None where another
-    package's environment has no oracle, or lists no actions for the random player.
+    of it. They are played once a process. None where another package's environment has no oracle,
+    or lists no actions for the random player.
 
     Args:
         player: who plays.
