@@ -57,7 +57,7 @@ _FRAMES: dict[tuple[str, str], tuple[str, ...]] = {
         f"is it {_SMALLER} than or equal to|in _",
         "is it (about) the same size as or smaller than _",
         f"is it at most as {_BIG} as _",
-        f"does it fit|go {_IN} _",
+        f"does it fit {_IN} _",
         f"does people fit|put|pack|get it {_IN} _",
         f"is it small enough to fit|go|put|be {_IN} _",
         f"is it small enough to be put|packed|kept|carried {_IN} _",

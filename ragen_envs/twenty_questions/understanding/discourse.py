@@ -170,8 +170,10 @@ def contrasted(tokens: Tokens) -> Tokens:
 
 def before_example(tokens: Tokens) -> Tokens | None:
     """Return a question without the example after it (", like a bird"), None without one."""
-    example = _after_comma(tokens, "examples")
-    return tokens[: example[0]] if example else None
+    if example := _after_comma(tokens, "examples"):
+        return tokens[: example[0]]
+    places = (at for at in range(3, len(tokens) - 2) if tokens[at : at + 2] in _SUCH)
+    return next((tokens[:at] for at in places), None)
 
 
 def restated(tokens: Tokens) -> tuple[Tokens, Tokens] | None:
@@ -197,7 +199,8 @@ def _subject(tokens: Tokens, at: int, before: list[str]) -> tuple[int, str] | No
     """
     subject = _subjects().at(tokens, at)
     at_verb = not before or (before[-1] in AUXILIARIES and _begins(before))
-    if not subject and at_verb and (guise := _phrases("guise").at(tokens, at)):
+    named = tokens[at] in ("this", "that", "your") and len(before) > 1
+    if not subject and (at_verb or named) and (guise := _phrases("guise").at(tokens, at)):
         stated = not before and tokens[guise[0] : guise[0] + 1] not in _AS_WORDS
         subject = None if stated else (guise[0], "it")
     alone = bool(before) and (at + 1 == len(tokens) or tokens[at + 1] in _AFTER_OBJECT)
@@ -211,6 +214,7 @@ def _subject(tokens: Tokens, at: int, before: list[str]) -> tuple[int, str] | No
     return (thought[0] if thought else subject[0]), subject[1]
 
 
+_SUCH = (("such", "as"), ("for", "example"), ("for", "instance"))
 _LONGEST_ASKING = 14
 _ASKING = word_set(
     "ask inquire enquire know say tell confirm clarify wonder wondering check find see determine "

@@ -38,6 +38,7 @@ _KIND_OF = Phrases.of(
 _PAIR = ("pair", "of")
 _SOME = "some"
 _LONGEST_NOUN = 4
+_LONGEST_AGENT = 5
 _NO_NOUN = word_set(
     "of in on at to for with from by as and or nor neither either but not that which who , than "
     "like about very more most "
@@ -212,6 +213,9 @@ def _asked(tail: Tokens) -> tuple[Tokens, bool] | None:
         return ("does", "children", *tail[1:]), False
     if first in ("for", "to", "in", "on") or first in _participles() or first == "made":
         return ("is", "it", *tail), False
+    for at in range(1, min(_LONGEST_AGENT, len(tail) - 1)):
+        if tail[at] in _MODALS:
+            return ("does", *tail[:at], tail[at + 1], "it", *tail[at + 2 :]), False
     return None
 
 

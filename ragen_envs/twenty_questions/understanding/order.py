@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from ragen_envs.twenty_questions.understanding.inflect import participle, plural
 from ragen_envs.twenty_questions.understanding.normalise import Tokens, word_set
 
 _BE = word_set("is are was were am be")
@@ -78,6 +79,43 @@ def _about_another(tokens: Tokens) -> Clause | None:
         at = tokens.index("be")
         return Clause(("is", *tokens[1:at], *tokens[at + 1 :]), denied=False)
     return None
+
+
+_AGENT_VERBS = word_set(
+    "use need wear like love eat drink own have play keep carry ride drive buy enjoy hunt raise sell "
+    "fear want make visit clean know cook listen look find see watch hold buy read"
+)
+_LONGEST_AGENT = 5
+_LONGEST_SAID = 3
+_BOTH = word_set("both often usually all mostly a an the any typical average most many young")
+
+
+def by_agent(tokens: Tokens) -> Tokens | None:
+    """Return "Would a doctor use it?" as "is it used by doctors", None if it asks nothing such."""
+    if not tokens or tokens[0] not in _DO:
+        return None
+    for at in range(2, min(_LONGEST_AGENT + 2, len(tokens) - 1)):
+        verb = tokens[at : tokens.index("it", at)] if "it" in tokens[at : at + 3] else ()
+        if verb and verb[0] in _AGENT_VERBS:
+            agent = [word for word in tokens[1:at] if word not in _BOTH]
+            if not agent or agent[0] in _SUBJECTS - {"children"}:
+                return None
+            last = agent.pop()
+            last = last if last in _PLURAL or last.endswith("s") else plural(last)
+            done, rest = (participle(verb[0]), *verb[1:]), tokens[at + len(verb) + 1 :]
+            return ("is", "it", *done, "by", *agent, last, *rest)
+    return None
+
+
+_PLURAL = word_set("men women children people adults")
+
+
+def having(clause: Tokens) -> Iterator[Tokens]:
+    """Yield "Is its tail long?" as "Does it have a long tail?", with a noun of one or two words."""
+    if clause[:2] in (("is", "its"), ("is", "the")):
+        for at in range(3, min(5, len(clause))):
+            if len(clause) - at <= _LONGEST_SAID:
+                yield ("does", "it", "have", *clause[at:], *clause[2:at])
 
 
 def base_verb(verb: str) -> str:

@@ -38,12 +38,12 @@ _DETERMINERS = word_set(
     "1's one's someone's somebody's everyone's anybody's"
 )
 _PERSONS = word_set("you me us someone somebody anyone everyone humans")
-_QUANTIFIERS = word_set("most many every each all several certain various lots of")
-_MEASURES = word_set("very extremely really so super truly incredibly too")
+_QUANTIFIERS = word_set("most many every each all several certain various lots of multiple numerous")
+_MEASURES = word_set("very extremely really so super truly incredibly too pretty rather highly")
 _PREPOSITIONS = word_set("in on with into from inside")
 _NEUTRAL = word_set(
     "prominent external distinctive visible real proper actual noticeable internal own clear "
-    "distinct obvious"
+    "distinct obvious noticeable special specialised specialized"
 )
 _COLOURS = frozenset(
     Has(f"is_{colour}")

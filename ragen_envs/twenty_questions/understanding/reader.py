@@ -26,7 +26,7 @@ from ragen_envs.twenty_questions.understanding.nouns import (
     read_other,
     read_whole,
 )
-from ragen_envs.twenty_questions.understanding.order import is_asked, is_stated, ordered
+from ragen_envs.twenty_questions.understanding.order import by_agent, having, is_asked, is_stated, ordered
 from ragen_envs.twenty_questions.understanding.phrases import Lexicon, key, lexicon
 
 _JOINED = word_set("and or nor but")
@@ -162,9 +162,12 @@ class _Reading:
         if self._left < 0:
             return None
         clause = ordered(tokens, self._lexicon.thirds)
+        form = self._asked(clause.tokens) if clause else None
+        if form is None and (agent := by_agent(tokens)):
+            return self._asked(agent)
+        form = form or self._without_subject(tokens)
         if clause is None:
-            return self._without_subject(tokens) or self._bare(tokens)
-        form = self._asked(clause.tokens) or self._without_subject(tokens)
+            return form or self._bare(tokens)
         return Not(form) if form and clause.denied else form
 
     def _without_subject(self, tokens: Tokens) -> Form | None:
@@ -200,6 +203,7 @@ class _Reading:
             self._framed(question)
             or read_comparison(question, self._lexicon)
             or (self._noun(question[2:]) if is_it else None)
+            or next(filter(None, map(self._framed, having(question))), None)
         )
 
     def _noun(self, words: Tokens) -> Form | None:
