@@ -11,7 +11,8 @@ from ragen_envs.twenty_questions.answerer.rule import ANSWERS, Answer, answer
 from ragen_envs.twenty_questions.forms import Compare, Form, Guess, Has, IsKind, questions
 from ragen_envs.twenty_questions.knowledge.schema import GRADES, Knowledge
 
-_NOT_KNOWN = -1
+_NOT_KNOWN = len(ANSWERS)
+"""The index of a question without an answer, "I cannot tell", which tells something too."""
 
 
 class Solver:
@@ -27,7 +28,8 @@ class Solver:
     Attributes:
         questions: the standard questions.
         pool: the words that may be the secret.
-        table: the answers as indices into ANSWERS, of shape (words, questions).
+        table: the answers as indices into ANSWERS, or one more where there is none, of shape
+            (words, questions).
     """
 
     def __init__(self, knowledge: Knowledge, pool: Iterable[str] | None = None) -> None:
@@ -38,7 +40,7 @@ class Solver:
         self.table = self._table()
         self._word = {name: place for place, name in enumerate(self.pool)}
         # How often each answer is given is then one product; sums of so few ones are exact.
-        self._one_hot = np.stack([self.table == i for i in range(len(ANSWERS))]).astype(np.float32)
+        self._one_hot = np.stack([self.table == i for i in range(_NOT_KNOWN + 1)]).astype(np.float32)
 
     def next(self, asked: Sequence[tuple[Form, Answer | None]]) -> Form:
         """Return what to ask now.
@@ -88,10 +90,10 @@ class Solver:
         """
         wrong = np.zeros(len(self.pool), dtype=np.int64)
         for form, reply in asked:
-            if reply is not None:
-                # A wrong guess rules out more than any number of disagreements.
-                weight = len(asked) + 1 if isinstance(form, Guess) else 1
-                wrong += weight * (self._answers(form) != ANSWERS.index(reply))
+            # A wrong guess rules out more than any number of disagreements.
+            weight = len(asked) + 1 if isinstance(form, Guess) else 1
+            place = _NOT_KNOWN if reply is None else ANSWERS.index(reply)
+            wrong += weight * (self._answers(form) != place)
         if wrong.min() > len(asked):
             raise ValueError("every word of the pool has been guessed")
         return np.flatnonzero(wrong == wrong.min())
@@ -107,7 +109,7 @@ class Solver:
         return self._column(form) if place is None else self.table[:, place]
 
     def _table(self) -> NDArray[np.int8]:
-        """Return the answers to the standard questions; what an entry does not name is No."""
+        """Return the answers to the standard questions."""
         table = np.full((len(self.pool), len(self.questions)), ANSWERS.index("No"), dtype=np.int8)
         for row, name in zip(table, self.pool, strict=True):
             concept = self.knowledge.concepts[name]
@@ -115,6 +117,8 @@ class Solver:
                 row[self._places[IsKind(key)]] = GRADES.index(grade)
             for key, grade in concept.grades.items():
                 row[self._places[Has(key)]] = GRADES.index(grade)
+            for key in concept.unknown:
+                row[self._places[Has(key)]] = _NOT_KNOWN
         for place, form in enumerate(self.questions):
             if isinstance(form, Compare):
                 table[:, place] = self._column(form)
@@ -131,7 +135,7 @@ def information(counts: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return the entropy of each question's answer in bits, to nine decimals.
 
     Args:
-        counts: how many words give each answer, of shape (answers, questions).
+        counts: how many words give each answer or none, of shape (answers, questions).
 
     Returns:
         Of shape (questions,); rounded, so that equal questions are equal on every machine.

@@ -32,8 +32,9 @@ def answer(form: Form, concept: Concept, knowledge: Knowledge) -> Answer | None:
     """Return the true answer to a question about a concept, None where it is not known.
 
     The three answers are those of a logic of three values (Kleene's strong one): "not" swaps Yes
-    and No, "and" is the weakest answer and "or" the strongest. For kinds and features the world is
-    closed: one that neither the concept nor its kinds name is No. For facts and nouns it is open:
+    and No, "and" is the weakest answer and "or" the strongest. For kinds the world is closed: one
+    that the concept does not name is No. For features, facts and nouns it is open: a feature that
+    neither the concept nor its kinds name is No where they settle it (open.toml has where not), and
     what is not known is not No. A part that is not known does not matter where the others decide.
 
     Args:
@@ -77,7 +78,7 @@ def _grade(
             return concept.memberships.get(kind, "no")
         case Has(feature):
             knowledge.features[feature]
-            return concept.grades.get(feature, "no")
+            return concept.grade(feature)
         case Knows(fact):
             return knowledge.facts[fact].grades.get(concept.name)
         case IsNoun(noun):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.resources.abc import Traversable
 from typing import Any
 
@@ -52,7 +52,7 @@ def _fact(
     own: dict[str, str] = {}
     for grade, parts in written.items():
         for part in parts:
-            _check(key, part, names, known)
+            check(key, part, names, known)
             if part in names and own.setdefault(names[part], grade) != grade:
                 raise ValueError(f"{key}: {part} is both {own[names[part]]} and {grade}")
     grades: dict[str, Grade] = {}
@@ -64,7 +64,15 @@ def _fact(
     return Fact(entry["ask"], grades, said)
 
 
-def _check(key: str, part: str, names: Mapping[str, str], known: frozenset[str]) -> None:
+def check(key: str, part: str, names: Iterable[str], known: Iterable[str]) -> None:
+    """Raise ValueError for a part that names no word, kind or feature.
+
+    Args:
+        key: of the entry, for the message.
+        part: as written, such as "-bird&can_fly".
+        names: of the words, with "_" for a blank.
+        known: the keys of kinds and features.
+    """
     for each in part.removeprefix("-").split("&"):
         if each not in known and each not in names and each != _ALL:
             raise ValueError(f"{key}: there is no word, kind or feature {each!r}")
@@ -77,12 +85,12 @@ def _first(written: Mapping[str, list[str]], concept: Concept) -> str:
             parts = [
                 part for part in written[grade] if part[0] == "-" or (part == _ALL) == all_words
             ]
-            if _holds(parts, concept):
+            if holds(parts, concept):
                 return grade
     return UNKNOWN
 
 
-def _holds(parts: list[str], concept: Concept) -> bool:
+def holds(parts: list[str], concept: Concept) -> bool:
     """Return whether one of the parts holds a word, and none that begins with "-"."""
     if any(part[0] == "-" and _is(part[1:], concept) for part in parts):
         return False

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
 from ragen_envs.twenty_questions.knowledge.articles import indefinite_article
-from ragen_envs.twenty_questions.knowledge.facts import read_facts
+from ragen_envs.twenty_questions.knowledge.facts import check, holds, read_facts
 from ragen_envs.twenty_questions.knowledge.inheritance import implied, inherited, memberships
 from ragen_envs.twenty_questions.knowledge.nouns import read_nouns
 from ragen_envs.twenty_questions.knowledge.schema import (
@@ -36,7 +37,7 @@ def read(folder: Traversable) -> Knowledge:
     """Return the knowledge in a folder.
 
     Args:
-        folder: with features.toml, rules.toml, kinds.toml, scales.toml, concepts/*.toml,
+        folder: with features.toml, open.toml, rules.toml, kinds.toml, scales.toml, concepts/*.toml,
             facts/*.toml and wordnet/.
 
     Raises:
@@ -54,11 +55,40 @@ def read(folder: Traversable) -> Knowledge:
             if name in concepts:
                 raise ValueError(f"{name}: a concept of {concepts[name].category} and {category}")
             concepts[name] = _concept(name, category, entry, kinds, features, scales)
+    concepts = _with_unknown(concepts, _toml(folder / "open.toml"), kinds, features)
     facts = read_facts(folder / "facts", concepts, frozenset({*kinds, *features}))
     nouns = read_nouns(folder / "wordnet")
     return Knowledge(
         kinds, features, scales, concepts, _rules(rules, kinds, features), facts, nouns
     )
+
+
+def _with_unknown(
+    concepts: Mapping[str, Concept],
+    written: dict[str, str],
+    kinds: Mapping[str, Kind],
+    features: Mapping[str, Feature],
+) -> dict[str, Concept]:
+    """Return the concepts with the features that are not known of them."""
+    _known("open.toml", written, features, "feature")
+    names = {name.replace(" ", "_") for name in concepts}
+    parts = {key: each.split() for key, each in written.items()}
+    for key, each in parts.items():
+        for part in each:
+            check(key, part, names, {*kinds, *features})
+    return {
+        name: replace(
+            concept,
+            unknown=frozenset(
+                key
+                for key, each in parts.items()
+                if key not in concept.grades
+                and concept.own.get(key) != "no"
+                and holds(each, concept)
+            ),
+        )
+        for name, concept in concepts.items()
+    }
 
 
 def _toml(path: Traversable) -> dict[str, Any]:

@@ -83,6 +83,7 @@ class Concept:
         levels: by scale, the lowest and the highest level.
         memberships: all kinds that it is of or partly of.
         grades: all features that it has or sometimes has.
+        unknown: the features that it does not name and whose absence is not certain.
     """
 
     name: str
@@ -95,6 +96,11 @@ class Concept:
     levels: Mapping[str, Levels]
     memberships: Mapping[str, Grade]
     grades: Mapping[str, Grade]
+    unknown: frozenset[str] = frozenset()
+
+    def grade(self, feature: str) -> Grade | None:
+        """Return the grade of a feature, None where it is not known."""
+        return self.grades.get(feature) or (None if feature in self.unknown else "no")
 
 
 @dataclass(frozen=True, slots=True)
