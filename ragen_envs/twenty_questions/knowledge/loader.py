@@ -11,7 +11,7 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from ragen_envs.twenty_questions.knowledge.articles import indefinite_article
-from ragen_envs.twenty_questions.knowledge.facts import check, holds, read_facts
+from ragen_envs.twenty_questions.knowledge.facts import Groups, groups_of, held, read_facts
 from ragen_envs.twenty_questions.knowledge.inheritance import implied, inherited, memberships
 from ragen_envs.twenty_questions.knowledge.nouns import read_nouns
 from ragen_envs.twenty_questions.knowledge.schema import (
@@ -55,8 +55,10 @@ def read(folder: Traversable) -> Knowledge:
             if name in concepts:
                 raise ValueError(f"{name}: a concept of {concepts[name].category} and {category}")
             concepts[name] = _concept(name, category, entry, kinds, features, scales)
-    concepts = _with_unknown(concepts, _toml(folder / "open.toml"), kinds, features)
-    facts = read_facts(folder / "facts", concepts, frozenset({*kinds, *features}))
+    known = frozenset({*kinds, *features})
+    groups = groups_of(concepts, known)
+    concepts = _with_unknown(concepts, _toml(folder / "open.toml"), groups, features)
+    facts = read_facts(folder / "facts", groups, known)
     nouns = read_nouns(folder / "wordnet")
     return Knowledge(
         kinds, features, scales, concepts, _rules(rules, kinds, features), facts, nouns
@@ -66,27 +68,19 @@ def read(folder: Traversable) -> Knowledge:
 def _with_unknown(
     concepts: Mapping[str, Concept],
     written: dict[str, str],
-    kinds: Mapping[str, Kind],
+    groups: Groups,
     features: Mapping[str, Feature],
 ) -> dict[str, Concept]:
     """Return the concepts with the features that are not known of them."""
     _known("open.toml", written, features, "feature")
-    names = {name.replace(" ", "_") for name in concepts}
-    parts = {key: each.split() for key, each in written.items()}
-    for key, each in parts.items():
-        for part in each:
-            check(key, part, names, {*kinds, *features})
+    unknown: dict[str, set[str]] = {name: set() for name in concepts}
+    for key, parts in written.items():
+        for name in held(key, parts.split(), groups):
+            concept = concepts[name]
+            if key not in concept.grades and concept.own.get(key) != "no":
+                unknown[name].add(key)
     return {
-        name: replace(
-            concept,
-            unknown=frozenset(
-                key
-                for key, each in parts.items()
-                if key not in concept.grades
-                and concept.own.get(key) != "no"
-                and holds(each, concept)
-            ),
-        )
+        name: replace(concept, unknown=frozenset(unknown[name]))
         for name, concept in concepts.items()
     }
 
