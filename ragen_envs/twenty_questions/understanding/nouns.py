@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 
 from ragen_envs.twenty_questions.forms import And, Form, Guess, IsNoun, Not
@@ -78,6 +79,20 @@ def read_noun(words: Tokens, lexicon: Lexicon, clause: ReadClause) -> Form | Non
     if kind_of := _KIND_OF.at(bare, 0):
         return read_noun(bare[kind_of[0] :], lexicon, clause)
     return _described(bare, lexicon, clause) or _modified(bare, lexicon, bare != words)
+
+
+def of_place(words: Tokens) -> Iterator[Tokens]:
+    """Yield what "Is it (a place) where people live?" may ask: "Do people live there?"."""
+    at = words.index("where") if "where" in words[:4] else -1
+    if at >= 0 and (at == 0 or words[at - 1] in _PLACES) and words[at + 1 : at + 2]:
+        does = ("does", *words[at + 1 :])
+        yield (*does, "there")
+        yield (*does, "in", "it")
+        yield (*does, "it", "there")
+        yield (*does, "it")
+
+
+_PLACES = word_set("place somewhere location building spot area")
 
 
 def read_whole(words: Tokens, knowledge: Knowledge) -> Form | None:

@@ -21,6 +21,7 @@ from ragen_envs.twenty_questions.understanding.normalise import (
     word_set,
 )
 from ragen_envs.twenty_questions.understanding.nouns import (
+    of_place,
     read_guess,
     read_noun,
     read_other,
@@ -211,6 +212,7 @@ class _Reading:
             read_whole(words, self._knowledge)
             or read_noun(words, self._lexicon, self._clause)
             or read_other(words, self._lexicon, self._knowledge)
+            or next(filter(None, map(self._clause, of_place(words))), None)
         )
 
     def _framed(self, question: Tokens) -> Form | None:
