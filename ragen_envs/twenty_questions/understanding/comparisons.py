@@ -57,6 +57,8 @@ _FRAMES: dict[tuple[str, str], tuple[str, ...]] = {
         f"is it {_SMALLER} than or equal to|in _",
         "is it (about) the same size as or smaller than _",
         f"is it at most as {_BIG} as _",
+        f"is it {_ABOUT} the (same) size of|as _ or smaller",
+        "is it the size of _ or smaller",
         f"does it fit {_IN} _",
         f"does people fit|put|pack|get it {_IN} _",
         f"is it small enough to fit|go|put|be {_IN} _",
@@ -66,6 +68,7 @@ _FRAMES: dict[tuple[str, str], tuple[str, ...]] = {
     ("size", "!less"): (
         f"is it at least as {_BIG} as _",
         f"is it no {_SMALLER} than _",
+        f"is it {_ABOUT} the (same) size of|as _ or bigger",
         f"is it {_BIGGER} or (about) the same size as|than _",
         f"is it {_BIGGER} or (about) as {_BIG} as _",
     ),

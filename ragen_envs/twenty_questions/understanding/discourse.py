@@ -172,8 +172,15 @@ def before_example(tokens: Tokens) -> Tokens | None:
     """Return a question without the example after it (", like a bird"), None without one."""
     if example := _after_comma(tokens, "examples"):
         return tokens[: example[0]]
-    places = (at for at in range(3, len(tokens) - 2) if tokens[at : at + 2] in _SUCH)
+    places = (at for at in range(3, len(tokens) - 2) if _is_example(tokens, at))
     return next((tokens[:at] for at in places), None)
+
+
+def _is_example(tokens: Tokens, at: int) -> bool:
+    """Whether an example begins at a place ("such as a dog", "a big cat like a lion")."""
+    like = tokens[at] == "like" and tokens[at + 1] in ("a", "an", "the")
+    kind = tokens[0] in ("is", "are") and tokens[2] in ("a", "an") and at > 3
+    return tokens[at : at + 2] in _SUCH or (like and kind)
 
 
 def restated(tokens: Tokens) -> tuple[Tokens, Tokens] | None:

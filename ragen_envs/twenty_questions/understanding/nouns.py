@@ -38,6 +38,9 @@ _KIND_OF = Phrases.of(
 )
 _PAIR = ("pair", "of")
 _SOME = "some"
+_GROUPS = word_set("family group class order kind type species member part piece thing one breed")
+_ENDINGS = ("fish", "bird", "berry", "fly", "worm", "tree", "bug", "shark", "whale")
+"""With which English makes names for kinds ("clownfish")."""
 _LONGEST_NOUN = 4
 _LONGEST_AGENT = 5
 _NO_NOUN = word_set(
@@ -133,8 +136,11 @@ def read_other(words: Tokens, lexicon: Lexicon, knowledge: Knowledge) -> Form | 
     whole = next((noun for noun in singulars(" ".join(bare)) if noun in nouns), None)
     if bare == words:
         return IsNoun(whole) if whole and whole in nouns.above else None
-    if whole or len(bare) == 1:
-        return _of_noun(whole, knowledge) if whole else None
+    if whole is None and len(bare) == 1:
+        ending = next((each for each in _ENDINGS if bare[0].endswith(each)), None)
+        return IsNoun(f"{_SOME} {ending}") if ending and bare[0] != ending else None
+    if whole:
+        return _of_noun(whole, knowledge)
     return _by_last(bare, lexicon, knowledge)
 
 
@@ -144,6 +150,8 @@ def _by_last(bare: Tokens, lexicon: Lexicon, knowledge: Knowledge) -> Form | Non
     It is none of what the last word is not; of the word itself it is one of its kinds, so that
     it is sometimes so.
     """
+    if bare[-1] in _GROUPS:
+        return None
     name = lexicon.concepts.get(key(bare[-1:]))
     if name:
         return IsNoun(f"{_SOME} {name}")

@@ -111,11 +111,13 @@ _PLURAL = word_set("men women children people adults")
 
 
 def having(clause: Tokens) -> Iterator[Tokens]:
-    """Yield "Is its tail long?" as "Does it have a long tail?", with a noun of one or two words."""
+    """Yield "Is its tail long?" as "Does it have a long tail?", "Is its diet fish?" as "eat"."""
     if clause[:2] in (("is", "its"), ("is", "the")):
         for at in range(3, min(5, len(clause))):
             if len(clause) - at <= _LONGEST_SAID:
                 yield ("does", "it", "have", *clause[at:], *clause[2:at])
+        if clause[2:3] in (("diet",), ("food",), ("prey",)):
+            yield ("does", "it", "eat", *clause[3:])
 
 
 def base_verb(verb: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ragen_envs.twenty_questions.forms import Either, Form, Guess, Knows, Not, questions, say
 from ragen_envs.twenty_questions.knowledge.schema import Knowledge
 from ragen_envs.twenty_questions.understanding import discourse
+from ragen_envs.twenty_questions.understanding.adjuncts import read_with_adjunct
 from ragen_envs.twenty_questions.understanding.comparisons import read_comparison
 from ragen_envs.twenty_questions.understanding.conjunctions import begun, read_joined
 from ragen_envs.twenty_questions.understanding.frames import matches
@@ -131,9 +132,12 @@ class _Reading:
         form = read_joined(discourse.plain(tokens), self._clause)
         if form is None and (parts := discourse.restated(tokens)):
             return self._restated(*parts)
+        if form is None and (shorter := discourse.before_example(tokens) or _compared_first(tokens)):
+            return self._question(shorter)
+        if form is None and "," not in tokens and is_asked(discourse.plain(tokens)):
+            form = read_with_adjunct(discourse.plain(tokens), self._clause, self._lexicon)
         if form is None:
-            shorter = discourse.before_example(tokens) or _compared_first(tokens)
-            return self._question(shorter) if shorter else self._last(tokens)
+            return self._last(tokens)
         return form.form if tagged and isinstance(form, Not) else form
 
     def _last(self, tokens: Tokens) -> Form | None:
