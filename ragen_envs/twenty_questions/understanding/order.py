@@ -95,7 +95,8 @@ def by_agent(tokens: Tokens) -> Tokens | None:
     if not tokens or tokens[0] not in _DO:
         return None
     for at in range(2, min(_LONGEST_AGENT + 2, len(tokens) - 1)):
-        verb = tokens[at : tokens.index("it", at)] if "it" in tokens[at : at + 3] else ()
+        ends = (end for end in range(at + 1, min(at + 3, len(tokens))) if tokens[end] in _OBJECT)
+        verb = tokens[at : next(ends, at)]
         if verb and verb[0] in _AGENT_VERBS:
             agent = [word for word in tokens[1:at] if word not in _BOTH]
             if not agent or agent[0] in _SUBJECTS - {"children"}:
@@ -107,7 +108,8 @@ def by_agent(tokens: Tokens) -> Tokens | None:
     return None
 
 
-_PLURAL = word_set("men women children people adults")
+_PLURAL = word_set("men women children people adults police")
+_OBJECT = word_set("it 1")
 
 
 def having(clause: Tokens) -> Iterator[Tokens]:
