@@ -51,7 +51,7 @@ def answer(form: Form, concept: Concept, knowledge: Knowledge) -> Answer | None:
             grade = _grade(form, concept, knowledge)
             return _OF_GRADE[grade] if grade else None
         case Compare(scale, relation, to):
-            return _compared(concept.levels[scale], relation, _levels(scale, to, knowledge))
+            return _against(scale, relation, to, concept, knowledge)
         case Letter(place, letters):
             return _yes(_spelled(concept.name, place, letters))
         case Length(unit, relation, number):
@@ -101,11 +101,21 @@ def _yes(true: bool) -> Answer:
     return "Yes" if true else "No"
 
 
-def _levels(scale: str, to: str | float, knowledge: Knowledge) -> _Range:
+def _against(
+    scale: str, relation: Relation, to: str | float, concept: Concept, knowledge: Knowledge
+) -> Answer:
+    """Return how a concept compares; with a level as the level it is on, with a name more finely."""
     if not isinstance(to, str):
-        return to, to
-    reference = knowledge.scales[scale].references.get(to)
-    return (reference, reference) if reference else knowledge.concepts[to].levels[scale]
+        return _compared(concept.levels[scale], relation, (to, to))
+    known = knowledge.scales[scale]
+    reference = known.references.get(to)
+    second = (reference, reference) if reference else knowledge.concepts[to].levels[scale]
+    first_off, second_off = known.finer.get(concept.name, 0), known.finer.get(to, 0)
+    return _compared(_shifted(concept.levels[scale], first_off), relation, _shifted(second, second_off))
+
+
+def _shifted(levels: _Range, off: float) -> _Range:
+    return levels[0] + off, levels[1] + off
 
 
 def _compared(

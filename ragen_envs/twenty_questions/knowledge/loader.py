@@ -27,6 +27,9 @@ from ragen_envs.twenty_questions.knowledge.schema import (
 )
 
 
+_THIRD = 1 / 3
+
+
 @cache
 def load() -> Knowledge:
     """Return the knowledge that ships with the game."""
@@ -47,7 +50,7 @@ def read(folder: Traversable) -> Knowledge:
     rules = _toml(folder / "rules.toml")
     features = _features(_toml(folder / "features.toml"), rules["implies"])
     kinds = _kinds(_toml(folder / "kinds.toml"), features)
-    scales = {k: _scale(e) for k, e in _toml(folder / "scales.toml").items()}
+    scales = {k: _scale(k, e) for k, e in _toml(folder / "scales.toml").items()}
     concepts: dict[str, Concept] = {}
     for path in sorted((folder / "concepts").iterdir(), key=lambda path: path.name):
         category = path.name.removesuffix(".toml")
@@ -143,12 +146,18 @@ def _kind(key: str, entry: dict[str, Any], features: Mapping[str, Feature]) -> K
     )
 
 
-def _scale(entry: dict[str, Any]) -> Scale:
+def _scale(key: str, entry: dict[str, Any]) -> Scale:
+    finer: dict[str, float] = {}
+    for third, off in (("lower", -_THIRD), ("upper", _THIRD)):
+        for name in entry.get("finer", {}).get(third, "").split():
+            if finer.setdefault(name.replace("_", " "), off) != off:
+                raise ValueError(f"{key}: {name} is in both thirds of its level")
     return Scale(
         asks={relation: entry[relation] for relation in ("more", "less", "equal")},
         levels=tuple(entry["levels"]),
         references=dict(entry["references"]),
         asked=tuple(entry["asked"]),
+        finer=finer,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
@@ -60,12 +60,14 @@ class Scale:
         levels: what each level means, from level 1.
         references: the levels of what people compare with.
         asked: the references of the standard questions.
+        finer: of words and references, how far from the middle of their level they are.
     """
 
     asks: Mapping[str, str]
     levels: tuple[str, ...]
     references: Mapping[str, int]
     asked: tuple[str, ...]
+    finer: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
