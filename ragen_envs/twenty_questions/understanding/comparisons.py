@@ -60,7 +60,7 @@ _FRAMES: dict[tuple[str, str], tuple[str, ...]] = {
         f"is it {_ABOUT} the (same) size of|as _ or smaller",
         "is it the size of _ or smaller",
         f"does it fit {_IN} _",
-        f"does people fit|put|pack|get it {_IN} _",
+        f"does people fit|squeeze it {_IN} _",
         f"is it small enough to fit|go|put|be {_IN} _",
         f"is it small enough to be put|packed|kept|carried {_IN} _",
         f"is it possible to fit|put it {_IN} _",

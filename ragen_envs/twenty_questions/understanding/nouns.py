@@ -10,7 +10,7 @@ from ragen_envs.twenty_questions.knowledge.schema import Knowledge
 from ragen_envs.twenty_questions.understanding.conjunctions import ReadClause
 from ragen_envs.twenty_questions.understanding.inflect import participle, singulars
 from ragen_envs.twenty_questions.understanding.normalise import Tokens, word_set
-from ragen_envs.twenty_questions.understanding.order import base_verb
+from ragen_envs.twenty_questions.understanding.order import AGENT_VERBS, base_verb
 from ragen_envs.twenty_questions.understanding.patterns import Phrases
 from ragen_envs.twenty_questions.understanding.phrases import Lexicon, key, table
 
@@ -239,6 +239,10 @@ def _asked(tail: Tokens) -> tuple[Tokens, bool] | None:
     for at in range(1, min(_LONGEST_AGENT, len(tail) - 1)):
         if tail[at] in _MODALS:
             return ("does", *tail[:at], tail[at + 1], "it", *tail[at + 2 :]), False
+    for at in range(1, min(_LONGEST_AGENT, len(tail))):
+        verb = base_verb(tail[at])
+        if verb in AGENT_VERBS:
+            return ("does", *tail[:at], verb, "it", *tail[at + 1 :]), False
     return None
 
 

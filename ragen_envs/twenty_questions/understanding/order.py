@@ -81,7 +81,7 @@ def _about_another(tokens: Tokens) -> Clause | None:
     return None
 
 
-_AGENT_VERBS = word_set(
+AGENT_VERBS = word_set(
     "use need wear like love eat drink own have play keep carry ride drive buy enjoy hunt raise sell "
     "fear want make visit clean know cook listen look find see watch hold buy read go drive catch kill sleep sit"
 )
@@ -97,7 +97,7 @@ def by_agent(tokens: Tokens) -> Tokens | None:
     for at in range(2, min(_LONGEST_AGENT + 2, len(tokens) - 1)):
         ends = (end for end in range(at + 1, min(at + 3, len(tokens))) if tokens[end] in _OBJECT)
         verb = tokens[at : next(ends, at)]
-        if verb and verb[0] in _AGENT_VERBS:
+        if verb and verb[0] in AGENT_VERBS:
             agent = [word for word in tokens[1:at] if word not in _BOTH]
             if not agent or agent[0] in _SUBJECTS - {"children"}:
                 return None
