@@ -215,7 +215,8 @@ def _subject(tokens: Tokens, at: int, before: list[str]) -> tuple[int, str] | No
         subject = at + 1, "it"
     if not subject and tokens[at : at + 1] in _CHILDREN and at_verb:
         subject = at + 1, "children"
-    if not subject or (subject[1] == "people" and not _begins(before)):
+    someone = tokens[at] != "1" or tokens[at + 1 : at + 2] not in _SAID_OF_ONE
+    if not subject or (subject[1] == "people" and not (_begins(before) and someone)):
         return None
     thought = _phrases("thought").at(tokens, subject[0])
     return (thought[0] if thought else subject[0]), subject[1]
@@ -238,6 +239,7 @@ AUXILIARIES = word_set(
 )
 
 
+_SAID_OF_ONE = (("that",), ("which",), ("with",), ("of",))
 _AS_WORDS = frozenset((word,) for word in AUXILIARIES)
 
 
