@@ -37,6 +37,7 @@ _KIND_OF = Phrases.of(
     }
 )
 _PAIR = ("pair", "of")
+_BEFORE_A_NOUN = ("is", "made_of", "place", "verbing")
 _SOME = "some"
 _GROUPS = word_set("family group class order kind type species member part piece thing one breed")
 _ENDINGS = ("fish", "bird", "berry", "fly", "worm", "tree", "bug", "shark", "whale")
@@ -199,7 +200,7 @@ def _modifiers(words: Tokens, lexicon: Lexicon) -> tuple[Form, ...] | None:
 def _modifier(words: Tokens, lexicon: Lexicon) -> Form | None:
     if words[0] in _ARTICLES or words[0] in _OF_THE_NOUN:
         return None
-    meanings = (lexicon.meaning(slot, words) for slot in ("is", "made_of", "place"))
+    meanings = (lexicon.meaning(slot, words) for slot in _BEFORE_A_NOUN)
     return next((form for form in meanings if form), None)
 
 

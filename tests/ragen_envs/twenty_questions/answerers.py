@@ -26,7 +26,7 @@ def honest(text: str) -> str:
     [word], [question] = _WORD.findall(text), _QUESTION.findall(text)
     [concept] = [c for c in knowledge.concepts.values() if with_article(c.name, knowledge) == word]
     form = understand(question, knowledge)
-    reply = REPHRASE if form is None else answer(form, concept, knowledge)
+    reply = (answer(form, concept, knowledge) if form else None) or REPHRASE
     return format_answer([reply], format_of(text))
 
 

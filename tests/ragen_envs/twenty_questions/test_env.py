@@ -66,7 +66,7 @@ def test_negation_swaps_yes_and_no(seed, form):
     for each in (form, Not(form)):
         env.step(say(each, KNOWLEDGE))
     one, other = (asked.reply for asked in env.asked)
-    assert other == {"Yes": "No", "No": "Yes", "Sometimes": "Sometimes"}[one]
+    assert other == {"Yes": "No", "No": "Yes", "Sometimes": "Sometimes", None: None}[one]
 
 
 @given(seeds, st.lists(HOSTILE | st.sampled_from(STANDARD), min_size=1, max_size=25))
@@ -83,7 +83,7 @@ def test_hostile_text_is_counted_and_never_crashes(seed, answers):
         assert len(env.asked) - before == info["action_is_valid"]
         if len(env.asked) > before:
             understood += env.asked[-1].reply is not None
-            assert (env.asked[-1].reply is None) == (env.asked[-1].form is None)
+            assert env.asked[-1].reply is None or env.asked[-1].form is not None
         assert info["questions"] == len(env.asked)
         assert info["unparsed"] == len(env.asked) - understood
         assert (reward > 0) == terminated == info["success"]

@@ -61,8 +61,8 @@ def test_the_text_of_every_question_is_complete(form, ending):
 def test_the_oracle_replies_as_the_rule(form, seed, response_format):
     one = seat(say(form, KNOWLEDGE), response_format, seed)
     true = rule(form, KNOWLEDGE.concepts[one.word], KNOWLEDGE)
-    assert one.best_actions() == (true,)
-    assert oracle_answer(one) == format_answer([true], response_format)
+    assert one.best_actions() == (true or REPHRASE,)
+    assert oracle_answer(one) == format_answer([true or REPHRASE], response_format)
     assert one.read(oracle_answer(one)) == ((true, True), True, False)
 
 

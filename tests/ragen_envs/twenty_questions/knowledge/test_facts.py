@@ -2,17 +2,18 @@ from pathlib import Path
 
 import pytest
 
-from ragen_envs.twenty_questions.knowledge.facts import read_facts
+from ragen_envs.twenty_questions.knowledge.facts import groups_of, read_facts
 from ragen_envs.twenty_questions.knowledge.loader import load
 
 KNOWLEDGE = load()
 KNOWN = frozenset({*KNOWLEDGE.kinds, *KNOWLEDGE.features})
+GROUPS = groups_of(KNOWLEDGE.concepts, KNOWN)
 
 
 def written(folder: Path, *lines: str):
     entry = ["[has_gills]", 'ask = "Does it have gills?"', 'have = ["gills"]', *lines]
     (folder / "facts.toml").write_text("\n".join(entry), "utf-8")
-    return read_facts(folder, KNOWLEDGE.concepts, KNOWN)
+    return read_facts(folder, GROUPS, KNOWN)
 
 
 def test_a_word_counts_before_its_kinds_and_these_before_all(tmp_path):
@@ -51,7 +52,7 @@ def test_mistakes_are_named(tmp_path, line, message):
 def test_a_fact_needs_a_question_and_a_name_of_its_own(tmp_path):
     (tmp_path / "facts.toml").write_text('[has_gills]\nyes = "fish"', "utf-8")
     with pytest.raises(ValueError, match="ask is missing"):
-        read_facts(tmp_path, KNOWLEDGE.concepts, KNOWN)
+        read_facts(tmp_path, GROUPS, KNOWN)
     (tmp_path / "facts.toml").write_text('[has_tail]\nask = "Does it?"', "utf-8")
     with pytest.raises(ValueError, match="has_tail"):
-        read_facts(tmp_path, KNOWLEDGE.concepts, KNOWN)
+        read_facts(tmp_path, GROUPS, KNOWN)

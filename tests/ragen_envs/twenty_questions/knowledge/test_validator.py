@@ -41,7 +41,7 @@ def test_every_check_finds_its_mistake():
             "dog",
             **{
                 field: getattr(KNOWLEDGE.concepts["cat"], field)
-                for field in ("grades", "levels", "memberships")
+                for field in ("grades", "levels", "memberships", "unknown")
             },
         ),
         validator.everything_is_used: replace(

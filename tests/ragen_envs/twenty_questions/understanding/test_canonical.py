@@ -87,6 +87,6 @@ def test_questions_that_are_joined(forms, join):
 
 @given(SIMPLE)
 def test_negation_flips(form):
-    flipped = {"Yes": "No", "No": "Yes", "Sometimes": "Sometimes"}
+    flipped = {"Yes": "No", "No": "Yes", "Sometimes": "Sometimes", None: None}
     negated = read(say(Not(form), KNOWLEDGE))
     assert answers(negated) == tuple(flipped[each] for each in answers(form))

@@ -43,7 +43,8 @@ MEANT = {
     "Is it an idea?": Guess("idea"),
     "Is it a guinea pig?": Guess("guinea pig"),
     "Is it a flurble?": None,
-    "Is it used in winter sports?": None,
+    "Is it used in winter sports?": Knows("used_in_winter_sports"),
+    "Is it used in summer sports?": None,
     "Any ideas?": None,
 }
 MEANT["Is a body part"] = read("Is it a body part?")

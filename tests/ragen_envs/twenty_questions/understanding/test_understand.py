@@ -93,7 +93,8 @@ EXAMPLES = {
     "Is it smaller than a giraffe?": Compare("size", "less", "giraffe"),
     "Can I hold it in one hand?": Has("can_be_held"),
     "Would it fit in my pocket?": Has("fits_in_a_pocket"),
-    "Is it faster than a car?": None,
+    "Is it faster than a car?": Knows("is_faster_than_a_car"),
+    "Is it faster than a train?": None,
     "Is it bigger than a platypus?": None,
     # letters
     "Does its name have the letter e?": Letter("contains", "e"),
@@ -133,10 +134,11 @@ EXAMPLES = {
     "Is it a flurble?": None,
     "Is it always red?": None,
     "Is it used by plumbers?": None,
-    "Do people eat its leaves?": None,
+    "Do people eat its pollen?": None,
     "No wings?": None,
     "What colour is it, and is it big?": None,
-    "Would a dog eat it?": None,
+    "Would a dog eat it?": Knows("dogs_eat_it"),
+    "Would a plumber need it?": None,
     "Is it": None,
     "": None,
 }  # fmt: skip
