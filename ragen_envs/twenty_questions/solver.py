@@ -40,7 +40,9 @@ class Solver:
         self.table = self._table()
         self._word = {name: place for place, name in enumerate(self.pool)}
         # How often each answer is given is then one product; sums of so few ones are exact.
-        self._one_hot = np.stack([self.table == i for i in range(_NOT_KNOWN + 1)]).astype(np.float32)
+        self._one_hot = np.stack([self.table == i for i in range(_NOT_KNOWN + 1)]).astype(
+            np.float32
+        )
 
     def next(self, asked: Sequence[tuple[Form, Answer | None]]) -> Form:
         """Return what to ask now.

@@ -104,14 +104,16 @@ def _yes(true: bool) -> Answer:
 def _against(
     scale: str, relation: Relation, to: str | float, concept: Concept, knowledge: Knowledge
 ) -> Answer:
-    """Return how a concept compares; with a level as the level it is on, with a name more finely."""
+    """Return how a concept compares: with a level by its own, with a name more finely."""
     if not isinstance(to, str):
         return _compared(concept.levels[scale], relation, (to, to))
     known = knowledge.scales[scale]
     reference = known.references.get(to)
     second = (reference, reference) if reference else knowledge.concepts[to].levels[scale]
     first_off, second_off = known.finer.get(concept.name, 0), known.finer.get(to, 0)
-    return _compared(_shifted(concept.levels[scale], first_off), relation, _shifted(second, second_off))
+    return _compared(
+        _shifted(concept.levels[scale], first_off), relation, _shifted(second, second_off)
+    )
 
 
 def _shifted(levels: _Range, off: float) -> _Range:

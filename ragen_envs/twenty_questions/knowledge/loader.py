@@ -26,7 +26,6 @@ from ragen_envs.twenty_questions.knowledge.schema import (
     Scale,
 )
 
-
 _THIRD = 1 / 3
 
 

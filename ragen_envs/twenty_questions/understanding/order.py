@@ -82,8 +82,9 @@ def _about_another(tokens: Tokens) -> Clause | None:
 
 
 AGENT_VERBS = word_set(
-    "use need wear like love eat drink own have play keep carry ride drive buy enjoy hunt raise sell "
-    "fear want make visit clean know cook listen look find see watch hold buy read go drive catch kill sleep sit"
+    "use need wear like love eat drink own have play keep carry ride drive buy enjoy hunt raise "
+    "sell fear want make visit clean know cook listen look find see watch hold read go catch kill "
+    "sleep sit"
 )
 _LONGEST_AGENT = 5
 _LONGEST_SAID = 3

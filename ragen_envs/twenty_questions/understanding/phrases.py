@@ -38,7 +38,9 @@ _DETERMINERS = word_set(
     "1's one's someone's somebody's everyone's anybody's"
 )
 _PERSONS = word_set("you me us someone somebody anyone everyone humans")
-_QUANTIFIERS = word_set("most many every each all several certain various lots of multiple numerous")
+_QUANTIFIERS = word_set(
+    "most many every each all several certain various lots of multiple numerous"
+)
 _MEASURES = word_set("very extremely really so super truly incredibly too pretty rather highly")
 _PREPOSITIONS = word_set("in on with into from inside")
 _NEUTRAL = word_set(

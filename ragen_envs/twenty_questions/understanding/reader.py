@@ -28,7 +28,13 @@ from ragen_envs.twenty_questions.understanding.nouns import (
     read_other,
     read_whole,
 )
-from ragen_envs.twenty_questions.understanding.order import by_agent, having, is_asked, is_stated, ordered
+from ragen_envs.twenty_questions.understanding.order import (
+    by_agent,
+    having,
+    is_asked,
+    is_stated,
+    ordered,
+)
 from ragen_envs.twenty_questions.understanding.phrases import Lexicon, key, lexicon
 
 _JOINED = word_set("and or nor but")
@@ -132,7 +138,9 @@ class _Reading:
         form = read_joined(discourse.plain(tokens), self._clause)
         if form is None and (parts := discourse.restated(tokens)):
             return self._restated(*parts)
-        if form is None and (shorter := discourse.before_example(tokens) or _compared_first(tokens)):
+        if form is None and (
+            shorter := discourse.before_example(tokens) or _compared_first(tokens)
+        ):
             return self._question(shorter)
         if form is None and "," not in tokens and is_asked(discourse.plain(tokens)):
             form = read_with_adjunct(discourse.plain(tokens), self._clause, self._lexicon)
