@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ragen_envs.twenty_questions.forms import Either, Form, Guess, Knows, Not, questions, say
@@ -216,7 +216,7 @@ class _Reading:
             self._framed(question)
             or read_comparison(question, self._lexicon)
             or (self._noun(question[2:]) if is_it else None)
-            or next(filter(None, map(self._framed, having(question))), None)
+            or _first(map(self._framed, having(question)))
         )
 
     def _noun(self, words: Tokens) -> Form | None:
@@ -224,7 +224,7 @@ class _Reading:
             read_whole(words, self._knowledge)
             or read_noun(words, self._lexicon, self._clause)
             or read_other(words, self._lexicon, self._knowledge)
-            or next(filter(None, map(self._clause, of_place(words))), None)
+            or _first(map(self._clause, of_place(words)))
         )
 
     def _framed(self, question: Tokens) -> Form | None:
@@ -233,6 +233,10 @@ class _Reading:
             if form:
                 return Not(form) if match.denied else form
         return None
+
+
+def _first(forms: Iterable[Form | None]) -> Form | None:
+    return next((form for form in forms if form is not None), None)
 
 
 def _is_clause(tokens: Tokens) -> bool:
