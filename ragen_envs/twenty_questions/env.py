@@ -94,7 +94,7 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
     | instances | everyday nouns in categories of about 20: 3 words of each of 20 categories are val, 3 others test, the rest train. Three further categories are the val and test of TwentyQuestionsNewCategories-v0 alone, 31 words each, whose train words are those of TwentyQuestions-v0. As all words are public, there is no sealed split. |
     | randomness | none: `rollout` changes nothing |
     | info | `ceiling` 1.0; `questions`: asked so far; `repeats`: of them, asked before; `unparsed`: of them, not understood or not known |
-    | oracle | asks the standard question with the most information about all words of the knowledge, and guesses when at most two are left or the turn is the last. It does not know the word, and uses the replies to whatever was understood, "I cannot tell" as well. |
+    | oracle | asks the standard question with the most information about all words of the knowledge, and guesses when at most two are left or the turn is the last. It does not know the word, and uses the replies to whatever was understood. |
 
     `info["action_is_effective"]`: the question was understood, and not asked before.
     `info["legal_actions"]` lists the standard questions and a guess of each word of the knowledge, the
@@ -108,7 +108,7 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
     | --- | --- | --- | --- | --- | --- |
     | random | 0.02 | 0.02 | 19.8 | 0.02 | 19.9 |
     | category ladder: asks the kinds from the top down, then guesses in order | 0.63 | 0.63 | 14.8 | 0.61 | 14.6 |
-    | oracle | 1.00 | 1.00 | 5.7 | 1.00 | 5.7 |
+    | oracle | 1.00 | 1.00 | 6.8 | 1.00 | 7.1 |
 
     The harness reports the same with `ragen-bench evaluate MODEL --env TwentyQuestions-v0 --samples 8`;
     [results](../results/twenty-questions.md) say where each figure stands, how many questions that the

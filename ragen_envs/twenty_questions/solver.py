@@ -11,8 +11,7 @@ from ragen_envs.twenty_questions.answerer.rule import ANSWERS, Answer, answer
 from ragen_envs.twenty_questions.forms import Compare, Form, Guess, Has, IsKind, questions
 from ragen_envs.twenty_questions.knowledge.schema import GRADES, Knowledge
 
-_NOT_KNOWN = len(ANSWERS)
-"""The index of a question without an answer, "I cannot tell", which tells something too."""
+_NOT_KNOWN = -1
 
 
 class Solver:
@@ -28,8 +27,8 @@ class Solver:
     Attributes:
         questions: the standard questions.
         pool: the words that may be the secret.
-        table: the answers as indices into ANSWERS, or one more where there is none, of shape
-            (words, questions).
+        table: the answers as indices into ANSWERS, -1 where there is none, of shape (words,
+            questions).
     """
 
     def __init__(self, knowledge: Knowledge, pool: Iterable[str] | None = None) -> None:
@@ -40,9 +39,7 @@ class Solver:
         self.table = self._table()
         self._word = {name: place for place, name in enumerate(self.pool)}
         # How often each answer is given is then one product; sums of so few ones are exact.
-        self._one_hot = np.stack([self.table == i for i in range(_NOT_KNOWN + 1)]).astype(
-            np.float32
-        )
+        self._one_hot = np.stack([self.table == i for i in range(len(ANSWERS))]).astype(np.float32)
 
     def next(self, asked: Sequence[tuple[Form, Answer | None]]) -> Form:
         """Return what to ask now.
@@ -60,7 +57,9 @@ class Solver:
             return self.guess(asked)
         among = np.zeros(len(self.pool), dtype=np.float32)
         among[left] = 1
-        gain = information(among @ self._one_hot)
+        counts = among @ self._one_hot
+        # Where there is no answer, nothing is learned.
+        gain = np.round(information(counts) * counts.sum(axis=0) / len(left), 9)
         for form, _ in asked:
             if form in self._places:
                 gain[self._places[form]] = -1.0
@@ -92,10 +91,10 @@ class Solver:
         """
         wrong = np.zeros(len(self.pool), dtype=np.int64)
         for form, reply in asked:
-            # A wrong guess rules out more than any number of disagreements.
-            weight = len(asked) + 1 if isinstance(form, Guess) else 1
-            place = _NOT_KNOWN if reply is None else ANSWERS.index(reply)
-            wrong += weight * (self._answers(form) != place)
+            if reply is not None:
+                # A wrong guess rules out more than any number of disagreements.
+                weight = len(asked) + 1 if isinstance(form, Guess) else 1
+                wrong += weight * (self._answers(form) != ANSWERS.index(reply))
         if wrong.min() > len(asked):
             raise ValueError("every word of the pool has been guessed")
         return np.flatnonzero(wrong == wrong.min())
@@ -137,12 +136,12 @@ def information(counts: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return the entropy of each question's answer in bits, to nine decimals.
 
     Args:
-        counts: how many words give each answer or none, of shape (answers, questions).
+        counts: how many words give each answer, of shape (answers, questions).
 
     Returns:
         Of shape (questions,); rounded, so that equal questions are equal on every machine.
     """
-    shares = counts.astype(np.float64) / counts.sum(axis=0)
+    shares = counts.astype(np.float64) / np.maximum(counts.sum(axis=0), 1)
     # What nobody answers adds nothing: 0 * log 0 is 0.
     logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
     bits: NDArray[np.float64] = np.round(-(shares * logs).sum(axis=0), 9)

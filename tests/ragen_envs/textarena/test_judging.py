@@ -127,7 +127,7 @@ def ours(guess, word):
         ("[{}] [pizza]", 124, 0),
         ("[pizza] [{}]", 0, 0),
         ("Is it [{}]?", 0, 0),
-        ("{}s", 0, 112),
+        ("{}s", 0, 113),
     ],
 )
 def test_which_forms_of_the_right_word_win(shared, form, theirs, own):
@@ -207,8 +207,8 @@ def test_how_often_sometimes_becomes_unknown(shared):
         for word in shared.words
         for form in solver().questions
     ]
-    assert round(100 * given.count("Sometimes") / len(given), 1) == 4.9
-    said("4.9 %")
+    assert round(100 * given.count("Sometimes") / len(given), 1) == 4.1
+    said("4.1 %")
 
 
 def played(table, word, *, asks_first):
@@ -220,8 +220,9 @@ def played(table, word, *, asks_first):
             form = Guess(solver().pool[solver().left(asked)[0]])
         sure = asked and asked[-1] == (form, "Yes")
         if isinstance(form, Guess) and (sure or turn == LAST or not asks_first):
-            assert core.step(f"[{form.name}]")[0]
-            return core.state.rewards[0] == 1, turn
+            # TextArena takes no hyphen in brackets: "[T-shirt]" is no guess, and wins nothing.
+            over = core.step(f"[{form.name}]")[0]
+            return over and core.state.rewards[0] == 1, turn
         assert not core.step(say(form, load()))[0]
         reply = core.state.game_state["history"][-1][1]
         asked.append((form, reply if reply in ("Yes", "No") else None))
@@ -249,6 +250,6 @@ def test_the_oracle_under_both(shared):
         player: (sum(won for won, _ in each), round(sum(t for _, t in each) / len(each), 1))
         for player, each in results.items()
     }
-    assert figures == {"own": (124, 6.7), "guesses": (90, 9.8), "asks first": (124, 11.1)}
+    assert figures == {"own": (124, 6.8), "guesses": (100, 10.6), "asks first": (124, 11.8)}
     assert max(turns for won, turns in results["guesses"] if not won) < LAST
     said(*(f"{won} of 124, {turns} turns" for won, turns in figures.values()))
