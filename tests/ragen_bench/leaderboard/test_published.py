@@ -13,7 +13,7 @@ NAMES = sorted(entry.name for entry in ENTRIES.iterdir())
 
 
 def test_there_are_a_floor_a_ceiling_and_a_language_model():
-    for suite in ("core", "quick"):
+    for suite in ("core", "core-2", "quick"):
         assert {f"oracle_{suite}_test", f"random_{suite}_test"} <= set(NAMES)
     assert {"smollm2-135m-instruct_quick_test", "demo-agent_core_test"} <= set(NAMES)
 
@@ -23,5 +23,5 @@ def test_every_answer_replays(name):
     verdict = verify(ENTRIES / name)
     assert verdict.problems == []
     assert verdict.verified
-    instances = {"quick": 64, "core": 1536}[verdict.entry.run.suite]
+    instances = {"quick": 64, "core": 1536, "core-2": 2364}[verdict.entry.run.suite]
     assert verdict.episodes == instances
