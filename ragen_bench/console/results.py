@@ -44,7 +44,9 @@ def show_results(console: Console, run: RunDirectory, prices: Prices) -> Object:
     """
     summary, report = write_results(console, run, prices)
     console.print(summary_table(summary, run.config.constrained))
-    for line in (*return_lines(summary), *opponent_lines(summary), *reference_lines(summary)):
+    for line in reference_lines(summary):
+        console.print(line)
+    for line in (*return_lines(summary), *opponent_lines(summary)):
         console.print(line, soft_wrap=True)
     if line := cut_answers(summary, run.config.max_tokens):
         console.print(line, soft_wrap=True)

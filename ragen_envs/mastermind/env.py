@@ -81,7 +81,7 @@ class MastermindEnv(TextEnv[MastermindVariant, Opening]):
     they do in three of four, and the others leave the best player some luck to need. The whole game of
     4 pegs, from an empty board, is not played here: the best strategies need 5 guesses in the worst
     case (Knuth 1976), and 5625 / 1296, about 4.34, in the mean (Koyama and Lai, An optimal Mastermind
-    strategy, 1993).
+    strategy, 1993; `benchmarks/mastermind_whole_game.py` finds the same).
 
     A guess that agrees with all answers is not always a best one: of the possible codes some tell
     more than others, and so may a code that is ruled out. That is what `bits` and `consistent`
