@@ -21,17 +21,20 @@ from ragen_envs.mastermind.rules import Codes, all_codes
 
 FIRST = ("A A B C", "A A B B", "A B C D", "A A A B", "A A A A")
 """One guess of each kind, the best one first: the others need not be searched to their ends."""
-ANSWERS = 12
-"""The most other answers to a guess: three in place and one elsewhere is none."""
 
 
-def bounds(most: int) -> NDArray[np.int_]:
-    """Return a lower bound of T for each size of a set: no guess gets more different answers."""
+def bounds(most: int, answers: int) -> NDArray[np.int_]:
+    """Return a lower bound of T for each size of a set.
+
+    Args:
+        most: the greatest size.
+        answers: how many different ones a guess can get beside the right one.
+    """
     least = [0]
     found, turn, room = 0, 1, 1
     for size in range(1, most + 1):
         if size - found > room:
-            found, turn, room = found + room, turn + 1, room * ANSWERS
+            found, turn, room = found + room, turn + 1, room * answers
         least.append(least[-1] + turn)
     return np.array(least)
 
@@ -45,7 +48,7 @@ class WholeGame:
 
     def __init__(self, every: Codes) -> None:
         self._every = every
-        self._bounds = bounds(len(every.codes))
+        self._bounds = bounds(len(every.codes), len(every.kinds) - 1)
         self._known: dict[bytes, int] = {}
 
     def fewest(self, codes: NDArray[np.intp], limit: int) -> int:

@@ -55,6 +55,15 @@ def why_reference(env: str) -> str:
     return reference_of(env.removeprefix(f"{NAMESPACE}/")) if is_own(env) else ""
 
 
+def reference_note(env: str) -> str:
+    """Return what scores beside such an environment's name have to say of its oracle; "" else."""
+    why = why_reference(env)
+    return why and (
+        "the oracle is a reference player and its score no ceiling, so norm. may be above 1: "
+        f"{why}."
+    )
+
+
 def class_of(env: str) -> Any:
     """Return the class that the harness plays, or the `ForeignGame` that stands for one.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ragen_bench.console.formats import fixed, interval, percent
 from ragen_bench.console.tables import FiguresTable
-from ragen_bench.environments import why_reference
+from ragen_bench.environments import reference_note, why_reference
 from ragen_bench.opponents.wording import replies_in_words
 from ragen_bench.pages.formats import short
 from ragen_bench.runs.schema import Object
@@ -113,10 +113,9 @@ def return_lines(summary: Object) -> list[str]:
 def reference_lines(summary: Object) -> list[str]:
     """Return a line for each environment whose oracle is no best player: why not."""
     return [
-        f"{short(row['env'])}: the oracle is a reference player and its score no ceiling, so norm. "
-        f"may be above 1: {why}."
+        f"{short(row['env'])}: {note}"
         for row in summary["envs"]
-        if row["oracle"] and (why := why_reference(row["env"]))
+        if row["oracle"] and (note := reference_note(row["env"]))
     ]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ragen_bench.environments import why_reference
+from ragen_bench.environments import reference_note
 from ragen_bench.pages import formats
 from ragen_bench.pages.escaping import link, shown
 from ragen_bench.pages.leaderboard.history import history, undated
@@ -38,7 +38,7 @@ class Pages:
     def __init__(self, rankings: Sequence[Ranking], sources: Sequence[Source]) -> None:
         self._rankings = [_visible_ranking(ranking) for ranking in rankings]
         self._sources = sources
-        filters = (size, size_class, breakable, link, history, undated, why_reference)
+        filters = (size, size_class, breakable, link, history, undated, reference_note)
         self._templates = page_environment("ragen_bench.pages.leaderboard", *filters)
 
     def all(self) -> Iterator[tuple[str, str]]:

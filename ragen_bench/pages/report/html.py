@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ragen_bench.environments import why_reference
+from ragen_bench.environments import reference_note
 from ragen_bench.models.prompt import FIRST, SKIPPED, opening, prompt_hash
 from ragen_bench.opponents.wording import replies_in_words
 from ragen_bench.pages.rendering import page_environment
@@ -60,7 +60,7 @@ def report_pieces(
     analysis = analysis or {}
     prompt = _prompt(run.config)
     pack = Pack(run.episodes(), envs, analysis.get("labels", {}), prompt)
-    templates = page_environment("ragen_bench.pages.report", why_reference)
+    templates = page_environment("ragen_bench.pages.report", reference_note)
     return templates.get_template("page.html").generate(
         config=run.config,
         summary=summary,
