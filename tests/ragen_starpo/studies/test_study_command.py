@@ -98,26 +98,62 @@ def test_a_study_is_run_once_judged_and_gone_on_with(tmp_path, capsys, monkeypat
     assert json.loads((tmp_path / "mine/study.json").read_text()) == found
 
 
-def test_a_model_that_fails_is_named_at_its_runs(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def commands_that_do_nothing(monkeypatch, fails):
+    """Return the list of the folders and stages that are run from now on."""
     ran = []
 
     def code(self, folder, stage, log):
-        ran.append(stage.name)
+        ran.append((f"{folder.parent.name}/{folder.name}", stage.name))
         log.write("no room\n")
-        return int("seed-1" in str(folder))
+        return int(fails in str(folder))
 
     monkeypatch.setattr(Commands, "_code", code)
+    return ran
+
+
+def test_a_model_that_fails_is_named_at_its_runs(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ran = commands_that_do_nothing(monkeypatch, fails="seed-1")
     (tmp_path / "mine.toml").write_text(STUDY)
     assert main(["study", "mine.toml", "--out", "mine"]) == 1
     assert "models/bandit/seed-1: `ragen-train small-model" in capsys.readouterr().out
     # Both models and the run of the one that was made.
     of_run = ["training", "test", "before", "analysis of before", "analysis of test"]
-    assert ran == ["model", "warm start", "model", *of_run]
+    assert [stage for _, stage in ran] == ["model", "warm start", "model", *of_run]
     runs = json.loads((tmp_path / "mine/study.json").read_text())["runs"]
     assert runs[1]["problem"].startswith("models/bandit/seed-1: `ragen-train small-model untrained")
     assert main(["study", "mine.toml", "--out", "mine", "--seeds", "3"]) == 1
     assert main(["study", "mine.toml", "--out", "mine"]) == 1
-    assert "mine has 3 seeds of some arm already: all are run and judged" in capsys.readouterr().out
+    assert (
+        "3 seeds of some arm are there already: all are run and judged" in capsys.readouterr().out
+    )
     page = (tmp_path / "mine/study.md").read_text()
     assert "The study asks for 2 seeds; the others were added to them." in page
+
+
+def test_runs_that_were_played_elsewhere_count_and_are_not_played(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    study = STUDY.replace('figure = "test"', 'figure = "last"')
+    (tmp_path / "mine.toml").write_text(study)
+    ran = commands_that_do_nothing(monkeypatch, fails="nothing")
+    assert main(["study", "mine.toml", "--out", "mine"]) == 0
+    found = json.loads((tmp_path / "mine/study.json").read_text())
+    for run in found["runs"]:
+        run |= {"problem": "", "figures": {"last": 0.5, "gain": 0.25}}
+    (tmp_path / "published.json").write_text(json.dumps(found))
+    ran.clear()
+    capsys.readouterr()
+    again = ["study", "mine.toml", "--earlier", "published.json", "--seeds", "3"]
+    assert main([*again, "--out", "new"]) == 0
+    assert {folder for folder, _ in ran} == {"bandit/seed-2", "grpo/seed-2"}
+    more = json.loads((tmp_path / "new/study.json").read_text())
+    assert [run["seed"] for run in more["runs"]] == [0, 1, 2]
+    assert [run["figures"].get("last") for run in more["runs"]] == [0.5, 0.5, None]
+    page = (tmp_path / "new/study.md").read_text()
+    assert "2 runs were played before, and taken from their study.json." in page
+    # With no more seeds than there are, nothing is left to run.
+    ran.clear()
+    assert main(["study", "mine.toml", "--earlier", "published.json", "--out", "none"]) == 0
+    assert ran == []
+    judged = json.loads((tmp_path / "none/study.json").read_text())["claims"]
+    assert [claim["differences"] for claim in judged] == [[0.5, 0.5], [0.25, 0.25]]

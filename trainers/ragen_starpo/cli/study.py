@@ -30,6 +30,10 @@ class StudyCommand(Command):
         Path | None,
         Option("DIR", "the models that runs begin with, for several studies (default: in --out)"),
     ] = None
+    earlier: Annotated[
+        Path | None,
+        Option("FILE", "a study.json of this study: its finished runs count, and are not played"),
+    ] = None
     ray_address: Annotated[
         str | None,
         Option("HOST:PORT", "run on a Ray cluster, whose machines share DIR (default: here)"),
@@ -50,7 +54,7 @@ class StudyCommand(Command):
             raise UserError(f"--seeds is at least 2, got {seeds}: one seed has no spread")
         if self.jobs < 1:
             raise UserError(f"--jobs is at least 1, got {self.jobs}")
-        place = Place(self.out, self.jobs, self.models, self.ray_address)
+        place = Place(self.out, self.jobs, self.models, self.ray_address, self.earlier)
         return 1 if run_study(study, scales[self.scale], seeds, place) else 0
 
 

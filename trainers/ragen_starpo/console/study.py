@@ -19,6 +19,7 @@ from ragen_bench.console.plain import plain_console
 from ragen_bench.runs.atomic import write_text
 from ragen_starpo.commands import Commands, Stage
 from ragen_starpo.console.progress import progress_bar
+from ragen_starpo.studies.earlier import Earlier, read_earlier
 from ragen_starpo.studies.jobs import Job, model_jobs, run_jobs
 from ragen_starpo.studies.pages import pages
 from ragen_starpo.studies.remaining import Remaining
@@ -37,12 +38,14 @@ class Place:
         jobs: runs at once.
         models: where models are that several studies begin with; None for models of its own.
         ray_address: `HOST:PORT` of the Ray cluster that runs them; None for this machine.
+        earlier: the `study.json` of runs that were played elsewhere.
     """
 
     out: Path
     jobs: int
     models: Path | None = None
     ray_address: str | None = None
+    earlier: Path | None = None
 
 
 def run_study(study: Study, scale: Scale, seeds: int, place: Place) -> list[str]:
@@ -51,25 +54,28 @@ def run_study(study: Study, scale: Scale, seeds: int, place: Place) -> list[str]
     Args:
         study: that is run.
         scale: of its recipes.
-        seeds: of each arm, at least; those that the folder has besides are judged too.
+        seeds: of each arm, at least; those that the folder or the earlier runs have besides are
+            judged too.
         place: where.
 
     Returns:
         The runs that failed.
 
     Raises:
-        UserError: if an arm's recipe cannot be, the folder is that of something else, or no Ray
-            answers at the address.
+        UserError: if an arm's recipe cannot be, the folder or the earlier runs are those of
+            something else, or no Ray answers at the address.
     """
     console = plain_console()
     out, folder = place.out, place.out.resolve()
+    earlier = read_earlier(place.earlier, study, scale) if place.earlier else Earlier()
     with _commands(place, scale) as commands, interrupted_by_sigterm(), claimed(out, study, scale):
-        begun = seeds_begun(folder, study)
+        begun = max(seeds_begun(folder, study), earlier.seeds(study))
         if begun > seeds:
-            console.print(f"{out} has {begun} seeds of some arm already: all are run and judged")
+            console.print(f"{begun} seeds of some arm are there already: all are run and judged")
             seeds = begun
-        failed = _run(study, scale, seeds, place, commands, console)
-        study_results = results(study, scale, seeds, folder)
+        models, runs = _jobs(study, scale, seeds, earlier)
+        failed = _run(models, runs, place, commands, console)
+        study_results = results(study, scale, seeds, folder, earlier)
     write_results(folder, study_results)
     for name, content in pages(study_results).items():
         write_text(folder / name, content)
@@ -89,11 +95,17 @@ def _commands(place: Place, scale: Scale) -> Iterator[Commands]:
         yield RayCommands(gpus=int(scale == "gpu"))
 
 
+def _jobs(study: Study, scale: Scale, seeds: int, earlier: Earlier) -> tuple[list[Job], list[Job]]:
+    """Return the runs that were not played elsewhere, after the models that these need."""
+    runs = [job for job in run_jobs(study, scale, seeds) if job.name not in earlier.outcomes]
+    needed = {job.needs for job in runs}
+    return [job for job in model_jobs(study, scale, seeds) if job.name in needed], runs
+
+
 def _run(
-    study: Study, scale: Scale, seeds: int, place: Place, commands: Commands, console: Console
+    models: list[Job], runs: list[Job], place: Place, commands: Commands, console: Console
 ) -> list[str]:
     """Make the models and run all runs whose model was made; return what failed."""
-    models, runs = model_jobs(study, scale, seeds), run_jobs(study, scale, seeds)
     remaining = Remaining([*models, *runs], place.jobs)
     bar = progress_bar(console)
 

@@ -103,13 +103,16 @@ def state_of(results: Mapping[str, Any]) -> str:
 
 
 def seeds_note(results: Mapping[str, Any]) -> str:
-    """Return what is to be known of the number of seeds; nothing where it is the file's."""
+    """Return what is to be known of the seeds; nothing where they are the file's, and all here."""
     seeds, planned = results["seeds"], results["study"]["seeds"]
-    if seeds == planned:
-        return ""
+    notes = []
     if seeds < planned:
-        return f"The study asks for {planned} seeds, so its verdicts are not final."
-    return f"The study asks for {planned} seeds; the others were added to them."
+        notes.append(f"The study asks for {planned} seeds, so its verdicts are not final.")
+    if seeds > planned:
+        notes.append(f"The study asks for {planned} seeds; the others were added to them.")
+    if earlier := results.get("earlier"):
+        notes.append(f"{earlier} runs were played before, and taken from their study.json.")
+    return " ".join(notes)
 
 
 def _command(results: Mapping[str, Any]) -> str:

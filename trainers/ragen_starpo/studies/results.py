@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -11,7 +11,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ragen_bench.runs.atomic import write_text
+from ragen_starpo.studies.bands import Band, band, joined
+from ragen_starpo.studies.earlier import Earlier
 from ragen_starpo.studies.estimates import over_seeds
+from ragen_starpo.studies.jobs import run_name
 from ragen_starpo.studies.judging import Judged, judged
 from ragen_starpo.studies.outcomes import Outcome, as_json, outcome
 from ragen_starpo.studies.study import Scale, Study
@@ -30,7 +33,9 @@ CURVES = {
 """The figures that the pages draw over iterations, by their names in `metrics.jsonl`."""
 
 
-def results(study: Study, scale: Scale, seeds: int, folder: Path) -> Results:
+def results(
+    study: Study, scale: Scale, seeds: int, folder: Path, earlier: Earlier | None = None
+) -> Results:
     """Return what a study's runs came to, also while some are missing.
 
     Args:
@@ -38,25 +43,32 @@ def results(study: Study, scale: Scale, seeds: int, folder: Path) -> Results:
         scale: of it.
         seeds: of each arm.
         folder: of the study.
+        earlier: runs that were played elsewhere; they stand for those of the folder.
 
     Returns:
         `schema`; `study`, `scale`, `seeds`; `arms`, for each its `name`, its `figures` as `mean`
         and `interval` over seeds (of 95 % by Student's t, None where a run lacks it), and its
-        `curves`, by figure lists of iteration, mean, lowest and highest of the seeds; `claims`,
-        each with its `verdict`; `runs`, all of them.
+        `curves`, by figure the band of its finished runs; `claims`, each with its `verdict`;
+        `runs`, all of them; `earlier`, how many of these were played elsewhere.
     """
-    numbers = study.numbered(seeds)
-    outcomes = [outcome(folder, study, arm, seed) for arm in study.arms for seed in numbers]
+    numbers, elsewhere = study.numbered(seeds), earlier or Earlier()
+    outcomes = [
+        elsewhere.outcomes.get(run_name(arm, seed)) or outcome(folder, study, arm, seed)
+        for arm in study.arms
+        for seed in numbers
+    ]
     return {
         "schema": _SCHEMA,
         "study": json.loads(json.dumps(asdict(study))),
         "scale": scale,
         "seeds": seeds,
         "arms": [
-            _arm(arm, [outcome for outcome in outcomes if outcome.arm == arm]) for arm in study.arms
+            _arm(arm, [outcome for outcome in outcomes if outcome.arm == arm], elsewhere)
+            for arm in study.arms
         ],
         "claims": [_claim(claim) for claim in judged(study, outcomes, numbers)],
         "runs": [as_json(run) for run in outcomes],
+        "earlier": len(elsewhere.outcomes),
     }
 
 
@@ -75,7 +87,7 @@ def _claim(claim: Judged) -> Results:
     }
 
 
-def _arm(name: str, outcomes: Sequence[Outcome]) -> Results:
+def _arm(name: str, outcomes: Sequence[Outcome], earlier: Earlier) -> Results:
     figures = dict.fromkeys(figure for outcome in outcomes for figure in outcome.figures)
     tested = [run.test for run in outcomes], [run.gains for run in outcomes]
     of_test, of_gains = ([_mean(values) for values in of_runs] for of_runs in tested)
@@ -89,7 +101,21 @@ def _arm(name: str, outcomes: Sequence[Outcome]) -> Results:
                 for figure in figures
             },
         },
-        "curves": {name: _band(run.curves.get(name, []) for run in outcomes) for name in CURVES},
+        "curves": _curves(name, outcomes, earlier),
+    }
+
+
+def _curves(arm: str, outcomes: Sequence[Outcome], earlier: Earlier) -> dict[str, Band]:
+    """Return the bands of an arm's finished runs."""
+    here = [run for run in outcomes if not run.problem and run.folder not in earlier.outcomes]
+    runs = earlier.of_arm(arm), len(here)
+    return {
+        name: joined(
+            earlier.bands.get(arm, {}).get(name, []),
+            band([run.curves.get(name, []) for run in here]),
+            runs,
+        )
+        for name in CURVES
     }
 
 
@@ -104,14 +130,3 @@ def _over_runs(values: Sequence[float | None]) -> Results | None:
         return None
     estimate = over_seeds(np.array(known))
     return {"mean": estimate.mean, "interval": list(estimate.interval(_LEVEL))}
-
-
-def _band(curves: Iterable[Sequence[tuple[int, float]]]) -> list[list[float]]:
-    """Return mean, lowest and highest by iteration, of those in which all runs have the figure."""
-    of_runs = [dict(points) for points in curves]
-    common = sorted(set.intersection(*map(set, of_runs)))
-    band = []
-    for iteration in common:
-        values = [points[iteration] for points in of_runs]
-        band.append([iteration, float(np.mean(values)), min(values), max(values)])
-    return band

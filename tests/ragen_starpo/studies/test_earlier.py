@@ -1,0 +1,57 @@
+"""Runs that were played elsewhere, from the studies that are published."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ragen_bench.errors import UserError
+from ragen_starpo.studies.earlier import read_earlier
+from ragen_starpo.studies.results import results
+from ragen_starpo.studies.study import read_study
+
+PUBLISHED = Path("docs/results/studies/diversity/study.json")
+
+
+def test_the_published_runs_alone_give_the_published_results(tmp_path):
+    study = read_study("diversity")
+    earlier = read_earlier(PUBLISHED, study, "small")
+    assert earlier.seeds(study) == 5
+    assert earlier.of_arm("responses-4") == 5
+    published = json.loads(PUBLISHED.read_text())
+    found = json.loads(json.dumps(results(study, "small", 5, tmp_path, earlier)))
+    assert found.pop("earlier") == 30
+    assert found == published
+
+
+def test_seeds_that_are_neither_there_nor_here_are_not_finished(tmp_path):
+    study = read_study("diversity")
+    earlier = read_earlier(PUBLISHED, replace(study, seeds=9), "small")
+    found = results(study, "small", 6, tmp_path, earlier)
+    assert [run["seed"] for run in found["runs"] if run["problem"]] == [5] * len(study.arms)
+    assert {claim["verdict"] for claim in found["claims"]} == {None}
+
+
+def test_what_cannot_be_used_says_why(tmp_path):
+    study = read_study("diversity")
+    with pytest.raises(UserError, match="of another study"):
+        read_earlier(PUBLISHED, read_study("gradient"), "small")
+    with pytest.raises(UserError, match="of another study"):
+        read_earlier(PUBLISHED, study, "gpu")
+    with pytest.raises(UserError, match="claim 1 is judged by test_gain on each instance"):
+        read_earlier(
+            Path("docs/results/studies/transfer/study.json"), read_study("transfer"), "small"
+        )
+    file = tmp_path / "study"
+    for content, why in {
+        "[]": "is not a JSON object; name the study.json",
+        "{": "is not a JSON object; name the study.json",
+        "{}": "is not the result of a study; name the study.json",
+    }.items():
+        file.write_text(content)
+        with pytest.raises(UserError, match=re.escape(why)):
+            read_earlier(file, study, "small")
+    with pytest.raises(UserError, match="nowhere cannot be read: No such file"):
+        read_earlier(tmp_path / "nowhere", study, "small")

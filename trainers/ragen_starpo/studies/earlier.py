@@ -1,0 +1,90 @@
+"""Runs of a study that were played elsewhere, as its `study.json` tells of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ragen_bench.errors import UserError
+from ragen_bench.runs.json_lines import read_whole
+from ragen_starpo.studies.bands import Band
+from ragen_starpo.studies.jobs import run_name
+from ragen_starpo.studies.outcomes import Outcome
+from ragen_starpo.studies.study import BY_INSTANCE, Scale, Study
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """The finished runs of a `study.json`, which are judged together with those of a folder.
+
+    Attributes:
+        outcomes: by the folders of the runs, from the study's; without curves.
+        bands: of these runs, by arm and figure, see `ragen_starpo.studies.bands`.
+    """
+
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    bands: Mapping[str, Mapping[str, Band]] = field(default_factory=dict)
+
+    def seeds(self, study: Study) -> int:
+        """Return how many seeds have a run here, to the highest."""
+        return max((run.seed + 1 - study.first_seed for run in self.outcomes.values()), default=0)
+
+    def of_arm(self, arm: str) -> int:
+        """Return how many runs of an arm there are."""
+        return sum(run.arm == arm for run in self.outcomes.values())
+
+
+def read_earlier(file: Path, study: Study, scale: Scale) -> Earlier:
+    """Return the finished runs that a `study.json` tells of.
+
+    Args:
+        file: of the same study; the number of its seeds may be another.
+        study: that is run.
+        scale: of its recipes.
+
+    Raises:
+        UserError: if the file cannot be read or is that of another study, or claims of the study
+            are judged by instance, which the file does not hold.
+    """
+    content = _content(file)
+    for number, claim in enumerate(study.claims, 1):
+        if claim.figure in BY_INSTANCE:
+            raise UserError(
+                f"{file} cannot be used: claim {number} is judged by {claim.figure} on each "
+                "instance, which a study.json does not hold; run all seeds into one --out"
+            )
+    if content["scale"] != scale or _rules(content["study"]) != _rules(asdict(study)):
+        raise UserError(
+            f"{file} is of another study, or of an older version of this one; only its seeds may "
+            "differ"
+        )
+    runs = [_outcome(run) for run in content["runs"] if not run["problem"]]
+    return Earlier(
+        {run_name(run.arm, run.seed): run for run in runs},
+        {arm["name"]: arm["curves"] for arm in content["arms"]},
+    )
+
+
+def _content(file: Path) -> dict[str, Any]:
+    what = "name the study.json of a study"
+    try:
+        content = read_whole(file, what)
+    except OSError as error:
+        raise UserError(f"{file} cannot be read: {error.strerror}; {what}") from None
+    if not {"study", "scale", "runs", "arms"} <= set(content):
+        raise UserError(f"{file} is not the result of a study; {what}")
+    return content
+
+
+def _outcome(run: Mapping[str, Any]) -> Outcome:
+    """Return a run as its JSON has it, which knows the rate of an environment alone."""
+    test, gains = ({env: [rate] for env, rate in run[name].items()} for name in ("test", "gains"))
+    return Outcome(run["arm"], run["seed"], run["folder"], "", run["figures"], {}, test, gains)
+
+
+def _rules(study: Mapping[str, Any]) -> Any:
+    """Return a study as its JSON has it, without the number of its seeds."""
+    return {name: value for name, value in json.loads(json.dumps(study)).items() if name != "seeds"}
