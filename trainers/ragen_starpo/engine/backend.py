@@ -28,6 +28,7 @@ from ragen_bench.runs.atomic import replacing_folder
 from ragen_starpo.engine import engines
 from ragen_starpo.engine.computing import Computing
 from ragen_starpo.engine.merging import merged_weights
+from ragen_starpo.engine.optimiser import ShardAdamW
 from ragen_starpo.engine.platform import environment
 from ragen_starpo.engine.quiet import libraries_quiet, prints_logged
 from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
@@ -232,6 +233,8 @@ def _optimiser_config(settings: OptimiserSettings | None) -> dict[str, Any]:
     if settings is None:
         return {}
     config = FSDPOptimizerConfig(
+        optimizer=ShardAdamW.__name__,
+        optimizer_impl=ShardAdamW.__module__,
         lr=settings.learning_rate,
         betas=settings.betas,
         weight_decay=settings.weight_decay,
