@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from ragen_bench.errors import UserError
-from ragen_starpo.studies.earlier import read_earlier
+from ragen_starpo.studies.earlier import Earlier, read_earlier
+from ragen_starpo.studies.jobs import run_name
+from ragen_starpo.studies.outcomes import Outcome
 from ragen_starpo.studies.results import results
 from ragen_starpo.studies.study import read_study
 
@@ -23,7 +25,28 @@ def test_the_published_runs_alone_give_the_published_results(tmp_path):
     published = json.loads(PUBLISHED.read_text())
     found = json.loads(json.dumps(results(study, "small", 5, tmp_path, earlier)))
     assert found.pop("earlier") == 30
+    for run in found["runs"]:
+        assert run.pop("by_instance") == {"test": {}, "gains": {}}
     assert found == published
+
+
+def test_success_by_instance_is_kept(tmp_path):
+    study = read_study("transfer")
+    envs = ("ragen/Sokoban-v0", "ragen/FrozenLake-v0")
+
+    def played(seed, arm):
+        test = {env: [float((seed + at) % 3 == 0) for at in range(4)] for env in envs}
+        return Outcome(arm, seed, run_name(arm, seed), "", {}, {}, test, test)
+
+    runs = [played(seed, arm) for arm in study.arms for seed in range(2)]
+    first = results(study, "small", 2, tmp_path, Earlier({run.folder: run for run in runs}))
+    file = tmp_path / "study.json"
+    file.write_text(json.dumps(first))
+    earlier = read_earlier(file, study, "small")
+    assert list(earlier.outcomes.values()) == runs
+    again = results(study, "small", 2, tmp_path, earlier)
+    assert again["claims"] == first["claims"]
+    assert first["claims"][0]["differences"] == [0.5, 0.25]
 
 
 def test_seeds_that_are_neither_there_nor_here_are_not_finished(tmp_path):
@@ -40,10 +63,9 @@ def test_what_cannot_be_used_says_why(tmp_path):
         read_earlier(PUBLISHED, read_study("gradient"), "small")
     with pytest.raises(UserError, match="of another study"):
         read_earlier(PUBLISHED, study, "gpu")
-    with pytest.raises(UserError, match="claim 1 is judged by test_gain on each instance"):
-        read_earlier(
-            Path("docs/results/studies/transfer/study.json"), read_study("transfer"), "small"
-        )
+    transfer = Path("docs/results/studies/transfer/study.json")
+    with pytest.raises(UserError, match="has no success by instance, by which claims of transfer"):
+        read_earlier(transfer, read_study("transfer"), "small")
     file = tmp_path / "study"
     for content, why in {
         "[]": "is not a JSON object; name the study.json",

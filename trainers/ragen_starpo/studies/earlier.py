@@ -12,7 +12,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.runs.json_lines import read_whole
 from ragen_starpo.studies.bands import Band
 from ragen_starpo.studies.jobs import run_name
-from ragen_starpo.studies.outcomes import Outcome
+from ragen_starpo.studies.outcomes import Outcome, from_json
 from ragen_starpo.studies.study import BY_INSTANCE, Scale, Study
 
 
@@ -46,22 +46,23 @@ def read_earlier(file: Path, study: Study, scale: Scale) -> Earlier:
         scale: of its recipes.
 
     Raises:
-        UserError: if the file cannot be read or is that of another study, or claims of the study
-            are judged by instance, which the file does not hold.
+        UserError: if the file cannot be read or is that of another study, or is of a time when it
+            did not hold what claims are judged by.
     """
     content = _content(file)
-    for number, claim in enumerate(study.claims, 1):
-        if claim.figure in BY_INSTANCE:
-            raise UserError(
-                f"{file} cannot be used: claim {number} is judged by {claim.figure} on each "
-                "instance, which a study.json does not hold; run all seeds into one --out"
-            )
     if content["scale"] != scale or _rules(content["study"]) != _rules(asdict(study)):
         raise UserError(
             f"{file} is of another study, or of an older version of this one; only its seeds may "
             "differ"
         )
-    runs = [_outcome(run) for run in content["runs"] if not run["problem"]]
+    if any(claim.figure in BY_INSTANCE for claim in study.claims) and not all(
+        "by_instance" in run for run in content["runs"]
+    ):
+        raise UserError(
+            f"{file} has no success by instance, by which claims of {study.name} are judged; run "
+            "all seeds into one --out"
+        )
+    runs = [from_json(run) for run in content["runs"] if not run["problem"]]
     return Earlier(
         {run_name(run.arm, run.seed): run for run in runs},
         {arm["name"]: arm["curves"] for arm in content["arms"]},
@@ -77,12 +78,6 @@ def _content(file: Path) -> dict[str, Any]:
     if not {"study", "scale", "runs", "arms"} <= set(content):
         raise UserError(f"{file} is not the result of a study; {what}")
     return content
-
-
-def _outcome(run: Mapping[str, Any]) -> Outcome:
-    """Return a run as its JSON has it, which knows the rate of an environment alone."""
-    test, gains = ({env: [rate] for env, rate in run[name].items()} for name in ("test", "gains"))
-    return Outcome(run["arm"], run["seed"], run["folder"], "", run["figures"], {}, test, gains)
 
 
 def _rules(study: Mapping[str, Any]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -189,7 +189,10 @@ def _of_test(folder: Path) -> dict[str, list[float]]:
 
 
 def as_json(run: Outcome) -> dict[str, Any]:
-    """Return an outcome as `study.json` has it: test success as a rate of each environment."""
+    """Return an outcome as `study.json` has it.
+
+    Test success is there as a rate of each environment, and under `by_instance` as it is here.
+    """
     return {
         "arm": run.arm,
         "seed": run.seed,
@@ -198,4 +201,23 @@ def as_json(run: Outcome) -> dict[str, Any]:
         "figures": run.figures,
         "test": {env: fmean(values) for env, values in run.test.items()},
         "gains": {env: fmean(values) for env, values in run.gains.items()},
+        "by_instance": {"test": run.test, "gains": run.gains},
     }
+
+
+def from_json(run: Mapping[str, Any]) -> Outcome:
+    """Return the outcome that `as_json` wrote, without its curves.
+
+    Of a file that knows rates alone, `test` and `gains` have one value for each environment.
+    """
+    rates = {name: {env: [rate] for env, rate in run[name].items()} for name in ("test", "gains")}
+    known = run.get("by_instance", rates)
+    return Outcome(
+        run["arm"],
+        run["seed"],
+        run["folder"],
+        run["problem"],
+        run["figures"],
+        test=known["test"],
+        gains=known["gains"],
+    )
