@@ -138,8 +138,29 @@ class Either:
     forms: tuple[Form, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Narrowed:
+    """Is the form so, and more that is not known ("Does it have a shell that it can close?")?
+
+    Where the form is not so, neither is this; else it is not known.
+    """
+
+    form: Form
+
+
 Form: TypeAlias = (
-    IsKind | Has | Knows | IsNoun | Compare | Letter | Length | Guess | Not | And | Either
+    IsKind
+    | Has
+    | Knows
+    | IsNoun
+    | Compare
+    | Letter
+    | Length
+    | Guess
+    | Not
+    | And
+    | Either
+    | Narrowed
 )
 
 
@@ -173,6 +194,8 @@ def say(form: Form, knowledge: Knowledge) -> str:
             if subject == "its":
                 subject = f"{subject} {rest.pop(0)}"
             return " ".join((verb, subject, "not", *rest))
+        case Narrowed(inner):
+            return f"{say(inner, knowledge).removesuffix('?')}, of a certain kind?"
         case And(forms):
             return _joined(forms, ", and ", knowledge)
         case Either(forms):

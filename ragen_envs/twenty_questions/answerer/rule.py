@@ -16,6 +16,7 @@ from ragen_envs.twenty_questions.forms import (
     Knows,
     Length,
     Letter,
+    Narrowed,
     Not,
     Relation,
 )
@@ -62,6 +63,8 @@ def answer(form: Form, concept: Concept, knowledge: Knowledge) -> Answer | None:
         case Not(inner):
             found = answer(inner, concept, knowledge)
             return None if found is None else ANSWERS[2 - ANSWERS.index(found)]
+        case Narrowed(inner):
+            return "No" if answer(inner, concept, knowledge) == "No" else None
         case And(forms):
             return _strongest(forms, concept, knowledge, sign=-1)
         case Either(forms):

@@ -6,7 +6,7 @@ found in homes as a pet?". Each part has to be understood.
 
 from __future__ import annotations
 
-from ragen_envs.twenty_questions.forms import And, Form, Guess
+from ragen_envs.twenty_questions.forms import And, Form, Guess, Not
 from ragen_envs.twenty_questions.understanding.conjunctions import ReadClause
 from ragen_envs.twenty_questions.understanding.normalise import Tokens, word_set
 from ragen_envs.twenty_questions.understanding.phrases import Lexicon
@@ -40,8 +40,9 @@ def _added(joint: str, rest: Tokens, clause: ReadClause, lexicon: Lexicon) -> Fo
         form = lexicon.meaning("verbing", rest)
     elif joint == "as":
         form = clause(("is", "it", *rest))
-    elif joint == "with":
-        form = clause(("does", "it", "have", *rest))
+    elif joint in ("with", "without"):
+        had = clause(("does", "it", "have", *rest))
+        form = Not(had) if had and joint == "without" else had
     elif joint == "though":
         form = clause(rest)
     elif joint in _PLACES:

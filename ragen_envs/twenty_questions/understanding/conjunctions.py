@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from ragen_envs.twenty_questions.forms import And, Either, Form, Not
+from ragen_envs.twenty_questions.forms import And, Either, Form, Narrowed, Not
 from ragen_envs.twenty_questions.understanding.discourse import contrasted
 from ragen_envs.twenty_questions.understanding.normalise import Tokens, without_commas, word_set
 from ragen_envs.twenty_questions.understanding.order import is_asked, is_stated
@@ -25,7 +25,13 @@ _SHOWN_BEFORE = word_set("both either")
 MOST_PARTS = 5
 
 
-def read_joined(tokens: Tokens, clause: ReadClause) -> Form | None:
+def _nothing(_: Tokens) -> None:
+    return None
+
+
+def read_joined(
+    tokens: Tokens, clause: ReadClause, in_part: ReadClause = _nothing
+) -> Form | None:
     """Return what a question means that may be joined of several.
 
     Whole questions are joined ("Is it alive, and can it fly?"), or parts of one ("Is it a bird or
@@ -35,32 +41,40 @@ def read_joined(tokens: Tokens, clause: ReadClause) -> Form | None:
     Args:
         tokens: with commas.
         clause: what a single question means.
+        in_part: what a single question means that says more than is understood.
     """
-    form = clause(without_commas(tokens))
+    form = clause(without_commas(tokens)) or in_part(without_commas(tokens))
     if form:
         return form
     tokens = contrasted(tokens)
     neither = "neither" in tokens
     tokens = tuple(t for t in tokens if t not in _SHOWN_BEFORE and t != "neither")
-    form = _joined(_questions(tokens), lambda part: _parts(part, clause)) or _parts(tokens, clause)
+    form = _joined(_questions(tokens), lambda part: _parts(part, clause, in_part)) or _parts(
+        tokens, clause, in_part
+    )
     if not neither:
         return form
     return Not(form) if isinstance(form, Either) else None
 
 
-def _parts(tokens: Tokens, clause: ReadClause) -> Form | None:
+def _parts(tokens: Tokens, clause: ReadClause, in_part: ReadClause) -> Form | None:
     """Return what a question means whose parts may be joined."""
-    form = clause(without_commas(tokens))
+    form = clause(without_commas(tokens)) or in_part(without_commas(tokens))
     if form:
         return form
     join, parts = _split(tokens)
     if join is None or not 1 < len(parts) <= MOST_PARTS:
         return None
     first = parts[0]
-    forms = [clause(first) or _ended(first, parts[-1], clause)]
+    forms = [clause(first) or _ended(first, parts[-1], clause) or in_part(first)]
     negated = isinstance(forms[0], Not) and "not" in first
     for part in parts[1:]:
-        forms.append(_begun(first, part, parts[-1], clause))
+        more = _begun_in_part(first, part, in_part) if isinstance(forms[0], Narrowed) else None
+        forms.append(
+            more
+            or _begun(first, part, parts[-1], clause)
+            or _begun_in_part(first, part, in_part)
+        )
     if negated and not all(isinstance(form, Not) for form in forms[1:]):
         return None
     return _made(join, forms)
@@ -123,6 +137,17 @@ def _begun(first: Tokens, part: Tokens, last: Tokens, clause: ReadClause) -> For
             return form
     if part and part[0] in ("is", "does", "can", "has", "could", "would") and len(part) > 1:
         return clause((part[0], "it", *part[1:]))
+    return None
+
+
+def _begun_in_part(first: Tokens, part: Tokens, in_part: ReadClause) -> Form | None:
+    """Return what a later part means in part, with the verb of the first before it."""
+    least = 2 if first[:1] == ("is",) and part[0] in _ARTICLES else 3
+    for length in range(len(first) - 1, least - 1, -1):
+        if part[0] in _ARTICLES and not _noun_begins(first, length):
+            continue
+        if form := in_part((*first[:length], *part)):
+            return form
     return None
 
 

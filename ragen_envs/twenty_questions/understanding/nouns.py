@@ -235,7 +235,7 @@ def _asked(tail: Tokens) -> tuple[Tokens, bool] | None:
         return _of_people(tail)
     if first in ("children", "kids"):
         return ("does", "children", *tail[1:]), False
-    if first in ("for", "to", "in", "on") or first in _participles() or first == "made":
+    if first in _SAID_OF_A_NOUN or first in _participles():
         return ("is", "it", *tail), False
     for at in range(1, min(_LONGEST_AGENT, len(tail) - 1)):
         if tail[at] in _MODALS:
@@ -247,6 +247,7 @@ def _asked(tail: Tokens) -> tuple[Tokens, bool] | None:
     return None
 
 
+_SAID_OF_A_NOUN = word_set("for to in on made capable able known native active adapted famous")
 _PEOPLE = word_set("people you i we 1 humans someone")
 _MODALS = word_set("can could would will may might do does usually")
 

@@ -162,7 +162,10 @@ def _words(*tables: Mapping[str, object]) -> frozenset[str]:
     return frozenset(word for each in tables for words in each for word in words.split())
 
 
-_SLOTS = ("is", "have", "made_of", "place", "where", "purpose", "verb", "people", "power")
+_SLOTS = (
+    *("is", "have", "made_of", "place", "where", "purpose", "verb", "people", "power"),
+    "product",
+)
 
 
 class Meanings:

@@ -14,6 +14,7 @@ from ragen_envs.twenty_questions.understanding.conjunctions import begun, read_j
 from ragen_envs.twenty_questions.understanding.frames import matches
 from ragen_envs.twenty_questions.understanding.letters import read_letters
 from ragen_envs.twenty_questions.understanding.misspelled import corrected_spelling
+from ragen_envs.twenty_questions.understanding.narrowed import read_narrowed
 from ragen_envs.twenty_questions.understanding.normalise import (
     Sentence,
     Tokens,
@@ -129,9 +130,18 @@ class _Reading:
     def _read(self, tokens: Tokens) -> Form | None:
         """Return what a question means, as it is spelled or as it may be meant to be."""
         form = self._question(tokens) if tokens else None
-        if form is None and (corrected := corrected_spelling(tokens, self._lexicon)) != tokens:
-            return self._question(corrected)
-        return form
+        corrected = corrected_spelling(tokens, self._lexicon) if form is None else tokens
+        if corrected != tokens:
+            form = self._question(corrected)
+        return form or self._in_part(corrected)
+
+    def _in_part(self, tokens: Tokens) -> Form | None:
+        """Return what a question asks that says more than the tables hold."""
+        self._left = MOST_CLAUSES
+        return read_joined(discourse.plain(tokens), self._clause, self._narrowed) if tokens else None
+
+    def _narrowed(self, tokens: Tokens) -> Form | None:
+        return read_narrowed(tokens, self._clause, self._lexicon, self._knowledge)
 
     def _question(self, tokens: Tokens) -> Form | None:
         tokens, tagged = _untagged(tokens)
