@@ -137,7 +137,7 @@ def _begun(first: Tokens, part: Tokens, last: Tokens, clause: ReadClause) -> For
             return form
     if part and part[0] in ("is", "does", "can", "has", "could", "would") and len(part) > 1:
         return clause((part[0], "it", *part[1:]))
-    return None
+    return None if is_asked(first) or is_stated(first) else clause(part)
 
 
 def _begun_in_part(first: Tokens, part: Tokens, in_part: ReadClause) -> Form | None:

@@ -27,6 +27,10 @@ _TURNING = word_set(
     "missing lost absent broken equal same"
 )
 """Words that do not make a thing narrower, or join it to another."""
+_OF_A_NOUN = word_set(
+    "visible available found used made known designed intended meant located built created kept "
+    "seen worn eaten named called belonging living native capable able adapted similar related"
+)
 _STRICT = word_set("only exclusively solely entirely fully always completely uniquely exactly strictly")
 _SHORTEST_HEAD = 3
 _MOST_DROPPED = 3
@@ -34,8 +38,13 @@ _OF_EVERYTHING = (
     Has("is_tangible"),
     *map(Knows, ("is_a_thing", "is_real", "is_visible", "is_a_noun", "is_group")),
 )
+_OF_IT = word_set("its the")
 _SOMETHING = word_set("something anything somewhere")
-_NARROW_KINDS = ("animal", "plant", "person", "building", "vehicle", "musical_instrument")
+_NARROW_KINDS = tuple(
+    "animal plant person building vehicle musical_instrument heavenly_body landform body_of_water "
+    "weather structure place fruit vegetable drink clothing furniture jewellery body_part "
+    "sports_equipment toy game".split()
+)
 """Kinds whose names are rarely said of other things, as those of a tool or of food are."""
 _VERBS_OF_LOOK = word_set("look taste smell sound feel seem need like want try use have run work go")
 
@@ -51,7 +60,7 @@ def read_narrowed(
         lexicon: where properties are named.
         knowledge: where kinds have their parents.
     """
-    if not is_asked(tokens):
+    if not is_asked(tokens) or tokens[1] in _OF_IT:
         return None
     for shorter in _shorter(tokens):
         if len(shorter) < _SHORTEST_HEAD or _is_property(shorter, lexicon):
@@ -87,6 +96,7 @@ def _joints(tokens: Tokens) -> Iterator[int]:
             tokens[at] in _MARKS
             or (bare and tokens[at - 1] not in _TIMES | _PURPOSES)
             or (tokens[at] in _TIMES | _PURPOSES and not verb_alone)
+            or (tokens[at] in _OF_A_NOUN and tokens[2] in _ARTICLES)
         ):
             yield at
 

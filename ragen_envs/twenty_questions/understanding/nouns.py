@@ -47,7 +47,7 @@ _LONGEST_AGENT = 5
 _NO_NOUN = word_set(
     "of in on at to for with from by as and or nor neither either but not that which who , than "
     "like about very more most "
-    "less used made found"
+    "less used made found you people we i they it where when who"
 )
 _MARKS = word_set("that which who whom where")
 _WITH = {"with": False, "without": True, "having": False}
@@ -87,9 +87,14 @@ def read_noun(words: Tokens, lexicon: Lexicon, clause: ReadClause) -> Form | Non
 
 def of_place(words: Tokens) -> Iterator[Tokens]:
     """Yield what "Is it (a place) where people live?" may ask: "Do people live there?"."""
+    of_people = [at for at, word in enumerate(words[1:4], 1) if word in _PEOPLE]
+    if of_people and words[of_people[0] - 1] in _PLACES:
+        words = (*words[: of_people[0]], "where", *words[of_people[0] :])
     at = words.index("where") if "where" in words[:4] else -1
     if at >= 0 and (at == 0 or words[at - 1] in _PLACES) and words[at + 1 : at + 2]:
-        does = ("does", *words[at + 1 :])
+        said = words[at + 1 :]
+        able = len(said) > 2 and said[1] in ("can", "could", "may")
+        does = ("does", said[0], *said[2:]) if able else ("does", *said)
         yield (*does, "there")
         yield (*does, "in", "it")
         yield (*does, "it", "there")
@@ -171,7 +176,7 @@ def _modified(words: Tokens, lexicon: Lexicon, article: bool = True) -> Form | N
 
     Without an article before them each is one word: "used in winter sports" is none of it.
     """
-    for length in range(1, min(4, len(words))):
+    for length in range(1, min(5, len(words))):
         head = words[-length:]
         anything = length == 1 and head[0] in _ANYTHING
         noun = lexicon.kinds.get(key(head))
@@ -227,6 +232,8 @@ def _asked(tail: Tokens) -> tuple[Tokens, bool] | None:
     first = tail[0]
     if first in _WITH:
         return ("does", "it", "have", *tail[1:]), _WITH[first]
+    if tail[:2] == ("in", "which") or (first == "where" and tail[1] in _PEOPLE):
+        return ("does", "it", *tail[2 + (first == "in") :]), False
     if first in _MARKS:
         if tail[1] in _PEOPLE:
             return _of_people(tail[1:])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from ragen_envs.twenty_questions.understanding.inflect import participle, plural
 from ragen_envs.twenty_questions.understanding.normalise import Tokens, word_set
+from ragen_envs.twenty_questions.understanding.phrases import table
 
 _BE = word_set("is are was were am be")
 _HAVE = word_set("has have had")
@@ -123,6 +125,32 @@ def having(clause: Tokens) -> Iterator[Tokens]:
             yield ("does", "it", "eat", *clause[3:])
 
 
+def mended(clause: Tokens) -> Iterator[Tokens]:
+    """Yield what "Is it eat grass?", "Is it use for work?" and "Is it can fly?" are meant to be."""
+    if clause[:2] != ("is", "it") or len(clause) < 3 or clause[2] in _ARTICLES:
+        return
+    verb, *rest = clause[2:]
+    if verb in _DO or verb in _HAVE:
+        yield ("does", "it", *(("have",) if verb in _HAVE else ()), *rest)
+    elif verb in _PERSONS:
+        yield ("is", "it", "people", *rest)
+        yield ("does", "people", *rest, "it")
+    else:
+        if verb in _deeds():
+            yield ("is", "it", participle(verb), *rest)
+        yield ("does", "it", verb, *rest)
+
+
+@cache
+def _deeds() -> frozenset[str]:
+    """Return the verbs that say what people do with a thing."""
+    return frozenset(each.split()[0] for said in table()["people"].values() for each in said)
+
+
+_ARTICLES = word_set("a an the")
+_PERSONS = word_set("we you i people they")
+
+
 def base_verb(verb: str) -> str:
     """Return the base of a verb in the third person, "keep" of "keeps"."""
     irregular = {"flies": "fly", "carries": "carry", "goes": "go", "does": "do", "has": "have"}
@@ -146,6 +174,8 @@ def _plain(verb: str, subject: str, rest: Tokens) -> Clause | None:
         verb, rest = "is", (*rest[:at], *rest[at + 1 :])
     elif rest[:3] == ("be", "able", "to"):
         rest = rest[3:]
+    if verb in _DO and rest[at : at + 1] in (("has",), ("had",)):
+        rest = (*rest[:at], "have", *rest[at + 1 :])
     if rest[:2] == ("have", "no"):
         denied, rest = not denied, ("have", *rest[2:])
     return Clause(("is" if verb in _BE else "does", subject, *rest), denied)

@@ -37,9 +37,10 @@ _DETERMINERS = word_set(
     "a an the my your our their its his her some any these those "
     "1's one's someone's somebody's everyone's anybody's"
 )
+_A = word_set("a an")
 _PERSONS = word_set("you me us someone somebody anyone everyone humans")
 _QUANTIFIERS = word_set(
-    "most many every each all several certain various lots of multiple numerous"
+    "most many every each all several certain various lots of multiple numerous particular specific given"
 )
 _MEASURES = word_set("very extremely really so super truly incredibly too pretty rather highly")
 _PREPOSITIONS = word_set("in on with into from inside")
@@ -88,8 +89,11 @@ class Lexicon:
 
     def meaning(self, slot: str, words: Tokens) -> Form | None:
         """Return what a phrase in a slot means; articles and "very" before it do not matter."""
+        if slot == "verbing" and words[:1] and words[0] in _A:
+            return None  # "a feeling" is a noun
         meanings = self.slots[slot]
         form = meanings.get(key(words))
+        words = tuple(word for word in words if word not in _DETERMINERS)
         passed = _MEASURES | _QUANTIFIERS | (_NEUTRAL if slot == "have" else frozenset())
         while form is None and words and words[0] in passed:
             words = words[1:]

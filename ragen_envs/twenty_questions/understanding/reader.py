@@ -34,6 +34,7 @@ from ragen_envs.twenty_questions.understanding.order import (
     having,
     is_asked,
     is_stated,
+    mended,
     ordered,
 )
 from ragen_envs.twenty_questions.understanding.phrases import Lexicon, key, lexicon
@@ -227,6 +228,7 @@ class _Reading:
             or read_comparison(question, self._lexicon)
             or (self._noun(question[2:]) if is_it else None)
             or _first(map(self._framed, having(question)))
+            or _first(map(self._framed, mended(question)))
         )
 
     def _noun(self, words: Tokens) -> Form | None:
