@@ -24,7 +24,7 @@ _SUBJECTS = word_set("it people")
 _TURNING = word_set(
     "not no without fewer less few little more most least zero rather any than unlike except "
     "fake false artificial toy mock imaginary or and if unless but what how other another never "
-    "missing lost absent broken equal same"
+    "non missing lost absent broken equal same"
 )
 """Words that do not make a thing narrower, or join it to another."""
 _OF_A_NOUN = word_set(
@@ -36,7 +36,7 @@ _SHORTEST_HEAD = 3
 _MOST_DROPPED = 3
 _OF_EVERYTHING = (
     Has("is_tangible"),
-    *map(Knows, ("is_a_thing", "is_real", "is_visible", "is_a_noun", "is_group")),
+    *map(Knows, ("is_a_thing", "is_real", "is_visible", "is_a_noun", "is_group", "is_family")),
 )
 _OF_IT = word_set("its the")
 _SOMETHING = word_set("something anything somewhere")
@@ -104,7 +104,7 @@ def _joints(tokens: Tokens) -> Iterator[int]:
 def _without_adjectives(tokens: Tokens) -> Iterator[Tokens]:
     """Yield a question without the first words behind its last article, or behind "have"."""
     places = [at for at, word in enumerate(tokens) if word in _ARTICLES or word == "have"]
-    for at in places[-1:]:
+    for at in (at for at in places[-1:] if tokens[at - 1] != "of"):
         last = min(at + _MOST_DROPPED, len(tokens) - 2)
         for dropped in range(at + 1, last + 1):
             if tokens[dropped] in _TIMES | _PURPOSES | _MARKS | _SUBJECTS:
