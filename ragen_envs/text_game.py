@@ -68,6 +68,11 @@ class TextGame(Generic[V, I]):
     """The placeholder that stands for the actions in the instructions."""
     functions: ClassVar[tuple[Function | TypedFunction, ...]] = (ACT,)
     """Every action is a call of one of these, see `ragen_envs.tools`."""
+    probes: ClassVar[tuple[str, ...]] = ()
+    """Actions in free text, which no legal action stands for; empty where those are all actions.
+
+    The harness plays them for the hash of a specification, so that it changes with their meaning.
+    """
 
     @abstractmethod
     def _symbols(self) -> frozenset[str]:

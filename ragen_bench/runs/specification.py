@@ -19,6 +19,7 @@ from ragen_envs.instances import Split, Stream
 from ragen_envs.policies import oracle_answer, random_answer
 from ragen_envs.protocol import AnswerFormat
 from ragen_envs.text_env import TextEnv
+from ragen_envs.tools import answer_with
 
 _TRAIN_SEEDS = 16
 _PLAYED_SEEDS = 4
@@ -36,11 +37,12 @@ def spec_hash(
     """Return 16 hex digits that change with what makes scores incomparable.
 
     They cover the variant's parameters, every held-out instance (of train: the first sixteen), and
-    all that some scripted episodes show: prompts, parsing, rules, rewards, noise and figures. Of
-    an environment with an opponent, they cover what it reads, and the rule's replies. Of another
-    package's environment they cover the first observations, some random episodes where it lists
-    its actions, and the prompt; what two plays do not show alike is left out. On the drawn split
-    they look at a draw of their own, as runs of different draws are comparable.
+    all that some scripted episodes show: prompts, parsing, rules, rewards, noise and figures. Where
+    actions are free text, they cover what becomes of the game's `probes`. Of an environment with an
+    opponent, they cover what it reads, and the rule's replies. Of another package's environment
+    they cover the first observations, some random episodes where it lists its actions, and the
+    prompt; what two plays do not show alike is left out. On the drawn split they look at a draw of
+    their own, as runs of different draws are comparable.
 
     Args:
         env: the full id.
@@ -66,6 +68,7 @@ def spec_hash(
     for seed in range(_PLAYED_SEEDS):
         for player in ("random", "oracle", "broken"):
             parts.append(_episode(environment, seed, player))
+    parts.extend(_probed(environment, seed) for seed in range(_PLAYED_SEEDS) if environment.probes)
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
@@ -98,15 +101,33 @@ def _episode(env: AnyEnv, seed: int, player: str) -> list[Any]:
     stream = Stream("specification", seed)
     shown: list[Any] = [env.reset(seed=seed, options={"rollout": seed})]
     while env.legal_actions:
-        if functions := functions_of(env):
-            shown.append(functions)
         if player == "broken":
             answer = _BROKEN
         else:
             answer = random_answer(env, stream) if player == "random" else oracle_answer(env)
-        if game := as_two_player(env):
-            shown.append(game.opponent_reads(answer))
-        shown.append(step_by_rule(env, answer))
-        if isinstance(env, TextEnv) and env.pictured:
-            shown.append(hashlib.sha256(env.picture().tobytes()).hexdigest())
+        shown.extend(_turn(env, answer))
+    return shown
+
+
+def _probed(env: TextEnv[Any, Any], seed: int) -> list[Any]:
+    """Return all that episodes show in which the probes are played, one a turn."""
+    left = list(reversed(env.probes))
+    shown: list[Any] = []
+    while left:
+        shown.append(env.reset(seed=seed, options={"rollout": seed}))
+        while left and env.legal_actions:
+            shown.extend(_turn(env, answer_with(env, [left.pop()])))
+    return shown
+
+
+def _turn(env: AnyEnv, answer: str) -> list[Any]:
+    """Return all that a turn shows, before it and after."""
+    shown: list[Any] = []
+    if functions := functions_of(env):
+        shown.append(functions)
+    if game := as_two_player(env):
+        shown.append(game.opponent_reads(answer))
+    shown.append(step_by_rule(env, answer))
+    if isinstance(env, TextEnv) and env.pictured:
+        shown.append(hashlib.sha256(env.picture().tobytes()).hexdigest())
     return shown

@@ -15,6 +15,7 @@ from ragen_envs.twenty_questions import text
 from ragen_envs.twenty_questions.answerer.rule import Answer, answer
 from ragen_envs.twenty_questions.forms import Form, Guess, say, with_article
 from ragen_envs.twenty_questions.knowledge.loader import load
+from ragen_envs.twenty_questions.probes import PROBES
 from ragen_envs.twenty_questions.questions import EXAMPLE, QuestionReader
 from ragen_envs.twenty_questions.solver import Solver
 from ragen_envs.twenty_questions.splits import GAME, Secret, secrets
@@ -135,6 +136,7 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
         Function("ask", "Ask a question or guess the word.", "question", "In plain English."),
     )
     has_fixed_actions = True
+    probes = PROBES
 
     @classmethod
     def held_out_size(cls, name: str) -> int:

@@ -9,6 +9,8 @@ from ragen_envs.frozen_lake.env import FrozenLakeEnv
 from ragen_envs.instances import Stream
 from ragen_envs.registration import IDS
 from ragen_envs.sokoban import env as sokoban
+from ragen_envs.twenty_questions import env as twenty_questions
+from ragen_envs.twenty_questions.probes import PROBES
 
 
 def test_specification_hashes_differ_between_environments_splits_and_formats():
@@ -46,3 +48,19 @@ def test_the_specification_hash_sees_the_noise(monkeypatch):
     before = spec_hash("ragen/FrozenLake-v0", "test", "think")
     monkeypatch.setattr(FrozenLakeEnv, "_dynamics", lambda self: Stream("other noise"))
     assert spec_hash("ragen/FrozenLake-v0", "test", "think") != before
+
+
+def test_the_specification_hash_sees_how_questions_are_read(monkeypatch):
+    def now():
+        return spec_hash("ragen/TwentyQuestions-v0", "test", "think")
+
+    before, read = now(), twenty_questions.understand
+    for probe in (PROBES[0], PROBES[-1]):
+        monkeypatch.setattr(
+            twenty_questions,
+            "understand",
+            lambda text, known, probe=probe: read("Is it red?" if text == probe else text, known),
+        )
+        assert now() != before
+    monkeypatch.undo()
+    assert now() == before
