@@ -29,9 +29,7 @@ def _nothing(_: Tokens) -> None:
     return None
 
 
-def read_joined(
-    tokens: Tokens, clause: ReadClause, in_part: ReadClause = _nothing
-) -> Form | None:
+def read_joined(tokens: Tokens, clause: ReadClause, in_part: ReadClause = _nothing) -> Form | None:
     """Return what a question means that may be joined of several.
 
     Whole questions are joined ("Is it alive, and can it fly?"), or parts of one ("Is it a bird or
@@ -71,9 +69,7 @@ def _parts(tokens: Tokens, clause: ReadClause, in_part: ReadClause) -> Form | No
     for part in parts[1:]:
         more = _begun_in_part(first, part, in_part) if isinstance(forms[0], Narrowed) else None
         forms.append(
-            more
-            or _begun(first, part, parts[-1], clause)
-            or _begun_in_part(first, part, in_part)
+            more or _begun(first, part, parts[-1], clause) or _begun_in_part(first, part, in_part)
         )
     if negated and not all(isinstance(form, Not) for form in forms[1:]):
         return None

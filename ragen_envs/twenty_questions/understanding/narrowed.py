@@ -9,7 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ragen_envs.twenty_questions.forms import And, Either, Form, Has, IsKind, IsNoun, Knows, Narrowed
+from ragen_envs.twenty_questions.forms import (
+    And,
+    Either,
+    Form,
+    Has,
+    IsKind,
+    IsNoun,
+    Knows,
+    Narrowed,
+)
 from ragen_envs.twenty_questions.knowledge.schema import Knowledge
 from ragen_envs.twenty_questions.understanding.conjunctions import ReadClause
 from ragen_envs.twenty_questions.understanding.normalise import Tokens, word_set
@@ -31,7 +40,9 @@ _OF_A_NOUN = word_set(
     "visible available found used made known designed intended meant located built created kept "
     "seen worn eaten named called belonging living native capable able adapted similar related"
 )
-_STRICT = word_set("only exclusively solely entirely fully always completely uniquely exactly strictly")
+_STRICT = word_set(
+    "only exclusively solely entirely fully always completely uniquely exactly strictly"
+)
 _SHORTEST_HEAD = 3
 _MOST_DROPPED = 3
 _OF_EVERYTHING = (
@@ -40,13 +51,15 @@ _OF_EVERYTHING = (
 )
 _OF_IT = word_set("its the")
 _SOMETHING = word_set("something anything somewhere")
-_NARROW_KINDS = tuple(
+_NARROW_KINDS = word_set(
     "animal plant person building vehicle musical_instrument heavenly_body landform body_of_water "
     "weather structure place fruit vegetable drink clothing furniture jewellery body_part "
-    "sports_equipment toy game".split()
+    "sports_equipment toy game"
 )
 """Kinds whose names are rarely said of other things, as those of a tool or of food are."""
-_VERBS_OF_LOOK = word_set("look taste smell sound feel seem need like want try use have run work go")
+_VERBS_OF_LOOK = word_set(
+    "look taste smell sound feel seem need like want try use have run work go"
+)
 
 
 def read_narrowed(
@@ -136,4 +149,3 @@ def _may_be_narrowed(form: Form, of_noun: bool, knowledge: Knowledge) -> bool:
 def _is_below(kind: str, knowledge: Knowledge) -> bool:
     parents = knowledge.kinds[kind].parents
     return kind in _NARROW_KINDS or any(_is_below(each, knowledge) for each in parents)
-

@@ -40,7 +40,8 @@ _DETERMINERS = word_set(
 _A = word_set("a an")
 _PERSONS = word_set("you me us someone somebody anyone everyone humans")
 _QUANTIFIERS = word_set(
-    "most many every each all several certain various lots of multiple numerous particular specific given"
+    "most many every each all several certain various lots of multiple numerous particular "
+    "specific given"
 )
 _MEASURES = word_set("very extremely really so super truly incredibly too pretty rather highly")
 _PREPOSITIONS = word_set("in on with into from inside")

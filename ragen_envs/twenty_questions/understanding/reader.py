@@ -139,7 +139,9 @@ class _Reading:
     def _in_part(self, tokens: Tokens) -> Form | None:
         """Return what a question asks that says more than the tables hold."""
         self._left = MOST_CLAUSES
-        return read_joined(discourse.plain(tokens), self._clause, self._narrowed) if tokens else None
+        return (
+            read_joined(discourse.plain(tokens), self._clause, self._narrowed) if tokens else None
+        )
 
     def _narrowed(self, tokens: Tokens) -> Form | None:
         return read_narrowed(tokens, self._clause, self._lexicon, self._knowledge)
