@@ -30,6 +30,7 @@ _MARKS = word_set("that which who whose")
 _TIMES = word_set("in on at during while when throughout across by using as before after near with")
 _PURPOSES = word_set("for to of from through around along over under between like where")
 _SUBJECTS = word_set("it people")
+_NO_ADJECTIVES = _TIMES | _PURPOSES | _MARKS | _SUBJECTS | word_set("inside outside up down out off")
 _TURNING = word_set(
     "not no without fewer less few little more most least zero rather any than unlike except "
     "fake false artificial toy mock imaginary or and if unless but what how other another never "
@@ -79,7 +80,7 @@ def read_narrowed(
         if len(shorter) < _SHORTEST_HEAD or _is_property(shorter, lexicon):
             continue
         form = clause(shorter)
-        of_noun = shorter[2] in _ARTICLES and tokens[len(shorter) :][:1] == ("of",)
+        of_noun = tokens[len(shorter) :][:1] == ("of",)
         if form and _may_be_narrowed(form, of_noun, knowledge):
             return Narrowed(form)
     return None
@@ -120,7 +121,7 @@ def _without_adjectives(tokens: Tokens) -> Iterator[Tokens]:
     for at in (at for at in places[-1:] if tokens[at - 1] != "of"):
         last = min(at + _MOST_DROPPED, len(tokens) - 2)
         for dropped in range(at + 1, last + 1):
-            if tokens[dropped] in _TIMES | _PURPOSES | _MARKS | _SUBJECTS:
+            if _NO_ADJECTIVES.intersection(tokens[dropped : dropped + 2]):
                 return
             yield (*tokens[: at + 1], *tokens[dropped + 1 :])
 
