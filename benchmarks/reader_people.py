@@ -21,14 +21,15 @@ from pathlib import Path
 
 from ragen_bench.statistics import clustered_bootstrap, wilson
 from ragen_envs.twenty_questions.answerer.rule import Answer, answer
+from ragen_envs.twenty_questions.forms import And, Either, Form, Narrowed, Not
 from ragen_envs.twenty_questions.knowledge.loader import load
 from ragen_envs.twenty_questions.understanding import understand
 
 FILE = Path(__file__).parents[2] / "shared/data/twenty_questions/people_dev.jsonl"
 PAGE = Path(__file__).parents[1] / "docs/results/twenty-questions.md"
 HEAD = (
-    "| part | writer | understood | unsure | their Yes | their No | agreement | contradicted |\n"
-    "| --- | --- | --- | --- | --- | --- | --- | --- |"
+    "| part | writer | understood | of these in part | unsure | their Yes | their No | agreement | contradicted |\n"
+    "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
 )
 
 
@@ -45,6 +46,7 @@ class Asked:
         word: what it was asked of, None where the game has no such word.
         label: "Yes" or "No" where people are sure, or None.
         understood: whether it has a form.
+        in_part: whether it says more than is understood, so that it is answered No or not at all.
         reply: the game's, None where it is unsure or there is no word.
     """
 
@@ -54,6 +56,7 @@ class Asked:
     word: str | None
     label: str | None
     understood: bool
+    in_part: bool
     reply: Answer | None
 
     @property
@@ -106,10 +109,19 @@ def asked() -> tuple[Asked, ...]:
             known = form is not None and word in knowledge.concepts
             reply = answer(form, knowledge.concepts[word], knowledge) if form and known else None
             writer = row.get("by", row["set"])
-            found.append(
-                Asked(writer, hand, row["q"], word, row.get("label"), form is not None, reply)
-            )
+            read = form is not None, form is not None and _says_more(form)
+            found.append(Asked(writer, hand, row["q"], word, row.get("label"), *read, reply))
     return tuple(found)
+
+
+def _says_more(form: Form) -> bool:
+    match form:
+        case Not(inner):
+            return _says_more(inner)
+        case And(forms) | Either(forms):
+            return any(map(_says_more, forms))
+        case _:
+            return isinstance(form, Narrowed)
 
 
 def rows(questions: Sequence[Asked]) -> list[str]:
@@ -136,6 +148,7 @@ def _row(part: str, writer: str, questions: Sequence[Asked]) -> str:
         part,
         writer,
         _share(sum(once.values()), len(once)),
+        str(len({each.question for each in questions if each.in_part})),
         _share(sum(unsure), len(unsure)),
         _agreed(yes),
         _agreed(no),

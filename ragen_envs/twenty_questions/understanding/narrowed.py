@@ -30,11 +30,13 @@ _MARKS = word_set("that which who whose")
 _TIMES = word_set("in on at during while when throughout across by using as before after near with")
 _PURPOSES = word_set("for to of from through around along over under between like where")
 _SUBJECTS = word_set("it people")
-_NO_ADJECTIVES = _TIMES | _PURPOSES | _MARKS | _SUBJECTS | word_set("inside outside up down out off")
+_NO_ADJECTIVES = (
+    _TIMES | _PURPOSES | _MARKS | _SUBJECTS | word_set("inside outside up down out off")
+)
 _TURNING = word_set(
     "not no without fewer less few little more most least zero rather any than unlike except "
     "fake false artificial toy mock imaginary or and if unless but what how other another never "
-    "non missing lost absent broken equal same"
+    "non missing lost absent broken equal same i me my mine our"
 )
 """Words that do not make a thing narrower, or join it to another."""
 _OF_A_NOUN = word_set(

@@ -86,7 +86,7 @@ def _about_another(tokens: Tokens) -> Clause | None:
 AGENT_VERBS = word_set(
     "use need wear like love eat drink own have play keep carry ride drive buy enjoy hunt raise "
     "sell fear want make visit clean know cook listen look find see watch hold read go catch kill "
-    "sleep sit"
+    "sleep sit live sail put"
 )
 _LONGEST_AGENT = 5
 _LONGEST_SAID = 3
@@ -106,13 +106,14 @@ def by_agent(tokens: Tokens) -> Tokens | None:
                 return None
             last = agent.pop()
             last = last if last in _PLURAL or last.endswith("s") else plural(last)
-            done, rest = (participle(verb[0]), *verb[1:]), tokens[at + len(verb) + 1 :]
+            place = ("in",) if tokens[at + len(verb)] == "there" else ()
+            done, rest = (participle(verb[0]), *verb[1:], *place), tokens[at + len(verb) + 1 :]
             return ("is", "it", *done, "by", *agent, last, *rest)
     return None
 
 
 _PLURAL = word_set("men women children people adults police")
-_OBJECT = word_set("it 1")
+_OBJECT = word_set("it 1 there")
 
 
 def having(clause: Tokens) -> Iterator[Tokens]:
