@@ -28,7 +28,8 @@ from ragen_envs.twenty_questions.understanding import understand
 FILE = Path(__file__).parents[2] / "shared/data/twenty_questions/people_dev.jsonl"
 PAGE = Path(__file__).parents[1] / "docs/results/twenty-questions.md"
 HEAD = (
-    "| part | writer | understood | of these in part | unsure | their Yes | their No | agreement | contradicted |\n"
+    "| part | writer | understood | in part | unsure | their Yes | their No | agreement "
+    "| contradicted |\n"
     "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeAlias
 
 Tokens: TypeAlias = tuple[str, ...]
@@ -175,18 +176,26 @@ def without_commas(tokens: Tokens) -> Tokens:
     return tuple(token for token in tokens if token != ",")
 
 
+@cache
 def phrase(text: str) -> str:
     """Return a phrase of the data files as questions have it, without commas."""
     return " ".join(t for sentence in sentences(text) for t in without_commas(sentence.tokens))
 
 
 def _plain(text: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", text.translate(_QUOTES)).casefold()
-    visible = "".join(c if c.isprintable() or c == "\n" else " " for c in decomposed)
-    letters = "".join(c for c in visible if not unicodedata.combining(c))
+    if text.isascii() and text.isprintable():
+        letters = text.translate(_QUOTES).lower()
+    else:
+        letters = _without_accents(text)
     for short, spelled in _ABBREVIATIONS.items():
         letters = letters.replace(short, spelled)
     return _MARKUP.sub(" ", letters).translate(_SIGNS)
+
+
+def _without_accents(text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", text.translate(_QUOTES)).casefold()
+    visible = "".join(c if c.isprintable() or c == "\n" else " " for c in decomposed)
+    return "".join(c for c in visible if not unicodedata.combining(c))
 
 
 def _spelled(token: str) -> list[str]:
