@@ -13,21 +13,23 @@ from benchmarks.reader_coverage import SETS, coverage, main, row
 PAGE = Path(__file__).parents[4] / "docs/results/twenty-questions.md"
 # Of each set: right, misread, unread, refused, answered, misanswered.
 COUNTS = {
-    "dev": (340, 6, 0, 44, 3, 4),
-    "dev_2": (451, 13, 47, 44, 10, 7),
-    "held_out": (261, 19, 91, 46, 2, 13),
+    "dev": (340, 6, 0, 43, 4, 4),
+    "dev_2": (452, 15, 44, 43, 11, 8),
+    "held_out": (261, 26, 84, 41, 7, 17),
 }
-# Kind and feature at once where dev_2.toml names the feature alone, an example that is dropped, and
-# facts and nouns that the knowledge did not have when the set was written.
+# Kind and feature at once where dev_2.toml names the feature alone, an example that is dropped, what
+# is read in part, and facts and nouns that the knowledge did not have when the set was written.
 OTHERWISE = (
     "Is it a land vehicle, one that drives on roads or rails?",
     "Is it a sweet thing, for instance a dessert?",
     "is it scary and can it hurt me?",
     "Does it prey on other animals?",
     "Is it a venomous creature?",
+    "Are there buttons on it that you can press?",
     "Is it a pest that bites or stings people?",
     "Farm animal?",
     "Is it consumed by humans as food?",
+    "Do we have two of them, a left one and a right one?",
     "Would people drink it at breakfast?",
     "Is this a dish that gets cooked?",
     "Blimey. Is it a scone?",
@@ -41,6 +43,7 @@ ANSWERED_NOW = (
     "Is it Italian?",
     "You like it, don't you?",
     "Does it carry its young in a pouch?",
+    "Animal, vegetable or mineral?",
     "Does it hiss?",
     "Does it clean clothes or does it clean floors?",
     "Did it exist a hundred years ago?",
@@ -73,7 +76,7 @@ def test_what_of_the_second_dev_set_is_misread():
 def test_the_held_out_questions_are_not_listed(monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["reader_coverage.py", "--list"])
     main()
-    shown, unseen = capsys.readouterr().out.split("held_out, misread: 19\n")
+    shown, unseen = capsys.readouterr().out.split("held_out, misread: 26\n")
     assert all(f"  {question}\n" in shown for question in coverage("dev_2").unread)
     lines = len(unseen.splitlines())
     assert lines == 6
