@@ -35,6 +35,7 @@ _PARTICIPLES = {
     "burn": "burnt",
     "buy": "bought",
     "catch": "caught",
+    "teach": "taught",
     "cut": "cut",
     "do": "done",
     "draw": "drawn",

@@ -46,11 +46,26 @@ _OF_A_NOUN = word_set(
 _STRICT = word_set(
     "only exclusively solely entirely fully always completely uniquely exactly strictly"
 )
+_PARTS_OF_PLACES = word_set(
+    "bottom floor surface depths canopy edge edges banks middle heart shore shores coast coasts "
+    "plains savannas savannahs forests jungles mountains rivers deserts grasslands waters"
+)
 _SHORTEST_HEAD = 3
 _MOST_DROPPED = 3
 _OF_EVERYTHING = (
     Has("is_tangible"),
-    *map(Knows, ("is_a_thing", "is_real", "is_visible", "is_a_noun", "is_group", "is_family")),
+    *map(
+        Knows,
+        (
+            "is_a_thing",
+            "is_real",
+            "is_visible",
+            "is_a_noun",
+            "is_group",
+            "is_family",
+            "is_used_by_people",
+        ),
+    ),
 )
 _OF_IT = word_set("its the")
 _SOMETHING = word_set("something anything somewhere")
@@ -82,7 +97,8 @@ def read_narrowed(
         if len(shorter) < _SHORTEST_HEAD or _is_property(shorter, lexicon):
             continue
         form = clause(shorter)
-        of_noun = tokens[len(shorter) :][:1] == ("of",)
+        end = len(shorter)
+        of_noun = tokens[:end] == shorter and tokens[end : end + 1] == ("of",)
         if form and _may_be_narrowed(form, of_noun, knowledge):
             return Narrowed(form)
     return None
@@ -95,12 +111,24 @@ def _shorter(tokens: Tokens) -> Iterator[Tokens]:
     if loose := _STRICT.intersection(tokens):
         tokens = tuple(token for token in tokens if token not in loose)
         yield tokens
+    if tokens[:2] == ("does", "it") and tokens[3:4] == ("its",):
+        tokens = ("does", "it", "have", *tokens[4:])
+        yield tokens
+    if len(tokens) > _SHORTEST_HEAD + 2 and (part := _part_of_place(tokens)):
+        yield part
     ends = [len(tokens), *reversed(list(_joints(tokens)))]
     for end in ends:
         head = tokens[:end]
         if end < len(tokens):
             yield head
         yield from _without_adjectives(head)
+
+
+def _part_of_place(tokens: Tokens) -> Tokens | None:
+    """Return a question after a place for that after a part of it ("the bottom of the ocean")."""
+    parts = (at for at in range(_SHORTEST_HEAD, len(tokens) - 2) if tokens[at + 1] == "of")
+    at = next((at for at in parts if tokens[at] in _PARTS_OF_PLACES), None)
+    return None if at is None else (*tokens[:at], *tokens[at + 2 :])
 
 
 def _joints(tokens: Tokens) -> Iterator[int]:

@@ -122,6 +122,8 @@ def having(clause: Tokens) -> Iterator[Tokens]:
         for at in range(3, min(5, len(clause))):
             if len(clause) - at <= _LONGEST_SAID:
                 yield ("does", "it", "have", *clause[at:], *clause[2:at])
+        if "called" in clause:
+            yield ("does", "it", "have", *clause[2:])
         if clause[2:3] in (("diet",), ("food",), ("prey",)):
             yield ("does", "it", "eat", *clause[3:])
 

@@ -13,6 +13,8 @@ IN_PART = {
     "Is it only found in Australia?": Has("found_in_australia"),
     "Does it make a distinctive sound?": Has("makes_sound"),
     "Is it an animal of the night sky?": IsKind("animal"),
+    "Does it use its trunk to grab objects?": Knows("has_trunk"),
+    "Is it found at the bottom of the ocean?": Has("found_in_the_sea"),
     "Does it have pincers it uses to grab things?": Knows("has_pincers"),
 }
 # What stays is wider only in its words, or nothing stays.
@@ -28,6 +30,7 @@ NOT_IN_PART = [
     "Is it popular in China?",
     "Is it a tool for thinking?",
     "Is it the inside of a house?",
+    "Do people use it in research?",
 ]
 
 
