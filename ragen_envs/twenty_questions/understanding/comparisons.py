@@ -17,6 +17,7 @@ _ABOUT = "(about|roughly|approximately|around|nearly|almost|more|exactly)"
 _BIGGER = "bigger|larger|longer|taller|greater|wider"
 _SMALLER = "smaller|shorter|tinier|littler"
 _BIG = "big|large|long|tall"
+_ITS = "is its|the (average|typical|usual) (adult) (body)"
 _IN = "in|inside|into|within"
 
 # By scale and relation, where "!" stands for the opposite.
@@ -24,7 +25,7 @@ _FRAMES: dict[tuple[str, str], tuple[str, ...]] = {
     ("size", "more"): (
         f"is it {_MUCH} {_BIGGER} (in) (size) (than) _",
         f"is it {_MUCH} {_BIGGER} in size than _",
-        f"is its|the size|length|height {_BIGGER}|more than _",
+        f"{_ITS} size|length|height {_BIGGER}|more than _",
         f"is it {_MUCH} more {_BIG} than _",
         "does it exceed _ in size",
         f"is it too {_BIG}|wide to fit|go|be|squeeze (put|packed|kept) {_IN} _",
@@ -36,7 +37,7 @@ _FRAMES: dict[tuple[str, str], tuple[str, ...]] = {
         f"is it {_MUCH} less {_BIG} than _",
         "is it less than _ long|tall|wide|high|big|across|in (size|length|height)",
         "is it under|below _ (in) long|tall|wide|high|big|across|size|length|height",
-        f"is its|the size|length|height {_SMALLER}|less than _",
+        f"{_ITS} size|length|height {_SMALLER}|less than _",
     ),
     ("size", "equal"): (
         f"is it {_ABOUT} as {_BIG}|small as _",
@@ -45,10 +46,10 @@ _FRAMES: dict[tuple[str, str], tuple[str, ...]] = {
         "is it of a|the similar|same size to|as _",
         "is it of similar size to|as _",
         f"is it {_ABOUT} _ sized",
-        "is its|the size exactly _",
-        "is its|the size|length|height similar|comparable|equal|close|identical to "
+        f"{_ITS} size exactly _",
+        f"{_ITS} size|length|height similar|comparable|equal|close|identical to "
         "(that|the size of) _",
-        "is its|the size|length|height the same as (that|the size of) _",
+        f"{_ITS} size|length|height the same as (that|the size of) _",
     ),
     ("size", "!more"): (
         f"is it no {_BIGGER} than _",
@@ -79,8 +80,8 @@ _FRAMES: dict[tuple[str, str], tuple[str, ...]] = {
         "does it exceed _ in weight",
         "does it weigh (much) more than _",
         "does it weigh over|above _",
-        "is its|the weight more|greater|higher|heavier than _",
-        "is its|the weight over|above _",
+        f"{_ITS} weight more|greater|higher|heavier than _",
+        f"{_ITS} weight over|above _",
         "is it more than _ in weight",
         "is it over|above _ in weight",
         "is it more than _ heavy",
@@ -90,20 +91,20 @@ _FRAMES: dict[tuple[str, str], tuple[str, ...]] = {
         "is it less heavy than _",
         "does it weigh (much) less than _",
         "does it weigh under|below _",
-        "is its|the weight less|lower|smaller|lighter than _",
-        "is its|the weight under|below _",
+        f"{_ITS} weight less|lower|smaller|lighter than _",
+        f"{_ITS} weight under|below _",
         "is it less than _ in weight",
         "is it under|below _ in weight",
     ),
     ("weight", "equal"): (
         f"is it {_ABOUT} as heavy|light as _",
         f"does it weigh {_ABOUT} as much as _",
-        "is its|the weight exactly _",
+        f"{_ITS} weight exactly _",
         f"does it weigh {_ABOUT} the same as _",
         f"is it {_ABOUT} the (same) weight of|as _",
         "is it similar|comparable|equal|close in weight to _",
         f"does it have {_ABOUT} the same weight as _",
-        "is its|the weight similar|comparable|equal|close|identical to (that|the weight of) _",
+        f"{_ITS} weight similar|comparable|equal|close|identical to (that|the weight of) _",
     ),
     ("weight", "!more"): (
         "is it no heavier than _",
@@ -120,8 +121,8 @@ _FRAMES: dict[tuple[str, str], tuple[str, ...]] = {
 }
 
 _PLAIN = word_set(
-    "average typical normal standard ordinary regular common usual single whole adult grown "
-    "full sized size real actual medium up of fully"
+    "domestic domesticated average typical normal standard ordinary regular common usual single "
+    "whole adult grown full sized size real actual medium up of fully"
 )
 
 

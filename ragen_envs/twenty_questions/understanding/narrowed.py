@@ -91,6 +91,8 @@ def read_narrowed(
         lexicon: where properties are named.
         knowledge: where kinds have their parents.
     """
+    if tokens[:2] == ("is", "its") and len(tokens) > _SHORTEST_HEAD:
+        tokens = ("does", "it", "have", *tokens[3:], tokens[2])
     if not is_asked(tokens) or tokens[1] in _OF_IT:
         return None
     for shorter in _shorter(tokens):

@@ -261,6 +261,8 @@ _MODALS = word_set("can could would will may might do does usually")
 
 def _of_people(tail: Tokens) -> tuple[Tokens, bool] | None:
     rest = tail[1:]
+    if rest[:1] == ("have",) and rest[1:2] and rest[1] in _participles():
+        return ("is", "it", *rest[1:]), False
     denied = rest[1:2] == ("not",)
     if rest and rest[0] in _MODALS:
         rest = rest[2:] if denied else rest[1:]

@@ -125,7 +125,13 @@ def having(clause: Tokens) -> Iterator[Tokens]:
         if "called" in clause:
             yield ("does", "it", "have", *clause[2:])
         if clause[2:3] in (("diet",), ("food",), ("prey",)):
-            yield ("does", "it", "eat", *clause[3:])
+            eaten = clause[3:]
+            while eaten and eaten[0] in _MADE_UP:
+                eaten = eaten[1:]
+            yield ("does", "it", "eat", *eaten)
+
+
+_MADE_UP = word_set("made up composed comprised consisting based mainly mostly of on")
 
 
 def mended(clause: Tokens) -> Iterator[Tokens]:

@@ -16,10 +16,12 @@ from ragen_envs.twenty_questions.forms import (
     Guess,
     Has,
     IsKind,
+    IsNoun,
     Knows,
+    Narrowed,
     Not,
 )
-from ragen_envs.twenty_questions.knowledge.schema import Knowledge
+from ragen_envs.twenty_questions.knowledge.schema import Concept, Knowledge
 from ragen_envs.twenty_questions.understanding.inflect import (
     gerund,
     participle,
@@ -68,7 +70,7 @@ class Lexicon:
         references: by scale, the reference or the level that a noun stands for.
         bounds: by scale, the upper bounds of its levels but the last.
         thirds: the verbs of third persons ("lays eggs": "lay eggs").
-        vocabulary: all words of the slots and the kinds.
+        vocabulary: all words of the slots and the kinds, but names of words.
         names: all words of the concepts' names, and other nouns.
     """
 
@@ -146,6 +148,12 @@ def lexicon(knowledge: Knowledge) -> Lexicon:
     slots["gap"] = _slot(said["people"], [_without_it], meant)
     kinds, concepts = _kinds(knowledge, said["kind"], meant), _concepts(knowledge)
     slots["noun"] = {**kinds, **slots["is"]}
+    vocabulary = _words(kinds, *slots.values())
+    slots["family"] = {
+        spoken: _family(knowledge.concepts[name])
+        for spoken, name in concepts.items()
+        if "animal" in knowledge.concepts[name].memberships
+    }
     return Lexicon(
         slots=slots,
         kinds=kinds,
@@ -158,9 +166,14 @@ def lexicon(knowledge: Knowledge) -> Lexicon:
             for phrases in said["verb"].values()
             for each in map(phrase, phrases)
         },
-        vocabulary=_words(kinds, *slots.values()),
+        vocabulary=vocabulary,
         names=_words(concepts) | frozenset(_nouns(knowledge)),
     )
+
+
+def _family(concept: Concept) -> Form:
+    """Return what "of the crow family" means: surely a crow, and no more than its kind is known."""
+    return Either((IsNoun(concept.name), Narrowed(IsKind(concept.kinds[0]))))
 
 
 def _words(*tables: Mapping[str, object]) -> frozenset[str]:

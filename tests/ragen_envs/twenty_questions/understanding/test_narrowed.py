@@ -13,6 +13,7 @@ IN_PART = {
     "Is it only found in Australia?": Has("found_in_australia"),
     "Does it make a distinctive sound?": Has("makes_sound"),
     "Is it an animal of the night sky?": IsKind("animal"),
+    "Is its beak blunt?": Has("has_beak"),
     "Does it use its trunk to grab objects?": Knows("has_trunk"),
     "Is it found at the bottom of the ocean?": Has("found_in_the_sea"),
     "Does it have pincers it uses to grab things?": Knows("has_pincers"),
@@ -49,6 +50,14 @@ def test_a_part_of_two_may_be_understood_in_part():
     assert form == Either((Has("has_claws"), Narrowed(Knows("has_pincers"))))
     replies = [answer(form, KNOWLEDGE.concepts[word], KNOWLEDGE) for word in ("cat", "crab", "cup")]
     assert replies == ["Yes", "Yes", "No"]
+
+
+def test_a_family_is_surely_its_namesake_and_no_more_than_its_kind():
+    form = read("Is it a member of the crow family?")
+    words = ("crow", "sparrow", "dog", "cup")
+    replies = [answer(form, KNOWLEDGE.concepts[word], KNOWLEDGE) for word in words]
+    assert replies == ["Yes", None, "No", "No"]
+    assert read("Is it a member of the rose family?") is None
 
 
 def test_the_reply_is_no_or_none():
