@@ -38,6 +38,8 @@ def groups_of(concepts: Mapping[str, Concept], known: Iterable[str]) -> Groups:
 def held(key: str, parts: Iterable[str], groups: Groups) -> frozenset[str]:
     """Return the words that one of the parts stands for, and none that begins with "-".
 
+    A word that is named counts before the kinds and features that leave it out.
+
     Args:
         key: of the entry, for the message.
         parts: as written, such as "bird&can_fly" and "-owl".
@@ -46,6 +48,7 @@ def held(key: str, parts: Iterable[str], groups: Groups) -> frozenset[str]:
     Raises:
         ValueError: for a part that names no word, kind or feature.
     """
+    named: frozenset[str] = frozenset()
     within: frozenset[str] = frozenset()
     without: frozenset[str] = frozenset()
     for part in parts:
@@ -56,9 +59,11 @@ def held(key: str, parts: Iterable[str], groups: Groups) -> frozenset[str]:
             found &= groups[each]
         if part.startswith("-"):
             without |= found
+        elif found == {part.replace("_", " ")}:
+            named |= found
         else:
             within |= found
-    return within - without
+    return named | (within - without)
 
 
 def read_facts(folder: Traversable, groups: Groups, known: frozenset[str]) -> dict[str, Fact]:

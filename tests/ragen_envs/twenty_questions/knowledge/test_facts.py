@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from ragen_envs.twenty_questions.knowledge.facts import groups_of, read_facts
+from ragen_envs.twenty_questions.knowledge.facts import groups_of, held, read_facts
 from ragen_envs.twenty_questions.knowledge.loader import load
 
 KNOWLEDGE = load()
@@ -28,6 +28,12 @@ def test_a_word_counts_before_its_kinds_and_these_before_all(tmp_path):
     grades = ["yes", "sometimes", "sometimes", "no", None, None, "no", "no"]
     assert [fact.grades.get(word) for word in words] == grades
     assert fact.said == {"have": ("gills",)}
+
+
+def test_a_word_that_is_named_is_not_left_out_with_its_kind():
+    words = held("is_long", ["animal", "worm", "-insect", "bee", "-eel"], GROUPS)
+    assert {"worm", "bee", "dog"} <= words
+    assert not {"wasp", "eel"} & words
 
 
 def test_what_is_not_known_comes_before_no_for_all(tmp_path):
