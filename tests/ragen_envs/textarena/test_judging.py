@@ -127,7 +127,7 @@ def ours(guess, word):
         ("[{}] [pizza]", 124, 0),
         ("[pizza] [{}]", 0, 0),
         ("Is it [{}]?", 0, 0),
-        ("{}s", 0, 113),
+        ("{}s", 0, 114),
     ],
 )
 def test_which_forms_of_the_right_word_win(shared, form, theirs, own):
