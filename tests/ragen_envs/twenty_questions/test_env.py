@@ -29,7 +29,16 @@ HOSTILE = st.text(st.characters(exclude_categories=()), max_size=60) | st.sample
     ]
 )  # fmt: skip
 seeds = st.integers(0, 59)
-OTHERWISE = {"tart", "orange", "light", "glass", "wine", "big toe", "can opener", "great white shark"}
+OTHERWISE = {
+    "tart",
+    "orange",
+    "light",
+    "glass",
+    "wine",
+    "big toe",
+    "can opener",
+    "great white shark",
+}
 """Names that read as a property, or as the beginning of another question, without an article."""
 
 
