@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from time import perf_counter
+from pathlib import Path
+from time import process_time
 from typing import Any
 
 import gymnasium
@@ -55,6 +56,14 @@ def train(env_id: str, steps: int, seed: int) -> PPO:
     return policy.learn(steps)
 
 
+def layers(policy: PPO) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the weights from the observation to the turn, as `examples/ppo_player` reads them."""
+    net = [*policy.policy.mlp_extractor.policy_net, policy.policy.action_net]
+    linear = [layer for layer in net if isinstance(layer, torch.nn.Linear)]
+    named = [(f"{kind}{n}", layer) for n, layer in enumerate(linear) for kind in ("weight", "bias")]
+    return {name: getattr(layer, name[:-1]).detach().numpy() for name, layer in named}
+
+
 def score(env_id: str, player: Player, rollouts: int) -> float:
     """Return the share of test episodes that the player wins, in per cent."""
     env = flat(env_id, "test")
@@ -78,18 +87,21 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=400_000, help="turns of training")
     parser.add_argument("--rollouts", type=int, default=4, help="of each test instance")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--save", type=Path, metavar="FILE.npz", help="for examples/ppo_player")
     told = parser.parse_args()
     torch.set_num_threads(1)
-    begin = perf_counter()
+    begin = process_time()
     policy = train(told.env, told.steps, told.seed)
-    minutes = (perf_counter() - begin) / 60
+    minutes = (process_time() - begin) / 60
+    if told.save:
+        np.savez(told.save, **layers(policy))
     chance = np.random.default_rng(told.seed)
     players: dict[str, Player] = {
         "random": lambda env, _: chance.integers(1, env.action_space.nvec),
         f"PPO, {told.steps:,} turns": lambda _, seen: policy.predict(seen, deterministic=True)[0],
         "oracle": lambda env, _: env.best_action(),
     }
-    print(f"{told.env}, seed {told.seed}, trained for {minutes:.1f} minutes\n")
+    print(f"{told.env}, seed {told.seed}, {minutes:.1f} minutes of a core for training\n")
     print("| player | test episodes won, % |\n| --- | ---: |")
     for name, player in players.items():
         print(f"| {name} | {score(told.env, player, told.rollouts):.1f} |")

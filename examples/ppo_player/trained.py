@@ -1,0 +1,45 @@
+"""Which weights play which game.
+
+They are made by the benchmark, in some ten minutes each, and are not in the repository:
+
+    export PYTHONPATH=. OMP_NUM_THREADS=1
+    for game in Sokoban SokobanLarge FrozenLake; do
+        options="--steps 1500000 --save examples/ppo_player/$game-v0.npz"
+        python benchmarks/ppo_baseline.py --env ragen/$game-v0 $options
+    done
+
+The hash of this file is recorded with a run, and with it the hashes of the weights. For weights of
+your own, write theirs in.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+SOKOBAN = ("wall", "floor", "target", "box", "box on target", "player", "player on target")
+FROZEN_LAKE = ("ice", "hole", "goal", "player", "player in a hole", "player on the goal")
+"""What a square can show, in the order of the planes, as `env.unwrapped.board.tiles` has it."""
+
+
+class Policy(NamedTuple):
+    """A trained policy.
+
+    Attributes:
+        file: its weights, in this folder.
+        sha256: of that file.
+        tiles: what a square can show, in the order in which it was trained on them.
+    """
+
+    file: str
+    sha256: str
+    tiles: tuple[str, ...]
+
+
+_SOKOBAN = Policy("Sokoban-v0.npz", "", SOKOBAN)
+TRAINED = {
+    "ragen/Sokoban-v0": _SOKOBAN,
+    "ragen/SokobanNewVocab-v0": _SOKOBAN,
+    "ragen/SokobanLarge-v0": Policy("SokobanLarge-v0.npz", "", SOKOBAN),
+    "ragen/FrozenLake-v0": Policy("FrozenLake-v0.npz", "", FROZEN_LAKE),
+}
+"""By the game's id. NewVocab is played with the weights for Sokoban-v0: its arrays are the same."""
