@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 
+from ragen_bench.environments import why_reference
 from ragen_bench.errors import UserError
 from ragen_bench.models.random_player import RandomPlayer, named_random_player
 from ragen_bench.runs.directory import RunDirectory
@@ -135,6 +136,8 @@ def _row(
         scaled = score.normalised(floor["score"], ceiling["ceiling"])
     row["normalised"] = scaled and rounded(scaled.value)
     row["normalised_interval"] = scaled and rounded_interval(scaled.interval)
+    if why := why_reference(env):
+        row["reference"] = why
     return row
 
 

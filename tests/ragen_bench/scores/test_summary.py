@@ -274,3 +274,13 @@ def test_the_ceiling_is_the_exact_one(small, random_model, tmp_path):
     assert lake["normalised"] == pytest.approx(
         (lake["score"] - floor) / (sum(exact) / 10 - floor), abs=1e-5
     )
+
+
+def test_an_oracle_that_is_a_reference_player_says_so(small, random_model, tmp_path):
+    games = {"ragen/Minesweeper-v0": 1, "ragen/MinesweeperLarge-v0": 1}
+    summary = summarise(evaluate(replace(small, instances=games), random_model, tmp_path / "run"))
+    assert [row.get("reference") for row in summary["envs"]] == [
+        None,
+        "it opens the least risky square, and whoever also weighs what a square would show can do "
+        "better; the best play on boards of this size is beyond exact search here",
+    ]
