@@ -4,7 +4,7 @@ They are made by the benchmark, in some ten minutes each, and are not in the rep
 
     export PYTHONPATH=. OMP_NUM_THREADS=1
     for game in Sokoban SokobanLarge FrozenLake; do
-        options="--steps 1500000 --save examples/ppo_player/$game-v0.npz"
+        options="--steps 800000 --save examples/ppo_player/$game-v0.npz"
         python benchmarks/ppo_baseline.py --env ragen/$game-v0 $options
     done
 
@@ -35,11 +35,17 @@ class Policy(NamedTuple):
     tiles: tuple[str, ...]
 
 
-_SOKOBAN = Policy("Sokoban-v0.npz", "", SOKOBAN)
+_SOKOBAN = Policy(
+    "Sokoban-v0.npz", "980e508d5a2de3234558196cb9be58051fe55a2023df56cc9aa89580c2ea90e6", SOKOBAN
+)
 TRAINED = {
     "ragen/Sokoban-v0": _SOKOBAN,
     "ragen/SokobanNewVocab-v0": _SOKOBAN,
     "ragen/SokobanLarge-v0": Policy("SokobanLarge-v0.npz", "", SOKOBAN),
-    "ragen/FrozenLake-v0": Policy("FrozenLake-v0.npz", "", FROZEN_LAKE),
+    "ragen/FrozenLake-v0": Policy(
+        "FrozenLake-v0.npz",
+        "e79cd42339a522841c4eaea5015ffc36553980341a6a82c5f927ae32e044414a",
+        FROZEN_LAKE,
+    ),
 }
 """By the game's id. NewVocab is played with the weights for Sokoban-v0: its arrays are the same."""

@@ -100,7 +100,7 @@ def trained(tmp_path):
     np.savez(folder / "FrozenLake-v0.npz", **weights)
     made = hashlib.sha256((folder / "FrozenLake-v0.npz").read_bytes()).hexdigest()
     table = folder / "trained.py"
-    line = r'("FrozenLake-v0.npz", )"[0-9a-f]*"'
+    line = r'("FrozenLake-v0.npz",\s+)"[0-9a-f]*"'
     written, count = re.subn(line, rf'\1"{made}"', table.read_text(encoding="utf-8"))
     assert count == 1
     table.write_text(written, encoding="utf-8")

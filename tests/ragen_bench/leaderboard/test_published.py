@@ -12,10 +12,11 @@ ENTRIES = Path(__file__).parents[3] / "leaderboard/entries"
 NAMES = sorted(entry.name for entry in ENTRIES.iterdir())
 
 
-def test_there_are_a_floor_a_ceiling_and_a_language_model():
+def test_there_are_a_floor_a_ceiling_a_language_model_and_a_classical_agent():
     for suite in ("core", "core-2", "quick"):
         assert {f"oracle_{suite}_test", f"random_{suite}_test"} <= set(NAMES)
     assert {"smollm2-135m-instruct_quick_test", "demo-agent_core_test"} <= set(NAMES)
+    assert {"ppo_quick_drawn", "ppo_core_drawn"} <= set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
