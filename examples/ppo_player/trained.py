@@ -41,7 +41,11 @@ _SOKOBAN = Policy(
 TRAINED = {
     "ragen/Sokoban-v0": _SOKOBAN,
     "ragen/SokobanNewVocab-v0": _SOKOBAN,
-    "ragen/SokobanLarge-v0": Policy("SokobanLarge-v0.npz", "", SOKOBAN),
+    "ragen/SokobanLarge-v0": Policy(
+        "SokobanLarge-v0.npz",
+        "9de2b59aa2f9931dae680573255cbbaa12a7cbae07399537800954c86471260a",
+        SOKOBAN,
+    ),
     "ragen/FrozenLake-v0": Policy(
         "FrozenLake-v0.npz",
         "e79cd42339a522841c4eaea5015ffc36553980341a6a82c5f927ae32e044414a",
