@@ -28,7 +28,7 @@ def arrays_of(messages: Sequence[Message], tiles: Sequence[str]) -> dict[str, ND
         "left": uint8 of shape (2,), turns and actions that are left.
 
     Raises:
-        ValueError: if the rules list no symbols, or no square is shown.
+        ValueError: if the rules list no symbols, or one of what is no tile, or no square is shown.
     """
     rules = next((m["content"] for m in messages if "Symbols: " in m["content"]), "")
     legend, budget = LEGEND.search(rules), BUDGET.search(rules)
