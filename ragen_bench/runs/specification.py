@@ -38,8 +38,8 @@ def spec_hash(
 
     They cover the variant's parameters, every held-out instance (of train: the first sixteen), and
     all that some scripted episodes show: prompts, parsing, rules, rewards, noise and figures. Where
-    actions are free text, they cover what becomes of the game's `probes`. Of an environment with an
-    opponent, they cover what it reads, and the rule's replies. Of another package's environment
+    a game has `probes`, they cover the replies to them on a few instances. Of an environment with
+    an opponent, they cover what it reads, and the rule's replies. Of another package's environment
     they cover the first observations, some random episodes where it lists its actions, and the
     prompt; what two plays do not show alike is left out. On the drawn split they look at a draw of
     their own, as runs of different draws are comparable.

@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,9 @@ def package(monkeypatch):
     import ppo_player.reading
     import ppo_player.trained
 
-    return ppo_player
+    yield ppo_player
+    for name in [name for name in sys.modules if name.partition(".")[0] == "ppo_player"]:
+        del sys.modules[name]
 
 
 def same(read, observed):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from ragen_envs.twenty_questions.forms import And, Either, Form, Narrowed, Not
+from ragen_envs.twenty_questions.forms import And, Either, Form, Not
 from ragen_envs.twenty_questions.understanding.discourse import contrasted
 from ragen_envs.twenty_questions.understanding.normalise import Tokens, without_commas, word_set
 from ragen_envs.twenty_questions.understanding.order import is_asked, is_stated
@@ -67,9 +67,8 @@ def _parts(tokens: Tokens, clause: ReadClause, in_part: ReadClause) -> Form | No
     forms = [clause(first) or _ended(first, parts[-1], clause) or in_part(first)]
     negated = isinstance(forms[0], Not) and "not" in first
     for part in parts[1:]:
-        more = _begun_in_part(first, part, in_part) if isinstance(forms[0], Narrowed) else None
         forms.append(
-            more or _begun(first, part, parts[-1], clause) or _begun_in_part(first, part, in_part)
+            _begun(first, part, parts[-1], clause) or _begun_in_part(first, part, clause, in_part)
         )
     if negated and not all(isinstance(form, Not) for form in forms[1:]):
         return None
@@ -136,10 +135,14 @@ def _begun(first: Tokens, part: Tokens, last: Tokens, clause: ReadClause) -> For
     return None if is_asked(first) or is_stated(first) else clause(part)
 
 
-def _begun_in_part(first: Tokens, part: Tokens, in_part: ReadClause) -> Form | None:
+def _begun_in_part(
+    first: Tokens, part: Tokens, clause: ReadClause, in_part: ReadClause
+) -> Form | None:
     """Return what a later part means in part, with the verb of the first before it."""
     least = 2 if first[:1] == ("is",) and part[0] in _ARTICLES else 3
-    for length in range(len(first) - 1, least - 1, -1):
+    for length in range(least, len(first)):
+        if clause(first[:length]):  # the part could be left out, and this would be what stays
+            return None
         if part[0] in _ARTICLES and not _noun_begins(first, length):
             continue
         if form := in_part((*first[:length], *part)):

@@ -36,9 +36,10 @@ _NO_ADJECTIVES = (
 _TURNING = word_set(
     "not no without fewer less few little more most least zero rather any than unlike except "
     "fake false artificial toy mock imaginary or and if unless but what how other another never "
-    "non missing lost absent broken equal same i me my mine our"
+    "non missing lost absent broken equal same i me my mine our "
+    "pretend virtual power treatment balloon robot wax plush stuffed model"
 )
-"""Words that do not make a thing narrower, or join it to another."""
+"""Words that do not make a thing narrower: they deny, compare, join, or name another thing."""
 _OF_A_NOUN = word_set(
     "visible available found used made known designed intended meant located built created kept "
     "seen worn eaten named called belonging living native capable able adapted similar related"

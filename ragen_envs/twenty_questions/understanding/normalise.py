@@ -113,7 +113,6 @@ _WHOLE = {
     "ain't": "is not",
     "ti": "it",
     "hav": "have",
-    "dose": "does",
     "someplace": "somewhere",
     "isnt": "is not",
     "arent": "are not",

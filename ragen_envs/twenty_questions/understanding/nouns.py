@@ -232,8 +232,6 @@ def _asked(tail: Tokens) -> tuple[Tokens, bool] | None:
     first = tail[0]
     if first in _WITH:
         return ("does", "it", "have", *tail[1:]), _WITH[first]
-    if tail[:2] == ("in", "which") or (first == "where" and tail[1] in _PEOPLE):
-        return ("does", "it", *tail[2 + (first == "in") :]), False
     if first in _MARKS:
         if tail[1] in _PEOPLE:
             return _of_people(tail[1:])

@@ -49,6 +49,8 @@ MOST_WORDS = 60
 """A question with more words is not understood."""
 MOST_CLAUSES = 150
 """How many readings of its parts a question may take; it is not understood if they do not do."""
+_MOST_IN_PART = 2
+"""How often what is not understood of a text may be left out, each time with as many readings."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,12 +81,13 @@ class Reader:
 
 @dataclass(eq=False)
 class _Reading:
-    """Reads one text; `_left` bounds the work."""
+    """Reads one text; `_left` and `_left_in_part` bound the work."""
 
     _knowledge: Knowledge
     _lexicon: Lexicon
     _canonical: Mapping[str, Form]
     _left: int = MOST_CLAUSES
+    _left_in_part: int = _MOST_IN_PART
 
     def read(self, text: str) -> Form | None:
         """Return what a text asks."""
@@ -138,12 +141,15 @@ class _Reading:
 
     def _in_part(self, tokens: Tokens) -> Form | None:
         """Return what a question asks that says more than the tables hold."""
+        if not tokens or not self._left_in_part:
+            return None
+        self._left_in_part -= 1
         self._left = MOST_CLAUSES
-        return (
-            read_joined(discourse.plain(tokens), self._clause, self._narrowed) if tokens else None
-        )
+        return read_joined(discourse.plain(tokens), self._clause, self._narrowed)
 
     def _narrowed(self, tokens: Tokens) -> Form | None:
+        if self._left < 0:
+            return None
         return read_narrowed(tokens, self._clause, self._lexicon, self._knowledge)
 
     def _question(self, tokens: Tokens) -> Form | None:

@@ -64,13 +64,16 @@ def test_what_cannot_be_used_says_why(tmp_path):
     with pytest.raises(UserError, match="of another study"):
         read_earlier(PUBLISHED, study, "gpu")
     transfer = Path("docs/results/studies/transfer/study.json")
-    with pytest.raises(UserError, match="has no success by instance, by which claims of transfer"):
+    with pytest.raises(UserError, match="has no success by instance, which transfer tests"):
         read_earlier(transfer, read_study("transfer"), "small")
     file = tmp_path / "study"
     for content, why in {
         "[]": "is not a JSON object; name the study.json",
         "{": "is not a JSON object; name the study.json",
         "{}": "is not the result of a study; name the study.json",
+        '{"schema": 1, "study": 1, "scale": "small", "runs": [], "arms": []}': (
+            "is not the result of a study; name the study.json"
+        ),
     }.items():
         file.write_text(content)
         with pytest.raises(UserError, match=re.escape(why)):

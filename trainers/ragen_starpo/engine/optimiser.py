@@ -12,8 +12,8 @@ from torch.optim import AdamW
 class ShardAdamW(AdamW):
     """AdamW that works on the part of each weight that is here.
 
-    Its arithmetic goes by elements, so the result is that of AdamW to the bit. Operations on
-    DTensors take some 40 microseconds each, of which a small model's step has hundreds.
+    Its arithmetic goes by elements, so on a CPU the result is that of AdamW to the bit. Operations
+    on DTensors take some 40 microseconds each, of which a small model's step has hundreds.
     """
 
     def _init_group(self, group: dict[str, Any], *lists: list[Tensor]) -> bool:

@@ -13,7 +13,7 @@ from ragen_bench.runs.json_lines import read_whole
 from ragen_starpo.studies.bands import Band
 from ragen_starpo.studies.jobs import run_name
 from ragen_starpo.studies.outcomes import Outcome, from_json
-from ragen_starpo.studies.study import BY_INSTANCE, Scale, Study
+from ragen_starpo.studies.study import Scale, Study
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def read_earlier(file: Path, study: Study, scale: Scale) -> Earlier:
 
     Raises:
         UserError: if the file cannot be read or is that of another study, or is of a time when it
-            did not hold what claims are judged by.
+            did not hold success by instance.
     """
     content = _content(file)
     if content["scale"] != scale or _rules(content["study"]) != _rules(asdict(study)):
@@ -55,12 +55,10 @@ def read_earlier(file: Path, study: Study, scale: Scale) -> Earlier:
             f"{file} is of another study, or of an older version of this one; only its seeds may "
             "differ"
         )
-    if any(claim.figure in BY_INSTANCE for claim in study.claims) and not all(
-        "by_instance" in run for run in content["runs"]
-    ):
+    if study.test_instances and not all("by_instance" in run for run in content["runs"]):
         raise UserError(
-            f"{file} has no success by instance, by which claims of {study.name} are judged; run "
-            "all seeds into one --out"
+            f"{file} has no success by instance, which {study.name} tests; run all seeds into one "
+            "--out"
         )
     runs = [from_json(run) for run in content["runs"] if not run["problem"]]
     return Earlier(
@@ -75,7 +73,8 @@ def _content(file: Path) -> dict[str, Any]:
         content = read_whole(file, what)
     except OSError as error:
         raise UserError(f"{file} cannot be read: {error.strerror}; {what}") from None
-    if not {"study", "scale", "runs", "arms"} <= set(content):
+    of_study = {"study": dict, "scale": str, "runs": list, "arms": list, "schema": int}
+    if not all(isinstance(content.get(name), type_) for name, type_ in of_study.items()):
         raise UserError(f"{file} is not the result of a study; {what}")
     return content
 

@@ -14,7 +14,7 @@ PAGE = Path(__file__).parents[4] / "docs/results/twenty-questions.md"
 # Of each set: right, misread, unread, refused, answered, misanswered.
 COUNTS = {
     "dev": (340, 6, 0, 43, 4, 4),
-    "dev_2": (452, 15, 44, 43, 11, 8),
+    "dev_2": (452, 14, 45, 43, 11, 8),
     "held_out": (260, 26, 85, 41, 7, 17),
 }
 # Kind and feature at once where dev_2.toml names the feature alone, an example that is dropped,
@@ -30,7 +30,6 @@ OTHERWISE = (
     "Is it a pest that bites or stings people?",
     "Farm animal?",
     "Is it consumed by humans as food?",
-    "Do we have two of them, a left one and a right one?",
     "Would people drink it at breakfast?",
     "Is this a dish that gets cooked?",
     "Blimey. Is it a scone?",

@@ -4,6 +4,8 @@ import pytest
 
 from ragen_envs.twenty_questions.answerer.rule import answer
 from ragen_envs.twenty_questions.forms import Either, Has, IsKind, Knows, Narrowed, say
+from ragen_envs.twenty_questions.understanding.phrases import lexicon
+from ragen_envs.twenty_questions.understanding.reader import _Reading
 from tests.ragen_envs.twenty_questions.understanding.support import KNOWLEDGE, read
 
 IN_PART = {
@@ -50,6 +52,32 @@ def test_a_part_of_two_may_be_understood_in_part():
     assert form == Either((Has("has_claws"), Narrowed(Knows("has_pincers"))))
     replies = [answer(form, KNOWLEDGE.concepts[word], KNOWLEDGE) for word in ("cat", "crab", "cup")]
     assert replies == ["Yes", "Yes", "No"]
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("Does it have a shell that protects its body or claws?", "cat"),
+        ("Is it an animal that lives on the moon or a plant?", "rose"),
+        ("Does it have curved horns on its head or wings?", "sparrow"),
+        ("Does it have long wings for gliding or fins for swimming?", "shark"),
+        ("Is it an animal with spots or a plant with zqq?", "rose"),
+        ("Is it furniture where people sleep?", "bed"),
+        ("Is it a building where people sleep?", "house"),
+        ("Is it a power plant?", "windmill"),
+        ("Is it a balloon animal?", "balloon"),
+    ],
+)
+def test_no_is_not_said_where_it_may_be_yes(text, word):
+    form = read(text)
+    assert form is None or answer(form, KNOWLEDGE.concepts[word], KNOWLEDGE) != "No"
+
+
+def test_what_is_left_out_again_and_again_ends():
+    text = "so anmal, " + "my guess is anmal or qz, " * 8
+    reading = _Reading(KNOWLEDGE, lexicon(KNOWLEDGE), {})
+    assert reading.read(text) is None
+    assert reading._left_in_part == 0
 
 
 def test_a_family_is_surely_its_namesake_and_no_more_than_its_kind():
