@@ -26,6 +26,7 @@ CALL = Call("act", {"actions": ["Down", "Down", "Right"]})
 FIRST, INSTANCES = 7, 2
 """Lakes in which the call wins by some noise, and not by other."""
 GROUP = 4
+LESSONS = 240
 END = "<|im_end|>"
 SHAPE = {
     "hidden_size": 32,
@@ -85,14 +86,17 @@ def model(tokenizer, conversations):
         whole = tokenizer.apply_chat_template(conversation, **options).removesuffix("\n")
         ids = tokenizer(whole, return_tensors="pt").input_ids
         lessons.append((ids, ids.shape[1] - len(tokenizer(asked).input_ids)))
+    # The rate falls to 0, so that the last lessons do not undo the first, whatever rounds where.
     optimizer = torch.optim.Adam(made.parameters(), lr=1e-2)
-    for step in range(160):
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=LESSONS)
+    for step in range(LESSONS):
         ids, said = lessons[step % len(lessons)]
         logits = made(ids, logits_to_keep=said + 1).logits[0, :-1]
         loss = torch.nn.functional.cross_entropy(logits, ids[0, -said:])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+        schedule.step()
     return made
 
 
