@@ -60,8 +60,11 @@ def layers(policy: PPO) -> dict[str, np.ndarray[Any, Any]]:
     """Return the weights from the observation to the turn, as `examples/ppo_player` reads them."""
     net = [*policy.policy.mlp_extractor.policy_net, policy.policy.action_net]
     linear = [layer for layer in net if isinstance(layer, torch.nn.Linear)]
-    named = [(f"{kind}{n}", layer) for n, layer in enumerate(linear) for kind in ("weight", "bias")]
-    return {name: getattr(layer, name[:-1]).detach().numpy() for name, layer in named}
+    return {
+        f"{kind}{number}": getattr(layer, kind).detach().numpy()
+        for number, layer in enumerate(linear)
+        for kind in ("weight", "bias")
+    }
 
 
 def score(env_id: str, player: Player, rollouts: int) -> float:

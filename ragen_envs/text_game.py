@@ -69,9 +69,9 @@ class TextGame(Generic[V, I]):
     functions: ClassVar[tuple[Function | TypedFunction, ...]] = (ACT,)
     """Every action is a call of one of these, see `ragen_envs.tools`."""
     probes: ClassVar[tuple[str, ...]] = ()
-    """Actions in free text, which no legal action stands for; empty where those are all actions.
+    """Actions in free text that are not among the legal actions.
 
-    The harness plays them for the hash of a specification, so that it changes with their meaning.
+    The harness plays them for the hash of a specification, so that it changes with their replies.
     """
 
     @abstractmethod

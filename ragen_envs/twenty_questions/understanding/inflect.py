@@ -35,7 +35,6 @@ _PARTICIPLES = {
     "burn": "burnt",
     "buy": "bought",
     "catch": "caught",
-    "teach": "taught",
     "cut": "cut",
     "do": "done",
     "draw": "drawn",
@@ -62,6 +61,7 @@ _PARTICIPLES = {
     "sit": "sat",
     "sleep": "slept",
     "take": "taken",
+    "teach": "taught",
     "wear": "worn",
     "write": "written",
 }

@@ -27,6 +27,7 @@ from ragen_envs.twenty_questions.understanding.phrases import Lexicon
 
 _ARTICLES = word_set("a an the its")
 _MARKS = word_set("that which who whose")
+"""After a noun they say more of it, as do the next two."""
 _TIMES = word_set("in on at during while when throughout across by using as before after near with")
 _PURPOSES = word_set("for to of from through around along over under between like where")
 _SUBJECTS = word_set("it people")
@@ -40,34 +41,26 @@ _TURNING = word_set(
     "pretend virtual power treatment balloon robot wax plush stuffed model"
 )
 """Words that do not make a thing narrower: they deny, compare, join, or name another thing."""
-_OF_A_NOUN = word_set(
+_AFTER_A_NOUN = word_set(
     "visible available found used made known designed intended meant located built created kept "
     "seen worn eaten named called belonging living native capable able adapted similar related"
 )
+"""Behind a noun they say more of it."""
 _STRICT = word_set(
     "only exclusively solely entirely fully always completely uniquely exactly strictly"
 )
+"""Left out, they leave what is wider: "found only in Australia"."""
 _PARTS_OF_PLACES = word_set(
     "bottom floor surface depths canopy edge edges banks middle heart shore shores coast coasts "
     "plains savannas savannahs forests jungles mountains rivers deserts grasslands waters"
 )
 _SHORTEST_HEAD = 3
 _MOST_DROPPED = 3
-_OF_EVERYTHING = (
-    Has("is_tangible"),
-    *map(
-        Knows,
-        (
-            "is_a_thing",
-            "is_real",
-            "is_visible",
-            "is_a_noun",
-            "is_group",
-            "is_family",
-            "is_used_by_people",
-        ),
-    ),
+_FACTS_OF_EVERYTHING = word_set(
+    "is_a_thing is_real is_visible is_a_noun is_group is_family is_used_by_people"
 )
+_OF_EVERYTHING = frozenset((Has("is_tangible"), *map(Knows, _FACTS_OF_EVERYTHING)))
+"""What is so of nearly every word, so that it is hardly what was asked for."""
 _OF_IT = word_set("its the")
 _SOMETHING = word_set("something anything somewhere")
 _NARROW_KINDS = word_set(
@@ -76,9 +69,10 @@ _NARROW_KINDS = word_set(
     "sports_equipment toy game"
 )
 """Kinds whose names are rarely said of other things, as those of a tool or of food are."""
-_VERBS_OF_LOOK = word_set(
+_WITH_A_PREPOSITION = word_set(
     "look taste smell sound feel seem need like want try use have run work go"
 )
+"""Verbs that mean something else without what follows: "look like", "run on"."""
 
 
 def read_narrowed(
@@ -137,13 +131,13 @@ def _part_of_place(tokens: Tokens) -> Tokens | None:
 def _joints(tokens: Tokens) -> Iterator[int]:
     """Yield where something begins that says more of what stands before it."""
     for at in range(_SHORTEST_HEAD, len(tokens) - 1):
-        verb_alone = at == _SHORTEST_HEAD and tokens[2] in _VERBS_OF_LOOK
+        verb_alone = at == _SHORTEST_HEAD and tokens[2] in _WITH_A_PREPOSITION
         bare = tokens[at] in _SUBJECTS and (tokens[2] == "have" or tokens[2] in _ARTICLES)
         if (
             tokens[at] in _MARKS
             or (bare and tokens[at - 1] not in _TIMES | _PURPOSES)
             or (tokens[at] in _TIMES | _PURPOSES and not verb_alone)
-            or (tokens[at] in _OF_A_NOUN and tokens[2] in _ARTICLES)
+            or (tokens[at] in _AFTER_A_NOUN and tokens[2] in _ARTICLES)
         ):
             yield at
 

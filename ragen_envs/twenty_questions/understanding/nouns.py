@@ -47,7 +47,7 @@ _LONGEST_AGENT = 5
 _NO_NOUN = word_set(
     "of in on at to for with from by as and or nor neither either but not that which who , than "
     "like about very more most "
-    "less used made found you people we i they it where when who"
+    "less used made found you people we i they it where when"
 )
 _MARKS = word_set("that which who whom where")
 _WITH = {"with": False, "without": True, "having": False}

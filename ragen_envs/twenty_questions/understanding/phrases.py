@@ -91,16 +91,20 @@ class Lexicon:
         return None if name is None else Guess(name, narrower=spoken in self.narrower)
 
     def meaning(self, slot: str, words: Tokens) -> Form | None:
-        """Return what a phrase in a slot means; articles and "very" before it do not matter."""
+        """Return what a phrase in a slot means, None if the tables do not have it.
+
+        Articles in it and "very" or "most" before it do not matter.
+        """
         if slot == "verbing" and words[:1] and words[0] in _A:
             return None  # "a feeling" is a noun
         meanings = self.slots[slot]
-        form = meanings.get(key(words))
-        words = tuple(word for word in words if word not in _DETERMINERS)
+        if form := meanings.get(key(words)):
+            return form
+        left = [word for word in words if word not in _DETERMINERS]
         passed = _MEASURES | _QUANTIFIERS | (_NEUTRAL if slot == "have" else frozenset())
-        while form is None and words and words[0] in passed:
-            words = words[1:]
-            form = meanings.get(key(words))
+        while form is None and left and left[0] in passed:
+            left = left[1:]
+            form = meanings.get(key(left))
         return form
 
 

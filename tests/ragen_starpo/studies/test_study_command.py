@@ -150,7 +150,7 @@ def test_runs_that_were_played_elsewhere_count_and_are_not_played(tmp_path, caps
     assert [run["seed"] for run in more["runs"]] == [0, 1, 2]
     assert [run["figures"].get("last") for run in more["runs"]] == [0.5, 0.5, None]
     page = (tmp_path / "new/study.md").read_text()
-    assert "2 runs were played before, and taken from their study.json." in page
+    assert "2 runs were played before, and taken from the study.json whose SHA-256 is `" in page
     # With no more seeds than there are, nothing is left to run.
     ran.clear()
     assert main(["study", "mine.toml", "--earlier", "published.json", "--out", "none"]) == 0

@@ -67,9 +67,9 @@ def run_study(study: Study, scale: Scale, seeds: int, place: Place) -> list[str]
     """
     console = plain_console()
     out, folder = place.out, place.out.resolve()
-    earlier = read_earlier(place.earlier, study, scale) if place.earlier else Earlier()
+    earlier = read_earlier(place.earlier, study, scale) if place.earlier else None
     with _commands(place, scale) as commands, interrupted_by_sigterm(), claimed(out, study, scale):
-        begun = max(seeds_begun(folder, study), earlier.seeds(study))
+        begun = max(seeds_begun(folder, study), earlier.seeds(study) if earlier else 0)
         if begun > seeds:
             console.print(f"{begun} seeds of some arm are there already: all are run and judged")
             seeds = begun
@@ -95,9 +95,12 @@ def _commands(place: Place, scale: Scale) -> Iterator[Commands]:
         yield RayCommands(gpus=int(scale == "gpu"))
 
 
-def _jobs(study: Study, scale: Scale, seeds: int, earlier: Earlier) -> tuple[list[Job], list[Job]]:
+def _jobs(
+    study: Study, scale: Scale, seeds: int, earlier: Earlier | None
+) -> tuple[list[Job], list[Job]]:
     """Return the runs that were not played elsewhere, after the models that these need."""
-    runs = [job for job in run_jobs(study, scale, seeds) if job.name not in earlier.outcomes]
+    played = earlier.outcomes if earlier else {}
+    runs = [job for job in run_jobs(study, scale, seeds) if job.name not in played]
     needed = {job.needs for job in runs}
     return [job for job in model_jobs(study, scale, seeds) if job.name in needed], runs
 

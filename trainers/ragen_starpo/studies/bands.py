@@ -24,7 +24,7 @@ def band(curves: Sequence[Sequence[tuple[int, float]]]) -> Band:
 
 
 def joined(one: Band, other: Band, weights: tuple[int, int]) -> Band:
-    """Return the band of the runs of two.
+    """Return the band of all the runs that two bands are of.
 
     Args:
         one: of some runs.

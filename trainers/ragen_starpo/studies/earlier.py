@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -15,6 +16,8 @@ from ragen_starpo.studies.jobs import run_name
 from ragen_starpo.studies.outcomes import Outcome, from_json
 from ragen_starpo.studies.study import Scale, Study
 
+_WHAT = "name the study.json of a study"
+
 
 @dataclass(frozen=True)
 class Earlier:
@@ -23,10 +26,12 @@ class Earlier:
     Attributes:
         outcomes: by the folders of the runs, from the study's; without curves.
         bands: of these runs, by arm and figure, see `ragen_starpo.studies.bands`.
+        sha256: of the file; empty where there is none.
     """
 
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
     bands: Mapping[str, Mapping[str, Band]] = field(default_factory=dict)
+    sha256: str = ""
 
     def seeds(self, study: Study) -> int:
         """Return how many seeds have a run here, to the highest."""
@@ -60,22 +65,23 @@ def read_earlier(file: Path, study: Study, scale: Scale) -> Earlier:
             f"{file} has no success by instance, which {study.name} tests; run all seeds into one "
             "--out"
         )
-    runs = [from_json(run) for run in content["runs"] if not run["problem"]]
-    return Earlier(
-        {run_name(run.arm, run.seed): run for run in runs},
-        {arm["name"]: arm["curves"] for arm in content["arms"]},
-    )
+    try:
+        runs = [from_json(run) for run in content["runs"] if not run["problem"]]
+        bands = {arm["name"]: arm["curves"] for arm in content["arms"]}
+    except (KeyError, TypeError):
+        raise UserError(f"{file} is not the result of a study; {_WHAT}") from None
+    sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
+    return Earlier({run_name(run.arm, run.seed): run for run in runs}, bands, sha256)
 
 
 def _content(file: Path) -> dict[str, Any]:
-    what = "name the study.json of a study"
     try:
-        content = read_whole(file, what)
+        content = read_whole(file, _WHAT)
     except OSError as error:
-        raise UserError(f"{file} cannot be read: {error.strerror}; {what}") from None
+        raise UserError(f"{file} cannot be read: {error.strerror}; {_WHAT}") from None
     of_study = {"study": dict, "scale": str, "runs": list, "arms": list, "schema": int}
     if not all(isinstance(content.get(name), type_) for name, type_ in of_study.items()):
-        raise UserError(f"{file} is not the result of a study; {what}")
+        raise UserError(f"{file} is not the result of a study; {_WHAT}")
     return content
 
 

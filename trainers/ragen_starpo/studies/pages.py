@@ -111,7 +111,10 @@ def seeds_note(results: Mapping[str, Any]) -> str:
     if seeds > planned:
         notes.append(f"The study asks for {planned} seeds; the others were added to them.")
     if earlier := results.get("earlier"):
-        notes.append(f"{earlier} runs were played before, and taken from their study.json.")
+        notes.append(
+            f"{earlier['runs']} runs were played before, and taken from the study.json whose "
+            f"SHA-256 is `{earlier['sha256']}`."
+        )
     return " ".join(notes)
 
 

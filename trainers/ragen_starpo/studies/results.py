@@ -41,7 +41,7 @@ def results(
     Args:
         study: that was run.
         scale: of it.
-        seeds: of each arm.
+        seeds: of each arm, at least as many as the earlier runs have.
         folder: of the study.
         earlier: runs that were played elsewhere; they stand for those of the folder.
 
@@ -49,7 +49,8 @@ def results(
         `schema`; `study`, `scale`, `seeds`; `arms`, for each its `name`, its `figures` as `mean`
         and `interval` over seeds (of 95 % by Student's t, None where a run lacks it), and its
         `curves`, by figure the band of its finished runs; `claims`, each with its `verdict`;
-        `runs`, all of them; `earlier`, how many of these were played elsewhere.
+        `runs`, all of them; `earlier`, how many `runs` of these were played elsewhere, and the
+        `sha256` of the file that they were taken from, None if there is none.
     """
     numbers, elsewhere = study.numbered(seeds), earlier or Earlier()
     outcomes = [
@@ -68,7 +69,7 @@ def results(
         ],
         "claims": [_claim(claim) for claim in judged(study, outcomes, numbers)],
         "runs": [as_json(run) for run in outcomes],
-        "earlier": len(elsewhere.outcomes),
+        "earlier": earlier and {"runs": len(earlier.outcomes), "sha256": earlier.sha256},
     }
 
 
