@@ -82,3 +82,12 @@ def test_what_cannot_be_used_says_why(tmp_path):
             read_earlier(file, study, "small")
     with pytest.raises(UserError, match="nowhere cannot be read: No such file"):
         read_earlier(tmp_path / "nowhere", study, "small")
+
+
+def test_a_run_without_its_figures_is_refused(tmp_path):
+    content = json.loads(PUBLISHED.read_text())
+    del content["runs"][3]["figures"]
+    file = tmp_path / "study.json"
+    file.write_text(json.dumps(content))
+    with pytest.raises(UserError, match="is not the result of a study"):
+        read_earlier(file, read_study("diversity"), "small")
