@@ -14,7 +14,7 @@ from ragen_envs.minesweeper import text
 from ragen_envs.minesweeper.generator import Generator
 from ragen_envs.minesweeper.player import Player
 from ragen_envs.minesweeper.reference import Shown, reference, success
-from ragen_envs.minesweeper.rules import GAME, Opening, open_after, shown
+from ragen_envs.minesweeper.rules import GAME, Opening, open_after, uncovered
 from ragen_envs.minesweeper.solver import Knowledge, ceiling, solver
 from ragen_envs.minesweeper.text import COLUMNS, HIT, SYMBOLS, names_of
 from ragen_envs.minesweeper.tiles import MINES, TILES, TO_OPEN, tile_numbers
@@ -229,7 +229,8 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
             self._terminated = True
             return 0, True
         opened = open_after(self._neighbours, mines, known.opened, action)
-        self._squares = shown(self._neighbours, mines, opened)
+        fresh = opened & ~known.opened
+        self._squares = uncovered(self._neighbours, mines, self._squares, fresh)
         self._known = self._player.after(known, self._squares, opened)
         if opened.bit_count() + self._opening.mines == len(self._squares):
             self._terminated = self._success = True

@@ -14,6 +14,7 @@ from ragen_envs.symmetry import canonical_grid
 
 GAME = "minesweeper"
 CLOSED = "#"
+_DIGITS = "012345678"
 
 
 @lru_cache(maxsize=16)
@@ -52,12 +53,15 @@ def open_after(neighbours: tuple[int, ...], mines: int, opened: int, square: int
 
 def shown(neighbours: tuple[int, ...], mines: int, opened: int) -> str:
     """Return a board's squares along its rows: the digits of the open ones, the others closed."""
-    return "".join(
-        [
-            str((around & mines).bit_count()) if opened >> square & 1 else CLOSED
-            for square, around in enumerate(neighbours)
-        ]
-    )
+    return uncovered(neighbours, mines, CLOSED * len(neighbours), opened)
+
+
+def uncovered(neighbours: tuple[int, ...], mines: int, board: str, fresh: int) -> str:
+    """Return what a board shows, as `shown` says, after some more squares of it were opened."""
+    for square in members(fresh):
+        digit = _DIGITS[(neighbours[square] & mines).bit_count()]
+        board = board[:square] + digit + board[square + 1 :]
+    return board
 
 
 @dataclass(frozen=True)
