@@ -2,82 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
+from ragen_envs.twenty_questions.understanding.normalise import word_set
+from ragen_envs.twenty_questions.understanding.patterns import data_file
+
 _VOWELS = "aeiou"
 
-_PLURALS = {
-    "person": "people",
-    "child": "children",
-    "man": "men",
-    "woman": "women",
-    "foot": "feet",
-    "tooth": "teeth",
-    "goose": "geese",
-    "mouse": "mice",
-    "leaf": "leaves",
-    "loaf": "loaves",
-    "knife": "knives",
-    "wolf": "wolves",
-    "shelf": "shelves",
-    "calf": "calves",
-    "scarf": "scarves",
-    "life": "lives",
-    "tomato": "tomatoes",
-    "potato": "potatoes",
-    "hero": "heroes",
-    "mosquito": "mosquitoes",
-    "volcano": "volcanoes",
-}
-
-_PARTICIPLES = {
-    "be": "been",
-    "break": "broken",
-    "build": "built",
-    "burn": "burnt",
-    "buy": "bought",
-    "catch": "caught",
-    "cut": "cut",
-    "do": "done",
-    "draw": "drawn",
-    "drink": "drunk",
-    "drive": "driven",
-    "eat": "eaten",
-    "find": "found",
-    "fly": "flown",
-    "get": "got",
-    "give": "given",
-    "grow": "grown",
-    "have": "had",
-    "hear": "heard",
-    "hold": "held",
-    "keep": "kept",
-    "lie": "lain",
-    "make": "made",
-    "put": "put",
-    "read": "read",
-    "ride": "ridden",
-    "see": "seen",
-    "sell": "sold",
-    "send": "sent",
-    "sit": "sat",
-    "sleep": "slept",
-    "take": "taken",
-    "teach": "taught",
-    "wear": "worn",
-    "write": "written",
-}
-
-# Two syllables, or a last consonant that is never doubled: the rule would double it.
-_NOT_DOUBLED = {
-    "enter",
-    "measure",
-    "open",
-    "water",
-    "garden",
-    "cover",
-    "decorate",
-    "listen",
-    "iron",
-}
+_TABLES = data_file("inflect.toml")
+_PLURALS: dict[str, str] = _TABLES["plurals"]
+_THIRD_PERSONS: dict[str, str] = _TABLES["third_persons"]
+_PARTICIPLES: dict[str, str] = _TABLES["participles"]
+_DOUBLED = word_set("begin emit forget outrun program repel transmit travel unplug")
+"""Verbs of several syllables whose last consonant is doubled."""
 
 
 def plural(phrase: str) -> str:
@@ -89,6 +26,8 @@ def plural(phrase: str) -> str:
 def _plural(noun: str) -> str:
     if noun in _PLURALS:
         return _PLURALS[noun]
+    if noun.endswith(("man", "shelf")):
+        return noun.removesuffix("man") + "men" if noun.endswith("man") else noun[:-1] + "ves"
     if noun.endswith("y") and noun[-2:-1] not in _VOWELS:
         return noun[:-1] + "ies"
     return noun + ("es" if noun.endswith(("s", "x", "z", "ch", "sh")) else "s")
@@ -100,20 +39,35 @@ def singulars(noun: str) -> tuple[str, ...]:
     found = [last, *(one for one, many in _PLURALS.items() if many == last)]
     if last.endswith("ies"):
         found.append(last[:-3] + "y")
+    if last.endswith("men"):
+        found.append(last[:-3] + "man")
     if last.endswith("ves"):
         found.append(last[:-3] + "f")
     if last.endswith(("ses", "xes", "zes", "ches", "shes", "oes")):
         found.append(last[:-2])
     if last.endswith("s") and not last.endswith("ss"):
         found.append(last[:-1])
-    return tuple(f"{head} {each}".lstrip() for each in found)
+    return tuple(f"{head} {each}".lstrip() for each in dict.fromkeys(found))
 
 
 def third_person(phrase: str) -> str:
     """Return a phrase with its verb, the first word, in the third person ("lays eggs")."""
     verb, _, rest = phrase.partition(" ")
-    irregular = {"have": "has", "do": "does", "go": "goes", "be": "is"}
-    return f"{irregular.get(verb) or _plural(verb)} {rest}".rstrip()
+    return f"{_THIRD_PERSONS.get(verb) or _plural(verb)} {rest}".rstrip()
+
+
+def base_verb(verb: str) -> str:
+    """Return the base of a verb in the third person, "keep" of "keeps"."""
+    irregular = next((base for base, third in _THIRD_PERSONS.items() if third == verb), None)
+    if irregular:
+        return irregular
+    if verb.endswith("ies") and len(verb) > len("lies"):
+        return verb[:-3] + "y"
+    return (
+        verb[:-2]
+        if verb.endswith(("sses", "xes", "zzes", "ches", "shes"))
+        else verb.removesuffix("s")
+    )
 
 
 def gerund(phrase: str) -> str:
@@ -145,7 +99,13 @@ def _participle(verb: str) -> str:
 
 
 def _doubled(verb: str) -> str:
-    """Return a verb with its last consonant doubled where a suffix asks for it ("cutt")."""
-    short = len(verb) > 2 and verb[-1] not in _VOWELS + "wxy" and verb[-2] in _VOWELS
-    doubled = short and verb[-3] not in _VOWELS and verb not in _NOT_DOUBLED
-    return verb + verb[-1] if doubled else verb
+    """Return a verb as suffixes want it: "cutt", "mimick".
+
+    A last consonant is doubled after a single vowel, if the verb has one syllable.
+    """
+    if verb.endswith("ic"):
+        return verb + "k"
+    closed = len(verb) > 2 and verb[-1] not in _VOWELS + "wxy" and verb[-2] in _VOWELS
+    one_vowel = closed and (verb[-3] not in _VOWELS or verb[-3:-1] == "ui")
+    syllables = len(re.findall(r"[aeiouy]+", verb.replace("qu", "q")))
+    return verb + verb[-1] if one_vowel and (syllables == 1 or verb in _DOUBLED) else verb

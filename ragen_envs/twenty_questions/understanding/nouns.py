@@ -8,9 +8,9 @@ from functools import cache
 from ragen_envs.twenty_questions.forms import And, Form, Guess, IsNoun, Not
 from ragen_envs.twenty_questions.knowledge.schema import Knowledge
 from ragen_envs.twenty_questions.understanding.conjunctions import ReadClause
-from ragen_envs.twenty_questions.understanding.inflect import participle, singulars
+from ragen_envs.twenty_questions.understanding.inflect import base_verb, participle, singulars
 from ragen_envs.twenty_questions.understanding.normalise import Tokens, word_set
-from ragen_envs.twenty_questions.understanding.order import AGENT_VERBS, base_verb
+from ragen_envs.twenty_questions.understanding.order import AGENT_VERBS
 from ragen_envs.twenty_questions.understanding.patterns import Phrases
 from ragen_envs.twenty_questions.understanding.phrases import Lexicon, key, table
 

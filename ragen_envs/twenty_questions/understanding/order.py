@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from ragen_envs.twenty_questions.understanding.inflect import participle, plural
+from ragen_envs.twenty_questions.understanding.inflect import base_verb, participle, plural
 from ragen_envs.twenty_questions.understanding.normalise import Tokens, word_set
 from ragen_envs.twenty_questions.understanding.phrases import table
 
@@ -158,12 +158,6 @@ def _deeds() -> frozenset[str]:
 
 _ARTICLES = word_set("a an the")
 _PERSONS = word_set("we you i people they")
-
-
-def base_verb(verb: str) -> str:
-    """Return the base of a verb in the third person, "keep" of "keeps"."""
-    irregular = {"flies": "fly", "carries": "carry", "goes": "go", "does": "do", "has": "have"}
-    return irregular.get(verb) or verb.removesuffix("s")
 
 
 def _plain(verb: str, subject: str, rest: Tokens) -> Clause | None:
