@@ -5,6 +5,7 @@ from __future__ import annotations
 from statistics import median
 
 from ragen_bench.analysis.diversity import diversity
+from ragen_bench.analysis.elsewhere import Elsewhere
 from ragen_bench.analysis.games.base import Reading
 from ragen_bench.analysis.plans import agree, plan_of
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn
@@ -39,6 +40,7 @@ class Reasoning:
         self._characters = 0
         self._plans = {"agree": 0, "differ": 0, "no_plan": 0}
         self._claims = {"true": 0, "false": 0, "unread": 0}
+        self._elsewhere = Elsewhere()
         self._first: dict[int, str] = {}
 
     def add(self, episode: ReplayedEpisode) -> None:
@@ -71,7 +73,11 @@ class Reasoning:
             "cut": self._cut,
             "cut_share": _share(self._cut, self._turns),
             "plans": {**self._plans, "agreement": _share(self._plans["agree"], plans)},
-            "claims": {**self._claims, "truth": _share(self._claims["true"], read)},
+            "claims": {
+                **self._claims,
+                "truth": _share(self._claims["true"], read),
+                "truth_elsewhere": self._elsewhere.truth(),
+            },
             "diversity": diversity([self._first[index] for index in sorted(self._first)]),
         }
 
@@ -92,6 +98,10 @@ class Reasoning:
         for claim in claims.read:
             self._claims["true" if claim.true else "false"] += 1
         self._claims["unread"] += claims.unread
+        board = self._game.scene(episode, step.before)
+        if board:
+            record = episode.record
+            self._elsewhere.add(record.index, record.sample, step.number, thought, board)
 
 
 def _share(part: float, whole: int) -> float | None:

@@ -48,7 +48,18 @@ def failure_table(analysis: Object) -> FiguresTable:
 
 def reasoning_table(analysis: Object) -> FiguresTable:
     """Return the measures of reasoning of each environment."""
-    columns = ("turns", "words", "cut", "plan ok", "true", "unread", "zip", "dist-2", "same")
+    columns = (
+        "turns",
+        "words",
+        "cut",
+        "plan ok",
+        "true",
+        "other",
+        "unread",
+        "zip",
+        "dist-2",
+        "same",
+    )
     table = FiguresTable("How the model reasoned", _CAPTION, columns)
     for row in analysis["envs"]:
         table.add_row(short(row["env"]), *_reasoning_cells(row["reasoning"]))
@@ -58,9 +69,10 @@ def reasoning_table(analysis: Object) -> FiguresTable:
 _CAPTION = (
     "words: mean length of a thought. cut: % of answers that reached the token limit. plan ok: "
     "answers that follow the plan in their thought, of those with a clear one. true: claims about "
-    "places or sums that are so, of those read; unread: seeming claims that were not. Over the "
-    "first thoughts of all instances: zip: compression ratio; dist-2: different pairs of words; "
-    "same: % that stand word for word with another instance."
+    "places or sums that are so, of those read; other: % that would be so on another instance's "
+    "board; unread: seeming claims that were not read. Over the first thoughts of all instances: "
+    "zip: compression ratio; dist-2: different pairs of words; same: % that stand word for word "
+    "with another instance."
 )
 
 
@@ -73,6 +85,7 @@ def _reasoning_cells(reasoning: Object) -> list[str]:
         _figure(reasoning["cut_share"], "{:.0%}"),
         f"{plans['agree']}/{plans['agree'] + plans['differ']}",
         f"{claims['true']}/{claims['true'] + claims['false']}",
+        _figure(claims["truth_elsewhere"], "{:.0%}"),
         str(claims["unread"]),
         _figure(diverse.get("compression"), "{:.1f}"),
         _figure(diverse.get("distinct", [None] * 3)[1], "{:.2f}"),

@@ -55,4 +55,7 @@ def test_an_analysis_counts_them(tmp_path):
     answers = ["<think>6 * 7 = 42, 840 / 14 = 61.</think><answer>6*7*20/14</answer>"]
     run.append(record("Countdown", 0, answers, form="think"))
     (row,) = analyse(run)["envs"]
-    assert row["reasoning"]["claims"] == {"true": 1, "false": 1, "unread": 0, "truth": 0.5}
+    assert row["reasoning"]["claims"] == {
+        **{"true": 1, "false": 1, "unread": 0, "truth": 0.5},
+        "truth_elsewhere": None,  # a sum is true beside every instance
+    }
