@@ -3,8 +3,8 @@
     PYTHONPATH=. python scripts/build_meant_words.py /usr/share/wordnet
 
 The folder is that of Princeton's WordNet 3.0. Of its words and their regular inflections those are
-written to `ragen_envs/twenty_questions/understanding/meant.txt` that differ by a letter from a word
-of the reader's tables, and would be corrected to it.
+written to `ragen_envs/twenty_questions/understanding/tables/meant.txt` that differ by a letter from
+a word of the reader's tables, and would be corrected to it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ragen_envs.twenty_questions.knowledge.loader import load
 from ragen_envs.twenty_questions.understanding import inflect, misspelled
-from ragen_envs.twenty_questions.understanding.phrases import lexicon
+from ragen_envs.twenty_questions.understanding.lexicon.phrases import lexicon
 
 PAGE = Path(misspelled.__file__).with_name("meant.txt")
 WIDTH = 100

@@ -1,4 +1,15 @@
-"""From a question in free English to its logical form."""
+"""From a question in free English to its logical form.
+
+A text goes through four rooms, and `reader.py` leads it:
+
+1. `tokens`: its sentences as plain words.
+2. `clauses`: what is said around the question goes, questions that are joined part, each gets the
+   plain order "is|does it ...".
+3. `lexicon`: the frames and phrases of `tables` give most clauses a meaning. A new way to say what
+   the tables hold is a phrase more in `synonyms.toml`, or in a fact's entry.
+4. `meanings`: the rest: nouns, comparisons, letters of the word, what is added at the end, and what
+   is understood in part.
+"""
 
 from ragen_envs.twenty_questions.understanding.understand import understand
 

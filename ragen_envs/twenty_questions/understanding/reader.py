@@ -7,29 +7,9 @@ from dataclasses import dataclass, field
 
 from ragen_envs.twenty_questions.forms import Either, Form, Guess, Knows, Not, questions, say
 from ragen_envs.twenty_questions.knowledge.schema import Knowledge
-from ragen_envs.twenty_questions.understanding import discourse
-from ragen_envs.twenty_questions.understanding.adjuncts import read_with_adjunct
-from ragen_envs.twenty_questions.understanding.comparisons import read_comparison
-from ragen_envs.twenty_questions.understanding.conjunctions import begun, read_joined
-from ragen_envs.twenty_questions.understanding.frames import matches
-from ragen_envs.twenty_questions.understanding.letters import read_letters
-from ragen_envs.twenty_questions.understanding.misspelled import corrected_spelling
-from ragen_envs.twenty_questions.understanding.narrowed import read_narrowed
-from ragen_envs.twenty_questions.understanding.normalise import (
-    Sentence,
-    Tokens,
-    sentences,
-    without_commas,
-    word_set,
-)
-from ragen_envs.twenty_questions.understanding.nouns import (
-    of_place,
-    read_guess,
-    read_noun,
-    read_other,
-    read_whole,
-)
-from ragen_envs.twenty_questions.understanding.order import (
+from ragen_envs.twenty_questions.understanding.clauses import discourse
+from ragen_envs.twenty_questions.understanding.clauses.conjunctions import begun, read_joined
+from ragen_envs.twenty_questions.understanding.clauses.order import (
     by_agent,
     having,
     is_asked,
@@ -37,7 +17,27 @@ from ragen_envs.twenty_questions.understanding.order import (
     mended,
     ordered,
 )
-from ragen_envs.twenty_questions.understanding.phrases import Lexicon, key, lexicon
+from ragen_envs.twenty_questions.understanding.lexicon.frames import matches
+from ragen_envs.twenty_questions.understanding.lexicon.misspelled import corrected_spelling
+from ragen_envs.twenty_questions.understanding.lexicon.phrases import Lexicon, key, lexicon
+from ragen_envs.twenty_questions.understanding.meanings.adjuncts import read_with_adjunct
+from ragen_envs.twenty_questions.understanding.meanings.comparisons import read_comparison
+from ragen_envs.twenty_questions.understanding.meanings.letters import read_letters
+from ragen_envs.twenty_questions.understanding.meanings.narrowed import read_narrowed
+from ragen_envs.twenty_questions.understanding.meanings.nouns import (
+    of_place,
+    read_guess,
+    read_noun,
+    read_other,
+    read_whole,
+)
+from ragen_envs.twenty_questions.understanding.tokens.normalise import (
+    Sentence,
+    Tokens,
+    sentences,
+    without_commas,
+    word_set,
+)
 
 _JOINED = word_set("and or nor but")
 _OPEN = word_set("what which who whose how where when why")

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from ragen_envs.twenty_questions.understanding.normalise import Tokens
-from ragen_envs.twenty_questions.understanding.patterns import SLOT, data_file, expand
+from ragen_envs.twenty_questions.understanding.tokens.normalise import Tokens
+from ragen_envs.twenty_questions.understanding.tokens.patterns import SLOT, data_file, expand
 
 _DENIES = "!"
 

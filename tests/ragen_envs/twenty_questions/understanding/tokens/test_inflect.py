@@ -2,7 +2,8 @@ import lemminflect
 import pytest
 
 from ragen_envs.twenty_questions.knowledge.loader import load
-from ragen_envs.twenty_questions.understanding.inflect import (
+from ragen_envs.twenty_questions.understanding.lexicon.phrases import spoken
+from ragen_envs.twenty_questions.understanding.tokens.inflect import (
     base_verb,
     gerund,
     participle,
@@ -10,7 +11,6 @@ from ragen_envs.twenty_questions.understanding.inflect import (
     singulars,
     third_person,
 )
-from ragen_envs.twenty_questions.understanding.phrases import spoken
 
 TABLE = spoken(load())
 VERBS = {

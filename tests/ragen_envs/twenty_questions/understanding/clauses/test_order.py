@@ -3,7 +3,7 @@
 import pytest
 
 from ragen_envs.twenty_questions.forms import And, Has, IsKind, Not
-from ragen_envs.twenty_questions.understanding.order import mended
+from ragen_envs.twenty_questions.understanding.clauses.order import mended
 from tests.ragen_envs.twenty_questions.understanding.support import read
 
 

@@ -7,9 +7,9 @@ found in homes as a pet?". Each part has to be understood.
 from __future__ import annotations
 
 from ragen_envs.twenty_questions.forms import And, Form, Guess, Not
-from ragen_envs.twenty_questions.understanding.conjunctions import ReadClause
-from ragen_envs.twenty_questions.understanding.normalise import Tokens, word_set
-from ragen_envs.twenty_questions.understanding.phrases import Lexicon
+from ragen_envs.twenty_questions.understanding.clauses.conjunctions import ReadClause
+from ragen_envs.twenty_questions.understanding.lexicon.phrases import Lexicon
+from ragen_envs.twenty_questions.understanding.tokens.normalise import Tokens, word_set
 
 _PLACES = word_set("in on at near around inside under across throughout")
 _SHORTEST_HEAD = 3

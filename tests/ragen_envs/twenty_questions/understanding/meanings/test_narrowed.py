@@ -4,7 +4,7 @@ import pytest
 
 from ragen_envs.twenty_questions.answerer.rule import answer
 from ragen_envs.twenty_questions.forms import Either, Has, IsKind, Knows, Narrowed, say
-from ragen_envs.twenty_questions.understanding.phrases import lexicon
+from ragen_envs.twenty_questions.understanding.lexicon.phrases import lexicon
 from ragen_envs.twenty_questions.understanding.reader import _Reading
 from tests.ragen_envs.twenty_questions.understanding.support import KNOWLEDGE, read
 

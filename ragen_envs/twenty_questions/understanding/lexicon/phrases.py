@@ -22,16 +22,16 @@ from ragen_envs.twenty_questions.forms import (
     Not,
 )
 from ragen_envs.twenty_questions.knowledge.schema import Concept, Knowledge
-from ragen_envs.twenty_questions.understanding.inflect import (
+from ragen_envs.twenty_questions.understanding.lexicon.measures import bounds
+from ragen_envs.twenty_questions.understanding.tokens.inflect import (
     gerund,
     participle,
     plural,
     singulars,
     third_person,
 )
-from ragen_envs.twenty_questions.understanding.measures import bounds
-from ragen_envs.twenty_questions.understanding.normalise import Tokens, phrase, word_set
-from ragen_envs.twenty_questions.understanding.patterns import data_file
+from ragen_envs.twenty_questions.understanding.tokens.normalise import Tokens, phrase, word_set
+from ragen_envs.twenty_questions.understanding.tokens.patterns import data_file
 
 Table: TypeAlias = dict[str, dict[str, list[str]]]
 

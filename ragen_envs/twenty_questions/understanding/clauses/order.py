@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from ragen_envs.twenty_questions.understanding.inflect import base_verb, participle, plural
-from ragen_envs.twenty_questions.understanding.normalise import Tokens, word_set
-from ragen_envs.twenty_questions.understanding.phrases import table
+from ragen_envs.twenty_questions.understanding.lexicon.phrases import table
+from ragen_envs.twenty_questions.understanding.tokens.inflect import base_verb, participle, plural
+from ragen_envs.twenty_questions.understanding.tokens.normalise import Tokens, word_set
 
 _BE = word_set("is are was were am be")
 _HAVE = word_set("has have had")

@@ -7,8 +7,8 @@ from functools import cache
 from typing import Literal, TypeAlias
 
 from ragen_envs.twenty_questions.forms import And, Either, Form, Length, Letter, Not
-from ragen_envs.twenty_questions.understanding.normalise import Tokens
-from ragen_envs.twenty_questions.understanding.patterns import SLOT, expand
+from ragen_envs.twenty_questions.understanding.tokens.normalise import Tokens
+from ragen_envs.twenty_questions.understanding.tokens.patterns import SLOT, expand
 
 Place: TypeAlias = Literal["starts", "ends", "contains"]
 

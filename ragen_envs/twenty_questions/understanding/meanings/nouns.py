@@ -7,12 +7,16 @@ from functools import cache
 
 from ragen_envs.twenty_questions.forms import And, Form, Guess, IsNoun, Not
 from ragen_envs.twenty_questions.knowledge.schema import Knowledge
-from ragen_envs.twenty_questions.understanding.conjunctions import ReadClause
-from ragen_envs.twenty_questions.understanding.inflect import base_verb, participle, singulars
-from ragen_envs.twenty_questions.understanding.normalise import Tokens, word_set
-from ragen_envs.twenty_questions.understanding.order import AGENT_VERBS
-from ragen_envs.twenty_questions.understanding.patterns import Phrases
-from ragen_envs.twenty_questions.understanding.phrases import Lexicon, key, table
+from ragen_envs.twenty_questions.understanding.clauses.conjunctions import ReadClause
+from ragen_envs.twenty_questions.understanding.clauses.order import AGENT_VERBS
+from ragen_envs.twenty_questions.understanding.lexicon.phrases import Lexicon, key, table
+from ragen_envs.twenty_questions.understanding.tokens.inflect import (
+    base_verb,
+    participle,
+    singulars,
+)
+from ragen_envs.twenty_questions.understanding.tokens.normalise import Tokens, word_set
+from ragen_envs.twenty_questions.understanding.tokens.patterns import Phrases
 
 _ARTICLES = word_set("a an the some any 1 your my")
 # Of a noun they say less than alone: what is a common pet, or bright red, need be neither.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-from ragen_envs.twenty_questions.understanding.frames import patterns
-from ragen_envs.twenty_questions.understanding.normalise import Tokens, word_set
-from ragen_envs.twenty_questions.understanding.phrases import Lexicon
+from ragen_envs.twenty_questions.understanding.lexicon.frames import patterns
+from ragen_envs.twenty_questions.understanding.lexicon.phrases import Lexicon
+from ragen_envs.twenty_questions.understanding.tokens.normalise import Tokens, word_set
 
 _SHORTEST = 5
 _LONGEST = 16
@@ -63,7 +63,7 @@ def _changed(token: str) -> set[str]:
 @cache
 def _words() -> frozenset[str]:
     """Return English words that differ from one of the tables by a letter, and are meant."""
-    path = files("ragen_envs.twenty_questions.understanding").joinpath("meant.txt")
+    path = files("ragen_envs.twenty_questions.understanding").joinpath("tables/meant.txt")
     return word_set(path.read_text("utf-8"))
 
 

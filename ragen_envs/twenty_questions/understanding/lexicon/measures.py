@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 
 from ragen_envs.twenty_questions.knowledge.schema import Scale
-from ragen_envs.twenty_questions.understanding.normalise import word_set
+from ragen_envs.twenty_questions.understanding.tokens.normalise import word_set
 
 # What one unit is in centimetres or in grams.
 UNITS: dict[str, dict[str, float]] = {

@@ -13,7 +13,7 @@ from importlib.resources import files
 from itertools import product
 from typing import Any, Generic, TypeVar
 
-from ragen_envs.twenty_questions.understanding.normalise import Tokens, phrase
+from ragen_envs.twenty_questions.understanding.tokens.normalise import Tokens, phrase
 
 SLOT = "_"
 _PART = re.compile(r"[()]|[^\s()]+")
@@ -22,8 +22,8 @@ Meaning = TypeVar("Meaning")
 
 
 def data_file(name: str) -> dict[str, Any]:
-    """Return the tables of one of this package's TOML files."""
-    path = files("ragen_envs.twenty_questions.understanding").joinpath(name)
+    """Return what one of the TOML files in `tables` holds."""
+    path = files("ragen_envs.twenty_questions.understanding").joinpath("tables", name)
     return tomllib.loads(path.read_text("utf-8"))
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 
-from ragen_envs.twenty_questions.understanding.normalise import Tokens, without_commas, word_set
-from ragen_envs.twenty_questions.understanding.patterns import Phrases, data_file, expand
+from ragen_envs.twenty_questions.understanding.tokens.normalise import (
+    Tokens,
+    without_commas,
+    word_set,
+)
+from ragen_envs.twenty_questions.understanding.tokens.patterns import Phrases, data_file, expand
 
 SUBJECTS = ("it", "word", "name", "people")
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from ragen_envs.twenty_questions.forms import Compare, Form, Not, Relation
-from ragen_envs.twenty_questions.understanding.measures import level
-from ragen_envs.twenty_questions.understanding.normalise import Tokens, word_set
-from ragen_envs.twenty_questions.understanding.patterns import SLOT, expand
-from ragen_envs.twenty_questions.understanding.phrases import Lexicon, key
+from ragen_envs.twenty_questions.understanding.lexicon.measures import level
+from ragen_envs.twenty_questions.understanding.lexicon.phrases import Lexicon, key
+from ragen_envs.twenty_questions.understanding.tokens.normalise import Tokens, word_set
+from ragen_envs.twenty_questions.understanding.tokens.patterns import SLOT, expand
 
 _MUCH = "(much|any|even|slightly|noticeably|significantly|considerably|far)"
 _ABOUT = "(about|roughly|approximately|around|nearly|almost|more|exactly)"

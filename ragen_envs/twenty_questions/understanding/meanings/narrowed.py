@@ -20,10 +20,10 @@ from ragen_envs.twenty_questions.forms import (
     Narrowed,
 )
 from ragen_envs.twenty_questions.knowledge.schema import Knowledge
-from ragen_envs.twenty_questions.understanding.conjunctions import ReadClause
-from ragen_envs.twenty_questions.understanding.normalise import Tokens, word_set
-from ragen_envs.twenty_questions.understanding.order import is_asked
-from ragen_envs.twenty_questions.understanding.phrases import Lexicon
+from ragen_envs.twenty_questions.understanding.clauses.conjunctions import ReadClause
+from ragen_envs.twenty_questions.understanding.clauses.order import is_asked
+from ragen_envs.twenty_questions.understanding.lexicon.phrases import Lexicon
+from ragen_envs.twenty_questions.understanding.tokens.normalise import Tokens, word_set
 
 _ARTICLES = word_set("a an the its")
 _MARKS = word_set("that which who whose")

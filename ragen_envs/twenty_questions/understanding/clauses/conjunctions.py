@@ -6,9 +6,13 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from ragen_envs.twenty_questions.forms import And, Either, Form, Not
-from ragen_envs.twenty_questions.understanding.discourse import contrasted
-from ragen_envs.twenty_questions.understanding.normalise import Tokens, without_commas, word_set
-from ragen_envs.twenty_questions.understanding.order import is_asked, is_stated
+from ragen_envs.twenty_questions.understanding.clauses.discourse import contrasted
+from ragen_envs.twenty_questions.understanding.clauses.order import is_asked, is_stated
+from ragen_envs.twenty_questions.understanding.tokens.normalise import (
+    Tokens,
+    without_commas,
+    word_set,
+)
 
 ReadClause: TypeAlias = Callable[[Tokens], Form | None]
 """From a single clause to what it means."""

@@ -2,9 +2,13 @@
 
 import pytest
 
-from ragen_envs.twenty_questions.understanding.frames import patterns
-from ragen_envs.twenty_questions.understanding.inflect import gerund, participle, third_person
-from ragen_envs.twenty_questions.understanding.phrases import Meanings, table
+from ragen_envs.twenty_questions.understanding.lexicon.frames import patterns
+from ragen_envs.twenty_questions.understanding.lexicon.phrases import Meanings, table
+from ragen_envs.twenty_questions.understanding.tokens.inflect import (
+    gerund,
+    participle,
+    third_person,
+)
 from tests.ragen_envs.twenty_questions.understanding.support import KNOWLEDGE, answers, read
 
 ASKED = {

@@ -1,0 +1,1 @@
+"""What words and phrases mean, as the tables say."""

@@ -1,0 +1,1 @@
+"""What a clause means beyond a phrase of the tables."""
