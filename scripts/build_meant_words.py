@@ -17,7 +17,7 @@ from ragen_envs.twenty_questions.knowledge.loader import load
 from ragen_envs.twenty_questions.understanding import inflect, misspelled
 from ragen_envs.twenty_questions.understanding.lexicon.phrases import lexicon
 
-PAGE = Path(misspelled.__file__).with_name("meant.txt")
+PAGE = Path(misspelled.__file__).parents[1] / "tables/meant.txt"
 WIDTH = 100
 _INFLECTIONS = {
     "noun": (inflect.plural,),
