@@ -102,7 +102,7 @@ def test_more_than_a_level_is_more_than_those_below(scale, level, concept):
         ("duck", Has("is_wild"), "Sometimes"),
         ("skateboard", Has("has_wheels"), "Yes"),
         ("table", Has("made_of_wood"), "Yes"),
-        ("bed", Has("made_of_wood"), "Sometimes"),
+        ("bed", Has("made_of_metal"), "Sometimes"),
         ("mouth", Has("has_smell"), None),
         ("penguin", Has("can_fly"), "No"),
         ("robin", Has("can_fly"), "Yes"),
