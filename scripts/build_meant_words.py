@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ragen_envs.twenty_questions.knowledge.loader import load
-from ragen_envs.twenty_questions.understanding import inflect, misspelled
+from ragen_envs.twenty_questions.understanding.lexicon import misspelled
 from ragen_envs.twenty_questions.understanding.lexicon.phrases import lexicon
+from ragen_envs.twenty_questions.understanding.tokens import inflect
 
 PAGE = Path(misspelled.__file__).parents[1] / "tables/meant.txt"
 WIDTH = 100

@@ -1,4 +1,4 @@
-"""How true a run's claims would be beside other instances, as they are if they say nothing.
+"""How many of a run's claims would be true on another instance's board.
 
 "The goal is above me" is true of many boards, "the goal is two rows above me" of few. A model that
 is rewarded for true claims may learn to make the first kind, so their truth alone does not tell
@@ -11,45 +11,36 @@ from ragen_bench.analysis.claims import claims_of
 from ragen_bench.analysis.scene import Scene
 
 
-class Elsewhere:
+class TruthElsewhere:
     """Collects the thoughts and the boards of one environment's episodes."""
 
     def __init__(self) -> None:
         self._thoughts: list[tuple[int, int, str]] = []
-        self._boards: dict[int, dict[int, Scene]] = {}
+        self._boards: dict[int, list[Scene]] = {}
 
-    def add(self, index: int, sample: int, turn: int, thought: str, board: Scene) -> None:
-        """Take a turn's thought and the board before it.
+    def add_boards(self, index: int, boards: list[Scene]) -> None:
+        """Take the boards before each turn of an instance's first sample, none without a board."""
+        if boards:
+            self._boards[index] = boards
 
-        Args:
-            index: of the instance.
-            sample: of the episode; the boards of sample 0 are those that others are judged on.
-            turn: its number in the episode.
-            thought: of the turn.
-            board: where things are.
-        """
+    def add_thought(self, index: int, turn: int, thought: str) -> None:
+        """Take a thought in the turn of this number, from 1, of any sample of an instance."""
         self._thoughts.append((index, turn, thought))
-        if sample == 0:
-            self._boards.setdefault(index, {})[turn] = board
 
-    def truth(self) -> float | None:
-        """Return the share of claims that are true on the next instance's board.
+    def counts(self) -> dict[str, int]:
+        """Return how many claims are "true" and "false" on the next instance's board.
 
         After the last instance comes the first. The board is that before the turn of the same
-        number, or before the last one if that game was shorter.
-
-        Returns:
-            The share, rounded to six digits; None without claims or with a single instance.
+        number, or before the last one if that game was shorter. Claims that cannot be judged there
+        are left out, as they are on the board of their own; with a single instance all are.
         """
         indices = sorted(self._boards)
-        if len(indices) < 2:
-            return None
         following = dict(zip(indices, indices[1:] + indices[:1], strict=True))
-        true = read = 0
+        found = {"true": 0, "false": 0}
         for index, turn, thought in self._thoughts:
-            if index in following:
-                boards = self._boards[following[index]]
-                claims = claims_of(thought, boards.get(turn, boards[max(boards)])).read
-                true += sum(claim.true for claim in claims)
-                read += len(claims)
-        return round(true / read, 6) if read else None
+            other = following.get(index, index)
+            if other != index:
+                boards = self._boards[other]
+                for claim in claims_of(thought, boards[min(turn, len(boards)) - 1]).read:
+                    found["true" if claim.true else "false"] += 1
+        return found

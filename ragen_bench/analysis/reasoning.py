@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from statistics import median
 
 from ragen_bench.analysis.diversity import diversity
-from ragen_bench.analysis.elsewhere import Elsewhere
+from ragen_bench.analysis.elsewhere import TruthElsewhere
 from ragen_bench.analysis.games.base import Reading
 from ragen_bench.analysis.plans import agree, plan_of
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn
@@ -40,7 +41,7 @@ class Reasoning:
         self._characters = 0
         self._plans = {"agree": 0, "differ": 0, "no_plan": 0}
         self._claims = {"true": 0, "false": 0, "unread": 0}
-        self._elsewhere = Elsewhere()
+        self._elsewhere = TruthElsewhere()
         self._first: dict[int, str] = {}
 
     def add(self, episode: ReplayedEpisode) -> None:
@@ -54,16 +55,19 @@ class Reasoning:
                 self._characters += len(thought)
                 self._add_plan(thought, episode, step)
                 self._add_claims(thought, episode, step)
+                self._elsewhere.add_thought(episode.record.index, step.number, thought)
         # What differs between samples of one instance is noise; between instances it is sense.
         if episode.record.sample == 0 and episode.steps:
+            boards = [self._game.scene(episode, step.before) for step in episode.steps]
+            self._elsewhere.add_boards(episode.record.index, [b for b in boards if b])
             first = thought_of_turn(episode.steps[0].turn)
             if first:
                 self._first[episode.record.index] = first
 
     def measures(self) -> Object:
         """Return the measures, JSON-able; `None` where there is nothing to measure."""
-        read = self._claims["true"] + self._claims["false"]
         plans = self._plans["agree"] + self._plans["differ"]
+        elsewhere = self._elsewhere.counts()
         return {
             "turns": self._turns,
             "thoughts": len(self._words),
@@ -75,8 +79,8 @@ class Reasoning:
             "plans": {**self._plans, "agreement": _share(self._plans["agree"], plans)},
             "claims": {
                 **self._claims,
-                "truth": _share(self._claims["true"], read),
-                "truth_elsewhere": self._elsewhere.truth(),
+                "truth": _truth(self._claims),
+                "elsewhere": {**elsewhere, "truth": _truth(elsewhere)},
             },
             "diversity": diversity([self._first[index] for index in sorted(self._first)]),
         }
@@ -98,11 +102,11 @@ class Reasoning:
         for claim in claims.read:
             self._claims["true" if claim.true else "false"] += 1
         self._claims["unread"] += claims.unread
-        board = self._game.scene(episode, step.before)
-        if board:
-            record = episode.record
-            self._elsewhere.add(record.index, record.sample, step.number, thought, board)
 
 
 def _share(part: float, whole: int) -> float | None:
     return round(part / whole, 6) if whole else None
+
+
+def _truth(claims: Mapping[str, int]) -> float | None:
+    return _share(claims["true"], claims["true"] + claims["false"])

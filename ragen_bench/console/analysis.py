@@ -69,7 +69,7 @@ def reasoning_table(analysis: Object) -> FiguresTable:
 _CAPTION = (
     "words: mean length of a thought. cut: % of answers that reached the token limit. plan ok: "
     "answers that follow the plan in their thought, of those with a clear one. true: claims about "
-    "places or sums that are so, of those read; other: % that would be so on another instance's "
+    "places or sums that are so, of those read; other: the same on another instance's "
     "board; unread: seeming claims that were not read. Over the first thoughts of all instances: "
     "zip: compression ratio; dist-2: different pairs of words; same: % that stand word for word "
     "with another instance."
@@ -84,13 +84,17 @@ def _reasoning_cells(reasoning: Object) -> list[str]:
         _figure(reasoning["words_mean"], "{:.1f}"),
         _figure(reasoning["cut_share"], "{:.0%}"),
         f"{plans['agree']}/{plans['agree'] + plans['differ']}",
-        f"{claims['true']}/{claims['true'] + claims['false']}",
-        _figure(claims["truth_elsewhere"], "{:.0%}"),
+        _true(claims),
+        _true(claims["elsewhere"]),
         str(claims["unread"]),
         _figure(diverse.get("compression"), "{:.1f}"),
         _figure(diverse.get("distinct", [None] * 3)[1], "{:.2f}"),
         _figure(same, "{:.0%}"),
     ]
+
+
+def _true(claims: Object) -> str:
+    return f"{claims['true']}/{claims['true'] + claims['false']}"
 
 
 def _figure(value: Any, form: str) -> str:

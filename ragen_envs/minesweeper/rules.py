@@ -57,7 +57,14 @@ def shown(neighbours: tuple[int, ...], mines: int, opened: int) -> str:
 
 
 def uncovered(neighbours: tuple[int, ...], mines: int, board: str, fresh: int) -> str:
-    """Return what a board shows, as `shown` says, after some more squares of it were opened."""
+    """Return what a board shows after more squares of it were opened.
+
+    Args:
+        neighbours: of each square, as a set of squares.
+        mines: the squares with one.
+        board: what it showed: its squares along the rows, without line ends.
+        fresh: the squares that are newly open, none of them with a mine.
+    """
     for square in members(fresh):
         digit = _DIGITS[(neighbours[square] & mines).bit_count()]
         board = board[:square] + digit + board[square + 1 :]

@@ -57,5 +57,5 @@ def test_an_analysis_counts_them(tmp_path):
     (row,) = analyse(run)["envs"]
     assert row["reasoning"]["claims"] == {
         **{"true": 1, "false": 1, "unread": 0, "truth": 0.5},
-        "truth_elsewhere": None,  # a sum is true beside every instance
+        "elsewhere": {"true": 0, "false": 0, "truth": None},  # a sum is true beside every instance
     }

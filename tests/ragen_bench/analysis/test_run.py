@@ -65,7 +65,7 @@ def test_reasoning_is_measured(run):
     claims = found["claims"]
     assert claims["true"] + claims["false"] + claims["unread"] == 40
     assert claims["truth"] == round(claims["true"] / (claims["true"] + claims["false"]), 6)
-    assert claims["truth_elsewhere"] == 17 / 40
+    assert claims["elsewhere"] == {"true": 17, "false": 23, "truth": 0.425}
     # The first thought is the same in all eight games.
     assert (found["diversity"]["thoughts"], found["diversity"]["repeated"]) == (8, 1)
     assert found["diversity"]["distinct"] == [0.125] * 3

@@ -64,7 +64,12 @@ def analysis(ids):
         **{"turns": 12_345, "words_mean": 123.4, "cut_share": 1.0},
         **{
             "plans": {"agree": 1234, "differ": 1234},
-            "claims": {"true": 999, "false": 9, "unread": 9, "truth_elsewhere": 1},
+            "claims": {
+                "true": 999,
+                "false": 9,
+                "unread": 9,
+                "elsewhere": {"true": 999, "false": 9},
+            },
         },
         "diversity": {"repeated": 1.0, "compression": 12.3, "distinct": [0.1, 0.25, 0.3]},
     }

@@ -14,6 +14,7 @@ from ragen_envs.minesweeper.rules import (
     open_after,
     shown,
     subsets,
+    uncovered,
 )
 from tests.ragen_envs.minesweeper import reference
 from tests.ragen_envs.minesweeper.boards import layouts, openings, squares_of
@@ -38,10 +39,13 @@ def test_opening_is_a_plain_flood_fill(drawn):
     neighbours = neighbours_of(len(rows), width)
     mask, opened, expected = squares_of(mines, width), 0, frozenset()
     for y, x in squares:
-        opened = open_after(neighbours, mask, opened, y * width + x)
+        before, opened = opened, open_after(neighbours, mask, opened, y * width + x)
         expected = reference.flooded(rows, mines, expected, (y, x))
         assert opened == squares_of(expected, width)
-        assert shown(neighbours, mask, opened) == "".join(reference.drawn(rows, mines, expected))
+        board = shown(neighbours, mask, opened)
+        assert board == "".join(reference.drawn(rows, mines, expected))
+        fresh = opened & ~before
+        assert uncovered(neighbours, mask, shown(neighbours, mask, before), fresh) == board
 
 
 @given(openings(sizes=((2, 3), (3, 3), (3, 4), (4, 4))))

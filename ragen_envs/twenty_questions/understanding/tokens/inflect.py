@@ -1,4 +1,4 @@
-"""The inflected forms of English words, as far as the synonym table needs them."""
+"""The inflected forms of English words, of the tables' phrases and of a question's words."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _TABLES = data_file("inflect.toml")
 _PLURALS: dict[str, str] = _TABLES["plurals"]
 _THIRD_PERSONS: dict[str, str] = _TABLES["third_persons"]
 _PARTICIPLES: dict[str, str] = _TABLES["participles"]
-_DOUBLED = word_set("begin emit forget outrun program repel transmit travel unplug")
-"""Verbs of several syllables whose last consonant is doubled."""
+_DOUBLED = word_set(_TABLES["doubled"])
+_IN_IE = word_set(_TABLES["ending_in_ie"])
 
 
 def plural(phrase: str) -> str:
@@ -26,8 +26,10 @@ def plural(phrase: str) -> str:
 def _plural(noun: str) -> str:
     if noun in _PLURALS:
         return _PLURALS[noun]
-    if noun.endswith(("man", "shelf")):
-        return noun.removesuffix("man") + "men" if noun.endswith("man") else noun[:-1] + "ves"
+    if noun.endswith("man"):
+        return noun.removesuffix("man") + "men"
+    if noun.endswith("shelf"):
+        return noun.removesuffix("f") + "ves"
     if noun.endswith("y") and noun[-2:-1] not in _VOWELS:
         return noun[:-1] + "ies"
     return noun + ("es" if noun.endswith(("s", "x", "z", "ch", "sh")) else "s")
@@ -61,7 +63,7 @@ def base_verb(verb: str) -> str:
     irregular = next((base for base, third in _THIRD_PERSONS.items() if third == verb), None)
     if irregular:
         return irregular
-    if verb.endswith("ies") and len(verb) > len("lies"):
+    if verb.endswith("ies") and verb.removesuffix("s") not in _IN_IE:
         return verb[:-3] + "y"
     return (
         verb[:-2]
@@ -81,7 +83,7 @@ def _gerund(verb: str) -> str:
         return verb[:-2] + "ying"
     if verb.endswith("e") and not verb.endswith(("ee", "ye", "oe")) and verb != "be":
         return verb[:-1] + "ing"
-    return _doubled(verb) + "ing"
+    return _before_suffix(verb) + "ing"
 
 
 def participle(phrase: str) -> str:
@@ -95,17 +97,17 @@ def _participle(verb: str) -> str:
         return verb + "d"
     if verb.endswith("y") and verb[-2:-1] not in _VOWELS:
         return verb[:-1] + "ied"
-    return _doubled(verb) + "ed"
+    return _before_suffix(verb) + "ed"
 
 
-def _doubled(verb: str) -> str:
-    """Return a verb as suffixes want it: "cutt", "mimick".
+def _before_suffix(verb: str) -> str:
+    """Return a verb as it stands before "ing" and "ed": "cutt" of "cut", "mimick" of "mimic".
 
     A last consonant is doubled after a single vowel, if the verb has one syllable.
     """
     if verb.endswith("ic"):
         return verb + "k"
     closed = len(verb) > 2 and verb[-1] not in _VOWELS + "wxy" and verb[-2] in _VOWELS
-    one_vowel = closed and (verb[-3] not in _VOWELS or verb[-3:-1] == "ui")
+    one_vowel = closed and (verb[-3] not in _VOWELS or verb[-4:-1] == "qui")
     syllables = len(re.findall(r"[aeiouy]+", verb.replace("qu", "q")))
     return verb + verb[-1] if one_vowel and (syllables == 1 or verb in _DOUBLED) else verb
