@@ -127,7 +127,7 @@ def ours(guess, word):
         ("[{}] [pizza]", 124, 0),
         ("[pizza] [{}]", 0, 0),
         ("Is it [{}]?", 0, 0),
-        ("{}s", 0, 114),
+        ("{}s", 0, 113),
     ],
 )
 def test_which_forms_of_the_right_word_win(shared, form, theirs, own):
@@ -207,8 +207,8 @@ def test_how_often_sometimes_becomes_unknown(shared):
         for word in shared.words
         for form in solver().questions
     ]
-    assert round(100 * given.count("Sometimes") / len(given), 1) == 4.5
-    said("4.5 %")
+    assert round(100 * given.count("Sometimes") / len(given), 1) == 4.1
+    said("4.1 %")
 
 
 def played(table, word, *, asks_first):
@@ -250,6 +250,6 @@ def test_the_oracle_under_both(shared):
         player: (sum(won for won, _ in each), round(sum(t for _, t in each) / len(each), 1))
         for player, each in results.items()
     }
-    assert figures == {"own": (124, 7.0), "guesses": (90, 10.4), "asks first": (124, 11.8)}
+    assert figures == {"own": (124, 7.1), "guesses": (89, 10.4), "asks first": (123, 11.7)}
     assert max(turns for won, turns in results["guesses"] if not won) < LAST
     said(*(f"{won} of 124, {turns} turns" for won, turns in figures.values()))
