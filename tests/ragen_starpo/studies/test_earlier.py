@@ -15,14 +15,14 @@ from ragen_starpo.studies.outcomes import Outcome
 from ragen_starpo.studies.results import results
 from ragen_starpo.studies.study import read_study
 
-PUBLISHED = Path("docs/results/studies/diversity/study.json")
+PUBLISHED = Path("docs/results/studies/size/study.json")
 
 
 def test_the_published_runs_alone_give_the_published_results(tmp_path):
-    study = read_study("diversity")
+    study = read_study("size")
     earlier = read_earlier(PUBLISHED, study, "small")
     assert earlier.seeds(study) == 5
-    assert earlier.of_arm("responses-4") == 5
+    assert earlier.of_arm("tiny-4") == 5
     published = json.loads(PUBLISHED.read_text())
     found = json.loads(json.dumps(results(study, "small", 5, tmp_path, earlier)))
     sha256 = hashlib.sha256(PUBLISHED.read_bytes()).hexdigest()
@@ -52,7 +52,7 @@ def test_success_by_instance_is_kept(tmp_path):
 
 
 def test_seeds_that_are_neither_there_nor_here_are_not_finished(tmp_path):
-    study = read_study("diversity")
+    study = read_study("size")
     earlier = read_earlier(PUBLISHED, replace(study, seeds=9), "small")
     found = results(study, "small", 6, tmp_path, earlier)
     assert [run["seed"] for run in found["runs"] if run["problem"]] == [5] * len(study.arms)
@@ -60,7 +60,7 @@ def test_seeds_that_are_neither_there_nor_here_are_not_finished(tmp_path):
 
 
 def test_what_cannot_be_used_says_why(tmp_path):
-    study = read_study("diversity")
+    study = read_study("size")
     with pytest.raises(UserError, match="of another study"):
         read_earlier(PUBLISHED, read_study("gradient"), "small")
     with pytest.raises(UserError, match="of another study"):
@@ -90,4 +90,4 @@ def test_a_run_without_its_figures_is_refused(tmp_path):
     file = tmp_path / "study.json"
     file.write_text(json.dumps(content))
     with pytest.raises(UserError, match="is not the result of a study"):
-        read_earlier(file, read_study("diversity"), "small")
+        read_earlier(file, read_study("size"), "small")
