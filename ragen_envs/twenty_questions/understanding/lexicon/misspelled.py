@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 
 from ragen_envs.twenty_questions.understanding.lexicon.frames import patterns
 from ragen_envs.twenty_questions.understanding.lexicon.phrases import Lexicon
 from ragen_envs.twenty_questions.understanding.tokens.normalise import Tokens, word_set
+from ragen_envs.twenty_questions.understanding.tokens.patterns import data_text
 
 _SHORTEST = 5
 _LONGEST = 16
@@ -63,8 +63,7 @@ def _changed(token: str) -> set[str]:
 @cache
 def _words() -> frozenset[str]:
     """Return English words that differ from one of the tables by a letter, and are meant."""
-    path = files("ragen_envs.twenty_questions.understanding").joinpath("tables/meant.txt")
-    return word_set(path.read_text("utf-8"))
+    return word_set(data_text("meant.txt"))
 
 
 @cache

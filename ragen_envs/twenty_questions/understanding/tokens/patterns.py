@@ -21,10 +21,15 @@ _PART = re.compile(r"[()]|[^\s()]+")
 Meaning = TypeVar("Meaning")
 
 
+def data_text(name: str) -> str:
+    """Return the text of one of the files in `tables`."""
+    path = files("ragen_envs.twenty_questions.understanding").joinpath("tables", name)
+    return path.read_text("utf-8")
+
+
 def data_file(name: str) -> dict[str, Any]:
     """Return what one of the TOML files in `tables` holds."""
-    path = files("ragen_envs.twenty_questions.understanding").joinpath("tables", name)
-    return tomllib.loads(path.read_text("utf-8"))
+    return tomllib.loads(data_text(name))
 
 
 def expand(pattern: str) -> tuple[Tokens, ...]:
