@@ -63,6 +63,20 @@ def test_a_claim_among_collapsed_runs_is_about_them_by_seed():
 
 
 @pytest.mark.parametrize("env", [ENV, "Bandit-v0"])
+def test_failures_are_compared_in_one_environment_or_in_all(env):
+    runs = outcomes()
+    for run in runs:
+        run.figures.update({"failures_alike": 0.5, f"failures_alike/{ENV}": run.figures["last"]})
+    claim = Claim("", "", "failures_alike", ("a",), ("b",))
+    (of_all,) = judged(study(claim), runs, range(3))
+    assert of_all.differences == [0, 0, 0]
+    (of_one,) = judged(study(replace(claim, env=env)), runs, range(3))
+    assert of_one.differences == pytest.approx([0.4, 0.5, 0.3])
+    (of_none,) = judged(study(replace(claim, env="Sokoban-v0")), runs, range(3))
+    assert of_none.problem.startswith("runs/a/seed-0: has no failures_alike in Sokoban-v0")
+
+
+@pytest.mark.parametrize("env", [ENV, "Bandit-v0"])
 def test_a_claim_may_be_about_one_environment(env):
     claim = Claim("", "", "test", ("a",), ("b",), env="other")
     (found,) = judged(study(claim), outcomes(), range(3))

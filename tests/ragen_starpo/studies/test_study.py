@@ -111,8 +111,28 @@ def test_a_gain_wants_the_first_model_tested_and_a_claim_may_be_about_one_enviro
     file.write_text(HEAD.replace("[settings]", "test_first = true\n[settings]") + claim)
     assert read_study(str(file)).claims[0].env == "Bandit-v0"
     file.write_text(HEAD + CLAIM + "\nenv='Bandit-v0'")
-    with pytest.raises(UserError, match="claim 1: env is for test and test_gain"):
+    with pytest.raises(UserError, match="claim 1: env is for test, test_gain, failures_alike"):
         read_study(str(file))
+
+
+def test_failures_are_analysed_where_a_claim_compares_them(tmp_path):
+    file = tmp_path / "failures.toml"
+    head = HEAD.replace("small = []", "small = ['give_up_after=100']")
+    file.write_text(head + CLAIM.replace("best", "failures_alike"))
+    with pytest.raises(UserError, match=r"claim 1: failures_alike needs two arms.a.envs or more"):
+        run_jobs(read_study(str(file)), "small", 2)
+    envs = "[arms.a]\nenvs=['Sokoban-v0', 'SokobanLarge-v0']"
+    other = "[arms.b]\nmodel='m'\n[[claims]]"
+    file.write_text(
+        head.replace("[arms.a]", envs)
+        + CLAIM.replace("best", "failures_alike").replace("[[claims]]", other)
+    )
+    stages = {
+        job.name: [stage.name for stage in job.stages]
+        for job in run_jobs(read_study(str(file)), "small", 2)
+    }
+    assert stages["runs/a/seed-0"] == ["training", "test", "analysis of test"]
+    assert stages["runs/b/seed-0"] == ["training", "test"]
 
 
 def test_a_model_of_a_bandit_learns_from_the_random_player(tmp_path):

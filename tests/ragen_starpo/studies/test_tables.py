@@ -1,7 +1,14 @@
 """The tables of a study: figures of thoughts stand in them where there are any."""
 
 from ragen_bench.pages.formats import NONE
-from ragen_starpo.studies.tables import arm_columns, arm_rows, run_columns, run_rows
+from ragen_starpo.studies.tables import (
+    NOTES,
+    arm_columns,
+    arm_rows,
+    notes_on_arms,
+    run_columns,
+    run_rows,
+)
 
 RUN = {"folder": "runs/a/seed-0", "problem": "", "test": {"ragen/Bandit-v0": 0.5}, "gains": {}}
 THOUGHTS = {"agreement_start": 1.0, "agreement": 0.25, "truth_start": 0.0, "truth": 0.75}
@@ -38,3 +45,12 @@ def test_thoughts_have_columns_where_a_run_has_thoughts():
     for table in (without, thinking):
         assert {len(row) for row in arm_rows(table)} == {len(arm_columns(table))}
         assert {len(row) for row in run_rows(table)} == {len(run_columns(table))}
+
+
+def test_columns_that_few_studies_have_are_explained_where_they_are():
+    assert notes_on_arms(results({"start": 0.5})) == NOTES["arms"]
+    assert notes_on_arms(results(THOUGHTS)) == f"{NOTES['arms']} {NOTES['thoughts']}"
+    alike = results({"failures_alike": 0.25, "failures_alike/ragen/SokobanLarge-v0": 0.25})
+    assert notes_on_arms(alike) == f"{NOTES['arms']} {NOTES['failures']}"
+    assert run_columns(alike) == ["run", "test", "failures alike", "problem"]
+    assert run_rows(alike)[1] == ["runs/a/seed-0", "50.0", "25.0", ""]

@@ -10,7 +10,16 @@ from ragen_bench.errors import UserError
 from ragen_bench.suites import env_id
 from ragen_starpo.commands import Stage
 from ragen_starpo.recipes.recipe import Recipe, read_recipe
-from ragen_starpo.studies.study import OF_INFORMATION, OF_LENGTH, OF_VAL, Arm, Model, Scale, Study
+from ragen_starpo.studies.study import (
+    OF_FAILURES,
+    OF_INFORMATION,
+    OF_LENGTH,
+    OF_VAL,
+    Arm,
+    Model,
+    Scale,
+    Study,
+)
 
 TEST = "test"
 """The folder of the last model's evaluation on the test split, beside the run."""
@@ -100,10 +109,9 @@ def _run(study: Study, name: str, arm: Arm, scale: Scale, seed: int) -> Job:
     if study.test_instances and (thinks or study.test_first):
         stages.append(_test(recipe.model, played, BEFORE))
     if study.test_instances and thinks:
-        stages += [
-            Stage(f"analysis of {folder}", "ragen-bench", ("analyse", folder))
-            for folder in (BEFORE, TEST)
-        ]
+        stages += [_analysis(BEFORE), _analysis(TEST)]
+    elif any(claim.figure in OF_FAILURES for _, claim in study.claims_about(name)):
+        stages.append(_analysis(TEST))
     needs = model_name(arm.model, seed) if scale == "small" else ""
     return Job(run_name(name, seed), tuple(stages), {"recipe": recipe.as_json()}, needs)
 
@@ -139,9 +147,9 @@ def _recipe(study: Study, name: str, arm: Arm, scale: Scale, seed: int) -> Recip
 
 def _check_measured(study: Study, arm: str, recipe: Recipe) -> None:
     """Check that a run measures what claims about it are judged by."""
-    for number, claim in enumerate(study.claims, 1):
-        if arm not in (*claim.plus, *claim.minus):
-            continue
+    for number, claim in study.claims_about(arm):
+        if claim.figure in OF_FAILURES and len(study.arms[arm].envs or recipe.envs) < 2:
+            raise UserError(f"claim {number}: {claim.figure} needs two arms.{arm}.envs or more")
         if claim.figure in OF_VAL and not recipe.validation.every:
             raise UserError(f"claim {number}: {claim.figure} needs validation.every above 0")
         if claim.figure in OF_INFORMATION and not recipe.diagnostics.thoughts:
@@ -172,6 +180,10 @@ def _making(model: Model, seed: int) -> tuple[Stage, ...]:
 
 def _test(model: str, played: tuple[str, ...], out: str) -> Stage:
     return Stage(out, "ragen-bench", ("evaluate", f"hf/{model}", *played, "--out", out))
+
+
+def _analysis(folder: str) -> Stage:
+    return Stage(f"analysis of {folder}", "ragen-bench", ("analyse", folder))
 
 
 def _recipe_name(study: Study, arm: Arm, scale: Scale) -> str:

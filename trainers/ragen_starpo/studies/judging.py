@@ -8,6 +8,7 @@ from statistics import fmean
 
 import numpy as np
 
+from ragen_bench.suites import env_id
 from ragen_starpo.studies.estimates import (
     StudyEstimate,
     Values,
@@ -73,11 +74,12 @@ def _lacking(claim: Claim, by_run: Mapping[tuple[str, int], Outcome], seeds: Seq
     arms = dict.fromkeys((*claim.plus, *claim.minus))
     runs = [by_run[arm, seed] for arm in arms for seed in seeds]
     lacking = []
+    of_env = f" in {claim.env}" if claim.env else ""
     for run in runs:
         if run.problem:
             lacking.append(f"{run.folder}: {run.problem}")
         elif not _has(run, claim) and (claim.among == "all" or run.figures.get("collapsed")):
-            lacking.append(f"{run.folder}: has no {claim.figure}")
+            lacking.append(f"{run.folder}: has no {claim.figure}{of_env}")
     if not lacking and claim.among == "collapsed" and len(_collapsed(claim, by_run, seeds)) < 2:
         lacking.append("runs of fewer than two seeds collapsed")
     if not lacking and claim.figure in BY_INSTANCE:
@@ -93,7 +95,12 @@ def _lacking(claim: Claim, by_run: Mapping[tuple[str, int], Outcome], seeds: Seq
 def _has(run: Outcome, claim: Claim) -> bool:
     if claim.figure in BY_INSTANCE:
         return bool(_of_instances(run, claim))
-    return run.figures.get(claim.figure) is not None
+    return run.figures.get(_name(claim)) is not None
+
+
+def _name(claim: Claim) -> str:
+    """Return the name of a claim's figure, of an environment where the claim is about one."""
+    return f"{claim.figure}/{env_id(claim.env)}" if claim.env else claim.figure
 
 
 def _of_instances(run: Outcome, claim: Claim) -> dict[str, list[float]]:
@@ -116,7 +123,7 @@ def _values(
     if claim.among == "collapsed":
         return np.array(_collapsed(claim, by_run, seeds))
     if claim.figure not in BY_INSTANCE:
-        figures = {at: np.array(run.figures.get(claim.figure)) for at, run in by_run.items()}
+        figures = {at: np.array(run.figures.get(_name(claim))) for at, run in by_run.items()}
         return _difference(claim, figures, seeds)
     tested = {at: _of_instances(run, claim) for at, run in by_run.items()}
     return [
@@ -135,7 +142,7 @@ def _collapsed(
     means = []
     for seed in seeds:
         figures = [by_run[arm, seed].figures for arm in claim.plus]
-        values = [of_run[claim.figure] for of_run in figures if of_run.get("collapsed")]
+        values = [of_run[_name(claim)] for of_run in figures if of_run.get("collapsed")]
         if values:
             means.append(fmean(value for value in values if value is not None))
     return means

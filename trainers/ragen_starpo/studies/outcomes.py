@@ -15,6 +15,7 @@ from ragen_starpo.commands import all_done
 from ragen_starpo.diagnostics.cost import milestones, spent
 from ragen_starpo.report.reading import TrainingRun, read_training_run
 from ragen_starpo.studies.collapse import collapse_figures, rollout_figures
+from ragen_starpo.studies.failures import failure_figures
 from ragen_starpo.studies.jobs import BEFORE, RUN, TEST, model_name, run_name
 from ragen_starpo.studies.predictors import length_figures, predictor_figures
 from ragen_starpo.studies.study import Study
@@ -47,7 +48,9 @@ class Outcome:
             of runs whose models think, on the test split: `agreement`, the share of plans in
             thoughts that the answer follows, and `truth`, that of true claims, of the last model;
             `agreement_start` and `truth_start`, of the first one; `agreement_gain` and
-            `truth_gain`, last less first.
+            `truth_gain`, last less first;
+            of runs that were tested in several environments and analysed, `failures_alike`, see
+            `failure_figures`.
         curves: of each figure of training, its iterations and values.
         test: success on each test instance, by environment, in the order of the instances; nothing
             where an environment does not tell success.
@@ -88,6 +91,7 @@ def outcome(folder: Path, study: Study, arm: str, seed: int) -> Outcome:
             **figures_of(run, study.target),
             **_start_of_test(before),
             **figures_of_thoughts(place),
+            **_figures_of_failures(place),
         }
         gains = {
             env: [last - first for first, last in zip(values, test[env], strict=True)]
@@ -146,7 +150,7 @@ def _start_of_test(before: dict[str, list[float]]) -> dict[str, float | None]:
 
 def figures_of_thoughts(place: Path) -> dict[str, float | None]:
     """Return what was measured in a run's thoughts; nothing where none were analysed."""
-    if not (place / TEST / _ANALYSIS).exists():
+    if not all((place / folder / _ANALYSIS).exists() for folder in (BEFORE, TEST)):
         return {}
     start, last = (
         [row["reasoning"] for row in read_whole(place / folder / _ANALYSIS)["envs"]]
@@ -158,6 +162,12 @@ def figures_of_thoughts(place: Path) -> dict[str, float | None]:
         gain = None if before is None or after is None else after - before
         figures |= {f"{name}_start": before, name: after, f"{name}_gain": gain}
     return figures
+
+
+def _figures_of_failures(place: Path) -> dict[str, float | None]:
+    """Return how alike failures are in what a run was tested in; nothing without an analysis."""
+    file = place / TEST / _ANALYSIS
+    return failure_figures(read_whole(file)["envs"]) if file.exists() else {}
 
 
 def _mean_of(shares: Iterable[float | None]) -> float | None:

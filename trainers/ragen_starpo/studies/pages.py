@@ -15,10 +15,10 @@ from ragen_starpo.studies.tables import (
     arm_columns,
     arm_rows,
     markdown,
+    notes_on_arms,
     plain,
     run_columns,
     run_rows,
-    thinks,
     verdict_rows,
 )
 
@@ -47,7 +47,7 @@ def html_page(results: Mapping[str, Any]) -> str:
         **results,
         finished=_finished(results),
         seeds_note=seeds_note(results),
-        notes={**NOTES, "arms": _note_of_arms(results)},
+        notes={**NOTES, "arms": notes_on_arms(results)},
         verdict_columns=VERDICT_COLUMNS,
         verdict_rows=verdict_rows(results),
         arm_columns=arm_columns(results),
@@ -73,7 +73,7 @@ def markdown_page(results: Mapping[str, Any]) -> str:
         f"```\n$ {_command(results)}\n```",
         *_verdicts(results),
         "## Arms",
-        _note_of_arms(results),
+        notes_on_arms(results),
         markdown(arm_columns(results), arm_rows(results)),
         *(["## Curves", NOTES["curves"], "![Curves](study.svg)"] if drawn(results) else []),
         "## Runs",
@@ -81,10 +81,6 @@ def markdown_page(results: Mapping[str, Any]) -> str:
         markdown(run_columns(results), run_rows(results)),
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def _note_of_arms(results: Mapping[str, Any]) -> str:
-    return " ".join([NOTES["arms"], *([NOTES["thoughts"]] if thinks(results) else [])])
 
 
 def _verdicts(results: Mapping[str, Any]) -> list[str]:

@@ -70,14 +70,18 @@ Figure: TypeAlias = Literal[
     "truth_start",
     "truth",
     "truth_gain",
+    "failures_alike",
 ]
 """What a claim may be about: see `ragen_starpo.studies.outcomes`."""
 OF_TEST: tuple[Figure, ...] = (
     *("test", "test_start", "test_gain"),
     *("agreement_start", "agreement", "agreement_gain"),
     *("truth_start", "truth", "truth_gain"),
+    "failures_alike",
 )
 """What is measured on the test split."""
+OF_FAILURES: tuple[Figure, ...] = ("failures_alike",)
+"""What is measured in the causes of failures there."""
 OF_VAL: tuple[Figure, ...] = ("start", "best", "last", "rise", "gain", "fall", "tokens_to_target")
 """What is measured on the val split."""
 OF_INFORMATION: tuple[Figure, ...] = (
@@ -90,6 +94,8 @@ OF_LENGTH: tuple[Figure, ...] = (
 """What is measured where models think."""
 BY_INSTANCE: tuple[Figure, ...] = ("test", "test_gain")
 """What is known of each test instance, so that intervals are over these too."""
+BY_ENV: tuple[Figure, ...] = (*BY_INSTANCE, *OF_FAILURES)
+"""What is known of each environment that a model is tested in."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 """Of arms and models, which are folders too."""
 Seeds: TypeAlias = Annotated[int, Field(ge=2, description="at least 2")]
@@ -153,8 +159,8 @@ class Claim:
         margin: above which the difference counts; in the figure's unit.
         among: `collapsed` judges the runs of `plus` that collapsed: the mean of the figure over
             them, averaged by seed, is to be above the margin.
-        env: of those that arms are tested in, the one whose `test` or `test_gain` is judged; empty
-            for the mean of all.
+        env: of those that arms are tested in, the one whose `test` or `test_gain` is judged, or
+            whose failures are compared with those in the first one; empty for the mean of all.
     """
 
     text: str
@@ -207,6 +213,14 @@ class Study:
         """Return so many seeds."""
         return range(self.first_seed, self.first_seed + seeds)
 
+    def claims_about(self, arm: str) -> list[tuple[int, Claim]]:
+        """Return the claims that an arm is on a side of, with their numbers from 1."""
+        return [
+            (number, claim)
+            for number, claim in enumerate(self.claims, 1)
+            if arm in (*claim.plus, *claim.minus)
+        ]
+
     def _problems(self) -> Iterator[str]:
         yield from self._problems_of_arms()
         for number, claim in enumerate(self.claims, 1):
@@ -219,8 +233,8 @@ class Study:
                 yield f"claim {number}: plus names no arm"
             if claim.among == "collapsed" and (claim.minus or claim.figure in BY_INSTANCE):
                 yield f"claim {number}: among=collapsed takes neither minus nor {claim.figure}"
-            if claim.env and claim.figure not in BY_INSTANCE:
-                yield f"claim {number}: env is for {' and '.join(BY_INSTANCE)}"
+            if claim.env and claim.figure not in BY_ENV:
+                yield f"claim {number}: env is for {', '.join(BY_ENV)}"
             if claim.figure in ("test_start", "test_gain") and not self._tests_first(claim):
                 yield f"claim {number}: {claim.figure} needs test_first = true"
             if claim.figure in OF_TEST and not self.test_instances:

@@ -38,6 +38,7 @@ _SHARES = {
         "collapsed",
         "warned",
         "warning_right",
+        "failures_alike",
     ),
     *(*_OF_THOUGHTS, *_GAINS_OF_THOUGHTS),
 }
@@ -67,6 +68,7 @@ _OF_ARMS = {
     "tokens_to_target": "tokens to target",
     **_RANKS,
     "information_last": "information at last",
+    "failures_alike": "failures alike",
     "thought_length_start": "thoughts at first",
     "thought_length_last": "thoughts at last",
 }
@@ -99,6 +101,10 @@ NOTES = {
     "thoughts": (
         "Plan ok is the share of plans in thoughts that the answer follows, true that of claims "
         "about the state; both on the test split, before as of the model that training begins with."
+    ),
+    "failures": (
+        "Failures alike is the share of their causes that failed episodes of the first test "
+        "environment and of another one have in common, on average over the others."
     ),
     "curves": "Means over the seeds; the bands go from the lowest to the highest. -1 is before.",
     "runs": "Every run of the study; none is left out.",
@@ -134,9 +140,11 @@ def run_rows(results: Mapping[str, Any]) -> list[Row]:
     return [_run_row(run, _shown(_OF_RUNS, results)) for run in results["runs"]]
 
 
-def thinks(results: Mapping[str, Any]) -> bool:
-    """Return whether a run has figures of thoughts."""
-    return any("truth" in run["figures"] for run in results["runs"])
+def notes_on_arms(results: Mapping[str, Any]) -> str:
+    """Return what the columns of the table of arms mean."""
+    figures = {name for run in results["runs"] for name in run["figures"]}
+    more = {"thoughts": "truth", "failures": "failures_alike"}
+    return " ".join(NOTES[note] for note in ("arms", *(n for n in more if more[n] in figures)))
 
 
 def _shown(columns: Mapping[str, str], results: Mapping[str, Any]) -> Mapping[str, str]:
