@@ -116,7 +116,12 @@ def test_a_model_that_fails_is_named_at_its_runs(tmp_path, capsys, monkeypatch):
     ran = commands_that_do_nothing(monkeypatch, fails="seed-1")
     (tmp_path / "mine.toml").write_text(STUDY)
     assert main(["study", "mine.toml", "--out", "mine"]) == 1
-    assert "models/bandit/seed-1: `ragen-train small-model" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "models/bandit/seed-1: `ragen-train small-model" in said
+    assert [line for line in said.splitlines() if " is done" in line] == [
+        "models/bandit/seed-0 is done",
+        "runs/grpo/seed-0 is done, about 0 min left",
+    ]
     # Both models and the run of the one that was made.
     of_run = ["training", "test", "before", "analysis of before", "analysis of test"]
     assert [stage for _, stage in ran] == ["model", "warm start", "model", *of_run]

@@ -132,16 +132,23 @@ def _run(
 
 
 def _on_stage(bar: Progress, task: TaskID, remaining: Remaining) -> OnStage:
+    """Return what moves the bar; where no terminal shows one, each job that ends has a line."""
+
     def on_stage(job: Job, stage: Stage, seconds: float | None) -> None:
         if seconds is None:
-            left = remaining.seconds()
-            more = "" if left is None else f", about {math.ceil(left / 60)} min left"
-            bar.update(task, status=f"{job.name} {stage.name}{more}")
-        else:
-            remaining.done(stage, seconds)
-            bar.update(task, advance=1)
+            bar.update(task, status=f"{job.name} {stage.name}{_left(remaining)}")
+            return
+        remaining.done(stage, seconds)
+        bar.update(task, advance=1)
+        if stage is job.stages[-1] and not bar.console.is_terminal:
+            bar.console.print(f"{job.name} is done{_left(remaining)}", soft_wrap=True)
 
     return on_stage
+
+
+def _left(remaining: Remaining) -> str:
+    left = remaining.seconds()
+    return "" if left is None else f", about {math.ceil(left / 60)} min left"
 
 
 @contextmanager
