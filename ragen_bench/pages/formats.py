@@ -15,7 +15,7 @@ _MINUS = "\N{MINUS SIGN}"
 
 def percent(rate: float | None) -> str:
     """Return a rate in per cent, with one digit."""
-    return NONE if rate is None else f"{100 * rate:.1f}"
+    return NONE if rate is None else fixed(100 * rate, 1)
 
 
 def figure(value: Any) -> str:

@@ -36,7 +36,7 @@ def test_figures(value, text):
 
 
 def test_rates_and_names():
-    assert percent(0.46875) == "46.9"
+    assert (percent(0.46875), percent(-0.06), percent(-0.0001)) == ("46.9", "−6.0", "0.0")  # noqa: RUF001
     assert percent(None) == fixed(None) == "–"  # noqa: RUF001
     assert fixed(-0.0444, 3) == "−0.044"  # noqa: RUF001
     assert fixed(-0.0004, 3) == "0.000"
