@@ -119,7 +119,7 @@ def test_failures_are_analysed_where_a_claim_compares_them(tmp_path):
     file = tmp_path / "failures.toml"
     head = HEAD.replace("small = []", "small = ['give_up_after=100']")
     file.write_text(head + CLAIM.replace("best", "failures_alike"))
-    with pytest.raises(UserError, match=r"claim 1: failures_alike needs two arms.a.envs or more"):
+    with pytest.raises(UserError, match=r"claim 1: failures_alike needs at least two arms.a.envs"):
         run_jobs(read_study(str(file)), "small", 2)
     envs = "[arms.a]\nenvs=['Sokoban-v0', 'SokobanLarge-v0']"
     other = "[arms.b]\nmodel='m'\n[[claims]]"
@@ -133,6 +133,16 @@ def test_failures_are_analysed_where_a_claim_compares_them(tmp_path):
     }
     assert stages["runs/a/seed-0"] == ["training", "test", "analysis of test"]
     assert stages["runs/b/seed-0"] == ["training", "test"]
+    for env, compared in (("Sokoban-v0", "SokobanLarge-v0"), ("FrozenLake-v0", "SokobanLarge-v0")):
+        file.write_text(
+            head.replace("[arms.a]", envs)
+            + CLAIM.replace("best", "failures_alike")
+            + f"\nenv='{env}'"
+        )
+        with pytest.raises(
+            UserError, match=f"env is {env}, and arms.a has .* of ragen/{compared}$"
+        ):
+            run_jobs(read_study(str(file)), "small", 2)
 
 
 def test_a_model_of_a_bandit_learns_from_the_random_player(tmp_path):

@@ -54,3 +54,4 @@ def test_columns_that_few_studies_have_are_explained_where_they_are():
     assert notes_on_arms(alike) == f"{NOTES['arms']} {NOTES['failures']}"
     assert run_columns(alike) == ["run", "test", "failures alike", "problem"]
     assert run_rows(alike)[1] == ["runs/a/seed-0", "50.0", "25.0", ""]
+    assert notes_on_arms(results({"failures_alike": None})) == NOTES["arms"]

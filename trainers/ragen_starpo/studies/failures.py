@@ -8,9 +8,6 @@ from typing import Any
 
 from ragen_envs.sums import sum_in_order
 
-ALIKE = "failures_alike"
-"""The figure; of one of the environments it is followed by "/" and that one's id."""
-
 
 def failure_figures(envs: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
     """Return how much the failures in the first environment and in each other have in common.
@@ -19,19 +16,19 @@ def failure_figures(envs: Sequence[Mapping[str, Any]]) -> dict[str, float | None
     1 where both have the same shares, 0 where no label is in both.
 
     Args:
-        envs: the rows of `analysis.json`, the environment that was trained in first.
+        envs: the rows of `analysis.json`; the others are compared with the first.
 
     Returns:
-        The mean over the other environments and, with its id, the figure of each; None where an
-        agent never failed. Nothing where there is no other.
+        `failures_alike`, the mean over the other environments, and the figure of each, whose name
+        ends with "/" and the environment's id; None where an agent never failed. Nothing where
+        there is no other.
     """
     if len(envs) < 2:
         return {}
-    first, *others = [(row["env"], _shares(row)) for row in envs]
-    alike = {env: _in_common(first[1], shares) for env, shares in others}
+    (_, first), *others = [(row["env"], _shares(row)) for row in envs]
+    alike = {f"failures_alike/{env}": _in_common(first, shares) for env, shares in others}
     known = [value for value in alike.values() if value is not None]
-    mean = fmean(known) if len(known) == len(others) else None
-    return {ALIKE: mean, **{f"{ALIKE}/{env}": value for env, value in alike.items()}}
+    return {"failures_alike": fmean(known) if len(known) == len(others) else None, **alike}
 
 
 def _shares(row: Mapping[str, Any]) -> dict[str, float]:

@@ -16,6 +16,7 @@ from ragen_starpo.studies.study import (
     OF_LENGTH,
     OF_VAL,
     Arm,
+    Claim,
     Model,
     Scale,
     Study,
@@ -148,14 +149,26 @@ def _recipe(study: Study, name: str, arm: Arm, scale: Scale, seed: int) -> Recip
 def _check_measured(study: Study, arm: str, recipe: Recipe) -> None:
     """Check that a run measures what claims about it are judged by."""
     for number, claim in study.claims_about(arm):
-        if claim.figure in OF_FAILURES and len(study.arms[arm].envs or recipe.envs) < 2:
-            raise UserError(f"claim {number}: {claim.figure} needs two arms.{arm}.envs or more")
+        _check_tested(number, claim, arm, study.arms[arm].envs or recipe.envs)
         if claim.figure in OF_VAL and not recipe.validation.every:
             raise UserError(f"claim {number}: {claim.figure} needs validation.every above 0")
         if claim.figure in OF_INFORMATION and not recipe.diagnostics.thoughts:
             raise UserError(f"claim {number}: {claim.figure} needs diagnostics.thoughts above 0")
         if claim.figure in OF_LENGTH and recipe.response_format != "think":
             raise UserError(f"claim {number}: {claim.figure} needs response_format=think")
+
+
+def _check_tested(number: int, claim: Claim, arm: str, envs: tuple[str, ...]) -> None:
+    """Check that an arm is tested in what a claim about it compares."""
+    tested = [env_id(env) for env in envs]
+    compared = tested[1:] if claim.figure in OF_FAILURES else tested
+    if not compared:
+        raise UserError(f"claim {number}: {claim.figure} needs at least two arms.{arm}.envs")
+    if claim.env and env_id(claim.env) not in compared:
+        raise UserError(
+            f"claim {number}: env is {claim.env}, and arms.{arm} has a {claim.figure} of "
+            f"{', '.join(compared)}"
+        )
 
 
 def _making(model: Model, seed: int) -> tuple[Stage, ...]:

@@ -142,9 +142,9 @@ def run_rows(results: Mapping[str, Any]) -> list[Row]:
 
 def notes_on_arms(results: Mapping[str, Any]) -> str:
     """Return what the columns of the table of arms mean."""
-    figures = {name for run in results["runs"] for name in run["figures"]}
+    columns = _shown(_OF_ARMS, results)
     more = {"thoughts": "truth", "failures": "failures_alike"}
-    return " ".join(NOTES[note] for note in ("arms", *(n for n in more if more[n] in figures)))
+    return " ".join(NOTES[note] for note in ("arms", *(n for n in more if more[n] in columns)))
 
 
 def _shown(columns: Mapping[str, str], results: Mapping[str, Any]) -> Mapping[str, str]:
