@@ -143,11 +143,18 @@ def test_a_guess_of_several_words_never_wins(seed, others, data):
 
 @given(seeds, st.sampled_from([*KNOWLEDGE.concepts]))
 @settings(deadline=None)
-def test_a_wrong_guess_is_a_no(seed, word):
+def test_a_wrong_guess_wins_nothing_also_of_a_wider_word(seed, word):
     env = begun(seed)
     assume(word != env.secret)
     _, reward, terminated, _, _ = env.step(say(Guess(word), KNOWLEDGE))
-    assert (last_reply(env), reward, terminated) == ("No", -0.01, False)
+    # A desk is a table, so that "Is it a table?" is answered Yes.
+    reply = answer(Guess(word), KNOWLEDGE.concepts[env.secret], KNOWLEDGE)
+    assert (last_reply(env), reward, terminated) == (reply, -0.01, False)
+
+
+def test_a_guess_of_an_unrelated_word_is_a_no():
+    assert answer(Guess("table"), KNOWLEDGE.concepts["desk"], KNOWLEDGE) == "Yes"
+    assert answer(Guess("table"), KNOWLEDGE.concepts["dog"], KNOWLEDGE) == "No"
 
 
 def test_rewards_and_counts_of_an_episode():
