@@ -152,9 +152,18 @@ def test_a_wrong_guess_wins_nothing_also_of_a_wider_word(seed, word):
     assert (last_reply(env), reward, terminated) == (reply, -0.01, False)
 
 
-def test_a_guess_of_an_unrelated_word_is_a_no():
-    assert answer(Guess("table"), KNOWLEDGE.concepts["desk"], KNOWLEDGE) == "Yes"
-    assert answer(Guess("table"), KNOWLEDGE.concepts["dog"], KNOWLEDGE) == "No"
+def test_a_guess_of_another_word_is_a_no_but_where_the_word_is_a_kind_of_it():
+    concepts = KNOWLEDGE.concepts
+    told = {
+        (secret, guess): answer(Guess(guess), concepts[secret], KNOWLEDGE)
+        for secret in concepts
+        for guess in concepts
+        if guess != secret
+    }
+    assert told["desk", "table"] == "Yes"
+    assert told["table", "desk"] == "No"
+    assert list(told.values()).count("Yes") == 37
+    assert set(told.values()) == {"Yes", "No"}
 
 
 def test_rewards_and_counts_of_an_episode():
