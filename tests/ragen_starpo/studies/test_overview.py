@@ -1,6 +1,9 @@
 """The verdicts of several studies on one page."""
 
 import json
+import re
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -51,3 +54,16 @@ def test_a_folder_without_verdicts_is_refused(tmp_path):
     put(tmp_path, "pilot")
     with pytest.raises(UserError, match="has no folder with the study"):
         overview(tmp_path)
+
+
+def test_the_page_of_all_studies_has_their_tables_and_counts_their_verdicts():
+    published = Path("docs/results/studies")
+    page = (published / "index.md").read_text()
+    printed = overview(published)
+    sections = [f"## {section}" for section in printed.removeprefix("## ").split("\n\n## ")]
+    assert [section.strip() for section in sections if section.strip() not in page] == []
+    assert page.count("\n## ") == len(sections)
+    words = Counter(re.findall(r"\| (held|not held|undecided) \|", printed))
+    held, refuted, undecided = words["held"], words["not held"], words["undecided"]
+    counted = f"Of {words.total()} claims {held} hold, {refuted} do not, and {undecided} are"
+    assert counted in page
