@@ -1,14 +1,17 @@
 """Every phrase of the tables means in its frames what the table says."""
 
+from collections import Counter
+
 import pytest
 
 from ragen_envs.twenty_questions.understanding.lexicon.frames import patterns
-from ragen_envs.twenty_questions.understanding.lexicon.phrases import Meanings, table
+from ragen_envs.twenty_questions.understanding.lexicon.phrases import Meanings, key, spoken, table
 from ragen_envs.twenty_questions.understanding.tokens.inflect import (
     gerund,
     participle,
     third_person,
 )
+from ragen_envs.twenty_questions.understanding.tokens.normalise import phrase as as_tokens
 from tests.ragen_envs.twenty_questions.understanding.support import KNOWLEDGE, answers, read
 
 ASKED = {
@@ -69,3 +72,15 @@ def test_no_phrase_stands_twice_in_a_slot():
     for slot in ASKED:
         spoken = [phrase for each, _, phrase in PHRASES if each == slot]
         assert sorted(spoken) == sorted(set(spoken)), slot
+
+
+@pytest.mark.parametrize("slot", [slot for slot in ASKED if slot != "kind"])
+def test_no_phrase_is_there_twice(slot):
+    """Articles and "you" for "people" make no other phrase."""
+    found = Counter(
+        (meaning, key(said))
+        for meaning, phrases in spoken(KNOWLEDGE)[slot].items()
+        for each in phrases
+        for said in [as_tokens(each).split()]
+    )
+    assert [each for each, count in found.items() if count > 1] == []
