@@ -63,7 +63,7 @@ REPLIES = [
     ("Is it a monarch butterfly?", "bee", "No"),
     ("Is it a water bird?", "swan", "Yes"),
     ("Does it have tusks?", "walrus", "Yes"),
-    ("Is it unhealthy?", "ear", None),
+    ("Is it unhealthy?", "ear", "No"),
     ("Is it straight?", "popcorn", None),
 ]
 
