@@ -109,7 +109,7 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
     | --- | --- | --- | --- | --- | --- |
     | random | 0.02 | 0.02 | 19.8 | 0.02 | 19.9 |
     | category ladder: asks the kinds from the top down, then guesses in order | 0.72 | 0.72 | 14.3 | 0.61 | 14.6 |
-    | oracle | 1.00 | 1.00 | 7.0 | 1.00 | 6.8 |
+    | oracle | 1.00 | 1.00 | 7.0 | 1.00 | 6.7 |
 
     The harness reports the same with `ragen-bench evaluate MODEL --env TwentyQuestions-v0 --samples 8`;
     [results](../results/twenty-questions.md) say where each figure stands, how many questions that the
