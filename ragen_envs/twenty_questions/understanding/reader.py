@@ -17,7 +17,7 @@ from ragen_envs.twenty_questions.understanding.clauses.order import (
     mended,
     ordered,
 )
-from ragen_envs.twenty_questions.understanding.lexicon.frames import matches
+from ragen_envs.twenty_questions.understanding.lexicon.frames import frames
 from ragen_envs.twenty_questions.understanding.lexicon.misspelled import corrected_spelling
 from ragen_envs.twenty_questions.understanding.lexicon.phrases import Lexicon, key, lexicon
 from ragen_envs.twenty_questions.understanding.meanings.adjuncts import read_with_adjunct
@@ -248,10 +248,10 @@ class _Reading:
         )
 
     def _framed(self, question: Tokens) -> Form | None:
-        for match in matches(question):
-            form = self._lexicon.meaning(match.slot, match.phrase)
+        for (slot, denied), words in frames().matches(question):
+            form = self._lexicon.meaning(slot, words)
             if form:
-                return Not(form) if match.denied else form
+                return Not(form) if denied else form
         return None
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 
+from ragen_envs.twenty_questions.understanding.tokens.data import data_file
 from ragen_envs.twenty_questions.understanding.tokens.normalise import (
     Tokens,
     without_commas,
     word_set,
 )
-from ragen_envs.twenty_questions.understanding.tokens.patterns import Phrases, data_file, expand
+from ragen_envs.twenty_questions.understanding.tokens.patterns import Phrases, expand
 
 SUBJECTS = ("it", "word", "name", "people")
 

@@ -6,8 +6,8 @@ from functools import cache
 
 from ragen_envs.twenty_questions.understanding.lexicon.frames import patterns
 from ragen_envs.twenty_questions.understanding.lexicon.phrases import Lexicon
+from ragen_envs.twenty_questions.understanding.tokens.data import data_text
 from ragen_envs.twenty_questions.understanding.tokens.normalise import Tokens, word_set
-from ragen_envs.twenty_questions.understanding.tokens.patterns import data_text
 
 _SHORTEST = 5
 _LONGEST = 16

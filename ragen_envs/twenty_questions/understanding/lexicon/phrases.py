@@ -23,6 +23,7 @@ from ragen_envs.twenty_questions.forms import (
 )
 from ragen_envs.twenty_questions.knowledge.schema import Concept, Knowledge
 from ragen_envs.twenty_questions.understanding.lexicon.measures import bounds
+from ragen_envs.twenty_questions.understanding.tokens.data import data_file
 from ragen_envs.twenty_questions.understanding.tokens.inflect import (
     gerund,
     participle,
@@ -31,7 +32,6 @@ from ragen_envs.twenty_questions.understanding.tokens.inflect import (
     third_person,
 )
 from ragen_envs.twenty_questions.understanding.tokens.normalise import Tokens, phrase, word_set
-from ragen_envs.twenty_questions.understanding.tokens.patterns import data_file
 
 Table: TypeAlias = dict[str, dict[str, list[str]]]
 

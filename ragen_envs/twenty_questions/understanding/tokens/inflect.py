@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ragen_envs.twenty_questions.understanding.tokens.data import data_file
 from ragen_envs.twenty_questions.understanding.tokens.normalise import word_set
-from ragen_envs.twenty_questions.understanding.tokens.patterns import data_file
 
 _VOWELS = "aeiou"
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
+from ragen_envs.twenty_questions.understanding.tokens.data import data_file
+
 Tokens: TypeAlias = tuple[str, ...]
 
 LONGEST_TEXT = 1000
@@ -19,114 +21,13 @@ _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'", "`": "'", 
 _SIGNS = str.maketrans({"/": " or ", "&": " and ", "\u2026": ".", "\u2014": ",", "\u2013": ","})
 
 _ABBREVIATIONS = {"i.e.": ", ie ", "e.g.": ", eg ", "etc.": " "}
-_NUMBERS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen twenty"
-)
-_SPELLING = {
-    **{word: str(number) for number, word in enumerate(_NUMBERS.split())},
-    "gray": "grey",
-    "color": "colour",
-    "colors": "colours",
-    "colored": "coloured",
-    "colorful": "colourful",
-    "multicolored": "multicoloured",
-    "jewelry": "jewellery",
-    "mollusk": "mollusc",
-    "mollusks": "molluscs",
-    "aluminum": "aluminium",
-    "meter": "metre",
-    "meters": "metres",
-    "centimeter": "centimetre",
-    "centimeters": "centimetres",
-    "tire": "tyre",
-    "tires": "tyres",
-    "fiber": "fibre",
-    "odor": "odour",
-    "flavor": "flavour",
-    "armor": "armour",
-    "plow": "plough",
-    "pajamas": "pyjamas",
-    "mustache": "moustache",
-    "neighbor": "neighbour",
-    "theater": "theatre",
-    "catalog": "catalogue",
-    "donut": "doughnut",
-    "donuts": "doughnuts",
-    "yogurt": "yoghurt",
-    "whiskey": "whisky",
-    "inquire": "enquire",
-    "artefact": "artifact",
-    "artefacts": "artifacts",
-    "ax": "axe",
-    "gasoline": "petrol",
-    "ok": "okay",
-    # Other words for the same, which the tables need not list then.
-    "kid": "child",
-    "kids": "children",
-    "purchase": "buy",
-    "purchased": "bought",
-    "purchasing": "buying",
-    "utilize": "use",
-    "utilise": "use",
-    "utilized": "used",
-    "utilised": "used",
-    "large": "big",
-    "larger": "bigger",
-    "largest": "biggest",
-    "refrigerator": "fridge",
-    "refrigerators": "fridges",
-    "coloration": "colouring",
-    "colouration": "colouring",
-    "coloring": "colouring",
-    "hue": "colour",
-    "gigantic": "huge",
-    "enormous": "huge",
-    "infant": "baby",
-    "infants": "babies",
-    "aeroplane": "airplane",
-    "aeroplanes": "airplanes",
-    "nighttime": "night",
-    "mankind": "humans",
-    "ladies": "women",
-    "gentlemen": "men",
-    "females": "women",
-    "males": "men",
-    "physician": "doctor",
-    "physicians": "doctors",
-    "residence": "house",
-    "residences": "houses",
-    "habitually": "usually",
-    "license": "licence",
-    "aroma": "smell",
-    "scent": "smell",
-    "fragrance": "smell",
-    "predominately": "mainly",
+_TABLES = data_file("spelling.toml")
+_SPELLING: dict[str, str] = {
+    **{word: str(number) for number, word in enumerate(_TABLES["numbers"].split())},
+    **_TABLES["words"],
 }
-_WHOLE = {
-    "can't": "can not",
-    "cannot": "can not",
-    "cant": "can not",
-    "won't": "will not",
-    "wont": "will not",
-    "shan't": "shall not",
-    "ain't": "is not",
-    "ti": "it",
-    "hav": "have",
-    "someplace": "somewhere",
-    "isnt": "is not",
-    "arent": "are not",
-    "doesnt": "does not",
-    "dont": "do not",
-    "couldnt": "could not",
-    "wouldnt": "would not",
-    "let's": "let us",
-    "im": "i am",
-    "whats": "what is",
-    "thats": "that is",
-    "youre": "you are",
-}
-_ENDINGS = {"re": "are", "ve": "have", "ll": "will", "d": "would", "m": "am"}
+_WHOLE: dict[str, str] = _TABLES["whole"]
+_ENDINGS: dict[str, str] = _TABLES["endings"]
 _ARE_SOMETHING = {"it", "that", "this", "what", "he", "she", "there", "who", "answer", "guess"}
 
 

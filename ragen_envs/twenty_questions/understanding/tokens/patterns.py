@@ -7,11 +7,9 @@ A pattern is written in plain words: "a|b" is one word or the other, "(a b)" may
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Iterable, Mapping
-from importlib.resources import files
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from ragen_envs.twenty_questions.understanding.tokens.normalise import Tokens, phrase
 
@@ -19,17 +17,6 @@ SLOT = "_"
 _PART = re.compile(r"[()]|[^\s()]+")
 
 Meaning = TypeVar("Meaning")
-
-
-def data_text(name: str) -> str:
-    """Return the text of one of the files in `tables`."""
-    path = files("ragen_envs.twenty_questions.understanding").joinpath("tables", name)
-    return path.read_text("utf-8")
-
-
-def data_file(name: str) -> dict[str, Any]:
-    """Return what one of the TOML files in `tables` holds."""
-    return tomllib.loads(data_text(name))
 
 
 def expand(pattern: str) -> tuple[Tokens, ...]:
@@ -91,3 +78,34 @@ class Phrases(Generic[Meaning]):
             if meaning is not None:
                 return start, meaning
         return None
+
+
+class Frames(Generic[Meaning]):
+    """A table of what opens a question and what ends it, around the phrase in the slot."""
+
+    def __init__(self, patterns: Mapping[Meaning, Iterable[str]]) -> None:
+        """Take the patterns of each meaning, each of them with one slot."""
+        self._ends: dict[Tokens, dict[Tokens, dict[Meaning, None]]] = {}
+        for meaning, written in patterns.items():
+            for tokens in (tokens for each in written for tokens in expand(each)):
+                at = tokens.index(SLOT)
+                ends = self._ends.setdefault(tokens[:at], {})
+                ends.setdefault(tokens[at + 1 :], {})[meaning] = None
+        self._longest_opening = max(map(len, self._ends))
+        self._longest_end = max(len(end) for ends in self._ends.values() for end in ends)
+
+    def matches(self, question: Tokens) -> Iterator[tuple[Meaning, Tokens]]:
+        """Yield the meanings that a question may have, each with the phrase in its slot.
+
+        The longest phrase comes first, as it says more exactly what is meant than a frame with a
+        part of it: "swim in water" is an ability, and not a place.
+        """
+        fitting = [
+            (start - end, meaning, question[start:end])
+            for start in range(min(self._longest_opening + 1, len(question)))
+            if (ends := self._ends.get(question[:start]))
+            for end in range(max(start + 1, len(question) - self._longest_end), len(question) + 1)
+            for meaning in ends.get(question[end:], ())
+        ]
+        for _, meaning, words in sorted(fitting, key=lambda frame: frame[0]):
+            yield meaning, words
