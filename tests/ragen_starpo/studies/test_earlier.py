@@ -15,20 +15,28 @@ from ragen_starpo.studies.outcomes import Outcome
 from ragen_starpo.studies.results import results
 from ragen_starpo.studies.study import read_study
 
-PUBLISHED = Path("docs/results/studies/size/study.json")
+STUDIES = Path("docs/results/studies")
+PUBLISHED = STUDIES / "size/study.json"
 
 
-def test_the_published_runs_alone_give_the_published_results(tmp_path):
-    study = read_study("size")
-    earlier = read_earlier(PUBLISHED, study, "small")
-    assert earlier.seeds(study) == 5
-    assert earlier.of_arm("tiny-4") == 5
-    published = json.loads(PUBLISHED.read_text())
-    found = json.loads(json.dumps(results(study, "small", 5, tmp_path, earlier)))
-    sha256 = hashlib.sha256(PUBLISHED.read_bytes()).hexdigest()
-    assert found.pop("earlier") == {"runs": 30, "sha256": sha256}
-    for run in found["runs"]:
-        assert run.pop("by_instance") == {"test": {}, "gains": {}}
+# Of gradient all runs are of a time when results did not hold success by instance.
+@pytest.mark.parametrize(
+    ("name", "seeds", "by_instance"), [("size", 10, True), ("gradient", 5, False)]
+)
+def test_the_published_runs_alone_give_the_published_results(name, seeds, by_instance, tmp_path):
+    file, study = STUDIES / name / "study.json", read_study(name)
+    earlier = read_earlier(file, study, "small")
+    assert earlier.seeds(study) == seeds
+    assert earlier.of_arm(min(study.arms)) == seeds
+    published = json.loads(file.read_text())
+    found = json.loads(json.dumps(results(study, "small", seeds, tmp_path, earlier)))
+    sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
+    assert found.pop("earlier") == {"runs": seeds * len(study.arms), "sha256": sha256}
+    if by_instance:
+        del published["earlier"]
+    else:
+        for run in found["runs"]:
+            assert run.pop("by_instance") == {"test": {}, "gains": {}}
     assert found == published
 
 
@@ -54,8 +62,8 @@ def test_success_by_instance_is_kept(tmp_path):
 def test_seeds_that_are_neither_there_nor_here_are_not_finished(tmp_path):
     study = read_study("size")
     earlier = read_earlier(PUBLISHED, replace(study, seeds=9), "small")
-    found = results(study, "small", 6, tmp_path, earlier)
-    assert [run["seed"] for run in found["runs"] if run["problem"]] == [5] * len(study.arms)
+    found = results(study, "small", 11, tmp_path, earlier)
+    assert [run["seed"] for run in found["runs"] if run["problem"]] == [10] * len(study.arms)
     assert {claim["verdict"] for claim in found["claims"]} == {None}
 
 
