@@ -86,7 +86,7 @@ bubblewrap:
 
 # Regenerates the shipped val and test instances, which must not change within a version.
 held-out: $(VENV)/dev.stamp
-	$(BIN)/python -m ragen_envs.build_held_out
+	$(BIN)/python -m ragen_envs.cli.build_held_out
 
 clean:
 	rm -rf $(VENV) $(OLDEST) $(VLLM) $(VERIFIERS)

@@ -20,10 +20,10 @@ from transformers import ContinuousBatchingConfig, GenerationConfig
 from ragen_bench.models.base import Message, Sampling
 from ragen_bench.models.bundled import bundled_model
 from ragen_bench.models.chat import sample_conversation
-from ragen_bench.models.hf_cache import ATTENTION
-from ragen_bench.models.hf_decoding import Decoder
-from ragen_bench.models.hf_loading import Loaded
-from ragen_envs.instances import Stream
+from ragen_bench.models.hf.cache import ATTENTION
+from ragen_bench.models.hf.decoding import Decoder
+from ragen_bench.models.hf.loading import Loaded
+from ragen_envs.core.instances import Stream
 
 BLOCK = 32
 """Tokens of a block of the paged cache; whole blocks of a prompt's beginning are read once."""

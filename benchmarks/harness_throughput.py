@@ -215,7 +215,7 @@ def measure(way: Way, tasks: Sequence[Task], model: Any) -> Figures:
 
 def ways(model: Any, attention: str) -> dict[str, list[Way]]:
     """Return the ways to run the bundled model, by the attention that they need."""
-    from ragen_bench.models.hf_engine import SlotEngine
+    from ragen_bench.models.hf.engine import SlotEngine
 
     def way(name: str, slots: int, group: int, waves: str = "", reuse: bool = True) -> Way:
         loaded = replace(model._loaded, waves=waves)  # noqa: SLF001 - it is run in ways of our own
@@ -246,7 +246,7 @@ def print_turns() -> None:
 def print_tokens(episodes: int) -> None:
     """Measure and print tokens a second."""
     from ragen_bench.models.bundled import bundled_model
-    from ragen_bench.models.hf_cache import ATTENTION
+    from ragen_bench.models.hf.cache import ATTENTION
 
     tasks = evaluation({"ragen/FrozenLake-v0": episodes}).tasks()
     model = bundled_model()

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ragen_envs.mastermind.rules import Codes, all_codes
+from ragen_envs.games.mastermind.rules import Codes, all_codes
 
 FIRST = ("A A B C", "A A B B", "A B C D", "A A A B", "A A A A")
 """One guess of each kind, the best one first: the others need not be searched to their ends."""

@@ -15,7 +15,7 @@ from statistics import fmean, median, stdev
 
 from scipy.special import stdtrit
 
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.sums import sum_in_order
 
 SEEDS = range(5)
 ITERATIONS, FIRST, LAST = 40, 5, 10

@@ -22,7 +22,7 @@ import psutil
 from openenv.core import GenericEnvClient
 
 from ragen_envs import IDS
-from ragen_envs.policies import oracle_answer
+from ragen_envs.core.policies import oracle_answer
 
 VANISH_EVERY = 64
 """One session in so many vanishes after each episode, and another client comes."""

@@ -25,9 +25,9 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 import ragen_envs  # noqa: F401 (registers the ids)
-from ragen_envs.arrays import ArrayEnv
+from ragen_envs.core.arrays import ArrayEnv
+from ragen_envs.core.sums import sum_in_order
 from ragen_envs.making import board_ids
-from ragen_envs.sums import sum_in_order
 
 ENVS, INSTANCES = 64, 256
 SETTINGS = {

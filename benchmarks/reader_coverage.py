@@ -2,7 +2,8 @@
 
     python benchmarks/reader_coverage.py            # --list names what is not understood rightly
 
-The sets and what their fields mean are described in `tests/ragen_envs/twenty_questions/questions/`.
+The sets and what their fields mean are described in
+`tests/ragen_envs/games/twenty_questions/questions/`.
 Of the held-out set only counts are printed, with `--list` too: whoever builds the reader must not
 see which of its questions fail.
 """
@@ -17,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from ragen_bench.statistics import wilson
-from ragen_envs.twenty_questions import forms
-from ragen_envs.twenty_questions.answerer.rule import Answer, answer
-from ragen_envs.twenty_questions.forms import Form
-from ragen_envs.twenty_questions.knowledge.loader import load
-from ragen_envs.twenty_questions.understanding import understand
+from ragen_envs.games.twenty_questions import forms
+from ragen_envs.games.twenty_questions.answerer.rule import Answer, answer
+from ragen_envs.games.twenty_questions.forms import Form
+from ragen_envs.games.twenty_questions.knowledge.loader import load
+from ragen_envs.games.twenty_questions.understanding import understand
 
-FOLDER = Path(__file__).parents[1] / "tests/ragen_envs/twenty_questions/questions"
+FOLDER = Path(__file__).parents[1] / "tests/ragen_envs/games/twenty_questions/questions"
 SETS = ("dev", "dev_2", "held_out")
 UNSEEN = "held_out"
 """The set whose questions are not listed."""

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragen_bench.statistics import clustered_bootstrap, wilson
-from ragen_envs.twenty_questions.answerer.rule import Answer, answer
-from ragen_envs.twenty_questions.forms import And, Either, Form, Narrowed, Not
-from ragen_envs.twenty_questions.knowledge.loader import load
-from ragen_envs.twenty_questions.understanding import understand
+from ragen_envs.games.twenty_questions.answerer.rule import Answer, answer
+from ragen_envs.games.twenty_questions.forms import And, Either, Form, Narrowed, Not
+from ragen_envs.games.twenty_questions.knowledge.loader import load
+from ragen_envs.games.twenty_questions.understanding import understand
 
 FILE = Path(__file__).parents[2] / "shared/data/twenty_questions/people_dev.jsonl"
 PAGE = Path(__file__).parents[1] / "docs/results/twenty-questions.md"

@@ -3,7 +3,7 @@
     python benchmarks/twenty_questions_players.py
 
 Each player takes an environment in its turn and returns an answer in form, as the players of
-`ragen_envs.policies` do.
+`ragen_envs.core.policies` do.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple, TypeAlias
 
-from ragen_envs.instances import Stream
-from ragen_envs.policies import oracle_answer, random_answer
-from ragen_envs.protocol import format_answer
-from ragen_envs.twenty_questions.answerer.rule import Answer, answer
-from ragen_envs.twenty_questions.env import VARIANTS, Asked, TwentyQuestionsEnv
-from ragen_envs.twenty_questions.forms import Form, Guess, IsKind, say
-from ragen_envs.twenty_questions.knowledge.loader import load
-from ragen_envs.twenty_questions.knowledge.schema import Knowledge
+from ragen_envs.core.instances import Stream
+from ragen_envs.core.policies import oracle_answer, random_answer
+from ragen_envs.core.protocol import format_answer
+from ragen_envs.games.twenty_questions.answerer.rule import Answer, answer
+from ragen_envs.games.twenty_questions.env import VARIANTS, Asked, TwentyQuestionsEnv
+from ragen_envs.games.twenty_questions.forms import Form, Guess, IsKind, say
+from ragen_envs.games.twenty_questions.knowledge.loader import load
+from ragen_envs.games.twenty_questions.knowledge.schema import Knowledge
 
 EPISODES = 8
 """On each word."""

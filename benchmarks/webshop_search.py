@@ -20,8 +20,8 @@ from time import process_time
 
 import numpy as np
 
-from ragen_envs.webshop.products import Catalogue, Product
-from ragen_envs.webshop.search import Index
+from ragen_envs.games.webshop.products import Catalogue, Product
+from ragen_envs.games.webshop.search import Index
 
 VOCABULARY = 200_000
 QUERIES = 300

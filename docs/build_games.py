@@ -13,7 +13,7 @@ from typing import Any
 
 from ragen_bench.scores.summary import baseline
 from ragen_bench.suites import held_out_size, make_env
-from ragen_envs.protocol import format_answer
+from ragen_envs.core.protocol import format_answer
 from ragen_envs.registration import (
     NAMESPACE,
     OPPONENT_TABLE,

@@ -14,7 +14,7 @@ from collections import Counter
 from openai import AsyncOpenAI
 
 from ragen_bench.agents import Answer, EpisodeStart, Message, Turn
-from ragen_envs.protocol import STOP, body_of
+from ragen_envs.core.protocol import STOP, body_of
 
 VOTERS = 3
 CLIENT = AsyncOpenAI()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 
 from ragen_bench.agents import Message
-from ragen_envs.protocol import format_answer
+from ragen_envs.core.protocol import format_answer
 
 STEPS = {"Up": (-1, 0), "Right": (0, 1), "Down": (1, 0), "Left": (0, -1)}
 

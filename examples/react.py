@@ -13,7 +13,7 @@ import re
 from openai import AsyncOpenAI
 
 from ragen_bench.agents import Answer, EpisodeStart, Message, Turn
-from ragen_envs.protocol import format_answer
+from ragen_envs.core.protocol import format_answer
 
 STEPS = 4
 """Calls of the model for one answer, at most."""

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ragen_bench.agents import EpisodeStart, Message, Turn
-from ragen_envs.protocol import format_answer
+from ragen_envs.core.protocol import format_answer
 
 Square = tuple[int, int]
 STEPS = {"Up": (-1, 0), "Right": (0, 1), "Down": (1, 0), "Left": (0, -1)}

@@ -12,7 +12,7 @@ import os
 from smolagents import LogLevel, OpenAIModel, RunResult, Tool, ToolCallingAgent
 
 from ragen_bench.agents import Answer, EpisodeStart, Message, Turn
-from ragen_envs.protocol import format_answer
+from ragen_envs.core.protocol import format_answer
 
 STEPS = 4
 """Calls of the model for one answer, at most."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ragen_bench.models.base import Message
-from ragen_envs.protocol import ResponseFormat
+from ragen_envs.core.protocol import ResponseFormat
 
 __all__ = ["Agent", "Answer", "EpisodeStart", "Message", "Turn"]
 
@@ -25,7 +25,7 @@ class EpisodeStart:
         environment: its id, such as "ragen/Sokoban-v0".
         instance: the number of the instance within the run, from 0 on.
         sample: which of several episodes on the same instance, from 0 on.
-        response_format: the form of answers; `ragen_envs.protocol.format_answer` writes them.
+        response_format: the form of answers; `ragen_envs.core.protocol.format_answer` writes them.
     """
 
     environment: str

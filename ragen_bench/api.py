@@ -16,8 +16,8 @@ from ragen_bench.console.plain import PlainConsole
 from ragen_bench.console.results import write_results
 from ragen_bench.errors import UserError
 from ragen_bench.finished import Run
-from ragen_bench.models.outside.confinement import Confinement
-from ragen_bench.models.server.further import without_headers
+from ragen_bench.models.agents.confinement import Confinement
+from ragen_bench.models.api.further import without_headers
 from ragen_bench.options.checked import options_of
 from ragen_bench.options.evaluation import evaluation_of
 from ragen_bench.options.groups import EvaluationOptions as Default
@@ -107,7 +107,7 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
     Raises:
         UserError: for what the command refuses too, in one line; what a server or one's own code
             did not answer ends the run, and finished episodes are kept.
-        ragen_envs.sealed.SealedKeyError: if the split is sealed and there is no key.
+        ragen_envs.core.sealed.SealedKeyError: if the split is sealed and there is no key.
     """
     given = {name: value for name, value in locals().items() if name in _NAMES}
     given["model"], given["history"] = _name_of(model), str(history)

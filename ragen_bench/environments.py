@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from ragen_bench.foreign import ForeignEnv, game_of, named_ids
+from ragen_envs.core.text_env import TextEnv
 from ragen_envs.registration import (
     IDS,
     NAMESPACE,
@@ -13,7 +14,6 @@ from ragen_envs.registration import (
     opponent_class,
     reference_of,
 )
-from ragen_envs.text_env import TextEnv
 
 AnyEnv: TypeAlias = TextEnv[Any, Any] | ForeignEnv
 """An environment as the harness plays it."""

@@ -12,10 +12,10 @@ from ragen_bench.environments import AnyEnv, class_of, is_own, is_text_env
 from ragen_bench.errors import UserError, nearest, unknown
 from ragen_bench.foreign import game_of, name_environment
 from ragen_bench.two_player import needs_opponent
-from ragen_envs.instances import HELD_OUT_SIZE, SPLITS, Split
-from ragen_envs.protocol import ANSWER_FORMATS, RESPONSE_FORMATS, AnswerFormat, ResponseFormat
+from ragen_envs.core.instances import HELD_OUT_SIZE, SPLITS, Split
+from ragen_envs.core.protocol import ANSWER_FORMATS, RESPONSE_FORMATS, AnswerFormat, ResponseFormat
+from ragen_envs.core.text_env import TextEnv
 from ragen_envs.registration import IDS, NAMESPACE, OPPONENT_IDS
-from ragen_envs.text_env import TextEnv
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,7 @@ def make_env(
         split: where its instances come from.
         response_format: of the answers.
         opponent_format: of the opponent's answers, if one is asked; the player's if None.
-        draw: the key of the drawn split, see `ragen_envs.drawn`; "" for the others.
+        draw: the key of the drawn split, see `ragen_envs.core.drawn`; "" for the others.
         pictured: whether its texts leave the board out, which pictures show.
 
     Raises:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ragen_bench.environments import AnyEnv, class_of
-from ragen_envs.policies import oracle_answer
+from ragen_envs.core.policies import oracle_answer
+from ragen_envs.core.two_player import ReplyCount, TwoPlayerEnv
 from ragen_envs.registration import OPPONENT_IDS
-from ragen_envs.two_player import ReplyCount, TwoPlayerEnv
 
 
 def needs_opponent(env: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 import gymnasium
 
-from ragen_envs.arguments import one_of
+from ragen_envs.core.arguments import one_of
 from ragen_envs.registration import IDS, NAMESPACE, OPPONENT_TABLE, TABLE, env_class, made_class
 
 OBSERVATIONS = ("text", "array", "image")
@@ -55,10 +55,10 @@ class Maker:
             return env
         self.need_board(observation)
         if observation == "image":
-            from ragen_envs.images import ImageEnv
+            from ragen_envs.core.images import ImageEnv
 
             return ImageEnv(self._class(**{**arguments, "pictured": True}))
-        from ragen_envs.arrays import ArrayEnv  # texts do not need it
+        from ragen_envs.core.arrays import ArrayEnv  # texts do not need it
 
         return ArrayEnv(self._class(**arguments))
 

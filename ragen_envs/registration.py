@@ -9,18 +9,18 @@ import gymnasium
 
 NAMESPACE = "ragen"
 
-_BANDIT = "ragen_envs.bandit.env:BanditEnv"
-_MULTI_PULL = "ragen_envs.bandit.multi_pull:MultiPullEnv"
-_SOKOBAN = "ragen_envs.sokoban.env:SokobanEnv"
-_FROZEN_LAKE = "ragen_envs.frozen_lake.env:FrozenLakeEnv"
-_WEBSHOP = "ragen_envs.webshop.env:WebShopEnv"
-_TWENTY_QUESTIONS = "ragen_envs.twenty_questions.env:TwentyQuestionsEnv"
-_CUBE = "ragen_envs.cube.env:CubeEnv"
-_MINESWEEPER = "ragen_envs.minesweeper.env:MinesweeperEnv"
-_MASTERMIND = "ragen_envs.mastermind.env:MastermindEnv"
-_COUNTDOWN = "ragen_envs.countdown.env:CountdownEnv"
-_DESK = "ragen_envs.desk.env:DeskEnv"
-_MODEL = "ragen_envs.twenty_questions.model"
+_BANDIT = "ragen_envs.games.bandit.env:BanditEnv"
+_MULTI_PULL = "ragen_envs.games.bandit.multi_pull:MultiPullEnv"
+_SOKOBAN = "ragen_envs.games.sokoban.env:SokobanEnv"
+_FROZEN_LAKE = "ragen_envs.games.frozen_lake.env:FrozenLakeEnv"
+_WEBSHOP = "ragen_envs.games.webshop.env:WebShopEnv"
+_TWENTY_QUESTIONS = "ragen_envs.games.twenty_questions.env:TwentyQuestionsEnv"
+_CUBE = "ragen_envs.games.cube.env:CubeEnv"
+_MINESWEEPER = "ragen_envs.games.minesweeper.env:MinesweeperEnv"
+_MASTERMIND = "ragen_envs.games.mastermind.env:MastermindEnv"
+_COUNTDOWN = "ragen_envs.games.countdown.env:CountdownEnv"
+_DESK = "ragen_envs.games.desk.env:DeskEnv"
+_MODEL = "ragen_envs.games.twenty_questions.model"
 
 
 class Entry(NamedTuple):
@@ -113,7 +113,7 @@ def register_all() -> None:
         gymnasium.register(
             f"{NAMESPACE}/{name}",
             f"ragen_envs.making:{name}",
-            vector_entry_point="ragen_envs.vector:make",
+            vector_entry_point="ragen_envs.core.vector:make",
             kwargs={"variant": name},
             # The environments check order and types themselves; wrappers would halve their speed.
             order_enforce=False,

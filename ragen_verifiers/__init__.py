@@ -1,5 +1,5 @@
 """The plugin `ragen-verifiers`; verifiers finds plugins by the names of top-level modules."""
 
-from ragen_envs.verifiers import TextEnvHarness, TextEnvTaskset, TextGameEnv
+from ragen_envs.integrations.verifiers import TextEnvHarness, TextEnvTaskset, TextGameEnv
 
 __all__ = ["TextEnvHarness", "TextEnvTaskset", "TextGameEnv"]

@@ -3,7 +3,8 @@
     PYTHONPATH=. python scripts/build_meant_words.py /usr/share/wordnet
 
 The folder is that of Princeton's WordNet 3.0. Of its words and their regular inflections those are
-written to `ragen_envs/twenty_questions/understanding/tables/meant.txt` that differ by a letter from
+written to `ragen_envs/games/twenty_questions/understanding/tables/meant.txt` that differ by a
+letter from
 a word of the reader's tables, and would be corrected to it.
 """
 
@@ -13,10 +14,10 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from ragen_envs.twenty_questions.knowledge.loader import load
-from ragen_envs.twenty_questions.understanding.lexicon import misspelled
-from ragen_envs.twenty_questions.understanding.lexicon.phrases import lexicon
-from ragen_envs.twenty_questions.understanding.tokens import inflect
+from ragen_envs.games.twenty_questions.knowledge.loader import load
+from ragen_envs.games.twenty_questions.understanding.lexicon import misspelled
+from ragen_envs.games.twenty_questions.understanding.lexicon.phrases import lexicon
+from ragen_envs.games.twenty_questions.understanding.tokens import inflect
 
 PAGE = Path(misspelled.__file__).parents[1] / "tables/meant.txt"
 WIDTH = 100

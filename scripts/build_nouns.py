@@ -3,7 +3,8 @@
     python scripts/build_nouns.py /usr/share/wordnet
 
 The folder is that of Princeton's WordNet 3.0 (Debian: wordnet-base), with data.noun and index.noun.
-It writes nouns.txt and related.toml in `ragen_envs/twenty_questions/knowledge/wordnet/`, out of the
+It writes nouns.txt and related.toml in `ragen_envs/games/twenty_questions/knowledge/wordnet/`, out
+of the
 senses in senses.toml. The licence lies beside them.
 """
 
@@ -17,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-HERE = Path(__file__).parents[1] / "ragen_envs/twenty_questions/knowledge/wordnet"
+HERE = Path(__file__).parents[1] / "ragen_envs/games/twenty_questions/knowledge/wordnet"
 OTHERWISE = {
     table: frozenset(words.split())
     for table, words in tomllib.loads(

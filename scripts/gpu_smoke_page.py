@@ -9,7 +9,7 @@ from typing import Any
 
 from ragen_bench.errors import UserError
 from ragen_bench.runs.atomic import write_text
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.sums import sum_in_order
 
 BEGIN, END = "<!-- figures of gpu_smoke.py -->", "<!-- end of the figures -->"
 _ITERATIONS = (

@@ -34,7 +34,7 @@ def _sum_of_whole_numbers(iterable, /, start=0):
     total = _sum(iterable, start)
     caller = sys._getframe(1).f_globals.get("__name__", "")
     if isinstance(total, float) and caller.startswith("ragen_"):
-        raise AssertionError(f"{caller} sums floats: use ragen_envs.sums.sum_in_order")
+        raise AssertionError(f"{caller} sums floats: use ragen_envs.core.sums.sum_in_order")
     return total
 
 

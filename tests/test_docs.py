@@ -10,8 +10,8 @@ import pytest
 
 from docs.build_games import pages
 from ragen_bench.cli.main import COMMANDS as BENCH
+from ragen_envs.core.sealed import key_hash
 from ragen_envs.registration import TABLE
-from ragen_envs.sealed import key_hash
 from ragen_starpo.cli.main import COMMANDS as TRAIN
 
 DOCS = Path(__file__).parent.parent / "docs"

@@ -29,7 +29,7 @@ USE = """
 import sys
 import ragen_envs
 import gymnasium
-from ragen_envs.policies import oracle_answer
+from ragen_envs.core.policies import oracle_answer
 extra = {m.partition(".")[0] for m in sys.modules} & {"torch", "rich", "jinja2", "ragen_bench"}
 assert not extra, extra
 for env_id in ragen_envs.IDS:

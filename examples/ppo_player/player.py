@@ -6,7 +6,7 @@ from ppo_player.network import load, turn_of
 from ppo_player.reading import arrays_of
 from ppo_player.trained import TRAINED
 from ragen_bench.agents import EpisodeStart, Message, Turn
-from ragen_envs.protocol import format_answer
+from ragen_envs.core.protocol import format_answer
 
 
 class Player:

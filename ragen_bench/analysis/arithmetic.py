@@ -1,6 +1,7 @@
 """Claims about sums: what a thought says that numbers give, "3 * 8 = 24", and whether it is true.
 
-Equalities of expressions as `ragen_envs.countdown.expressions` reads them are judged, in chains
+Equalities of expressions as `ragen_envs.games.countdown.expressions` reads them are judged, in
+chains
 too: "3 * 8 = 24 = 20 + 4" is two. Those of which a side is no such expression, as with decimal
 points, are unread; a number that is said to be itself is no claim.
 """
@@ -12,7 +13,7 @@ from itertools import pairwise
 
 from ragen_bench.analysis.claims import Claim, Claims
 from ragen_bench.analysis.words import sentences
-from ragen_envs.countdown.expressions import Expression, expression_of, plain
+from ragen_envs.games.countdown.expressions import Expression, expression_of, plain
 
 # One class of characters, so that each is looked at once.
 _RUN = re.compile(r"[-0-9+*/()=. \u00d7\u00b7\u22c5\u00f7\u2212\u2013]+")

@@ -11,7 +11,7 @@ from ragen_bench.analysis.games.base import Reading
 from ragen_bench.analysis.plans import agree, plan_of
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn
 from ragen_bench.runs.schema import Object, TurnRecord
-from ragen_envs.tool_calls import thought_before
+from ragen_envs.core.tool_calls import thought_before
 
 _BEGIN, _END = "<think>", "</think>"
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from ragen_bench.audit.oracle import Played, ceiling_problem, mean, play_oracle
 from ragen_bench.audit.subjects import suite_subject
 from ragen_bench.suites import has_split, held_out_size, make_env
-from ragen_envs.build_held_out import held_out_files
-from ragen_envs.instances import SHIPPED_SPLITS, Split
+from ragen_envs.cli.build_held_out import held_out_files
+from ragen_envs.core.instances import SHIPPED_SPLITS, Split
 from ragen_envs.registration import IDS, NAMESPACE, env_class
 from ragen_envs.testing import CHECKS, Outcome, run_checks
 

@@ -15,7 +15,7 @@ from ragen_bench.models.base import OPPONENTS, Place
 from ragen_bench.models.prompt import opponent_conversation
 from ragen_bench.suites import make_env
 from ragen_bench.two_player import as_two_player
-from ragen_envs.policies import oracle_answer
+from ragen_envs.core.policies import oracle_answer
 
 _Read = Callable[[str], tuple[bool, bool]]
 

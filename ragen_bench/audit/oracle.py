@@ -9,11 +9,11 @@ from typing import Any
 from ragen_bench.environments import why_reference
 from ragen_bench.suites import make_text_env
 from ragen_bench.two_player import step_by_rule
-from ragen_envs.instances import Split
-from ragen_envs.policies import oracle_answer
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.instances import Split
+from ragen_envs.core.policies import oracle_answer
+from ragen_envs.core.sums import sum_in_order
+from ragen_envs.core.text_env import TextEnv
 from ragen_envs.testing.checks.oracle import FALSE_ALARM, tail
-from ragen_envs.text_env import TextEnv
 
 _EXACT = 1e-6
 """A ceiling this close to 1 is a sure win, so the oracle has to win."""

@@ -10,11 +10,11 @@ import gymnasium
 from ragen_bench.errors import UserError, described
 from ragen_bench.own_modules import attribute_of, import_own
 from ragen_bench.suites import held_out_size
-from ragen_envs.instances import SHIPPED_SPLITS, Split
-from ragen_envs.policies import oracle_answer
+from ragen_envs.core.instances import SHIPPED_SPLITS, Split
+from ragen_envs.core.policies import oracle_answer
+from ragen_envs.core.text_env import TextEnv
+from ragen_envs.core.tools import answer_with
 from ragen_envs.testing import Subject
-from ragen_envs.text_env import TextEnv
-from ragen_envs.tools import answer_with
 
 _SEEDS = tuple(range(8))
 AnyTextEnv = TextEnv[Any, Any]

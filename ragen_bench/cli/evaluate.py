@@ -29,7 +29,7 @@ class Evaluate(EvaluationOptions, PriceOptions, Command):
     def run(self) -> int:
         """Evaluate; return 1 if a server left episodes unfinished."""
         from ragen_bench.console.evaluation import run_evaluation
-        from ragen_bench.models.server.further import without_headers
+        from ragen_bench.models.api.further import without_headers
         from ragen_bench.options.evaluation import evaluation_of
         from ragen_bench.options.naming import default_path
         from ragen_bench.scores.cost import load_prices

@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return run_program(parser(), arguments)
     except ValueError as error:
-        from ragen_envs.sealed import SealedKeyError
+        from ragen_envs.core.sealed import SealedKeyError
 
         if not isinstance(error, SealedKeyError):
             raise

@@ -34,7 +34,7 @@ class New(Command):
 
     def run(self) -> int:
         """Write the file; an existing one is kept, since a lost key cannot be had again."""
-        from ragen_envs.sealed import KEY_FILE_VARIABLE, key_hash, new_key
+        from ragen_envs.core.sealed import KEY_FILE_VARIABLE, key_hash, new_key
 
         if not self.event:
             raise UserError("--event is empty; name what the key is for")
@@ -64,7 +64,7 @@ class Hash(Command):
 
     def run(self) -> int:
         """Print it."""
-        from ragen_envs.sealed import KEY_DIGITS, key_hash, read_key_file
+        from ragen_envs.core.sealed import KEY_DIGITS, key_hash, read_key_file
 
         key = read_key_file(self.file)
         if _is_weak(key[:KEY_DIGITS]):
@@ -85,7 +85,7 @@ class Check(Command):
 
     def run(self) -> int:
         """Say whether the key has this hash; return 1 if it has another."""
-        from ragen_envs.sealed import event_of, key_hash, read_key_file
+        from ragen_envs.core.sealed import event_of, key_hash, read_key_file
 
         published = self.hash.strip().lower()
         if not _is_hash(published):

@@ -20,8 +20,8 @@ from ragen_bench.pages.formats import short
 from ragen_bench.runs.schema import Object
 from ragen_bench.suites import env_id
 from ragen_bench.visible import visible
+from ragen_envs.core.sealed import open_key
 from ragen_envs.registration import IDS, OPPONENT_IDS, TABLE
-from ragen_envs.sealed import open_key
 from ragen_envs.testing import CHECKS, Outcome, Subject, run_checks
 
 _COLUMNS = (

@@ -12,7 +12,7 @@ from ragen_bench.pages.formats import short
 from ragen_bench.runs.schema import Object
 from ragen_bench.statistics import Estimate, detectable_beside
 from ragen_bench.visible import visible
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.sums import sum_in_order
 
 _COLUMNS = ("n", "success", "95 %", "norm.", "form", "action", "tokens", "s")
 _EXPLAINED = (

@@ -16,10 +16,10 @@ from ragen_bench.models.prompt import History, conversation, opponent_conversati
 from ragen_bench.models.reasoning import without_reasoning
 from ragen_bench.runs.schema import EpisodeRecord, Key, Outcome, Reply, ReplyCounts, TurnRecord
 from ragen_bench.two_player import as_two_player
-from ragen_envs.instances import Split
-from ragen_envs.protocol import AnswerFormat
-from ragen_envs.sums import sum_in_order
-from ragen_envs.text_env import TextEnv
+from ragen_envs.core.instances import Split
+from ragen_envs.core.protocol import AnswerFormat
+from ragen_envs.core.sums import sum_in_order
+from ragen_envs.core.text_env import TextEnv
 
 _Step = Callable[[str], tuple[str, float, bool, bool, dict[str, Any]]]
 _APART = {

@@ -14,7 +14,7 @@ from ragen_bench.episodes.groups import missing, played_again, said_of
 from ragen_bench.episodes.runner import Played, play, tasks_of
 from ragen_bench.errors import UserError
 from ragen_bench.models import Model, Sampling, ServerOptions, notes_of
-from ragen_bench.models.outside.confinement import APART, Confinement
+from ragen_bench.models.agents.confinement import APART, Confinement
 from ragen_bench.models.prompt import History, prompt_hash
 from ragen_bench.models.random_player import RandomPlayer
 from ragen_bench.models.reasoning import stop_text
@@ -26,10 +26,10 @@ from ragen_bench.runs.provenance import machine, otherwise, versions
 from ragen_bench.runs.schema import SCHEMA, Key, Object, RunConfig
 from ragen_bench.runs.specification import spec_hash, suite_hash
 from ragen_bench.suites import SUITES, Make, make_env
-from ragen_envs.drawn import draw_key
-from ragen_envs.instances import Split
-from ragen_envs.protocol import AnswerFormat, ResponseFormat
-from ragen_envs.sealed import open_key
+from ragen_envs.core.drawn import draw_key
+from ragen_envs.core.instances import Split
+from ragen_envs.core.protocol import AnswerFormat, ResponseFormat
+from ragen_envs.core.sealed import open_key
 
 
 @dataclass(frozen=True)

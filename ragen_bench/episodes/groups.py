@@ -12,7 +12,7 @@ from pathlib import Path
 from ragen_bench.episodes.episode import Task
 from ragen_bench.episodes.runner import chunks
 from ragen_bench.runs.schema import Key
-from ragen_envs.wording import counted
+from ragen_envs.core.wording import counted
 
 _WHY = "so that the bytes are the same"
 

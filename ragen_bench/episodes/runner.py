@@ -17,8 +17,8 @@ from ragen_bench.models.base import Engine, Fault, Model, Sampling
 from ragen_bench.models.prompt import History
 from ragen_bench.runs.schema import EpisodeRecord
 from ragen_bench.suites import EnvPool, Make, make_env
-from ragen_envs.instances import Split
-from ragen_envs.protocol import AnswerFormat
+from ragen_envs.core.instances import Split
+from ragen_envs.core.protocol import AnswerFormat
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from ragen_bench.export.episodes import (
 )
 from ragen_bench.runs.atomic import replacing_folder
 from ragen_bench.runs.schema import EpisodeRecord, Object, TurnRecord
-from ragen_envs.protocol import AnswerFormat
-from ragen_envs.tool_calls import Call, CallError, called
+from ragen_envs.core.protocol import AnswerFormat
+from ragen_envs.core.tool_calls import Call, CallError, called
 
 SCHEMA = "ATIF-v1.8"
 _FUNCTION = "act"

@@ -15,8 +15,8 @@ from ragen_bench.models.scripted import OracleModel
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import EpisodeRecord, Object
 from ragen_bench.suites import states_form
-from ragen_envs.instances import Split
-from ragen_envs.protocol import STOP, AnswerFormat
+from ragen_envs.core.instances import Split
+from ragen_envs.core.protocol import STOP, AnswerFormat
 
 NOTHING = UserError("there is no finished episode to export", exit_code=1)
 _HISTORY = "The model was shown the first observation, and of the later turns the last {history}."

@@ -22,8 +22,8 @@ from ragen_bench.export.episodes import (
 )
 from ragen_bench.runs.atomic import replacing
 from ragen_bench.runs.schema import EpisodeRecord
-from ragen_envs.instances import Split
-from ragen_envs.protocol import AnswerFormat
+from ragen_envs.core.instances import Split
+from ragen_envs.core.protocol import AnswerFormat
 
 try:
     import pyarrow

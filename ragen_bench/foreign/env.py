@@ -10,8 +10,8 @@ import gymnasium
 import numpy as np
 
 from ragen_bench.errors import UserError, described
-from ragen_envs.budget import Budget
-from ragen_envs.protocol import FreeText, Parsed, ResponseFormat
+from ragen_envs.core.budget import Budget
+from ragen_envs.core.protocol import FreeText, Parsed, ResponseFormat
 
 T = TypeVar("T")
 MOST_TURNS = 100

@@ -12,9 +12,9 @@ from gymnasium.envs.registration import EnvSpec, load_env_creator
 from ragen_bench.errors import UserError, described
 from ragen_bench.foreign.env import MOST_TURNS, ForeignEnv
 from ragen_bench.own_modules import import_own
-from ragen_envs.instances import HELD_OUT_SIZE, Split
-from ragen_envs.protocol import AnswerFormat
-from ragen_envs.text_env import TextEnv
+from ragen_envs.core.instances import HELD_OUT_SIZE, Split
+from ragen_envs.core.protocol import AnswerFormat
+from ragen_envs.core.text_env import TextEnv
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from ragen_bench.environments import is_text_env
 from ragen_bench.scores.baselines import floor_and_ceiling
 from ragen_bench.scores.metrics import rounded, rounded_interval
 from ragen_bench.statistics import Estimate, mean_estimate, mean_of
-from ragen_envs.instances import Split
-from ragen_envs.sealed import open_key
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.instances import Split
+from ragen_envs.core.sealed import open_key
+from ragen_envs.core.sums import sum_in_order
 
 SUITE = "suite"
 """The name of the mean over environments, in which each counts the same."""

@@ -14,7 +14,7 @@ from ragen_bench.inspect.figures import (
     normalised_low,
 )
 from ragen_bench.inspect.solving import STORED
-from ragen_envs.wording import counted
+from ragen_envs.core.wording import counted
 
 
 @scorer(

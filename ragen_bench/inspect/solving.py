@@ -23,7 +23,7 @@ from ragen_bench.models.base import Completion, Finish, Message
 from ragen_bench.models.prompt import History
 from ragen_bench.models.reasoning import stop_text
 from ragen_bench.suites import EnvPool
-from ragen_envs.protocol import AnswerFormat
+from ragen_envs.core.protocol import AnswerFormat
 
 STORED = "ragen_episode"
 """The key of the sample's store under which what became of the episode is."""

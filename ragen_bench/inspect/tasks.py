@@ -19,7 +19,7 @@ from ragen_bench.options.checked import options_of
 from ragen_bench.options.evaluation import evaluation_of
 from ragen_bench.options.groups import EvaluationOptions as Default
 from ragen_bench.suites import SUITES, response_format_of
-from ragen_envs.sealed import SealedKeyError, open_key
+from ragen_envs.core.sealed import SealedKeyError, open_key
 
 
 @task

@@ -25,7 +25,7 @@ from ragen_bench.runs.checked import read_config
 from ragen_bench.runs.config_check import config_differences
 from ragen_bench.runs.draws import TIME, Draw, announcement_of, commitment_of
 from ragen_bench.runs.schema import Count, Digits, Flag, Object, Positive, RunConfig, Share, Text
-from ragen_envs.protocol import AnswerFormat
+from ragen_envs.core.protocol import AnswerFormat
 
 ANNOUNCEMENT_BYTES = 1 << 18
 """Of the file of an announcement."""

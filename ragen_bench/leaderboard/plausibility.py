@@ -15,8 +15,8 @@ import numpy as np
 from ragen_bench.environments import why_reference
 from ragen_bench.leaderboard.scripted import SCRIPTED
 from ragen_bench.runs.schema import EpisodeRecord, RunConfig
-from ragen_envs.player import Player
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.player import Player
+from ragen_envs.core.sums import sum_in_order
 
 RARE = 1e-4
 """A chance below this is a sign."""

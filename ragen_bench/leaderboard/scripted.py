@@ -7,7 +7,7 @@ from ragen_bench.models.base import Fault, Sampling
 from ragen_bench.models.scripted import OracleModel, RandomModel
 from ragen_bench.runs.differences import first_difference
 from ragen_bench.runs.schema import EpisodeRecord, RunConfig
-from ragen_envs.protocol import STOP
+from ragen_envs.core.protocol import STOP
 
 SCRIPTED: dict[str, type[RandomModel] | type[OracleModel]] = {
     "random": RandomModel,

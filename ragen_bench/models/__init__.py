@@ -1,5 +1,6 @@
 """Models behind one small protocol, one file a provider."""
 
+from ragen_bench.models.api.options import ServerOptions
 from ragen_bench.models.base import (
     Completion,
     Engine,
@@ -12,7 +13,6 @@ from ragen_bench.models.base import (
     notes_of,
 )
 from ragen_bench.models.registry import PROVIDERS, resolve
-from ragen_bench.models.server.options import ServerOptions
 
 __all__ = [
     "PROVIDERS",

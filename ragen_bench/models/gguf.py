@@ -21,8 +21,8 @@ try:
     import openai  # noqa: F401
     import xllamacpp
 
-    from ragen_bench.models.server.model import OpenAIModel
-    from ragen_bench.models.server.options import ServerOptions
+    from ragen_bench.models.api.model import OpenAIModel
+    from ragen_bench.models.api.options import ServerOptions
 except ImportError as missing:
     raise missing_extra(missing, "gguf") from missing
 

@@ -1,6 +1,7 @@
 """Grammars for `--constrain`: answers that are in form and name known actions.
 
-The language is what `ragen_envs.protocol.format_answer` writes of the actions that may be answered
+The language is what `ragen_envs.core.protocol.format_answer` writes of the actions that may be
+answered
 now: at least one, and no more than the turn may run. A thought is of printable ASCII and line ends,
 without "<", and bounded. Where an action in words of one's own may be answered, these are of
 printable ASCII, begin with no blank and are bounded too.
@@ -13,8 +14,8 @@ import re
 from itertools import groupby
 from typing import Any
 
-from ragen_envs.player import Player
-from ragen_envs.protocol import SEPARATOR, FreeText, format_answer, written_form
+from ragen_envs.core.player import Player
+from ragen_envs.core.protocol import SEPARATOR, FreeText, format_answer, written_form
 
 LONGEST_THOUGHT = 1000
 """Characters at most, whatever the tokens allow: engines unroll a counted repetition."""

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 
 from ragen_bench.models.base import Message
-from ragen_envs.protocol import AnswerFormat, ResponseFormat, format_answer, instructions
+from ragen_envs.core.protocol import AnswerFormat, ResponseFormat, format_answer, instructions
 
 SYSTEM = (
     "You are a player in a text game. Reason briefly, then give your actions, "

@@ -12,9 +12,9 @@ from types import ModuleType
 from typing import Any
 
 from ragen_bench.errors import UserError, described
-from ragen_bench.models.own_sources import OwnSources, sources_of, typed_identity
+from ragen_bench.models.agents.own_sources import OwnSources, sources_of, typed_identity
 from ragen_bench.own_modules import attribute_of, import_own
-from ragen_envs.instances import Stream
+from ragen_envs.core.instances import Stream
 
 _SHAPE = (
     "it takes the observations of the episode so far, a tuple of texts, and a random.Random, and "

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from ragen_bench.models.base import Completion
-from ragen_envs.protocol import STOP, AnswerFormat
+from ragen_envs.core.protocol import STOP, AnswerFormat
 
 _BEGIN, _END = "<think>", "</think>"
 _MARKS = re.compile(f"{_BEGIN}|{_END}|{STOP}")

@@ -6,12 +6,12 @@ import re
 from typing import Any
 
 from ragen_bench.errors import nearest, unknown
+from ragen_bench.models.agents.confinement import APART, Confinement
+from ragen_bench.models.api.options import ServerOptions
 from ragen_bench.models.base import Model
-from ragen_bench.models.outside.confinement import APART, Confinement
 from ragen_bench.models.random_player import RandomPlayer
 from ragen_bench.models.scripted import OracleModel, RandomModel
-from ragen_bench.models.server.options import ServerOptions
-from ragen_envs.protocol import ResponseFormat
+from ragen_envs.core.protocol import ResponseFormat
 
 PROVIDERS = {
     "random": "random legal actions: the floor",
@@ -74,10 +74,10 @@ def _own(name: str, server: ServerOptions | None, confinement: Confinement) -> M
     _, module, attribute = name.split(":")
     slots = {"at_once": server.concurrency} if server else {}
     if confinement.kind == "here":
-        from ragen_bench.models.function import FunctionModel
+        from ragen_bench.models.agents.function import FunctionModel
 
         return FunctionModel(module, attribute, **slots)
-    from ragen_bench.models.outside.model import OutsideModel
+    from ragen_bench.models.agents.model import OutsideModel
 
     return OutsideModel(module, attribute, confinement=confinement, **slots)
 
@@ -119,7 +119,7 @@ def _generating(provider: str, rest: str, server: ServerOptions | None) -> Model
 
         return demo_agent(**slots)
     if provider == "hf":
-        from ragen_bench.models.hf import HFModel  # needs the extra [hf]
+        from ragen_bench.models.hf.model import HFModel  # needs the extra [hf]
 
         return HFModel(rest, **slots)
     if provider == "vllm":
@@ -131,10 +131,10 @@ def _generating(provider: str, rest: str, server: ServerOptions | None) -> Model
 
         return GGUFModel(rest)
     if provider != "openai":
-        from ragen_bench.models.server.providers import ProviderModel  # needs [providers]
+        from ragen_bench.models.api.providers import ProviderModel  # needs [providers]
 
         return ProviderModel(provider, rest, server)
-    from ragen_bench.models.server.model import OpenAIModel  # needs the extra [openai]
+    from ragen_bench.models.api.model import OpenAIModel  # needs the extra [openai]
 
     model = OpenAIModel(rest, server)
     model.probe()

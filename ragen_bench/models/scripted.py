@@ -15,8 +15,8 @@ from ragen_bench.models.base import (
     refuse_constraint,
 )
 from ragen_bench.models.random_player import RandomPlayer
-from ragen_envs.instances import Stream
-from ragen_envs.policies import oracle_answer, random_answer
+from ragen_envs.core.instances import Stream
+from ragen_envs.core.policies import oracle_answer, random_answer
 
 
 class _Scripted:

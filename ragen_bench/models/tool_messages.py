@@ -1,7 +1,7 @@
 """Conversations with calls of functions, as chat APIs and chat templates take them.
 
 Everywhere else a conversation holds texts alone, and an answer its calls as
-`ragen_envs.tool_calls` writes them.
+`ragen_envs.core.tool_calls` writes them.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ragen_bench.models.base import Message
-from ragen_envs.player import Player
-from ragen_envs.text_env import TextEnv
-from ragen_envs.tool_calls import Call, CallError, called
+from ragen_envs.core.player import Player
+from ragen_envs.core.text_env import TextEnv
+from ragen_envs.core.tool_calls import Call, CallError, called
 
 SEE_LAST = "What came of all calls is told with the last one."
 """The result of each call of an answer but the last."""

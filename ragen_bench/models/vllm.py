@@ -19,7 +19,7 @@ from ragen_bench.models.base import (
 )
 from ragen_bench.models.grammar import answer_regex
 from ragen_bench.models.tool_messages import functions_of
-from ragen_envs.instances import Stream
+from ragen_envs.core.instances import Stream
 
 # vLLM reads these when it is imported. With a process of its own its steps would not follow the
 # requests in a fixed order; its chatter would tear the table; and a user is not to be counted.

@@ -8,7 +8,7 @@ from itertools import count
 
 from ragen_bench.errors import UserError
 from ragen_bench.models import Model, Request, Sampling, ServerOptions, ask_all, resolve
-from ragen_bench.models.outside.confinement import APART, Confinement
+from ragen_bench.models.agents.confinement import APART, Confinement
 from ragen_bench.models.prompt import opponent_conversation
 from ragen_bench.models.random_player import RandomPlayer
 from ragen_bench.models.reasoning import stop_text, without_reasoning
@@ -16,7 +16,7 @@ from ragen_bench.models.registry import SERVED, refuse_unknown
 from ragen_bench.models.scripted import OracleModel
 from ragen_bench.opponents.pair import Pair
 from ragen_bench.two_player import needs_opponent
-from ragen_envs.protocol import FreeText, ResponseFormat
+from ragen_envs.core.protocol import FreeText, ResponseFormat
 
 _SCRIPTED = ("random", "oracle")
 

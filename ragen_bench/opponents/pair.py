@@ -18,7 +18,7 @@ from ragen_bench.models.base import (
     notes_of,
 )
 from ragen_bench.models.reasoning import stop_text
-from ragen_envs.protocol import ResponseFormat
+from ragen_envs.core.protocol import ResponseFormat
 
 
 class Pair:

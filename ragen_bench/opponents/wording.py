@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ragen_bench.two_player import reply_counts
-from ragen_envs.two_player import ReplyCount
+from ragen_envs.core.two_player import ReplyCount
 
 
 def replies_in_words(env: str, figures: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.leaderboard.announcements import DRAW_BYTES, read_draw
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.runs.draws import Draw
-from ragen_envs.instances import Split
+from ragen_envs.core.instances import Split
 
 
 def draw_of(file: Path | None, split: Split) -> Draw | None:

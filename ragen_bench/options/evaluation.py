@@ -25,8 +25,8 @@ from ragen_bench.suites import (
     split_name,
     states_form,
 )
+from ragen_envs.core.protocol import AnswerFormat, written_form
 from ragen_envs.making import board_ids
-from ragen_envs.protocol import AnswerFormat, written_form
 from ragen_envs.registration import IDS
 
 _MOST = 10**9

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ragen_bench.errors import UserError
-from ragen_bench.models.outside.confinement import MEMORY, SECONDS, Confinement
-from ragen_bench.models.outside.sandbox import holds_sealed_key
+from ragen_bench.models.agents.confinement import MEMORY, SECONDS, Confinement
+from ragen_bench.models.agents.sandbox import holds_sealed_key
 from ragen_bench.options.groups import EvaluationOptions
-from ragen_envs.instances import Split
+from ragen_envs.core.instances import Split
 
 
 def confinement_of(options: EvaluationOptions, split: Split) -> Confinement:

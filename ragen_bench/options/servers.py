@@ -8,13 +8,13 @@ from typing import Any
 
 from ragen_bench.errors import UserError
 from ragen_bench.models import ServerOptions
+from ragen_bench.models.api.further import fields_of, header_of
+from ragen_bench.models.api.options import OPPONENT_KEY, checked_url
 from ragen_bench.models.registry import SERVED, refuse_unknown
-from ragen_bench.models.server.further import fields_of, header_of
-from ragen_bench.models.server.options import OPPONENT_KEY, checked_url
 from ragen_bench.opponents.opponent import Opponent
 from ragen_bench.options.groups import EvaluationOptions
 from ragen_bench.options.naming import IN_PROCESS
-from ragen_envs.protocol import ResponseFormat
+from ragen_envs.core.protocol import ResponseFormat
 
 _FURTHER = ("header", "extra_body", "reasoning_effort")
 """Options of what is added to requests."""

@@ -18,7 +18,7 @@ from ragen_bench.runs.schema import (
     Timing,
 )
 from ragen_bench.two_player import reply_counts
-from ragen_envs.two_player import ReplyCount
+from ragen_envs.core.two_player import ReplyCount
 
 T = TypeVar("T")
 _REASONS = {

@@ -15,9 +15,9 @@ from typing import Annotated, Any, Literal
 
 from ragen_bench.errors import missing_extra
 from ragen_bench.models.base import Finish
-from ragen_envs.drawn import draw_key
-from ragen_envs.instances import Split
-from ragen_envs.protocol import AnswerFormat, ResponseFormat
+from ragen_envs.core.drawn import draw_key
+from ragen_envs.core.instances import Split
+from ragen_envs.core.protocol import AnswerFormat, ResponseFormat
 
 try:
     from pydantic import BaseModel, ConfigDict, Field, Strict, WrapValidator

@@ -13,13 +13,13 @@ from ragen_bench.models.prompt import opening
 from ragen_bench.models.tool_messages import functions_of
 from ragen_bench.suites import Make, held_out_size, make_env
 from ragen_bench.two_player import as_two_player, step_by_rule
-from ragen_envs.drawn import REFERENCE_KEY
-from ragen_envs.held_out import write
-from ragen_envs.instances import Split, Stream
-from ragen_envs.policies import oracle_answer, random_answer
-from ragen_envs.protocol import AnswerFormat
-from ragen_envs.text_env import TextEnv
-from ragen_envs.tools import answer_with
+from ragen_envs.core.drawn import REFERENCE_KEY
+from ragen_envs.core.held_out import write
+from ragen_envs.core.instances import Split, Stream
+from ragen_envs.core.policies import oracle_answer, random_answer
+from ragen_envs.core.protocol import AnswerFormat
+from ragen_envs.core.text_env import TextEnv
+from ragen_envs.core.tools import answer_with
 
 _TRAIN_SEEDS = 16
 _PLAYED_SEEDS = 4

@@ -20,9 +20,9 @@ from ragen_bench.opponents.opponent import against_rule
 from ragen_bench.runs.schema import EpisodeRecord, Indices, Object
 from ragen_bench.scores.metrics import figures, light, rounded
 from ragen_bench.suites import make_env, plays
-from ragen_envs.instances import Split
-from ragen_envs.sealed import open_key
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.instances import Split
+from ragen_envs.core.sealed import open_key
+from ragen_envs.core.sums import sum_in_order
 
 Player = Literal["random", "oracle"]
 _FIGURES = ("episodes", "success", "success_interval", "score")

@@ -22,10 +22,10 @@ from ragen_bench.statistics import (
     normalised,
     paired,
 )
-from ragen_envs.instances import Split
-from ragen_envs.protocol import AnswerFormat
-from ragen_envs.sealed import SealedKeyError, open_key
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.instances import Split
+from ragen_envs.core.protocol import AnswerFormat
+from ragen_envs.core.sealed import SealedKeyError, open_key
+from ragen_envs.core.sums import sum_in_order
 
 _MUST_AGREE = (
     *("split", "sealed_key_hash", "draw", "response_format", "constrained", "pictures"),

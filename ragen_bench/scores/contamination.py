@@ -9,7 +9,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import Object, RunConfig
 from ragen_bench.statistics import Estimate, detectable_by, mean_estimate, mean_of
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.sums import sum_in_order
 
 _MUST_AGREE = (
     *("model", "model_identity", "response_format", "constrained", "pictures", "prompt_hash"),

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ragen_bench.errors import UserError
 from ragen_bench.runs.schema import EpisodeRecord
 from ragen_bench.statistics import Estimate, clopper_pearson, mean_interval
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.sums import sum_in_order
 
 
 def success_at(episodes: Iterable[EpisodeRecord], level: float, exact: bool) -> dict[str, Estimate]:

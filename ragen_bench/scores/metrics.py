@@ -19,8 +19,8 @@ from ragen_bench.statistics import (
     pass_at_k,
     pass_hat_k,
 )
-from ragen_envs.sums import sum_in_order
-from ragen_envs.two_player import ReplyCount
+from ragen_envs.core.sums import sum_in_order
+from ragen_envs.core.two_player import ReplyCount
 
 _NO_TEXTS: dict[str, Any] = dict.fromkeys(("observation", "answer", "reasoning"), "")
 

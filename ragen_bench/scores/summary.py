@@ -23,8 +23,8 @@ from ragen_bench.scores.metrics import (
 )
 from ragen_bench.statistics import mean_of
 from ragen_bench.two_player import reply_counts
-from ragen_envs.sealed import KEY_FILE_VARIABLE, open_key
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.sealed import KEY_FILE_VARIABLE, open_key
+from ragen_envs.core.sums import sum_in_order
 
 
 def summarise(run: RunDirectory, prices: Prices | None = None) -> Object:

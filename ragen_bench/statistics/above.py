@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.sums import sum_in_order
 
 
 def higher_and_lower(

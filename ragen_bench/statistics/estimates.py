@@ -7,7 +7,7 @@ from math import sqrt
 from typing import NamedTuple
 
 from ragen_bench.statistics.intervals import Interval, mean_interval
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.sums import sum_in_order
 
 
 class Estimate(NamedTuple):

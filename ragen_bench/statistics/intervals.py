@@ -10,7 +10,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.sums import sum_in_order
 
 Interval = tuple[float, float]
 """The lower and the upper end."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ragen_bench.statistics.estimates import Estimate
 from ragen_bench.statistics.intervals import clustered_bootstrap, resampled_interval
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.sums import sum_in_order
 
 
 class Paired(NamedTuple):

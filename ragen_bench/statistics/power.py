@@ -15,7 +15,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 from ragen_bench.statistics.intervals import Interval
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.sums import sum_in_order
 
 POWER = 0.8
 """The chance with which a difference of the stated size is found."""

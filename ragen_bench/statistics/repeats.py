@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import comb
 
 from ragen_bench.statistics.estimates import Estimate, mean_estimate
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.sums import sum_in_order
 
 
 def pass_at_k(episodes: int, solved: int, k: int) -> float | None:

@@ -43,7 +43,7 @@ def add_to(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the folder."""
     served = served_by(options)
-    from ragen_envs.openenv.package import write_package
+    from ragen_envs.integrations.openenv.package import write_package
 
     try:
         write_package(

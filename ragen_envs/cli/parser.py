@@ -6,10 +6,10 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
-from ragen_envs.protocol import RESPONSE_FORMATS
+from ragen_envs.core.protocol import RESPONSE_FORMATS
 
 if TYPE_CHECKING:
-    from ragen_envs.openenv.served import Served
+    from ragen_envs.integrations.openenv.served import Served
 
 
 class UsageError(Exception):
@@ -67,7 +67,7 @@ def served_by(options: argparse.Namespace) -> Served:
     if not options.openenv:
         raise UsageError("name the protocol: --openenv")
     try:
-        from ragen_envs.openenv import Served
+        from ragen_envs.integrations.openenv import Served
 
         return Served.of(options.env, options.split, options.response_format)
     except (ImportError, ValueError) as error:

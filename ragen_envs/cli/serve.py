@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ragen_envs.cli.parser import UsageError, add_environment, served_by
 
 if TYPE_CHECKING:
-    from ragen_envs.openenv.limits import Limits
+    from ragen_envs.integrations.openenv.limits import Limits
 
 
 def add_to(commands: Any) -> None:
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     """Serve until the process is told to end."""
     served = served_by(options)
     limits = _limits(options)
-    from ragen_envs.openenv.listening import listen, url_of
+    from ragen_envs.integrations.openenv.listening import listen, url_of
 
     try:
         listening = listen(options.host, options.port)
@@ -61,7 +61,10 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(
             f"cannot listen on {options.host} port {options.port}: {reason}; choose another --port"
         ) from error
-    from ragen_envs.openenv.server import app, serve  # takes seconds, and the above may fail
+    from ragen_envs.integrations.openenv.server import (  # takes seconds, and the above may fail
+        app,
+        serve,
+    )
 
     application = app(served, limits=limits)
     sys.stdout.write(
@@ -74,8 +77,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _limits(options: argparse.Namespace) -> Limits:
-    from ragen_envs.openenv.limits import Limits
-    from ragen_envs.openenv.listening import hosts_of
+    from ragen_envs.integrations.openenv.limits import Limits
+    from ragen_envs.integrations.openenv.listening import hosts_of
 
     names = ("max_sessions", "idle_timeout", "max_message")
     try:

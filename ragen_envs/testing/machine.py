@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any, ClassVar
 
-from ragen_envs import extras
+from ragen_envs.core import extras
 
 try:
     from hypothesis import strategies as st

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ragen_envs import extras
+from ragen_envs.core import extras
 
 try:
     from hypothesis import strategies as st

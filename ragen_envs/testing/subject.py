@@ -11,7 +11,7 @@ from typing import Any
 
 import gymnasium
 
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.sums import sum_in_order
 from ragen_envs.testing.episodes import PlayedEpisode
 from ragen_envs.testing.failure import fail, lacks
 from ragen_envs.testing.options import require

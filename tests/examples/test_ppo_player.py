@@ -12,7 +12,7 @@ import pytest
 from gymnasium.spaces import flatten
 
 from ragen_bench.models.prompt import conversation
-from ragen_envs.protocol import format_answer
+from ragen_envs.core.protocol import format_answer
 from tests.ragen_bench.cli.command import run
 from tests.ragen_envs.support import FROZEN_LAKE, SOKOBAN, make
 

@@ -5,8 +5,8 @@ import random
 from ragen_bench.episodes.runner import play
 from ragen_bench.models import Completion, Fault
 from ragen_bench.models.base import CallEngine
-from ragen_envs.instances import Stream
-from ragen_envs.policies import random_answer
+from ragen_envs.core.instances import Stream
+from ragen_envs.core.policies import random_answer
 
 
 class Player:

@@ -13,7 +13,7 @@ import pytest
 import ragen_bench
 from ragen_bench import Run, UserError, evaluate
 from ragen_bench.console.progress import NotebookProgress, without_bar
-from ragen_bench.models.own_sources import typed_identity
+from ragen_bench.models.agents.own_sources import typed_identity
 from ragen_bench.options.groups import EvaluationOptions
 from ragen_bench.runs.directory import read_run
 from ragen_bench.scores.summary import summarise

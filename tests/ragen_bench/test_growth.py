@@ -19,16 +19,16 @@ from ragen_bench.leaderboard.packed import PackedEpisodes
 from ragen_bench.leaderboard.schema import checked_entry, read_statement
 from ragen_bench.leaderboard.strict_json import BadJsonError, parse
 from ragen_bench.models import Completion
+from ragen_bench.models.api.faults import PassingError, words_of
+from ragen_bench.models.api.options import ServerKey
+from ragen_bench.models.api.refusals import refused_settings
+from ragen_bench.models.api.reply import completion_of, models_of
 from ragen_bench.models.reasoning import without_reasoning
-from ragen_bench.models.server.faults import PassingError, words_of
-from ragen_bench.models.server.options import ServerKey
-from ragen_bench.models.server.refusals import refused_settings
-from ragen_bench.models.server.reply import completion_of, models_of
 from ragen_bench.pages.escaping import csv_cell, link
 from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.suites import make_env
+from ragen_envs.core.tool_calls import CallError, called, thought_before
 from ragen_envs.registration import IDS
-from ragen_envs.tool_calls import CallError, called, thought_before
 from tests.growth import LINEAR, growth
 
 REFUSED = (EntryError, BadJsonError, PassingError, CallError)

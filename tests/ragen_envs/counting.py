@@ -7,9 +7,9 @@ success and Lose ends it without; each action is worth a point of its own.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ragen_envs.budget import Budget
-from ragen_envs.protocol import ActionReader
-from ragen_envs.text_env import TextEnv
+from ragen_envs.core.budget import Budget
+from ragen_envs.core.protocol import ActionReader
+from ragen_envs.core.text_env import TextEnv
 
 ACTIONS = ("Up", "Stay", "Win", "Lose")
 POINTS = {"Up": 1, "Stay": -10, "Win": 100, "Lose": -30}

@@ -1,7 +1,7 @@
 """Players of whole episodes, which keep everything that was said."""
 
-from ragen_envs.instances import Stream
-from ragen_envs.policies import oracle_answer
+from ragen_envs.core.instances import Stream
+from ragen_envs.core.policies import oracle_answer
 
 
 def play(env, seed, policy, rollout=0):

@@ -10,8 +10,8 @@ import gymnasium
 import numpy as np
 
 import ragen_envs
-from ragen_envs.instances import SHIPPED_SPLITS
-from ragen_envs.protocol import RESPONSE_FORMATS
+from ragen_envs.core.instances import SHIPPED_SPLITS
+from ragen_envs.core.protocol import RESPONSE_FORMATS
 
 IDS = ragen_envs.IDS
 PUBLIC_SPLITS = ("train", *SHIPPED_SPLITS)

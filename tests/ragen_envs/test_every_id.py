@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragen_envs.instances import Stream
-from ragen_envs.policies import oracle_answer, random_answer
+from ragen_envs.core.instances import Stream
+from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.registration import env_class
 from tests.ragen_envs.playing import oracle, play
 from tests.ragen_envs.support import ID_FORMATS, ID_SPLITS, IDS, held_out_size, make, state_in

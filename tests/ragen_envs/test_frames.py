@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_envs import frozen_lake, sokoban
-from ragen_envs.bandit.multi_pull import COLOURS
-from ragen_envs.bandit.names import BOLD, STEADY
-from ragen_envs.budget import Budget
-from ragen_envs.feedback import feedback
-from ragen_envs.frozen_lake.rules import ACTIONS as STEPS
-from ragen_envs.sokoban.rules import ACTIONS as MOVES
-from ragen_envs.webshop.pages import BACK, BUY, NEXT, PREVIOUS, SUB_PAGES
-from ragen_envs.webshop.text import rules
-from ragen_envs.wording import counted
+from ragen_envs.core.budget import Budget
+from ragen_envs.core.feedback import feedback
+from ragen_envs.core.wording import counted
+from ragen_envs.games import frozen_lake, sokoban
+from ragen_envs.games.bandit.multi_pull import COLOURS
+from ragen_envs.games.bandit.names import BOLD, STEADY
+from ragen_envs.games.frozen_lake.rules import ACTIONS as STEPS
+from ragen_envs.games.sokoban.rules import ACTIONS as MOVES
+from ragen_envs.games.webshop.pages import BACK, BUY, NEXT, PREVIOUS, SUB_PAGES
+from ragen_envs.games.webshop.text import rules
 from tests.ragen_envs.support import DESK, IDS, WEBSHOP, make
 
 ACTIONS = {name.lower() for name in (*MOVES, *STEPS, *COLOURS, *BOLD, *STEADY)}

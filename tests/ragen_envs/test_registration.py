@@ -16,7 +16,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import ragen_envs
-from ragen_envs.policies import random_answer
+from ragen_envs.core.policies import random_answer
 from ragen_envs.registration import (
     OPPONENT_TABLE,
     TABLE,
@@ -184,7 +184,7 @@ def test_a_clean_process_imports_little(name):
         "print(*sorted({name.partition('.')[0] for name in sys.modules}\n"
         "    & {'torch', 'transformers', 'ragen_bench', 'ragen_starpo', 'rich', 'jinja2',\n"
         "       'bm25s', 'rapidfuzz', 'spacy'}))\n"
-        "print(*(name for name in sys.modules if name.startswith('ragen_envs.webshop')))\n"
+        "print(*(name for name in sys.modules if name.startswith('ragen_envs.games.webshop')))\n"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True

@@ -8,7 +8,7 @@ import torch
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
 from ragen_bench.models.base import Sampling
-from ragen_bench.models.hf_sampling import Ending
+from ragen_bench.models.hf.sampling import Ending
 from ragen_starpo.rollout.chat_tokens import ChatTokens
 from ragen_starpo.small_model import Shape, make_small_model
 from tests.links import ROOT

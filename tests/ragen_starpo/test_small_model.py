@@ -8,7 +8,7 @@ from ragen_bench.analysis.games import reading_of
 from ragen_bench.analysis.reasoning import Reasoning
 from ragen_bench.episodes.replay import Replayer
 from ragen_bench.errors import UserError
-from ragen_bench.models.hf_loading import load
+from ragen_bench.models.hf.loading import load
 from ragen_bench.suites import make_env
 from ragen_starpo.demonstrations import Demonstrator
 from ragen_starpo.rollout.trajectory import batch_of

@@ -12,8 +12,8 @@ from ragen_bench.analysis.scene import Scene
 from ragen_bench.analysis.words import sentences
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.suites import EnvPool
-from ragen_envs.instances import Stream
-from ragen_envs.policies import random_answer
+from ragen_envs.core.instances import Stream
+from ragen_envs.core.policies import random_answer
 from ragen_starpo.thoughts import thought
 
 POOL = EnvPool("think")

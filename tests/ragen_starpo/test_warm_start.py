@@ -8,8 +8,8 @@ import pytest
 from ragen_bench.episodes.runner import play, tasks_of
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Sampling
-from ragen_bench.models.hf import HFModel
-from ragen_bench.models.hf_loading import load
+from ragen_bench.models.hf.loading import load
+from ragen_bench.models.hf.model import HFModel
 from ragen_starpo.demonstrations import Demonstrator
 from ragen_starpo.local.validation import validate
 from ragen_starpo.recipes.sections import ValidationSettings

@@ -8,13 +8,13 @@ from ragen_bench.analysis.games import reading_of
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.models.base import Sampling
-from ragen_bench.models.hf_loading import Loaded
-from ragen_bench.models.hf_sampling import Ending
+from ragen_bench.models.hf.loading import Loaded
+from ragen_bench.models.hf.sampling import Ending
 from ragen_bench.models.reasoning import stop_text
 from ragen_bench.suites import EnvPool
-from ragen_envs.instances import Split, Stream
-from ragen_envs.policies import random_actions
-from ragen_envs.protocol import ResponseFormat, format_answer
+from ragen_envs.core.instances import Split, Stream
+from ragen_envs.core.policies import random_actions
+from ragen_envs.core.protocol import ResponseFormat, format_answer
 from ragen_starpo.rollout.chat_tokens import ChatTokens
 from ragen_starpo.rollout.environment_loop import TokenEpisode
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory

@@ -13,9 +13,9 @@ from tokenizers.trainers import BpeTrainer
 from transformers import PreTrainedTokenizerFast
 
 from ragen_bench.suites import make_env
-from ragen_envs.bandit.names import BOLD, STEADY
-from ragen_envs.instances import Stream
-from ragen_envs.policies import random_answer
+from ragen_envs.core.instances import Stream
+from ragen_envs.core.policies import random_answer
+from ragen_envs.games.bandit.names import BOLD, STEADY
 from ragen_starpo.thoughts import PHRASES
 
 _SPECIAL = ("<pad>", "<user>", "<assistant>", "<end>")

@@ -11,7 +11,7 @@ from itertools import product
 from typing import NamedTuple
 
 from ragen_bench.analysis.scene import DIRECTIONS, Scene, Square
-from ragen_envs.instances import Stream
+from ragen_envs.core.instances import Stream
 
 _LEADS = ("So ", "I choose ", "Plan: ")
 _COUNTED, _TURNED, _LOOSE = range(3)

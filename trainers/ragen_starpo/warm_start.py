@@ -10,10 +10,10 @@ from tempfile import TemporaryDirectory
 import torch
 from torch import Tensor
 
-from ragen_bench.models.hf_loading import load
+from ragen_bench.models.hf.loading import load
 from ragen_bench.suites import env_id, make_env
-from ragen_envs.instances import Stream
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.instances import Stream
+from ragen_envs.core.sums import sum_in_order
 from ragen_starpo.demonstrations import Demonstrator
 from ragen_starpo.engine.weights import token_weights
 from ragen_starpo.engine.worker import Contribution, Policy

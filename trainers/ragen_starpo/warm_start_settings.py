@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ragen_bench.errors import UserError, unknown
 
 if TYPE_CHECKING:
-    from ragen_envs.protocol import ResponseFormat
+    from ragen_envs.core.protocol import ResponseFormat
 
 PLAYERS = ("oracle", "random")
 """Who may play the episodes. The random player shows the form of an answer, and leaves what is good
@@ -53,7 +53,7 @@ class WarmStartSettings:
     player: str = "oracle"
 
     def __post_init__(self) -> None:
-        from ragen_envs.instances import HELD_OUT_SIZE
+        from ragen_envs.core.instances import HELD_OUT_SIZE
 
         if self.player not in PLAYERS:
             raise unknown("player", self.player, PLAYERS)

@@ -11,8 +11,8 @@ from ragen_bench.analysis.claims import Claims
 from ragen_bench.analysis.failures import Failure
 from ragen_bench.analysis.games.base import Reading
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn, State
-from ragen_envs.countdown.expressions import Value
-from ragen_envs.countdown.text import Tried
+from ragen_envs.games.countdown.expressions import Value
+from ragen_envs.games.countdown.text import Tried
 
 
 class CountdownReading(Reading):

@@ -8,7 +8,7 @@ from typing import Any
 from ragen_bench.analysis.failures import Failure
 from ragen_bench.analysis.games.base import Reading
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn
-from ragen_envs.cube.solver import distance
+from ragen_envs.games.cube.solver import distance
 
 
 class CubeReading(Reading):

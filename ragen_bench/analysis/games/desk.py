@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 from ragen_bench.analysis.failures import Failure
 from ragen_bench.analysis.games.base import Reading
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn
-from ragen_envs.desk.calls import known_call
-from ragen_envs.desk.office import Office
-from ragen_envs.desk.rules import difference
-from ragen_envs.desk.solver import DONE, repairs
-from ragen_envs.desk.task import Task
+from ragen_envs.games.desk.calls import known_call
+from ragen_envs.games.desk.office import Office
+from ragen_envs.games.desk.rules import difference
+from ragen_envs.games.desk.solver import DONE, repairs
+from ragen_envs.games.desk.task import Task
 
 
 class Stand(NamedTuple):

@@ -9,9 +9,9 @@ from ragen_bench.analysis.failures import Failure
 from ragen_bench.analysis.games.base import Reading
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn, State
 from ragen_bench.analysis.scene import Scene
-from ragen_envs.frozen_lake.rules import ACTIONS, Lake
-from ragen_envs.frozen_lake.solver import solver
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.sums import sum_in_order
+from ragen_envs.games.frozen_lake.rules import ACTIONS, Lake
+from ragen_envs.games.frozen_lake.solver import solver
 
 _TIE = 1e-9
 """Chances of success closer than this count as equal."""
@@ -22,7 +22,7 @@ class FrozenLakeReading(Reading):
 
     A turn's actions are chosen before any of them slips, so a turn is judged as one choice: by the
     chance of success of its actions with the best play after them, against that of the best plan.
-    Both are exact, see `ragen_envs.frozen_lake.solver`.
+    Both are exact, see `ragen_envs.games.frozen_lake.solver`.
     """
 
     labels = {

@@ -8,15 +8,15 @@ from typing import Any
 from ragen_bench.analysis.failures import Failure
 from ragen_bench.analysis.games.base import Reading
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn
-from ragen_envs.mastermind.rules import Codes, all_codes
-from ragen_envs.mastermind.solver import solver
+from ragen_envs.games.mastermind.rules import Codes, all_codes
+from ragen_envs.games.mastermind.solver import solver
 
 
 class MastermindReading(Reading):
     """Reads episodes of Mastermind; a state is the set of codes that agree with all answers.
 
     A guess is judged by what was known when it was made, not by the code: by the exact chance of
-    success with the best play after it, see `ragen_envs.mastermind.solver`.
+    success with the best play after it, see `ragen_envs.games.mastermind.solver`.
     """
 
     labels = {

@@ -8,16 +8,17 @@ from typing import Any
 from ragen_bench.analysis.failures import Failure
 from ragen_bench.analysis.games.base import Reading
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn
-from ragen_envs.minesweeper.text import names_of
+from ragen_envs.games.minesweeper.text import names_of
 
 
 class MinesweeperReading(Reading):
     """Reads episodes of Minesweeper; a state is what the player can know.
 
     A square is judged by what was known when it was opened, not by what lay under it: by the exact
-    chance of success with the best play after it, see `ragen_envs.minesweeper.solver`. On boards
+    chance of success with the best play after it, see `ragen_envs.games.minesweeper.solver`. On
+    boards
     that are too large for that it is the exact chance of a mine, see
-    `ragen_envs.minesweeper.reference`.
+    `ragen_envs.games.minesweeper.reference`.
     """
 
     labels = {

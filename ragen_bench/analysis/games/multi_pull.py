@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ragen_bench.analysis.failures import Failure
 from ragen_bench.analysis.games.base import Reading
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode
-from ragen_envs.bandit.multi_pull import COLOURS
+from ragen_envs.games.bandit.multi_pull import COLOURS
 
 
 class MultiPullReading(Reading):

@@ -9,8 +9,8 @@ from ragen_bench.analysis.failures import Failure
 from ragen_bench.analysis.games.base import Reading
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn, State
 from ragen_bench.analysis.scene import Scene
-from ragen_envs.sokoban.rules import ACTIONS
-from ragen_envs.sokoban.solver import Solver, solver
+from ragen_envs.games.sokoban.rules import ACTIONS
+from ragen_envs.games.sokoban.solver import Solver, solver
 
 
 class SokobanReading(Reading):

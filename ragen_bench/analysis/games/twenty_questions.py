@@ -8,10 +8,10 @@ from typing import Any
 from ragen_bench.analysis.failures import Failure
 from ragen_bench.analysis.games.base import Reading
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn
-from ragen_envs.twenty_questions.answerer.rule import answer
-from ragen_envs.twenty_questions.env import Asked
-from ragen_envs.twenty_questions.forms import Guess
-from ragen_envs.twenty_questions.knowledge.loader import load
+from ragen_envs.games.twenty_questions.answerer.rule import answer
+from ragen_envs.games.twenty_questions.env import Asked
+from ragen_envs.games.twenty_questions.forms import Guess
+from ragen_envs.games.twenty_questions.knowledge.loader import load
 
 
 class TwentyQuestionsReading(Reading):

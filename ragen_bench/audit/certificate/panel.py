@@ -13,13 +13,13 @@ from ragen_bench.audit.certificate.players import PLAYERS, Answerer, Turn
 from ragen_bench.errors import UserError, described
 from ragen_bench.statistics import Interval, mean_interval
 from ragen_bench.statistics.above import chance_of, higher_and_lower, holm, mean
-from ragen_envs.instances import Stream
-from ragen_envs.policies import random_answer
+from ragen_envs.core.instances import Stream
+from ragen_envs.core.policies import random_answer
+from ragen_envs.core.text_env import TextEnv
+from ragen_envs.core.tools import answer_with
 from ragen_envs.testing import CheckFailed, CheckSkipped, PlayedEpisode, PlayedStep, Subject
 from ragen_envs.testing.play import LONGEST, turns_of
 from ragen_envs.testing.subject import AnyEnv, make
-from ragen_envs.text_env import TextEnv
-from ragen_envs.tools import answer_with
 
 LEVEL = 0.001
 """The chance, over all players of a panel, to find one above the floor that is not."""

@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ragen_envs.instances import Stream
-from ragen_envs.protocol import format_answer
+from ragen_envs.core.instances import Stream
+from ragen_envs.core.protocol import format_answer
 
 _PLAYED = 8
 _ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".whl")
@@ -63,8 +63,8 @@ def look_at_package(env: str) -> Package:
     """
     from openenv.validation import Level, run_validation
 
-    from ragen_envs.openenv.package import write_package
-    from ragen_envs.openenv.served import Served
+    from ragen_envs.integrations.openenv.package import write_package
+    from ragen_envs.integrations.openenv.served import Served
 
     with TemporaryDirectory() as temporary:
         folder = Path(temporary) / "package"
@@ -88,9 +88,9 @@ def look_at_session(env: str) -> Session:
     Args:
         env: the full id.
     """
-    from ragen_envs.openenv.environment import TextEnvironment
-    from ragen_envs.openenv.messages import TextAction
-    from ragen_envs.openenv.served import Served
+    from ragen_envs.integrations.openenv.environment import TextEnvironment
+    from ragen_envs.integrations.openenv.messages import TextAction
+    from ragen_envs.integrations.openenv.served import Served
 
     served = Served.of(env)
     session, stream = TextEnvironment(served), Stream("certificate", "session")

@@ -10,7 +10,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.pages.annotation.ratings import Rating, append_rating, ratings_of
 from ragen_bench.runs.directory import read_run
 from ragen_bench.runs.schema import Key, TurnRecord
-from ragen_envs.instances import Stream
+from ragen_envs.core.instances import Stream
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from ragen_bench.pages.leaderboard.figures import Figures, figures_of
 from ragen_bench.pages.leaderboard.reproductions import reproduction_of
 from ragen_bench.runs.draws import Draw
 from ragen_bench.runs.schema import Object, RunConfig
-from ragen_envs.sealed import SealedKeyError
+from ragen_envs.core.sealed import SealedKeyError
 
 _PLAYERS: dict[str, Literal["floor", "ceiling"]] = {"random": "floor", "oracle": "ceiling"}
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ragen_bench.pages.play.episode import EpisodeChoice, HumanEpisode, Turn, total_of
 from ragen_bench.suites import plays
-from ragen_envs.policies import oracle_answer
+from ragen_envs.core.policies import oracle_answer
 
 _MEANS = {
     "r_type": "the right kind of product",

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from ragen_bench.environments import AnyEnv
 from ragen_bench.errors import UserError
 from ragen_bench.suites import env_id, make_env, split_name
-from ragen_envs.instances import Split
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.instances import Split
+from ragen_envs.core.sums import sum_in_order
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ragen_bench.pages.play.ending import ending_of
 from ragen_bench.pages.play.episode import HumanEpisode, Turn
-from ragen_envs.protocol import SEPARATOR
+from ragen_envs.core.protocol import SEPARATOR
 
 
 def page_state(episode: HumanEpisode) -> dict[str, Any]:

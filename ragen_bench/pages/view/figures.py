@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from ragen_bench.runs.schema import EpisodeRecord
 from ragen_bench.statistics import Estimate, clustered_bootstrap, mean_estimate, mean_of
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.sums import sum_in_order
 
 _Clusters = dict[int, list[float]]
 """A value of each episode, by instance."""

@@ -18,7 +18,7 @@ from ragen_bench.pages.view.folder import RunsFolder
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.scores.compare import compare_with_first
 from ragen_bench.scores.summary import NOT_WRITTEN, no_summary, summarise, written_summary
-from ragen_envs.sealed import SealedKeyError
+from ragen_envs.core.sealed import SealedKeyError
 
 
 class ViewServer(PageServer):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.sums import sum_in_order
 from ragen_envs.testing.checking import check
 from ragen_envs.testing.failure import EnvironmentRaised, fail, lacks
 from ragen_envs.testing.play import LONGEST, finish, oracles, turns_of

@@ -9,12 +9,12 @@ from ragen_bench.analysis import label
 from ragen_bench.analysis.games.frozen_lake import chance_of
 from ragen_bench.analysis.games.webshop import _turns_to_win
 from ragen_bench.suites import make_env
-from ragen_envs.frozen_lake.rules import ACTIONS as CLOCKWISE
-from ragen_envs.instances import Stream
-from ragen_envs.policies import random_answer
-from ragen_envs.webshop.goals import price_of
-from ragen_envs.webshop.pages import clicked, labels, option_labels, searched
-from ragen_envs.webshop.reward import reward_of
+from ragen_envs.core.instances import Stream
+from ragen_envs.core.policies import random_answer
+from ragen_envs.games.frozen_lake.rules import ACTIONS as CLOCKWISE
+from ragen_envs.games.webshop.goals import price_of
+from ragen_envs.games.webshop.pages import clicked, labels, option_labels, searched
+from ragen_envs.games.webshop.reward import reward_of
 from tests.ragen_bench.analysis.support import moves, played
 
 PUSHES = {"Up": (-1, 0), "Down": (1, 0), "Left": (0, -1), "Right": (0, 1)}

@@ -10,11 +10,11 @@ from ragen_bench.analysis.claims import claims_of
 from ragen_bench.analysis.plans import agree, plan_of
 from ragen_bench.analysis.scene import Scene
 from ragen_bench.analysis.words import LONGEST_THOUGHT
-from ragen_envs.cube.rules import ACTIONS as TURNS
-from ragen_envs.frozen_lake.rules import ACTIONS as CLOCKWISE
-from ragen_envs.mastermind.rules import all_codes
-from ragen_envs.minesweeper.text import names_of
-from ragen_envs.sokoban.rules import ACTIONS
+from ragen_envs.games.cube.rules import ACTIONS as TURNS
+from ragen_envs.games.frozen_lake.rules import ACTIONS as CLOCKWISE
+from ragen_envs.games.mastermind.rules import all_codes
+from ragen_envs.games.minesweeper.text import names_of
+from ragen_envs.games.sokoban.rules import ACTIONS
 from tests.ragen_bench.analysis.thoughts import (
     ARMS,
     BANDIT,

@@ -11,8 +11,8 @@ from ragen_bench.errors import UserError
 from ragen_bench.models import resolve
 from ragen_bench.models.base import Completion
 from ragen_bench.statistics.duration import duration
-from ragen_envs.frozen_lake.env import FrozenLakeEnv
-from ragen_envs.sokoban.env import SokobanEnv
+from ragen_envs.games.frozen_lake.env import FrozenLakeEnv
+from ragen_envs.games.sokoban.env import SokobanEnv
 
 from ..players import Player
 

@@ -9,7 +9,7 @@ import pytest
 
 from ragen_bench.cli import main
 from ragen_bench.cli.sealed import _is_weak
-from ragen_envs.sealed import new_key
+from ragen_envs.core.sealed import new_key
 from tests.ragen_bench.cli.command import run
 
 PLAYS = ["evaluate", "random", "--env", "Bandit-v0", "--env", "FrozenLake-v0", "--limit", "3"]

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from ragen_bench.models import resolve
-from ragen_envs.instances import Stream
+from ragen_envs.core.instances import Stream
 from ragen_envs.registration import IDS
 from tests.ragen_bench.episodes.replayed import (
     EVALUATION,

@@ -8,7 +8,7 @@ from ragen_bench.episodes.replay import replay
 from ragen_bench.models import Completion
 from ragen_bench.runs.checked import BadRecordError, read_config, read_episode
 from ragen_bench.suites import make_env
-from ragen_envs.policies import oracle_answer, random_answer
+from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.registration import IDS
 
 EVALUATION = Evaluation(

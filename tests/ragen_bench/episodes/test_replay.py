@@ -9,8 +9,8 @@ from ragen_bench.episodes.replay import Replayer, replay
 from ragen_bench.models import Completion
 from ragen_bench.runs.checked import read_episode
 from ragen_bench.suites import make_env
-from ragen_envs.policies import oracle_answer
-from ragen_envs.protocol import format_answer
+from ragen_envs.core.policies import oracle_answer
+from ragen_envs.core.protocol import format_answer
 from tests.ragen_bench.episodes.replayed import (
     play,
     problem_of,

@@ -14,7 +14,7 @@ from ragen_bench.foreign import name_environment
 from ragen_bench.models import Completion, resolve
 from ragen_bench.models.prompt import FIRST, opening
 from ragen_bench.runs.directory import read_run
-from ragen_envs.tool_calls import Call, as_text
+from ragen_envs.core.tool_calls import Call, as_text
 from tests.ragen_bench.cli.command import run as command
 from tests.ragen_bench.players import Player
 

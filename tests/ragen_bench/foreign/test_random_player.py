@@ -17,7 +17,7 @@ from ragen_bench.runs.directory import read_run
 from ragen_bench.scores.baselines import baseline
 from ragen_bench.scores.summary import summarise
 from ragen_bench.suites import name_environment
-from ragen_envs.instances import Stream
+from ragen_envs.core.instances import Stream
 from tests.ragen_bench.foreign import guessers
 from tests.ragen_bench.scores.pairs import compare
 

@@ -10,8 +10,8 @@ from ragen_bench.inspect import envs
 from ragen_bench.inspect.solving import STORED, completion_of
 from ragen_bench.models.base import Completion
 from ragen_bench.suites import make_env
-from ragen_envs.bridging import Episode as PlainEpisode
-from ragen_envs.policies import oracle_answer
+from ragen_envs.core.policies import oracle_answer
+from ragen_envs.integrations.bridging import Episode as PlainEpisode
 from tests.ragen_bench.inspect.support import play, state_of
 
 pytestmark = pytest.mark.xdist_group("inspect")  # which takes seconds to import

@@ -9,8 +9,8 @@ from ragen_bench.leaderboard import About, pack, verify
 from ragen_bench.models import Completion, resolve
 from ragen_bench.runs.json_lines import line_of
 from ragen_bench.suites import SUITES
-from ragen_envs.instances import Stream
-from ragen_envs.policies import oracle_answer, random_answer
+from ragen_envs.core.instances import Stream
+from ragen_envs.core.policies import oracle_answer, random_answer
 from tests.ragen_bench.players import Player
 
 BROKEN = ("", "<answer>Up</answer>", "\ud800", "<think>a</think><answer>Fly || Up</answer>")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ragen_envs.sealed import key_hash, new_key
+from ragen_envs.core.sealed import key_hash, new_key
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs/competition.md").read_text(encoding="utf-8")

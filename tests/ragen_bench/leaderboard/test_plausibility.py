@@ -14,8 +14,8 @@ from ragen_bench.leaderboard.plausibility import Plausibility, at_least
 from ragen_bench.models import Completion
 from ragen_bench.runs.directory import read_run
 from ragen_bench.suites import SUITES, Suite
-from ragen_envs.instances import Stream
-from ragen_envs.policies import oracle_answer, random_answer
+from ragen_envs.core.instances import Stream
+from ragen_envs.core.policies import oracle_answer, random_answer
 from tests.ragen_bench.leaderboard.entries import entry_of, evaluation, run_of
 from tests.ragen_bench.players import Player
 

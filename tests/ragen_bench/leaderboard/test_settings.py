@@ -86,7 +86,7 @@ def test_a_constrained_run_passed_off_as_free_is_not_seen(tmp_path):
 
 
 def test_a_sealed_entry_needs_its_key(tmp_path, monkeypatch):
-    from ragen_envs.sealed import SealedKeyError, new_key
+    from ragen_envs.core.sealed import SealedKeyError, new_key
 
     monkeypatch.setenv("RAGEN_SEALED_KEY", new_key())
     path = entry_of(tmp_path, evaluation(suite="bandit", split="sealed"))

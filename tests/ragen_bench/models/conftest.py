@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from ragen_bench.models.function import FunctionModel
+from ragen_bench.models.agents.function import FunctionModel
 
 from .server import llama, proxy
 from .server.client import KEY, model_at, texts

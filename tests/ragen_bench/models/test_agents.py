@@ -11,9 +11,9 @@ from ragen_bench.agents import Answer
 from ragen_bench.audit.doctor import examine_model
 from ragen_bench.models.base import Place, Request, ask_all
 from ragen_bench.models.grammar import action_schema
-from ragen_envs.instances import Stream
-from ragen_envs.policies import oracle_answer, random_answer
-from ragen_envs.protocol import format_answer
+from ragen_envs.core.instances import Stream
+from ragen_envs.core.policies import oracle_answer, random_answer
+from ragen_envs.core.protocol import format_answer
 from ragen_envs.registration import IDS
 from tests.ragen_bench.models.own_agent import SAMPLING, TOLD, played, records, run_of
 

@@ -106,7 +106,7 @@ def test_the_record_does_not_depend_on_the_order_of_arrival(agent):
 
 def test_both_seats_have_objects_of_their_own(agent):
     source = (
-        "from ragen_envs.protocol import format_answer\n\nbegun = []\n\n"
+        "from ragen_envs.core.protocol import format_answer\n\nbegun = []\n\n"
         "class Both:\n"
         "    async def reset(self, episode):\n"
         "        begun.append(episode.response_format)\n"

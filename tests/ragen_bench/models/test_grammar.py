@@ -17,7 +17,7 @@ from ragen_bench.models.grammar import (
     answer_regex,
     thought_bound,
 )
-from ragen_envs.protocol import RESPONSE_FORMATS, ActionReader, FreeText, format_answer
+from ragen_envs.core.protocol import RESPONSE_FORMATS, ActionReader, FreeText, format_answer
 from ragen_envs.registration import IDS
 
 FORMATS = st.sampled_from(RESPONSE_FORMATS)

@@ -9,7 +9,7 @@ import pytest
 
 from ragen_bench.errors import UserError
 from ragen_bench.models import ServerOptions
-from ragen_bench.models.server.providers import ProviderModel
+from ragen_bench.models.api.providers import ProviderModel
 
 from .server import hosted
 from .server.client import GREEDY, KEY, REQUESTS, model_at, refusal, texts

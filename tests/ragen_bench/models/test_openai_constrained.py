@@ -8,7 +8,7 @@ import pytest
 from ragen_bench.errors import UserError
 from ragen_bench.models import Request, ask_all
 from ragen_bench.models.grammar import answer_regex
-from ragen_envs.protocol import RESPONSE_FORMATS
+from ragen_envs.core.protocol import RESPONSE_FORMATS
 
 from .server import proxy
 from .server.client import SAMPLED, model_at, refusal

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from ragen_bench.models import ask_all
-from ragen_bench.models.server.refusals import refused_settings
+from ragen_bench.models.api.refusals import refused_settings
 from tests.ragen_bench.cli.command import run
 
 from .server import hosted

@@ -7,8 +7,8 @@ import pytest
 
 from ragen_bench.errors import UserError
 from ragen_bench.models import Fault, Request, ask_all
-from ragen_bench.models.server import retries
-from ragen_bench.models.server.faults import PassingError
+from ragen_bench.models.api import retries
+from ragen_bench.models.api.faults import PassingError
 from tests.waiting import wait_until
 
 from .server import proxy

@@ -9,8 +9,8 @@ import pytest
 
 from ragen_bench.errors import UserError
 from ragen_bench.models import Fault, Request, ServerOptions
-from ragen_bench.models.server.faults import PassingError
-from ragen_bench.models.server.retries import with_retries
+from ragen_bench.models.api.faults import PassingError
+from ragen_bench.models.api.retries import with_retries
 
 from .server import proxy
 from .server.client import KEY, REQUESTS, SAMPLED, model_at, refusal, texts

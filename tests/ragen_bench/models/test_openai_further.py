@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from ragen_bench.cli import main
 from ragen_bench.errors import UserError
-from ragen_bench.models.server.further import fields_of, header_of, without_headers
-from ragen_bench.models.server.reply import completion_of
+from ragen_bench.models.api.further import fields_of, header_of, without_headers
+from ragen_bench.models.api.reply import completion_of
 from tests.ragen_bench.cli.command import run
 
 from .server import hosted

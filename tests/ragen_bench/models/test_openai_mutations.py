@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragen_bench.models import Completion
-from ragen_bench.models.server.faults import PassingError
-from ragen_bench.models.server.options import ServerKey
-from ragen_bench.models.server.redaction import without_secrets
-from ragen_bench.models.server.reply import completion_of, models_of
+from ragen_bench.models.api.faults import PassingError
+from ragen_bench.models.api.options import ServerKey
+from ragen_bench.models.api.redaction import without_secrets
+from ragen_bench.models.api.reply import completion_of, models_of
 from tests.ragen_bench.mutations import OTHERS, places, put
 
 from .server.client import KEY

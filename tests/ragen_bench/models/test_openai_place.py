@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ragen_bench.errors import UserError
-from ragen_bench.models.server.model import OpenAIModel
-from ragen_bench.models.server.options import is_here
+from ragen_bench.models.api.model import OpenAIModel
+from ragen_bench.models.api.options import is_here
 from tests.waiting import wait_until
 
 from .server import llama, proxy

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_bench.errors import UserError
-from ragen_bench.models.server.options import ServerKey
-from ragen_bench.models.server.redaction import is_secret, without_key, without_secrets
-from ragen_bench.models.server.reply import completion_of
+from ragen_bench.models.api.options import ServerKey
+from ragen_bench.models.api.redaction import is_secret, without_key, without_secrets
+from ragen_bench.models.api.reply import completion_of
 from tests.growth import LINEAR, growth
 
 from .server import hosted

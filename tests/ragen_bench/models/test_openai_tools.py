@@ -8,8 +8,8 @@ from pydantic import TypeAdapter
 
 from ragen_bench.cli import main
 from ragen_bench.models import Completion
-from ragen_bench.models.server.faults import PassingError
-from ragen_bench.models.server.reply import completion_of
+from ragen_bench.models.api.faults import PassingError
+from ragen_bench.models.api.reply import completion_of
 
 from .server import llama, proxy
 

@@ -8,12 +8,12 @@ import pytest
 from ragen_bench.episodes.evaluation import Evaluation, evaluate
 from ragen_bench.errors import UserError
 from ragen_bench.models import Completion
-from ragen_bench.models.hf import HFModel
-from ragen_bench.models.hf_engine import SlotEngine
+from ragen_bench.models.hf.engine import SlotEngine
+from ragen_bench.models.hf.model import HFModel
 from ragen_bench.opponents.opponent import Opponent, answerer
 from ragen_bench.opponents.pair import Pair
-from ragen_envs.instances import Stream
-from ragen_envs.policies import random_answer
+from ragen_envs.core.instances import Stream
+from ragen_envs.core.policies import random_answer
 
 from ..opponents.test_pair import GAME, Clocked
 from .hf_models import save_tiny

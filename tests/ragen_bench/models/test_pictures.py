@@ -12,7 +12,7 @@ from ragen_bench.episodes.replay import Replayer
 from ragen_bench.models.prompt import conversation
 from ragen_bench.runs.directory import read_run
 from ragen_bench.runs.specification import spec_hash
-from ragen_envs.boards import PICTURED
+from ragen_envs.core.boards import PICTURED
 from ragen_envs.making import board_ids
 
 from .server.hosted import running
@@ -135,8 +135,8 @@ def test_a_run_changed_to_pictures_is_refused(capsys):
 def test_the_specification_holds_the_pictures(monkeypatch):
     before = spec_hash("ragen/FrozenLake-v0", "test", "plain", pictured=True)
     assert before == spec_hash("ragen/FrozenLake-v0", "test", "plain", pictured=True)
-    monkeypatch.setattr("ragen_envs.boards._EDGE", 0.84)
-    from ragen_envs import boards
+    monkeypatch.setattr("ragen_envs.core.boards._EDGE", 0.84)
+    from ragen_envs.core import boards
 
     boards._painted.cache_clear()
     try:

@@ -7,7 +7,7 @@ import pytest
 
 from ragen_bench.errors import UserError
 from ragen_bench.models import Fault, Request, ServerOptions, ask_all
-from ragen_bench.models.server.providers import ProviderModel
+from ragen_bench.models.api.providers import ProviderModel
 from tests.ragen_bench.cli.command import run
 
 from .server import hosted
@@ -217,7 +217,7 @@ def test_a_library_without_the_providers_packages_names_the_extra(provider, monk
     def create(*_arguments, **_settings):
         raise ImportError("the package is not there", name="package")
 
-    monkeypatch.setattr("ragen_bench.models.server.providers.AnyLLM.create", create)
+    monkeypatch.setattr("ragen_bench.models.api.providers.AnyLLM.create", create)
     with pytest.raises(UserError, match=r"needs package: in a checkout pip install '.\[providers"):
         ProviderModel(provider, hosted.NAME)
 

@@ -7,7 +7,7 @@ from ragen_bench.episodes.replay import replay
 from ragen_bench.models import Completion
 from ragen_bench.opponents.opponent import Opponent
 from ragen_bench.runs.checked import BadRecordError, read_episode
-from ragen_envs.protocol import format_answer
+from ragen_envs.core.protocol import format_answer
 
 from ..players import Player
 

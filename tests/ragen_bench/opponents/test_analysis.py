@@ -7,7 +7,7 @@ from ragen_bench.analysis.games import reading_of
 from ragen_bench.analysis.label import label
 from ragen_bench.episodes.replay import Replayer
 from ragen_bench.opponents.pair import Pair
-from ragen_envs.twenty_questions.knowledge.loader import load
+from ragen_envs.games.twenty_questions.knowledge.loader import load
 
 from .support import GAME, Said, asks, finish
 

@@ -15,8 +15,8 @@ from ragen_bench.models import Completion, Fault, Request, Sampling
 from ragen_bench.models.base import CallEngine
 from ragen_bench.models.scripted import OracleModel
 from ragen_bench.opponents.pair import Pair
-from ragen_envs.instances import Stream
-from ragen_envs.policies import oracle_answer, random_answer
+from ragen_envs.core.instances import Stream
+from ragen_envs.core.policies import oracle_answer, random_answer
 
 from ..players import Player
 

@@ -5,10 +5,10 @@ import pytest
 import ragen_bench
 from ragen_bench.errors import UserError
 from ragen_bench.models import resolve
-from ragen_bench.models.outside.confinement import Confinement
+from ragen_bench.models.agents.confinement import Confinement
 from ragen_bench.options.evaluation import evaluation_of
 from ragen_bench.options.groups import EvaluationOptions
-from ragen_envs.sealed import new_key
+from ragen_envs.core.sealed import new_key
 
 OWN = "python:own:answer"
 

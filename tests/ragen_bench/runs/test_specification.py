@@ -5,12 +5,12 @@ import dataclasses
 import pytest
 
 from ragen_bench.runs.specification import spec_hash
-from ragen_envs.frozen_lake.env import FrozenLakeEnv
-from ragen_envs.instances import Stream
+from ragen_envs.core.instances import Stream
+from ragen_envs.games.frozen_lake.env import FrozenLakeEnv
+from ragen_envs.games.sokoban import env as sokoban
+from ragen_envs.games.twenty_questions import env as twenty_questions
+from ragen_envs.games.twenty_questions.probes import PROBES
 from ragen_envs.registration import IDS
-from ragen_envs.sokoban import env as sokoban
-from ragen_envs.twenty_questions import env as twenty_questions
-from ragen_envs.twenty_questions.probes import PROBES
 
 
 def test_specification_hashes_differ_between_environments_splits_and_formats():

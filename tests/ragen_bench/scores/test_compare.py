@@ -9,7 +9,7 @@ from ragen_bench.scores import compare as comparison
 from ragen_bench.scores.baselines import baseline, floor_and_ceiling
 from ragen_bench.scores.summary import summarise
 from ragen_bench.statistics import wilson
-from ragen_envs.sealed import new_key
+from ragen_envs.core.sealed import new_key
 from tests.ragen_bench.scores.pairs import compare
 
 from .compared import BANDIT, BASE, LAKE, SOKOBAN, cut, means, played

@@ -14,7 +14,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.runs.directory import read_run
 from ragen_bench.scores.contamination import contamination
 from ragen_bench.statistics import wilson
-from ragen_envs.sealed import KEY_VARIABLE
+from ragen_envs.core.sealed import KEY_VARIABLE
 from tests.ragen_bench.cli.command import run as command
 
 ENVS = ["--env", "Bandit-v0", "--env", "FrozenLake-v0", "--limit", "12"]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from ragen_bench.runs.schema import EpisodeRecord, Reply, ReplyCounts
 from ragen_bench.scores.metrics import figures, light, opponent_figures
 from ragen_bench.statistics import mean_interval
-from ragen_envs.two_player import ReplyCount
+from ragen_envs.core.two_player import ReplyCount
 from tests.ragen_bench.scores.turns import played_turn
 
 COUNTS = (

@@ -13,8 +13,8 @@ from ragen_bench.scores.cost import Price, Prices
 from ragen_bench.scores.metrics import figures
 from ragen_bench.scores.summary import summarise, summary_of
 from ragen_bench.statistics import over_instances, wilson
-from ragen_envs.frozen_lake.env import FrozenLakeEnv
-from ragen_envs.sealed import KEY_FILE_VARIABLE, KEY_VARIABLE, new_key, open_key
+from ragen_envs.core.sealed import KEY_FILE_VARIABLE, KEY_VARIABLE, new_key, open_key
+from ragen_envs.games.frozen_lake.env import FrozenLakeEnv
 from tests.ragen_bench.scores.turns import played_turn
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from ragen_envs import IDS
 from ragen_envs.cli import main
-from ragen_envs.openenv.listening import hosts_of, listen
+from ragen_envs.integrations.openenv.listening import hosts_of, listen
 from tests.ragen_envs.openenv.running import client
 
 SOKOBAN = "ragen/Sokoban-v0"
@@ -74,7 +74,8 @@ def test_a_missing_extra_is_one_line():
     )
     assert done.returncode == 2
     assert done.stderr == (
-        "ragen-envs: ragen_envs.openenv needs openenv: pip install 'ragen-bench[openenv]' "
+        "ragen-envs: ragen_envs.integrations.openenv needs openenv: "
+        "pip install 'ragen-bench[openenv]' "
         "(in a checkout: pip install '.[openenv]')\n"
     )
 

@@ -33,7 +33,7 @@ def test_every_environment_of_a_library_has_its_record(library):
 def test_what_fails_in_textarena_alone_passes_through_the_bridge():
     """Five values to see, and each answer may follow one that is not read."""
     subject = Subject(
-        make_env="ragen_envs.textarena:ragen_textarena/Secretary-v0",
+        make_env="ragen_envs.integrations.textarena:ragen_textarena/Secretary-v0",
         answers=("[accept]", "[continue]"),
         max_turns=12,
         seeds=(0, 1),

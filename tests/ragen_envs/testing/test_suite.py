@@ -5,8 +5,8 @@ from functools import partial
 import gymnasium
 import pytest
 
-from ragen_envs.instances import Stream
-from ragen_envs.policies import oracle_answer, random_answer
+from ragen_envs.core.instances import Stream
+from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.testing import check_text_env
 from tests.ragen_envs.support import TWENTY_QUESTIONS, held_out_size
 

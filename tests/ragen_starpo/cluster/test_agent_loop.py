@@ -11,7 +11,7 @@ from ray.exceptions import RayTaskError
 from verl.workers.rollout.replica import TokenOutput
 
 from ragen_bench.errors import UserError
-from ragen_envs.frozen_lake.env import FrozenLakeEnv
+from ragen_envs.games.frozen_lake.env import FrozenLakeEnv
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.rollout.episodes import rollout_specs
 from ragen_starpo.rollout.failures import FailedEpisode

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 import torch
 
-from ragen_bench.models.hf_loading import load
+from ragen_bench.models.hf.loading import load
 
 ASKED = {"temperature": 1.0, "max_tokens": 6}
 

@@ -8,7 +8,7 @@ import torch
 from ray.cluster_utils import Cluster
 from safetensors.torch import load_file
 
-from ragen_bench.models.hf import HFModel
+from ragen_bench.models.hf.model import HFModel
 from ragen_starpo.cli import main
 from ragen_starpo.local.actor import Actor
 from ragen_starpo.local.train import train

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from ragen_envs.protocol import STOP
+from ragen_envs.core.protocol import STOP
 from ragen_starpo.cluster.ray_session import _variables
 from tests.ragen_bench.models.vllm.place import PYTHON, ROOT, environment
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from ragen_bench.models.hf_loading import load
+from ragen_bench.models.hf.loading import load
 from ragen_starpo.local.actor import Actor
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.rollout.trajectory import batch_of

@@ -12,7 +12,7 @@ from ragen_bench.analysis import analyse
 from ragen_bench.cli import main as bench
 from ragen_bench.episodes.replay import replay
 from ragen_bench.errors import UserError
-from ragen_bench.models.hf import HFModel
+from ragen_bench.models.hf.model import HFModel
 from ragen_bench.runs.config_check import config_differences
 from ragen_bench.runs.directory import read_run
 from ragen_starpo.local.train import train

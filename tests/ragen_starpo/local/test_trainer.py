@@ -5,7 +5,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from ragen_bench.errors import UserError
-from ragen_envs.frozen_lake.env import FrozenLakeEnv
+from ragen_envs.games.frozen_lake.env import FrozenLakeEnv
 from ragen_starpo.diagnostics import thoughts
 from ragen_starpo.diagnostics.information import information_figures
 from ragen_starpo.diagnostics.thoughts import Thought

@@ -5,10 +5,10 @@ import pytest
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.chat import Chat
-from ragen_bench.models.hf_sampling import Ending
+from ragen_bench.models.hf.sampling import Ending
 from ragen_bench.models.prompt import conversation
 from ragen_bench.suites import make_env
-from ragen_envs.policies import oracle_answer
+from ragen_envs.core.policies import oracle_answer
 from ragen_starpo.rollout.chat_tokens import ChatTokens
 from ragen_starpo.rollout.environment_loop import TokenEpisode
 from ragen_starpo.rollout.trajectory import Sampled

@@ -10,7 +10,7 @@ import pytest
 from ragen_bench.episodes.episode import Task
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Completion
-from ragen_envs.protocol import format_answer
+from ragen_envs.core.protocol import format_answer
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.recipes.sections import ShapingSettings
 from ragen_starpo.rollout.episodes import EpisodeFactory, RolloutSpec

@@ -9,9 +9,9 @@ import torch
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Sampling
-from ragen_bench.models.hf_decoding import Decoder
-from ragen_bench.models.hf_loading import Loaded
-from ragen_bench.models.hf_support import enable_rows
+from ragen_bench.models.hf.decoding import Decoder
+from ragen_bench.models.hf.loading import Loaded
+from ragen_bench.models.hf.support import enable_rows
 from ragen_bench.suites import make_env
 from ragen_starpo.rollout.environment_loop import TokenEpisode
 from ragen_starpo.rollout.failures import FailedEpisode

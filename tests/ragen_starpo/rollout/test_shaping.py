@@ -16,8 +16,8 @@ from ragen_bench.episodes.replay import Replayer
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Completion
 from ragen_bench.suites import make_env
-from ragen_envs.protocol import format_answer
-from ragen_envs.sokoban.rules import ACTIONS
+from ragen_envs.core.protocol import format_answer
+from ragen_envs.games.sokoban.rules import ACTIONS
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.recipes.sections import ShapingSettings
 from ragen_starpo.rollout.shaping import plan_agreement, reward_of, true_claims

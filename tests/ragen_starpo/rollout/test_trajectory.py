@@ -7,8 +7,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.models.hf_sampling import Answer
-from ragen_envs.instances import Stream
+from ragen_bench.models.hf.sampling import Answer
+from ragen_envs.core.instances import Stream
 from ragen_starpo.rollout.trajectory import (
     Sampled,
     TokenTrajectory,

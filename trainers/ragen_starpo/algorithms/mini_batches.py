@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from ragen_envs.instances import Stream
+from ragen_envs.core.instances import Stream
 
 
 def mini_batches(

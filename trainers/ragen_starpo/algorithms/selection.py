@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ragen_bench.errors import UserError
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.sums import sum_in_order
 from ragen_starpo.algorithms.filters import kept_rollouts
 from ragen_starpo.recipes.sections import FilterSettings, GroupScore
 from ragen_starpo.rollout.trajectory import TokenTrajectory, scores_of

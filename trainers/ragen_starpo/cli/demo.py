@@ -29,7 +29,7 @@ class Demo(Command):
     def run(self) -> int:
         """Train and evaluate both games at once, one seed after the other."""
         from ragen_bench.errors import UserError
-        from ragen_envs.instances import HELD_OUT_SIZE
+        from ragen_envs.core.instances import HELD_OUT_SIZE
         from ragen_starpo.console.demo import train_agents
 
         if len(set(self.seed)) < len(self.seed):

@@ -21,7 +21,7 @@ from verl.workers.rollout.replica import TokenOutput
 from ragen_bench.errors import UserError, described
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.chat import chat_of
-from ragen_bench.models.hf_sampling import Ending
+from ragen_bench.models.hf.sampling import Ending
 from ragen_starpo.cluster.names import HF_ENGINE
 from ragen_starpo.recipes.recipe import Recipe, recipe_of
 from ragen_starpo.rollout.environment_loop import TokenEpisode

@@ -11,9 +11,9 @@ from torch import Tensor
 from verl.workers.rollout.replica import TokenOutput
 
 from ragen_bench.models.base import Sampling
-from ragen_bench.models.hf_decoding import Decoder
-from ragen_bench.models.hf_loading import load
-from ragen_envs.instances import Stream
+from ragen_bench.models.hf.decoding import Decoder
+from ragen_bench.models.hf.loading import load
+from ragen_envs.core.instances import Stream
 from ragen_starpo.rollout.trajectory import Sampled, sampled_of
 
 _QUIET = 0.02

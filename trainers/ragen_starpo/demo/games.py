@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragen_envs.instances import Split
+from ragen_envs.core.instances import Split
 
 RESPONSE_FORMAT = "answer"
 MAX_TOKENS = 14

@@ -12,7 +12,7 @@ import numpy as np
 from ragen_bench.runs.directory import read_run
 from ragen_bench.runs.json_lines import read_whole
 from ragen_bench.statistics import mean_interval
-from ragen_envs.instances import Split
+from ragen_envs.core.instances import Split
 from ragen_starpo.demo.games import Game
 from ragen_starpo.demo.stages import MODELS, evaluation
 from ragen_starpo.studies.estimates import Values, over_seeds

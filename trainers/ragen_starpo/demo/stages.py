@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ragen_envs.instances import Split
+from ragen_envs.core.instances import Split
 from ragen_starpo.commands import Stage
 from ragen_starpo.demo.games import (
     EVALUATION_SEED,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import torch
 
 from ragen_bench.analysis.reasoning import thought_of_turn
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.sums import sum_in_order
 from ragen_starpo.algorithms.masked import group_deviation, group_index, group_sizes
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.trajectory import TokenTrajectory, scores_of

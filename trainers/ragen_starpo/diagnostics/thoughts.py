@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from ragen_bench.runs.schema import EpisodeRecord
-from ragen_envs.instances import Stream
+from ragen_envs.core.instances import Stream
 from ragen_starpo.diagnostics.information import information_figures
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.trajectory import (

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from ragen_bench.episodes.episode import Episode
-from ragen_bench.models.hf_decoding import Decoder
-from ragen_bench.models.hf_loading import load
+from ragen_bench.models.hf.decoding import Decoder
+from ragen_bench.models.hf.loading import load
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.environment_loop import TokenEpisode
 from ragen_starpo.rollout.episodes import EpisodeFactory, RolloutSpec, rollout_specs

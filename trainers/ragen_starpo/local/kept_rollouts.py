@@ -13,7 +13,7 @@ from ragen_bench.runs.json_lines import write_whole
 from ragen_bench.runs.provenance import machine, versions
 from ragen_bench.runs.schema import SCHEMA, EpisodeRecord, Object, RunConfig
 from ragen_bench.runs.specification import spec_hash, suite_hash
-from ragen_envs.protocol import ResponseFormat
+from ragen_envs.core.protocol import ResponseFormat
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.recipes.sections import EnvironmentSettings
 from ragen_starpo.rollout.training_envs import training_env

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from ragen_bench.episodes.runner import play, tasks_of
 from ragen_bench.models.base import Sampling
-from ragen_bench.models.hf import HFModel
+from ragen_bench.models.hf.model import HFModel
 from ragen_bench.models.prompt import History
 from ragen_bench.models.reasoning import stop_text
 from ragen_bench.runs.schema import EpisodeRecord
 from ragen_bench.scores.metrics import figures
 from ragen_bench.suites import env_id, select
-from ragen_envs.protocol import ResponseFormat
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.protocol import ResponseFormat
+from ragen_envs.core.sums import sum_in_order
 from ragen_starpo.recipes.sections import ValidationSettings
 
 _SLOTS = 64

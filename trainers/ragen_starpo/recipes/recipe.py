@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from ragen_bench.errors import UserError
-from ragen_envs.protocol import ResponseFormat
+from ragen_envs.core.protocol import ResponseFormat
 from ragen_starpo.recipes import checks
 from ragen_starpo.recipes.files import override, settings_of
 from ragen_starpo.recipes.mixture import in_turn

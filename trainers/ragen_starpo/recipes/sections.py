@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from ragen_bench.models.prompt import History
-from ragen_envs.instances import HELD_OUT_SIZE
+from ragen_envs.core.instances import HELD_OUT_SIZE
 
 Estimator: TypeAlias = Literal[
     "gae", "bi-level-gae", "grpo", "dr-grpo", "rloo", "reinforce-plus-plus"

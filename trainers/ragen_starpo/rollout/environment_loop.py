@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ragen_bench.episodes.episode import Episode
 from ragen_bench.models.base import Completion
-from ragen_bench.models.hf_sampling import Ending
+from ragen_bench.models.hf.sampling import Ending
 from ragen_bench.runs.schema import TurnRecord
 from ragen_starpo.rollout.chat_tokens import ChatTokens
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn

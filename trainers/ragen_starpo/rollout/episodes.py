@@ -12,7 +12,7 @@ from ragen_bench.episodes.runner import tasks_of
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.chat import Chat
-from ragen_bench.models.hf_sampling import Ending
+from ragen_bench.models.hf.sampling import Ending
 from ragen_bench.models.reasoning import stop_text
 from ragen_bench.suites import EnvPool, env_id, select
 from ragen_starpo.recipes.recipe import Recipe

@@ -10,11 +10,11 @@ from typing import Any
 
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.errors import UserError, described
+from ragen_bench.models.agents.own_sources import imports_identity, sources_of
 from ragen_bench.models.base import Place
-from ragen_bench.models.own_sources import imports_identity, sources_of
 from ragen_bench.own_modules import attribute_of, import_own
 from ragen_bench.runs.schema import TurnRecord
-from ragen_envs.protocol import AnswerFormat
+from ragen_envs.core.protocol import AnswerFormat
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ragen_bench.errors import UserError, described
-from ragen_bench.models.hf_decoding import Decoder
-from ragen_bench.models.hf_sampling import Answer
-from ragen_envs.instances import Stream
+from ragen_bench.models.hf.decoding import Decoder
+from ragen_bench.models.hf.sampling import Answer
+from ragen_envs.core.instances import Stream
 from ragen_starpo.rollout.environment_loop import TokenEpisode
 from ragen_starpo.rollout.failures import LOG, Ended, FailedEpisode
 from ragen_starpo.rollout.trajectory import Sampled, sampled_of

@@ -17,7 +17,7 @@ from ragen_bench.analysis.replayed_episode import ReplayedEpisode
 from ragen_bench.analysis.scene import Scene
 from ragen_bench.episodes.episode import Episode
 from ragen_bench.runs.schema import TurnRecord
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.sums import sum_in_order
 from ragen_starpo.recipes.sections import ShapingSettings
 from ragen_starpo.rollout.own_reward import OwnReward
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from ragen_bench.errors import UserError
 from ragen_bench.suites import EnvPool, env_id, make_text_env
-from ragen_envs.budget import Budget
-from ragen_envs.frozen_lake.rules import Slip
-from ragen_envs.instances import Split
-from ragen_envs.protocol import ResponseFormat
-from ragen_envs.text_env import TextEnv
+from ragen_envs.core.budget import Budget
+from ragen_envs.core.instances import Split
+from ragen_envs.core.protocol import ResponseFormat
+from ragen_envs.core.text_env import TextEnv
+from ragen_envs.games.frozen_lake.rules import Slip
 from ragen_starpo.recipes.sections import EnvironmentSettings
 
 

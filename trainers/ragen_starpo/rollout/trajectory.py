@@ -9,9 +9,9 @@ from itertools import chain
 import torch
 from torch import Tensor
 
-from ragen_bench.models.hf_sampling import Answer, Ending
+from ragen_bench.models.hf.sampling import Answer, Ending
 from ragen_bench.runs.schema import EpisodeRecord
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.sums import sum_in_order
 
 _DECIMALS = 6
 """Of a return: far fewer than rounding takes, far more than rewards have."""

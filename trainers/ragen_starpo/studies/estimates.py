@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.sums import sum_in_order
 
 Values: TypeAlias = NDArray[np.float64]
 _ROUNDING = 1e-12

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.sums import sum_in_order
 
 
 def failure_figures(envs: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:

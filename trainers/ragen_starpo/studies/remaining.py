@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from statistics import fmean
 
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.sums import sum_in_order
 from ragen_starpo.commands import Stage
 from ragen_starpo.studies.jobs import Job
 

@@ -13,7 +13,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from ragen_bench.errors import UserError, unknown
-from ragen_envs.protocol import ResponseFormat
+from ragen_envs.core.protocol import ResponseFormat
 from ragen_starpo.recipes.problems import first_problem
 from ragen_starpo.recipes.sections import (
     STRICT,

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from ragen_bench.pages.escaping import shown
 from ragen_bench.pages.formats import NONE, figure, fixed, percent
-from ragen_envs.sums import sum_in_order
+from ragen_envs.core.sums import sum_in_order
 
 Row: TypeAlias = list[str]
 _OF_THOUGHTS = {

@@ -8,7 +8,7 @@ from transformers import AutoModelForCausalLM
 
 from ragen_bench.models import ask_all
 from ragen_bench.models.grammar import answer_regex
-from ragen_bench.models.hf import HFModel
+from ragen_bench.models.hf.model import HFModel
 
 from .questions import (
     CONTEXT,

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from ragen_bench.models import ask_all
-from ragen_bench.models.server.model import OpenAIModel
-from ragen_bench.models.server.options import ServerOptions
+from ragen_bench.models.api.model import OpenAIModel
+from ragen_bench.models.api.options import ServerOptions
 from tests.ragen_bench.cli.command import run
 
 from .questions import GREEDY, SAMPLED, question, short_questions

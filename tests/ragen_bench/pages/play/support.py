@@ -3,7 +3,7 @@
 import gymnasium
 
 import ragen_envs  # noqa: F401 (registers the ids)
-from ragen_envs.policies import oracle_answer
+from ragen_envs.core.policies import oracle_answer
 
 
 def made(env, split="test"):

@@ -8,9 +8,9 @@ from ragen_bench.errors import UserError
 from ragen_bench.pages.play import HumanEpisode, Turn, choose_episode, ending_of
 from ragen_bench.pages.play.episode import total_of
 from ragen_envs import IDS
-from ragen_envs.instances import Stream
-from ragen_envs.policies import random_answer
-from ragen_envs.webshop.env import PARTS
+from ragen_envs.core.instances import Stream
+from ragen_envs.core.policies import random_answer
+from ragen_envs.games.webshop.env import PARTS
 
 from .support import made, oracle_episode
 

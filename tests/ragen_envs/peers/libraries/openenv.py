@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cache, partial
 
-from ragen_envs.openenv.remote import RemoteEnv
+from ragen_envs.integrations.openenv.remote import RemoteEnv
 from ragen_envs.testing import Subject
 from tests.ragen_envs.peers.openenv_server import echo
 from tests.ragen_envs.peers.told import subject

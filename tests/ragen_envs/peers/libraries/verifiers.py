@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from ragen_envs.integrations.verifiers import TasksetEnv
 from ragen_envs.testing import Subject
-from ragen_envs.verifiers import TasksetEnv
 from tests.ragen_envs.peers.told import subject
 
 PACKAGE = "verifiers"

@@ -1,0 +1,140 @@
+"""Games on a board as arrays, for agents that are no language models.
+
+`gymnasium.make(ID, observation="array")` gives an `ArrayEnv`. It plays the text game itself, so
+that instances, noise, rewards, budget and `info` are the text game's to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box, Dict, MultiDiscrete, Space
+from numpy.typing import NDArray
+
+from ragen_envs.core.boards import MOST_COUNTED, planes
+from ragen_envs.core.protocol import format_answer, written_form
+from ragen_envs.core.text_env import TextEnv
+from ragen_envs.core.view import View
+
+Action = NDArray[np.int64]
+Observation = dict[str, NDArray[Any]]
+
+
+class ArrayEnv(View[Any, Action]):
+    """A text game whose observations and actions are arrays.
+
+    An observation is a dictionary with
+
+    - "board": uint8 of shape (tiles, height, width), 1 where a square shows the tile, else 0;
+    - "left": how many turns and how many actions are left, in this order;
+    - "counts": for boards with `counts` alone, such as Minesweeper's mines and squares to open: the
+      numbers, in their order.
+
+    Where boards are of several sizes, all have the shape of the largest one: what lies beyond a
+    smaller one shows a tile of its own, and its actions are names that nobody knows there.
+
+    An action is a turn: as many numbers as a turn may have actions. 0 is none, and n is the n-th
+    of `actions`. They run in order, whichever places hold the zeros; a turn of zeros alone is an
+    answer that names no action, with its penalty.
+
+    Args:
+        text_env: the game, which is stepped through this environment only.
+
+    Raises:
+        ValueError: if the game has no board, or is answered by calls of functions.
+    """
+
+    def __init__(self, text_env: TextEnv[Any, Any]) -> None:
+        board = text_env.board
+        if board is None:
+            raise ValueError(f"{text_env.variant.name} has no board, so it cannot be arrays")
+        if text_env.response_format == "tools":
+            raise ValueError("arrays are no calls of functions: leave response_format out")
+        super().__init__(text_env)
+        self.board = board
+        self.actions = board.actions
+        budget = text_env.budget
+        self._slots = min(budget.max_actions_per_turn, budget.max_actions)
+        self._form = written_form(text_env.response_format)
+        most = np.array([budget.max_turns, budget.max_actions])
+        self._dtype = np.min_scalar_type(int(most.max()))
+        shape = len(board.tiles), board.height, board.width
+        spaces: dict[str, Space[Any]] = {
+            "board": Box(0, 1, shape, np.uint8),
+            "left": Box(np.zeros(2, self._dtype), most.astype(self._dtype), dtype=self._dtype),
+        }
+        if board.counts:
+            spaces["counts"] = Box(0, MOST_COUNTED, (len(board.counts),), np.uint8)
+        self.observation_space = Dict(spaces)
+        self.action_space = MultiDiscrete([len(board.actions) + 1] * self._slots)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Start an episode, as `TextEnv.reset` does with the same arguments."""
+        _, info = self.text_env.reset(seed=seed, options=options)
+        return self._observed(), info
+
+    def step(
+        self, action: Action | Sequence[int]
+    ) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Take one turn, as `TextEnv.step` does with the answer that names its actions.
+
+        Raises:
+            ResetNeeded: before the first `reset` and after the end of an episode.
+            ValueError: for another number of numbers, or one that is no action's.
+        """
+        answer = format_answer(self.names_of(action), self._form)
+        _, reward, terminated, truncated, info = self.text_env.step(answer)
+        return self._observed(), reward, terminated, truncated, info
+
+    def names_of(self, action: Action | Sequence[int]) -> tuple[str, ...]:
+        """Return the names of a turn's actions, in order.
+
+        Raises:
+            ValueError: for another number of numbers, or one that is no action's.
+        """
+        numbers = action.tolist() if isinstance(action, np.ndarray) else action
+        known = len(self.actions)
+        if not (
+            isinstance(numbers, Sequence)
+            and len(numbers) == self._slots
+            and all(isinstance(n, (int, np.integer)) and 0 <= n <= known for n in numbers)
+        ):
+            raise ValueError(
+                f"an action is {self._slots} numbers from 0 to {known}, 0 for none, got {action!r}"
+            )
+        return tuple([self.actions[number - 1] for number in numbers if number])
+
+    def action_of(self, names: Sequence[str]) -> Action:
+        """Return the turn of actions that are given by their names, such as `best_actions`' own.
+
+        Raises:
+            ValueError: for a name that is no action's, or more of them than a turn may have.
+        """
+        if len(names) > self._slots:
+            raise ValueError(f"a turn has at most {self._slots} actions, got {len(names)}")
+        action = np.zeros(self._slots, dtype=np.int64)
+        for place, name in enumerate(names):
+            if name not in self.actions:
+                raise ValueError(f"{name!r} is no action; choose from {list(self.actions)}")
+            action[place] = self.actions.index(name) + 1
+        return action
+
+    def best_action(self) -> Action:
+        """Return the turn that the oracle would take.
+
+        Raises:
+            ResetNeeded: before the first `reset` and after the end of an episode.
+        """
+        return self.action_of(self.text_env.best_actions())
+
+    def _observed(self) -> Observation:
+        game = self.text_env
+        left = np.array([game.turns_left, game.actions_left], dtype=self._dtype)
+        observed = {"board": planes(self.board, game.tile_numbers()), "left": left}
+        if self.board.counts:
+            observed["counts"] = np.array(game.board_counts(), dtype=np.uint8)
+        return observed

@@ -1,0 +1,168 @@
+"""Boards as numbers and as pictures: what a game on a grid says of its squares beyond the text.
+
+A square shows one of the board's tiles. Tiles are numbered by what they mean, so that variants that
+differ in their letters alone have the same numbers and the same picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragen_envs.core.digits import DIGITS
+
+Colour = tuple[int, int, int]
+"""Red, green and blue, 0 to 255."""
+PIXELS = 32
+"""Height and width of a square in a picture."""
+METADATA: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 1}
+"""Gymnasium's metadata of a game that has a board."""
+BLANK = 8 * (8 * ".",)
+"""The mark of a square that shows its ground alone."""
+FIGURE = (
+    "...##...",
+    "...##...",
+    ".######.",
+    ".#.##.#.",
+    "...##...",
+    "..####..",
+    "..#..#..",
+    ".##..##.",
+)
+"""The mark of a player."""
+PLAYER_INK: Colour = (40, 84, 170)
+MOST_COUNTED = 99
+"""The greatest number that is told beside a board."""
+_COUNT_GROUND: Colour = (40, 42, 48)
+_COUNT_INK: Colour = (240, 240, 240)
+PICTURED = "The picture shows the board."
+"""What stands in an observation in place of a board that a picture shows."""
+_EDGE = 0.85
+"""How bright the line is that parts a square from its neighbours, beside its ground."""
+
+
+class Tile(NamedTuple):
+    """What a square can show.
+
+    Attributes:
+        meaning: in a word or two.
+        ground: the colour of the square.
+        mark: eight rows of eight characters; where one is not "." the ink is.
+        ink: the colour of the mark.
+        look: what the picture shows, in words, for those who have nothing else; "" where the
+            meaning says it.
+    """
+
+    meaning: str
+    ground: Colour
+    mark: Sequence[str] = BLANK
+    ink: Colour = (0, 0, 0)
+    look: str = ""
+
+
+class Board(NamedTuple):
+    """What does not change in any episode of a variant.
+
+    Attributes:
+        height: squares from top to bottom.
+        width: squares from left to right.
+        tiles: what a square can show, in the order of their numbers; at most 256.
+        actions: the names of the actions; each turn lists all or some of them.
+        counts: the signs of numbers up to `MOST_COUNTED` that are told beside the squares. Their
+            meanings say what is counted, and in a picture each stands with its number in a row
+            above the board.
+        note: what else the rules say of the picture, in a sentence.
+    """
+
+    height: int
+    width: int
+    tiles: tuple[Tile, ...]
+    actions: tuple[str, ...]
+    counts: tuple[Tile, ...] = ()
+    note: str = ""
+
+    @property
+    def legend(self) -> str:
+        """What the picture's squares mean, as a line of a game's rules."""
+        told = f"The board is shown in a picture. Its squares: {_named(self.tiles)}."
+        if self.counts:
+            told += f" Above them stand the numbers of {_named(self.counts)}."
+        return f"{told} {self.note}".rstrip()
+
+    @property
+    def pixels(self) -> tuple[int, int]:
+        """Height and width of a picture."""
+        return (len(self.counts) + self.height) * PIXELS, self.width * PIXELS
+
+
+def _named(tiles: tuple[Tile, ...]) -> str:
+    return ", ".join([f"{t.meaning} ({t.look})" if t.look else t.meaning for t in tiles])
+
+
+def planes(board: Board, numbers: bytes) -> NDArray[np.uint8]:
+    """Return one plane for each tile, with 1 on the squares that show it and 0 on the others.
+
+    Args:
+        board: the board.
+        numbers: the number of each square's tile, row by row.
+
+    Returns:
+        A new array of shape (tiles, height, width).
+    """
+    kinds = np.arange(len(board.tiles), dtype=np.uint8)[:, None, None]
+    shown: NDArray[np.uint8] = (_grid(board, numbers) == kinds).view(np.uint8)
+    return shown
+
+
+def picture(board: Board, numbers: bytes, counts: Sequence[int] = ()) -> NDArray[np.uint8]:
+    """Return the board in colours.
+
+    Args:
+        board: the board.
+        numbers: the number of each square's tile, row by row.
+        counts: the board's counts, in the order of their signs.
+
+    Returns:
+        A new array of shape (*board.pixels, 3): red, green and blue.
+    """
+    squares: NDArray[np.uint8] = _painted(board.tiles)[_grid(board, numbers)]
+    if board.counts:
+        rows = [
+            _counted(sign, count, board.width)
+            for sign, count in zip(board.counts, counts, strict=True)
+        ]
+        squares = np.concatenate([np.stack(rows), squares])
+    # From rows and columns of squares, each with its own, to rows and columns of pixels.
+    return squares.transpose(0, 2, 1, 3, 4).reshape(*board.pixels, 3)
+
+
+def _counted(sign: Tile, count: int, width: int) -> NDArray[np.uint8]:
+    """Return a row of squares: the sign, two digits of the number, and nothing."""
+    digits = [Tile("", _COUNT_GROUND, DIGITS[int(d)], _COUNT_INK) for d in f"{count:02}"]
+    blank = Tile("", _COUNT_GROUND)
+    return _painted((sign, *digits, *[blank] * (width - 3)))
+
+
+def _grid(board: Board, numbers: bytes) -> NDArray[np.uint8]:
+    return np.frombuffer(numbers, dtype=np.uint8).reshape(board.height, board.width)
+
+
+@lru_cache(maxsize=256)
+def _painted(tiles: tuple[Tile, ...]) -> NDArray[np.uint8]:
+    """Return the pixels of each tile, of shape (tiles, PIXELS, PIXELS, 3)."""
+    return np.stack([_pixels(tile) for tile in tiles])
+
+
+def _pixels(tile: Tile) -> NDArray[np.uint8]:
+    pixels = np.empty((PIXELS, PIXELS, 3), dtype=np.uint8)
+    pixels[:] = tile.ground
+    edge = [int(_EDGE * part) for part in tile.ground]
+    pixels[-1], pixels[:, -1] = edge, edge
+    inked = np.array([[dot != "." for dot in row] for row in tile.mark])
+    scale = PIXELS // len(tile.mark)
+    pixels[inked.repeat(scale, axis=0).repeat(scale, axis=1)] = tile.ink
+    return pixels

@@ -1,0 +1,65 @@
+"""The budget of an episode: turns, actions, and what a turn out of form costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from ragen_envs.core.wording import counted
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What an episode may cost.
+
+    The defaults are those of the multi-turn games in RAGEN (arXiv 2504.20073, section 3).
+
+    Attributes:
+        max_turns: answers in an episode.
+        max_actions_per_turn: actions of one answer that are run; further ones are dropped.
+        max_actions: actions in an episode.
+        penalty: subtracted once for a turn whose form is broken or that names no or an unknown
+            action; in hundredths, as all points are: 10 is a reward of -0.1.
+
+    Raises:
+        ValueError: if a number is not an int, or below 1 (the penalty: below 0).
+    """
+
+    max_turns: int = 5
+    max_actions_per_turn: int = 5
+    max_actions: int = 10
+    penalty: int = 10
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            least = 0 if field.name == "penalty" else 1
+            number = getattr(self, field.name)
+            if isinstance(number, bool) or not isinstance(number, int) or number < least:
+                unit = ", in hundredths of reward" if field.name == "penalty" else ""
+                raise ValueError(
+                    f"{field.name} is an int of at least {least}{unit}, got {number!r}"
+                )
+
+    @property
+    def told(self) -> str:
+        """The sentence that tells a player the budget, for games with several actions a turn."""
+        return (
+            f"You have {counted(self.max_turns, 'turn')}, with at most "
+            f"{counted(self.max_actions_per_turn, 'action')} each and {self.max_actions} in all."
+        )
+
+    def must_allow(self, name: str, moves: int) -> None:
+        """Refuse a variant whose longest instance cannot be won within the budget.
+
+        Args:
+            name: the variant.
+            moves: actions in the longest of the shortest ways to win.
+
+        Raises:
+            ValueError: if they do not fit in.
+        """
+        most = min(self.max_actions, self.max_turns * self.max_actions_per_turn)
+        if moves > most:
+            raise ValueError(
+                f"{name}: instances take up to {moves} actions, and the budget has {most}; "
+                f"give the variant generator=Generator(max_length={most}) or less"
+            )

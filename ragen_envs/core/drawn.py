@@ -1,0 +1,84 @@
+"""The drawn split: instances and noise from a public random value that came after a commitment.
+
+Somebody commits to a model and its settings, and then a value is drawn at random that did not exist
+before. The two of them give the key of a draw, from which instances and noise follow. It is public,
+so it may be an argument and may stand in records.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, TypeVar
+
+from ragen_envs.core.instances import Instance, Stream, held_out
+
+_HASHED_AS = b"ragen draw 1\0"
+_WELL_FORMED = re.compile(r"[0-9a-f]{64}").fullmatch
+_KEPT = 128
+"""Variants whose instances are kept; those of a run are fewer."""
+_sets: dict[tuple[Hashable, str], tuple[Any, ...]] = {}
+
+I = TypeVar("I", bound=Instance)  # noqa: E741
+
+
+def draw_key(commitment: str, value: str) -> str:
+    """Return the 64 hex digits from which the instances and the noise of a draw follow.
+
+    They are SHA-256 over a fixed prefix, the commitment's 64 digits and the value's.
+
+    Args:
+        commitment: the hash of what was announced, 64 hex digits.
+        value: what was drawn after it, 64 hex digits.
+
+    Raises:
+        ValueError: if one of them is anything else.
+    """
+    for name, digits in (("commitment", commitment), ("value", value)):
+        if not _WELL_FORMED(digits):
+            raise ValueError(f"the {name} of a draw is 64 hex digits 0-9a-f, got {digits!r}")
+    return hashlib.sha256(_HASHED_AS + commitment.encode() + value.encode()).hexdigest()
+
+
+REFERENCE_KEY = draw_key("0" * 64, "0" * 64)
+"""Of the draw on which hashes of specifications look: they are the same for every draw."""
+
+
+def checked_key(key: str | None) -> str:
+    """Return the key of a draw.
+
+    Raises:
+        ValueError: if there is none, or it is malformed.
+    """
+    if not isinstance(key, str) or not _WELL_FORMED(key):
+        raise ValueError(
+            "the split 'drawn' takes draw=KEY, 64 hex digits as "
+            "ragen_envs.core.drawn.draw_key returns "
+            f"them, got {key!r}"
+        )
+    return key
+
+
+def drawn_instances(
+    candidates: Callable[[Stream], Iterable[I | None]], name: str, variant: Hashable, key: str
+) -> tuple[I, ...]:
+    """Return the instances of a draw in the order of their seeds.
+
+    There are 256, no two alike up to symmetry, and all lie in the part of the instances that is
+    kept for sealed ones. They are derived when they are first asked for, which takes as long as
+    sealed ones do, and those of the latest draws are kept.
+
+    Args:
+        candidates: the game's generator.
+        name: the variant's name.
+        variant: the variant, which tells apart what shares a name.
+        key: of the draw.
+    """
+    instances = _sets.get((variant, key))
+    if instances is None:
+        instances = tuple(held_out(candidates, name, "sealed", set(), key))
+        if len(_sets) >= _KEPT:
+            del _sets[next(iter(_sets))]
+        _sets[variant, key] = instances
+    return instances

@@ -1,0 +1,179 @@
+"""The sealed split: instances that follow from a secret key, which a benchmark host holds.
+
+The host publishes the key's hash before an event and the key after it, so everybody can see then
+that the instances were settled from the start. The event's name is a part of the key, so that one
+hash cannot be shown for two events. The key comes from the environment of the process,
+never from an argument: arguments end up in `env.spec`, in commands and in records.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+from collections.abc import Callable, Hashable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ragen_envs.core.instances import Instance, Stream, held_out
+
+KEY_VARIABLE = "RAGEN_SEALED_KEY"
+"""Holds the key itself."""
+KEY_FILE_VARIABLE = "RAGEN_SEALED_KEY_FILE"
+"""Names a file that holds the key; looked at if the first is not set."""
+KEY_DIGITS = 64
+"""256 bits in hex digits: nobody finds a key from its hash by trying."""
+LONGEST_EVENT = 80
+"""Characters of an event's name, which may follow the digits after a space."""
+
+_HASHED_AS = b"ragen sealed key 1\0"
+_EVENT = rf"[!-~][ -~]{{,{LONGEST_EVENT - 1}}}"
+_WELL_FORMED = re.compile(rf"[0-9a-f]{{{KEY_DIGITS}}}(?: {_EVENT})?").fullmatch
+_files: dict[str, str] = {}
+_keys: dict[str, str] = {}
+_sets: dict[tuple[Hashable, str], tuple[Any, ...]] = {}
+
+I = TypeVar("I", bound=Instance)  # noqa: E741
+
+
+class SealedKeyError(ValueError):
+    """The key is missing or malformed; the message never holds what was found in its place."""
+
+
+def new_key(event: str = "") -> str:
+    """Return a fresh random key: 64 hex digits from the operating system's source.
+
+    Args:
+        event: the name of what it is for, in ASCII, which then follows the digits.
+
+    Raises:
+        SealedKeyError: if that is no such name.
+    """
+    digits = secrets.token_hex(KEY_DIGITS // 2)
+    if not event:
+        return digits
+    key = f"{digits} {event}"
+    if not _WELL_FORMED(key) or event != event.strip():
+        raise SealedKeyError(
+            f"the name of an event is 1 to {LONGEST_EVENT} letters, digits, signs and spaces of "
+            f"ASCII, got {event!r}"
+        )
+    return key
+
+
+def event_of(key: str) -> str:
+    """Return the name of the event that a key is for; it is empty where the key has none.
+
+    Raises:
+        SealedKeyError: if the key is malformed.
+    """
+    return _checked(key, "the key")[KEY_DIGITS + 1 :]
+
+
+def key_hash(key: str) -> str:
+    """Return the 64 hex digits that commit to a key and do not give it away.
+
+    They are SHA-256 over a fixed prefix and the key, whose instances are derived without it.
+
+    Raises:
+        SealedKeyError: if it is malformed.
+    """
+    return hashlib.sha256(_HASHED_AS + _checked(key, "the key").encode()).hexdigest()
+
+
+def read_key_file(path: str | os.PathLike[str]) -> str:
+    """Return the key that a file holds; white space around it does not matter.
+
+    Raises:
+        SealedKeyError: if the file cannot be read or holds no key.
+    """
+    try:
+        text = Path(path).read_text(encoding="ascii")
+    except OSError as error:
+        raise SealedKeyError(f"the key file {path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        text = ""
+    return _checked(text, f"the key file {path}")
+
+
+def open_key() -> str:
+    """Read the key from the process's environment, keep it in memory, and return its hash.
+
+    A file is read once: if it changes while the process runs, all that is made later still has
+    the instances of the key that was there first, and no run mixes those of two keys.
+
+    Raises:
+        SealedKeyError: if there is none.
+    """
+    key = _key_of_environment()
+    hashed = key_hash(key)
+    _keys[hashed] = key
+    return hashed
+
+
+def sealed_instances(
+    candidates: Callable[[Stream], Iterable[I | None]], name: str, variant: Hashable, hashed: str
+) -> tuple[I, ...]:
+    """Return the sealed instances of a variant in the order of their seeds.
+
+    As in val and test there are 256, no two alike up to symmetry. They are derived when they are
+    first asked for, which takes a second in most games and some four in CountdownLarge, and kept
+    for the life of the process.
+
+    Args:
+        candidates: the game's generator.
+        name: the variant's name.
+        variant: the variant, which tells apart what shares a name.
+        hashed: what `open_key` returned.
+
+    Raises:
+        SealedKeyError: if this process does not hold the key of that hash.
+    """
+    instances = _sets.get((variant, hashed))
+    if instances is None:
+        secret = secret_of(hashed)
+        instances = _sets[variant, hashed] = tuple(
+            held_out(candidates, name, "sealed", set(), secret)
+        )
+    return instances
+
+
+def secret_of(hashed: str) -> str:
+    """Return the key of a hash, which labels the streams of instances and of their noise.
+
+    Environments know the hash alone, so that no copy or pickle of one carries the key.
+
+    Raises:
+        SealedKeyError: if this process does not hold it.
+    """
+    if hashed not in _keys and open_key() != hashed:
+        raise SealedKeyError(
+            f"this environment was made with the sealed key of hash {hashed}, and the process "
+            "holds another one"
+        )
+    return _keys[hashed]
+
+
+def _key_of_environment() -> str:
+    if key := os.environ.get(KEY_VARIABLE):
+        return _checked(key, f"the variable {KEY_VARIABLE}")
+    if path := os.environ.get(KEY_FILE_VARIABLE):
+        where = str(Path(path).absolute())
+        if where not in _files:
+            _files[where] = read_key_file(path)
+        return _files[where]
+    raise SealedKeyError(
+        f"the sealed split needs the host's key: name its file in {KEY_FILE_VARIABLE} "
+        f"(or put the key itself into {KEY_VARIABLE}); `ragen-bench sealed new FILE` makes one"
+    )
+
+
+def _checked(key: str, where: str) -> str:
+    key = key.strip()
+    if not _WELL_FORMED(key):
+        raise SealedKeyError(
+            f"{where} holds no key, which is {KEY_DIGITS} hex digits 0-9a-f, and after a space the "
+            "name of its event, if it has one"
+        )
+    return key

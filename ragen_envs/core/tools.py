@@ -1,0 +1,293 @@
+"""A game's actions as functions that a model calls, and the answer that its calls stand for.
+
+A function is described as APIs of chat models take it, with a JSON schema of its arguments:
+
+    schemas(env)                                            # the `tools` of a request
+    answer_of(env, [Call("act", '{"actions": ["Up"]}')])    # what to give `env.step`
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any, Protocol, cast
+
+from ragen_envs.core.budget import Budget
+from ragen_envs.core.player import Player
+from ragen_envs.core.protocol import (
+    BROKEN,
+    SEPARATOR,
+    ActionReader,
+    Function,
+    Parsed,
+    format_answer,
+)
+from ragen_envs.core.tool_calls import Call, CallError, as_text, called
+from ragen_envs.core.typed_calls import TypedFunction, fault, read, typed, written
+from ragen_envs.core.wording import counted
+
+OUT_OF_FORM = ""
+"""The answer to play where the calls have none: it runs nothing and costs as a broken form does."""
+_TAG = re.compile(r"</?(?:think|answer)>")
+_KINDS = {str: "a string", list: "an array"}
+
+
+class Caller(Player, Protocol):
+    """A player who calls functions; every `TextEnv` is one, in its player's turn."""
+
+    @property
+    def functions(self) -> tuple[Function | TypedFunction, ...]:
+        """The functions that the actions are calls of."""
+        ...
+
+    @property
+    def budget(self) -> Budget:
+        """Turns and actions of an episode."""
+        ...
+
+
+def schemas(env: Caller) -> list[dict[str, Any]]:
+    """Return the functions that may be called now, as OpenAI's API describes them.
+
+    Each is ``{"type": "function", "function": {"name", "description", "parameters"}}``. Where a
+    turn may run several actions, the parameter is their list. None after the end of an episode.
+
+    Args:
+        env: the environment in its turn.
+    """
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": function.name,
+                "description": function.about,
+                "parameters": _parameters(env, function),
+            },
+        }
+        for function in env.functions
+        if _is_offered(env, function)
+    ]
+
+
+def answer_of(env: Caller, calls: Sequence[Call], thought: str = "") -> str:
+    """Return the answer, in the environment's response format, that calls stand for.
+
+    The actions of several calls run one after the other. Actions that do not exist, and calls of
+    a function of the game that is not offered now, are in form: the game says what they cost.
+
+    Args:
+        env: the environment in its turn.
+        calls: at least one; no more than one where a turn runs a single action.
+        thought: what the model thought, for the format "think"; its tags become blanks.
+
+    Raises:
+        CallError: for calls out of form: none or too many of them, a function that the game does
+            not have, arguments that are no JSON object or not of the schema's names and types, and
+            texts that an answer cannot hold. `OUT_OF_FORM` is what to play then.
+    """
+    actions = actions_of(env, calls)
+    if env.response_format == "tools":
+        return as_text(calls, thought)
+    return format_answer(actions, env.response_format, _TAG.sub(" ", thought))
+
+
+def actions_of(env: Caller, calls: Sequence[Call]) -> list[str]:
+    """Return the texts of the actions that calls name, in order.
+
+    Args:
+        env: the environment in its turn.
+        calls: as of `answer_of`, with its errors.
+    """
+    if not calls:
+        raise CallError("no function was called")
+    if len(calls) > 1 and not takes_several(env):
+        raise CallError(f"one call a turn, got {len(calls)}")
+    return [action for call in calls for action in _actions(env, call)]
+
+
+def read_calls(env: Caller, reader: ActionReader, answer: str) -> Parsed:
+    """Return which actions an answer in the form "tools" names, nothing if it is out of form.
+
+    Args:
+        env: the environment in its turn.
+        reader: of the actions' texts.
+        answer: the whole answer, see `ragen_envs.core.tool_calls`.
+    """
+    try:
+        actions = actions_of(env, called(answer).calls)
+    except CallError:
+        return BROKEN
+    return reader.read(f" {SEPARATOR} ".join(actions), "plain")
+
+
+def answer_with(player: Player, actions: Sequence[str], thought: str = "") -> str:
+    """Write actions as an answer in the player's own form, calls of functions included.
+
+    Args:
+        player: an environment in its turn, or another who is to answer now.
+        actions: their texts, in order.
+        thought: what the forms "think" and "tools" hold before them.
+    """
+    if player.response_format == "tools":
+        # Who answers in this form is a `TextEnv`.
+        return as_text(calls_of(cast(Caller, player), actions), thought)
+    return format_answer(actions, player.response_format, thought)
+
+
+def calls_of(env: Caller, actions: Sequence[str]) -> list[Call]:
+    """Return the calls that actions are, each with its arguments as an object.
+
+    Args:
+        env: an environment of the game.
+        actions: texts, such as those of `best_actions`; in order.
+
+    Raises:
+        ValueError: for a text that no function of the game stands for.
+    """
+    calls = []
+    for function, texts in groupby(actions, lambda action: _function_of(env, action)):
+        if isinstance(function, TypedFunction):
+            calls += [Call(function.name, typed(function, read(function, t) or {})) for t in texts]
+            continue
+        arguments: list[Any] = [_argument(function, text) for text in texts]
+        arguments = [arguments] if takes_several(env) else arguments
+        parameter = parameter_of(env, function)
+        calls += [Call(function.name, {parameter: argument}) for argument in arguments]
+    return calls
+
+
+def takes_several(env: Caller) -> bool:
+    """Return whether a turn of the game may run several actions, which one call then lists."""
+    return env.budget.max_actions_per_turn > 1
+
+
+def parameter_of(env: Caller, function: Function) -> str:
+    """Return the name of a function's parameter: in the plural where it is a list."""
+    return f"{function.parameter}s" if takes_several(env) else function.parameter
+
+
+def is_free(env: Caller, function: Function) -> bool:
+    """Return whether the function may be called with words of one's own now."""
+    free = env.free_text
+    return free is not None and (free.before, free.after) == (function.before, function.after)
+
+
+def _is_offered(env: Caller, function: Function | TypedFunction) -> bool:
+    if isinstance(function, TypedFunction):
+        return bool(env.legal_actions)
+    return is_free(env, function) or bool(_listed(env, function))
+
+
+def _parameters(env: Caller, function: Function | TypedFunction) -> dict[str, Any]:
+    """Return the JSON schema of a function's arguments."""
+    if isinstance(function, TypedFunction):
+        return function.schema
+    item: dict[str, Any] = {"type": "string"}
+    if is_free(env, function) and env.free_text:
+        item |= {"minLength": 1, "maxLength": env.free_text.longest}
+    else:
+        item["enum"] = _listed(env, function)
+    about = {"description": function.argument}
+    schema: dict[str, Any] = {**item, **about}
+    if takes_several(env):
+        most = env.actions_this_turn
+        about = {"description": f"{function.argument} {counted(most, 'item')} at most."}
+        schema = {"type": "array", "items": item, "minItems": 1, "maxItems": most, **about}
+    name = parameter_of(env, function)
+    return {
+        "type": "object",
+        "properties": {name: schema},
+        "required": [name],
+        "additionalProperties": False,
+    }
+
+
+def _listed(env: Caller, function: Function) -> list[str]:
+    """Return the arguments of the listed actions that are calls of a function."""
+    return [
+        text for action in env.legal_actions if (text := _argument(function, action)) is not None
+    ]
+
+
+def _argument(function: Function, action: str) -> str | None:
+    before, after = function.before, function.after
+    if len(action) < len(before + after) or not action.startswith(before):
+        return None
+    return action[len(before) : len(action) - len(after)] if action.endswith(after) else None
+
+
+def _function_of(env: Caller, action: str) -> Function | TypedFunction:
+    """Return the function that an action is a call of."""
+    for function in env.functions:
+        reading = read if isinstance(function, TypedFunction) else _argument
+        if reading(function, action) is not None:  # type: ignore[arg-type]  # each its own kind
+            return function
+    raise ValueError(f"{action!r} is no call of {_names(env)}")
+
+
+def _actions(env: Caller, call: Call) -> list[str]:
+    """Return the texts of the actions that a call names."""
+    function = next((known for known in env.functions if known.name == call.name), None)
+    if function is None:
+        raise CallError(f"there is no function {call.name!r}; call {_names(env)}")
+    if isinstance(function, TypedFunction):
+        return [_typed_action(env, function, call)]
+    argument = _argument_of(call, parameter_of(env, function), list if takes_several(env) else str)
+    texts = argument if isinstance(argument, list) else [argument]
+    for text in texts:
+        _check_text(env, function, text)
+    return [f"{function.before}{text}{function.after}" for text in texts]
+
+
+def _typed_action(env: Caller, function: TypedFunction, call: Call) -> str:
+    """Return the text of the action that a call with typed arguments names."""
+    arguments = _read_arguments(call)
+    wrong = fault(function, arguments) if isinstance(arguments, Mapping) else "no object"
+    if wrong:
+        raise CallError(f"{call.name}: {wrong}")
+    for name, value in arguments.items():
+        if isinstance(value, str):
+            _check_spoken(env, name, value)
+    return written(function, arguments)
+
+
+def _read_arguments(call: Call) -> Any:
+    arguments = call.arguments
+    if not isinstance(arguments, str):
+        return arguments
+    try:
+        return json.loads(arguments)
+    # A deep nesting is a RecursionError.
+    except (ValueError, RecursionError) as error:
+        raise CallError(f"the arguments of {call.name} are no JSON: {error}") from None
+
+
+def _argument_of(call: Call, parameter: str, kind: type[str] | type[list[Any]]) -> Any:
+    arguments = _read_arguments(call)
+    if not isinstance(arguments, Mapping) or set(arguments) != {parameter}:
+        raise CallError(f"the arguments of {call.name} are an object with {parameter!r} alone")
+    argument = arguments[parameter]
+    if not isinstance(argument, kind):
+        raise CallError(f"{parameter} is {_KINDS[kind]}, got {type(argument).__name__}")
+    return argument
+
+
+def _check_text(env: Caller, function: Function, text: object) -> None:
+    if not isinstance(text, str):
+        raise CallError(f"{function.parameter} is a string, got {type(text).__name__}")
+    whole = is_free(env, function) and not function.before and not function.after
+    _check_spoken(env, function.parameter, text, separable=not whole)
+
+
+def _check_spoken(env: Caller, parameter: str, text: str, separable: bool = True) -> None:
+    """Refuse a text that an answer cannot hold."""
+    if env.response_format in ("think", "answer") and _TAG.search(text):
+        raise CallError(f"{parameter} holds a tag of the answer's form")
+    if separable and SEPARATOR in text:
+        raise CallError(f"{parameter} is one action, without {SEPARATOR}")
+
+
+def _names(env: Caller) -> str:
+    return " or ".join(function.name for function in env.functions)

@@ -1,0 +1,102 @@
+"""Batched `infos` of several environments in Gymnasium's layout, made in arrays from the start.
+
+Every key has an array with one entry an environment, and under `_key` the mask of those
+environments that gave one; the entries of the others are 0, False or None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragen_envs.core.text_env import TextEnv
+
+Array = NDArray[Any]
+Mask = NDArray[np.bool_]
+
+
+class VectorInfos:
+    """Collects infos from the environments' states. What it returns is never changed later.
+
+    Args:
+        envs: the environments.
+    """
+
+    def __init__(self, envs: Sequence[TextEnv[Any, Any]]) -> None:
+        self._envs = envs
+        # Whether success is all that their scores say, which saves a call for each.
+        self._success_is_score = all(type(env)._score is TextEnv._score for env in envs)
+        self._detailed = [i for i, env in enumerate(envs) if env._detailed]
+        # What is constant in an episode is written when it begins, and copied out ever after.
+        self._figures: dict[str, Array] = {}
+        self._present: dict[str, Mask] = {}
+
+    def begin(self, i: int) -> None:
+        """Note the constants of the episode that environment i has begun."""
+        figures = {**self._envs[i]._figures, **self._envs[i]._details()}
+        for key in figures.keys() - self._figures.keys():
+            self._figures[key] = _blank(len(self._envs), np.array([figures[key]]).dtype)
+            self._present[key] = _blank(len(self._envs), np.dtype(np.bool_))
+        for key, array in self._figures.items():
+            present = self._present[key][i] = key in figures
+            array[i] = figures[key] if present else _blank(1, array.dtype)[0]
+
+    def all(self) -> dict[str, Any]:
+        """Return the infos of all environments."""
+        self._note_details()
+        infos = self._columns(self._envs)
+        masks = np.ones((len(infos), len(self._envs)), dtype=np.bool_)
+        infos.update({f"_{key}": mask for key, mask in zip(infos, masks, strict=True)})
+        for key, array in self._figures.items():
+            infos[key], infos[f"_{key}"] = array.copy(), self._present[key].copy()
+        return infos
+
+    def of(self, which: list[int]) -> dict[str, Any]:
+        """Return the infos of the environments of the given numbers; the others are masked."""
+        self._note_details()
+        columns = self._columns([self._envs[i] for i in which])
+        columns.update({key: array[which] for key, array in self._figures.items()})
+        infos = {}
+        for key, column in columns.items():
+            infos[key] = _blank(len(self._envs), column.dtype)
+            infos[key][which] = column
+            infos[f"_{key}"] = _blank(len(self._envs), np.dtype(np.bool_))
+            infos[f"_{key}"][which] = self._present[key][which] if key in self._present else True
+        return infos
+
+    def _note_details(self) -> None:
+        """Write what games tell beyond the rest, which comes and goes with the figures."""
+        for i in self._detailed:
+            for key, value in self._envs[i]._details().items():
+                self._figures[key][i] = value
+
+    def _columns(self, envs: Sequence[TextEnv[Any, Any]]) -> dict[str, Array]:
+        """Return what may change in a turn, one array a key."""
+        n = len(envs)
+        forms, _, actions, examples = zip(*[env._parsed for env in envs], strict=True)
+        success = np.fromiter([env._success for env in envs], np.bool_, n)
+        if self._success_is_score:
+            score = success.astype(np.float64)
+        else:
+            score = np.fromiter([env._score() for env in envs], np.float64, n)
+        return {
+            "success": success,
+            "score": score,
+            "format_is_valid": np.fromiter(forms, np.bool_, n),
+            "action_is_valid": np.fromiter(actions, np.bool_, n),
+            "action_is_effective": np.fromiter([env._effective for env in envs], np.bool_, n),
+            "answer_is_example": np.fromiter(examples, np.bool_, n),
+            "legal_actions": np.fromiter([env._legal for env in envs], np.object_, n),
+            "turn": np.fromiter([env._turn for env in envs], np.int64, n),
+            "actions_left": np.fromiter([env._actions_left for env in envs], np.int64, n),
+        }
+
+
+def _blank(count: int, dtype: np.dtype[Any]) -> Array:
+    """Return an array of 0, False or None."""
+    if dtype.kind in "biuf":
+        return np.zeros(count, dtype)
+    return np.full(count, None)

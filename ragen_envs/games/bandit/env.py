@@ -1,0 +1,153 @@
+"""The two-armed bandit whose names carry a hint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from ragen_envs.core.budget import Budget
+from ragen_envs.core.instances import Stream, content_hash
+from ragen_envs.core.protocol import ActionReader
+from ragen_envs.core.text_env import TextEnv
+from ragen_envs.games.bandit.names import BOLD, STEADY, part_of
+
+EXAMPLE = "ACTION"
+LOW_POINTS, HIGH_POINTS, HIGH_ODDS = 15, 100, 4
+"""The low-risk arm pays 0.15 always, the high-risk arm 1 once in four pulls (RAGEN, appendix)."""
+
+
+@dataclass(frozen=True)
+class NamedArms:
+    """Two arms in the order in which they are shown.
+
+    Attributes:
+        names: a steady and a bold name, in either order.
+    """
+
+    names: tuple[str, str]
+
+    @property
+    def steady(self) -> int:
+        """Which of the two names is the steady one."""
+        return 0 if self.names[0] in STEADY else 1
+
+    @cached_property
+    def digest(self) -> str:
+        """The content hash, equal for both orders."""
+        return content_hash("bandit", "/".join(sorted(self.names)).encode())
+
+    @property
+    def part(self) -> str:
+        """The part that both names belong to, or "none" if they differ."""
+        parts = {part_of(name) for name in self.names}
+        return parts.pop() if len(parts) == 1 else "none"
+
+
+@dataclass(frozen=True)
+class BanditVariant:
+    """One environment of the family.
+
+    Attributes:
+        name: the id without its namespace; it also names the streams.
+        reversed: whether the bold name stands on the low-risk arm.
+        budget: one answer with one pull.
+    """
+
+    name: str
+    reversed: bool = False
+    budget: Budget = Budget(max_turns=1, max_actions_per_turn=1, max_actions=1)
+
+
+VARIANTS = {
+    variant.name: variant
+    for variant in (BanditVariant("Bandit-v0"), BanditVariant("BanditRev-v0", reversed=True))
+}
+
+
+class BanditEnv(TextEnv[BanditVariant, NamedArms]):
+    """Pull one of two arms, once; their names hint at how they pay.
+
+    | | |
+    | --- | --- |
+    | actions | the names of the two arms |
+    | rewards | the low-risk arm 0.15 always; the high-risk arm 1 with probability 0.25, else 0; -0.1 for a broken form, no or an unknown arm |
+    | ends | terminated after the one answer; an answer that pulls no arm forfeits the pull |
+    | success | the arm with the higher expected payoff, the high-risk one, was pulled, whatever it paid |
+    | instances | a steady and a bold name, in random order; in Bandit-v0 the bold name is the high-risk arm, in BanditRev-v0 the steady one. The splits share no name. |
+    | randomness | the payout, drawn for each rollout |
+    | info | `ceiling` 1.0 |
+    | oracle | the high-risk arm |
+
+    Payoffs and idea follow RAGEN (arXiv 2504.20073, appendix).
+
+    ```python
+    import gymnasium, ragen_envs
+
+    env = gymnasium.make("ragen/Bandit-v0", split="val", response_format="answer")
+    observation, info = env.reset(seed=0)
+    answer = f"<answer>{info['legal_actions'][0]}</answer>"
+    observation, reward, terminated, truncated, info = env.step(answer)
+    ```
+    """  # noqa: E501 (a Markdown table has one row a line)
+
+    variants = VARIANTS
+    game = "bandit"
+    variants_share_instances = True
+    held_out_files = "names/{name}-{split}.txt"
+    stochastic = True
+    example = EXAMPLE
+
+    def _symbols(self) -> frozenset[str]:
+        return frozenset()
+
+    def candidates(self, stream: Stream) -> Iterator[NamedArms | None]:
+        """Yield random pairs of a steady and a bold name."""
+        while True:
+            steady = STEADY[stream.below(len(STEADY))]
+            bold = BOLD[stream.below(len(BOLD))]
+            yield NamedArms((steady, bold) if stream.below(2) else (bold, steady))
+
+    def write_instance(self, instance: NamedArms) -> tuple[str, dict[str, object]]:
+        """Return the names, one a line."""
+        return "\n".join(instance.names), {}
+
+    @staticmethod
+    def read_instance(body: str, figures: dict[str, str]) -> NamedArms:  # noqa: ARG004 (as the hook has it)
+        """Return the arms of two lines."""
+        first, second = body.split("\n")
+        return NamedArms((first, second))
+
+    def _begin(self, instance: NamedArms) -> ActionReader:
+        self._names = instance.names
+        steady = instance.steady
+        self._high = steady if self.variant.reversed else 1 - steady
+        self._pays = self._dynamics().below(HIGH_ODDS) == 0
+        return ActionReader(instance.names, EXAMPLE)
+
+    def _apply(self, action: int) -> tuple[int, bool]:
+        self._success = action == self._high
+        if self._success:
+            return (HIGH_POINTS if self._pays else 0), True
+        return LOW_POINTS, True
+
+    def _end_turn(self) -> None:
+        self._terminated = True
+
+    def _rules(self) -> str:
+        return (
+            "You are at a machine with two arms and may pull one of them, once. Each action "
+            "pulls the arm of that name.\n"
+            "One arm pays a little every time. The other pays a lot, but seldom. "
+            "Which is which, you have to judge by their names.\n"
+            "Pull the arm that pays more on average."
+        )
+
+    def _state(self) -> str:
+        return f"Actions: {', '.join(self._names)}."
+
+    def _oracle(self, instance: NamedArms) -> dict[str, float]:  # noqa: ARG002 (as the hook has it)
+        return {"ceiling": 1.0}
+
+    def _best_actions(self) -> tuple[str, ...]:
+        return (self._names[self._high],)

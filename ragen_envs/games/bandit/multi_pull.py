@@ -1,0 +1,168 @@
+"""The bandit with several arms and many pulls, scored by regret."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from ragen_envs.core.budget import Budget
+from ragen_envs.core.instances import Stream, content_hash, partition_of
+from ragen_envs.core.protocol import ActionReader
+from ragen_envs.core.text_env import TextEnv
+from ragen_envs.core.wording import counted
+
+EXAMPLE = "ACTION"
+COLOURS = ("Blue", "Green", "Red", "Yellow", "Purple")
+WIN_POINTS = 100
+_PERCENT = 100
+_PERCENTAGES = tuple(range(5, 100, 5))
+_LEAST_GAP = 10
+"""Percentage points between the best arm and the next: below, twenty pulls show nothing."""
+_NO_PULLS = [f"{colour} 0 of 0" for colour in COLOURS]
+_READERS = {n: ActionReader(COLOURS[:n], EXAMPLE) for n in range(2, len(COLOURS) + 1)}
+
+
+@dataclass(frozen=True)
+class Arms:
+    """How often each arm wins, in percent, in the order in which the arms are shown."""
+
+    percentages: tuple[int, ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """The content hash, equal for all orders."""
+        return content_hash(
+            "bandit-multi-pull", ",".join(map(str, sorted(self.percentages))).encode()
+        )
+
+    @property
+    def part(self) -> str:
+        """The part of all instances that this one belongs to."""
+        return partition_of(self.digest)
+
+
+@dataclass(frozen=True)
+class MultiPullVariant:
+    """One environment of the family.
+
+    Attributes:
+        name: the id without its namespace; it also names the streams.
+        arms: number of arms, two to five.
+        budget: one pull a turn.
+
+    Raises:
+        ValueError: for another number of arms.
+    """
+
+    name: str
+    arms: int = 5
+    budget: Budget = Budget(max_turns=20, max_actions_per_turn=1, max_actions=20)
+
+    def __post_init__(self) -> None:
+        if self.arms not in _READERS:
+            raise ValueError(f"arms is 2 to {len(COLOURS)}, got {self.arms!r}")
+
+
+VARIANTS = {"BanditMultiPull-v0": MultiPullVariant("BanditMultiPull-v0")}
+
+
+class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
+    """Pull five arms twenty times in all; find the best one and stay with it.
+
+    | | |
+    | --- | --- |
+    | actions | Blue, Green, Red, Yellow, Purple: one pull a turn |
+    | rewards | 1 for a win, else 0; -0.1 for a broken form, no or an unknown arm |
+    | ends | terminated after 20 pulls; truncated after 20 turns, of which some pulled nothing |
+    | success | more than half of the 20 pulls went to the best arm |
+    | score | 1 - normalised regret: the mean over the 20 pulls of (p - worst) / (best - worst), where p is the pulled arm's chance to win; a turn without a pull counts 0 |
+    | instances | five chances from 5 % to 95 %, the best at least 10 points above the next |
+    | randomness | each pull's payout; the n-th pull of an arm in a rollout does not depend on what else was pulled |
+    | info | `ceiling` 1.0, of the score |
+    | oracle | the best arm, always |
+
+    The set-up is that of Krishnamurthy et al. 2024 (arXiv 2403.15371) with shorter episodes.
+
+    ```python
+    import gymnasium, ragen_envs
+
+    env = gymnasium.make("ragen/BanditMultiPull-v0", response_format="plain")
+    observation, info = env.reset(seed=7)
+    observation, reward, terminated, truncated, info = env.step("Green")
+    ```
+    """  # noqa: E501 (a Markdown table has one row a line)
+
+    variants = VARIANTS
+    game = "bandit-multi-pull"
+    held_out_files = "chances/{name}-{split}.txt"
+    stochastic = True
+    example = EXAMPLE
+    has_fixed_actions = True
+
+    def _symbols(self) -> frozenset[str]:
+        return frozenset()
+
+    def candidates(self, stream: Stream) -> Iterator[Arms | None]:
+        """Yield random chances; None where no arm stands out."""
+        while True:
+            drawn = tuple(
+                _PERCENTAGES[stream.below(len(_PERCENTAGES))] for _ in range(self.variant.arms)
+            )
+            *_, second, best = sorted(drawn)
+            yield Arms(drawn) if best - second >= _LEAST_GAP else None
+
+    def write_instance(self, instance: Arms) -> tuple[str, dict[str, object]]:
+        """Return the percentages in one line."""
+        return " ".join(map(str, instance.percentages)), {}
+
+    @staticmethod
+    def read_instance(body: str, figures: dict[str, str]) -> Arms:  # noqa: ARG004 (as the hook has it)
+        """Return the arms of a line."""
+        return Arms(tuple(map(int, body.split())))
+
+    def _begin(self, instance: Arms) -> ActionReader:
+        chances = self._percentages = instance.percentages
+        arms, pulls = len(chances), self.budget.max_actions
+        self._names = COLOURS[:arms]
+        self._best, self._worst = chances.index(max(chances)), min(chances)
+        self._most = pulls * (chances[self._best] - self._worst)
+        self._gained = 0
+        # A word becomes a roll below 100 when it is needed: most never are.
+        self._words = self._dynamics().words(arms * pulls)
+        self._pulls, self._wins = [0] * arms, [0] * arms
+        self._counts = _NO_PULLS[:arms]
+        return _READERS[arms]
+
+    def _apply(self, action: int) -> tuple[int, bool]:
+        pulls = self.budget.max_actions
+        chance, pulled = self._percentages[action], self._pulls[action]
+        wins = self._words[action * pulls + pulled] * _PERCENT >> 64 < chance
+        self._pulls[action] = pulled + 1
+        self._wins[action] += wins
+        self._gained += chance - self._worst
+        self._counts[action] = f"{self._names[action]} {self._wins[action]} of {pulled + 1}"
+        self._success = 2 * self._pulls[self._best] > pulls
+        self._terminated = sum(self._pulls) == pulls
+        return WIN_POINTS * wins, True
+
+    def _score(self) -> float:
+        return round(self._gained / self._most, 9)
+
+    def _rules(self) -> str:
+        turns = counted(self.budget.max_turns, "turn")
+        return (
+            f"You are at a machine with {len(self._names)} arms. Each action pulls one.\n"
+            f"Actions: {', '.join(self._names)}.\n"
+            "Each arm wins with a chance of its own, which never changes. A win pays 1, a loss 0.\n"
+            f"You have {turns} with one pull each. Win as often as you can."
+        )
+
+    def _state(self) -> str:
+        return f"Wins so far: {', '.join(self._counts)}."
+
+    def _oracle(self, instance: Arms) -> dict[str, float]:  # noqa: ARG002 (as the hook has it)
+        return {"ceiling": 1.0}
+
+    def _best_actions(self) -> tuple[str, ...]:
+        return (self._names[self._best],)

@@ -1,0 +1,187 @@
+"""Countdown as a text environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ragen_envs.core.budget import Budget
+from ragen_envs.core.instances import Stream
+from ragen_envs.core.protocol import ActionReader, Function
+from ragen_envs.core.text_env import TextEnv
+from ragen_envs.games.countdown import text
+from ragen_envs.games.countdown.expressions import Value
+from ragen_envs.games.countdown.generator import Generator
+from ragen_envs.games.countdown.rules import GAME, Deal
+from ragen_envs.games.countdown.solver import solution
+from ragen_envs.games.countdown.text import EXAMPLE, ExpressionReader, Tried
+
+WON_POINTS = 100
+"""In hundredths of reward."""
+
+
+@dataclass(frozen=True)
+class CountdownVariant:
+    """One environment of the family.
+
+    Attributes:
+        name: the id without its namespace; it also names the stream of the instances.
+        generator: where the deals come from.
+        budget: turns of one expression each.
+
+    Raises:
+        ValueError: if a turn has several expressions, or there are more turns than an observation
+            has room for.
+    """
+
+    name: str
+    generator: Generator = Generator()
+    budget: Budget = Budget(max_turns=5, max_actions_per_turn=1, max_actions=5)
+
+    def __post_init__(self) -> None:
+        if self.budget.max_actions_per_turn != 1:
+            raise ValueError(f"{self.name}: a turn has one expression, whose value comes first")
+        if self.budget.max_turns > _MOST_TURNS:
+            raise ValueError(f"{self.name}: there are up to {_MOST_TURNS} turns")
+
+
+_MOST_TURNS = 8
+_TILES = tuple(sorted((*range(1, 11), *range(1, 11), 25, 50, 75, 100)))
+"""Those of the television game."""
+VARIANTS = {
+    variant.name: variant
+    for variant in (
+        CountdownVariant("Countdown-v0"),
+        CountdownVariant(
+            "CountdownLarge-v0",
+            Generator(_TILES, 6, min_target=100, max_target=999, fewest_used=4, max_solutions=200),
+            Budget(max_turns=8, max_actions_per_turn=1, max_actions=8),
+        ),
+    )
+}
+
+
+class CountdownEnv(TextEnv[CountdownVariant, Deal]):
+    """Combine some of the numbers by arithmetic, so that they give the target.
+
+    | | |
+    | --- | --- |
+    | actions | any text is one expression, of which 100 characters count: whole numbers of up to four digits, + - * / and parentheses. Each number of the deal may be used once and need not be used. * and / come before + and -, there are no signs, and what stands behind = is not read. × · ÷ − are read too. |
+    | rewards | +1 for an expression that gives the target, else 0; -0.1 once for a turn with a broken form or no text. A text that is no expression, uses other numbers or divides by zero costs its turn. |
+    | ends | terminated by the target; truncated after 5 turns (Large: 8) |
+    | success | an expression gave the target |
+    | instances | four different numbers of 1 to 25 and a target of 10 to 99; Large: six of the television game's tiles, twice 1 to 10 and 25, 50, 75 and 100, and a target of 100 to 999. All have a solution, and none with fewer than three numbers (Large: four); at most 20 solutions (Large: 200). |
+    | randomness | none: `rollout` changes nothing |
+    | info | `ceiling` 1.0; `solutions`: how many there are in whole numbers, the measure of difficulty; `nearest`: how far the nearest value so far is from the target, at first the nearest number; `used`: how many numbers the turn's expression used, 0 if it gave no value |
+    | oracle | writes a solution |
+
+    Values are exact rationals. A player may pass through fractions and through numbers below zero:
+    8 / (3 - 8 / 3) is 24. Solutions are counted as the television game has them: at each step two
+    numbers give a positive whole one; those that differ in the order of sums and products alone are
+    one. All of them are enumerated, so every instance is solvable without fractions too.
+
+    Splits are decided by the numbers alone: no set of numbers is in two of them, whatever the target.
+
+    `info["action_is_effective"]`: the expression has a value that none before it had.
+    `info["legal_actions"]` lists the first four numbers in a row with all signs, whatever the target;
+    any other expression is as valid. The random player picks among them.
+
+    Peers ask for one answer to the whole problem, and tell right or wrong: reasoning-gym's countdown
+    of four to six numbers, all of which must be used. Here an answer is followed by its value, and
+    another may come. Texts and instances are this suite's own.
+
+    ```python
+    import gymnasium, ragen_envs
+
+    env = gymnasium.make("ragen/Countdown-v0", split="test", response_format="plain")
+    observation, info = env.reset(seed=0)
+    observation, reward, terminated, truncated, info = env.step("(2 + 3) * 4")
+    ```
+    """  # noqa: E501 (a Markdown table has one row a line)
+
+    __slots__ = ("_deal", "_lines", "_nearest", "_tried", "_used", "_values")
+    _tried: dict[str, Tried]
+    _values: set[Value]
+    variants = VARIANTS
+    game = GAME
+    held_out_files = "deals/{name}-{split}.txt"
+    stochastic = False
+    example = EXAMPLE
+    functions = (
+        Function(
+            "calculate",
+            "Combine the numbers.",
+            "expression",
+            "Of the numbers, + - * / and parentheses.",
+        ),
+    )
+
+    @property
+    def tried(self) -> tuple[tuple[str, Tried], ...]:
+        """The different texts that were tried so far, each with what became of it."""
+        return tuple(self._tried.items())
+
+    def _symbols(self) -> frozenset[str]:
+        return frozenset()
+
+    def candidates(self, stream: Stream) -> Iterator[Deal | None]:
+        """Yield random deals."""
+        return self.variant.generator(stream)
+
+    def write_instance(self, instance: Deal) -> tuple[str, dict[str, object]]:
+        """Return the numbers, with the target and how many solutions there are."""
+        figures = {"target": instance.target, "solutions": instance.solutions}
+        return " ".join(map(str, instance.numbers)), dict(figures)
+
+    @staticmethod
+    def read_instance(body: str, figures: dict[str, str]) -> Deal:
+        """Return the deal of a line of numbers."""
+        numbers = tuple(map(int, body.split()))
+        return Deal(numbers, int(figures["target"]), int(figures["solutions"]))
+
+    def _begin(self, instance: Deal) -> ActionReader:
+        self._deal = instance
+        self._tried = {}
+        self._values = set()
+        self._lines = text.dealt(instance.numbers, instance.target)
+        self._nearest = float(min(abs(number - instance.target) for number in instance.numbers))
+        self._used = 0.0
+        return ExpressionReader(instance.numbers)
+
+    def _apply(self, action: int) -> tuple[int, bool]:
+        deal = self._deal
+        answered = self._reader.actions[action]
+        line, tried = text.tried(answered, deal.numbers, deal.target)
+        self._lines += f"\n{self._turn + 1}. {line}"
+        self._tried[answered] = tried
+        value = tried.value
+        if value is None:
+            self._used = 0.0
+            return 0, False
+        fresh = value not in self._values
+        self._values.add(value)
+        self._used = float(len(deal.numbers) - len(tried.rest))
+        self._nearest = min(self._nearest, tried.distance)
+        if value == deal.target:
+            self._terminated = self._success = True
+            return WON_POINTS, True
+        return 0, fresh
+
+    def _end_turn(self) -> None:
+        if not self._parsed.actions:
+            self._used = 0.0
+
+    def _details(self) -> dict[str, float]:
+        return {"nearest": self._nearest, "used": self._used}
+
+    def _rules(self) -> str:
+        return text.rules(self.variant.generator.count, self.budget.max_turns)
+
+    def _state(self) -> str:
+        return self._lines
+
+    def _oracle(self, instance: Deal) -> dict[str, float]:
+        return {"ceiling": 1.0, "solutions": float(instance.solutions)}
+
+    def _best_actions(self) -> tuple[str, ...]:
+        return (solution(self._deal.numbers, self._deal.target),)

@@ -1,0 +1,65 @@
+"""The generator of deals: random numbers and a random target that they can be combined to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ragen_envs.core.instances import Stream
+from ragen_envs.games.countdown.rules import Deal
+from ragen_envs.games.countdown.solver import solutions
+
+_MOST_NUMBERS = 6
+
+
+@dataclass(frozen=True)
+class Generator:
+    """Makes deals with solutions.
+
+    Args:
+        tiles: the numbers that are drawn from, each as often as it may be dealt.
+        count: how many are dealt, 3 to 6.
+        min_target: the least target.
+        max_target: the greatest.
+        fewest_used: numbers that each solution takes, at least.
+        max_solutions: ways to the target, see `ragen_envs.games.countdown.solver`, at most.
+
+    Raises:
+        ValueError: for numbers below 1, too few or too many of them, or an empty range.
+    """
+
+    tiles: tuple[int, ...] = tuple(range(1, 26))
+    count: int = 4
+    min_target: int = 10
+    max_target: int = 99
+    fewest_used: int = 3
+    max_solutions: int = 20
+
+    def __post_init__(self) -> None:
+        if not 3 <= self.count <= min(_MOST_NUMBERS, len(self.tiles)):
+            raise ValueError(f"count goes from 3 to {_MOST_NUMBERS} of the tiles, got {self.count}")
+        if min(self.tiles) < 1 or not 1 <= self.min_target <= self.max_target:
+            raise ValueError(
+                "tiles and targets are at least 1, and min_target at most max_target, got "
+                f"{self.min_target} and {self.max_target}"
+            )
+        if not 1 <= self.fewest_used <= self.count or self.max_solutions < 1:
+            raise ValueError(
+                f"fewest_used goes from 1 to {self.count} and max_solutions from 1, got "
+                f"{self.fewest_used} and {self.max_solutions}"
+            )
+
+    def __call__(self, stream: Stream) -> Iterator[Deal | None]:
+        """Yield deals, each a pure function of the stream, and None where a try gave none."""
+        while True:
+            dealt = stream.sample(range(len(self.tiles)), self.count)
+            numbers = tuple(sorted(self.tiles[tile] for tile in dealt))
+            target = self.min_target + stream.below(self.max_target - self.min_target + 1)
+            counts = solutions(numbers, target)
+            few = any(counts[: self.fewest_used - 1])
+            known = sum(counts)
+            yield (
+                None
+                if few or not 1 <= known <= self.max_solutions
+                else Deal(numbers, target, known)
+            )

@@ -1,0 +1,45 @@
+"""The rules of Countdown: deals, and the ways to combine numbers. Pure: no randomness, no text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from ragen_envs.core.instances import content_hash, partition_of
+
+GAME = "countdown"
+
+
+@dataclass(frozen=True)
+class Deal:
+    """An instance: the numbers that may be combined, and the one to reach.
+
+    Attributes:
+        numbers: in ascending order.
+        target: what an expression of them should give.
+        solutions: how many there are, as `ragen_envs.games.countdown.solver` counts them.
+    """
+
+    numbers: tuple[int, ...]
+    target: int
+    solutions: int
+
+    @cached_property
+    def digest(self) -> str:
+        """The content hash; the order of the numbers does not count."""
+        return content_hash(GAME, f"{self.numbers} {self.target}".encode())
+
+    @property
+    def part(self) -> str:
+        """The part of all deals that this one belongs to, which its numbers decide alone."""
+        digest = content_hash(f"{GAME} numbers", repr(self.numbers).encode())
+        return partition_of(digest, sixteenths=3)
+
+
+def unused(numbers: Iterable[int], used: Iterable[int]) -> list[int]:
+    """Return the numbers that were not used, in order; those that were used must be there."""
+    rest = list(numbers)
+    for number in used:
+        rest.remove(number)
+    return rest

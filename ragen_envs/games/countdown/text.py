@@ -1,0 +1,139 @@
+"""The texts of Countdown: its rules, what became of each expression, and how answers are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import product
+from math import inf
+from typing import NamedTuple
+
+from ragen_envs.core.protocol import ActionReader, FreeText, Parsed
+from ragen_envs.core.wording import counted
+from ragen_envs.games.countdown.expressions import LONGEST, Expression, Value, expression_of, plain
+from ragen_envs.games.countdown.rules import unused
+
+
+class Tried(NamedTuple):
+    """What became of an expression.
+
+    Attributes:
+        value: what it gives, None if it is no expression or could not be used.
+        rest: the numbers that it did not use, in order; () if it could not be used.
+        distance: how far the value is from the target, to nine digits; infinite without one.
+    """
+
+    value: Value | None
+    rest: tuple[int, ...] = ()
+    distance: float = inf
+
+
+EXAMPLE = "EXPRESSION"
+_CHAINED = 4
+"""Numbers of the listed expressions: with more of them there would be too many to list."""
+
+
+def rules(count: int, turns: int) -> str:
+    """Return what the player is told once.
+
+    Args:
+        count: how many numbers there are.
+        turns: the most answers of an episode.
+    """
+    return (
+        f"You are playing Countdown: combine some of {count} numbers to give the target.\n"
+        "Each turn, write one expression of whole numbers with +, -, *, / and parentheses. Each "
+        "number may be used at most once for each time that it is listed, and need not be used.\n"
+        "Values are exact. Fractions and numbers below zero are allowed on the way.\n"
+        "You are told the value of each expression, how far it is from the target, and which "
+        "numbers it did not use.\n"
+        f"You have {counted(turns, 'turn')}."
+    )
+
+
+def dealt(numbers: Sequence[int], target: int) -> str:
+    """Return the line of the numbers and the target."""
+    return f"Numbers: {', '.join(map(str, numbers))}. Target: {target}."
+
+
+@lru_cache(maxsize=4096)
+def tried(answered: str, numbers: tuple[int, ...], target: int) -> tuple[str, Tried]:
+    """Return what a player is told of an expression, and what became of it.
+
+    Args:
+        answered: what was written, as `plain` has it.
+        numbers: those that may be used.
+        target: what it should give.
+    """
+    expression = expression_of(answered)
+    if expression is None:
+        return f"{answered}: it is no expression.", Tried(None)
+    wrong = _wrong(expression, numbers)
+    if wrong or expression.value is None:
+        return f"{expression.text}: {wrong}", Tried(None)
+    rest = unused(numbers, expression.numbers)
+    away = expression.value - target
+    result = Tried(expression.value, tuple(rest), round(abs(float(away)), 9))
+    if not away:
+        return f"{expression.text} = {target}, the target.", result
+    said = f"{abs(away)} too {'high' if away > 0 else 'low'}"
+    listed_rest = ", ".join(map(str, rest)) or "none"
+    return f"{expression.text} = {expression.value}, {said}. Unused: {listed_rest}.", result
+
+
+def _wrong(expression: Expression, numbers: tuple[int, ...]) -> str:
+    """Return why an expression cannot be used, "" if it can."""
+    for number in expression.numbers:
+        if expression.numbers.count(number) > numbers.count(number):
+            more = "other " if number in numbers else ""
+            return f"there is no {more}{number} to use."
+    return "it divides by zero." if expression.value is None else ""
+
+
+@lru_cache(maxsize=1024)
+def listed(numbers: tuple[int, ...]) -> tuple[str, ...]:
+    """Return the expressions that are listed: the first numbers in a row, with any signs.
+
+    They depend on the numbers alone, so that they tell nothing of the solutions.
+    """
+    first, *further = map(str, numbers[:_CHAINED])
+    return tuple(
+        " ".join([first, *[f"{sign} {n}" for sign, n in zip(signs, further, strict=True)]])
+        for signs in product("+-*/", repeat=len(further))
+    )
+
+
+class ExpressionReader(ActionReader):
+    """Reads the whole body of an answer as one expression, whatever it is.
+
+    Args:
+        numbers: those of the deal.
+
+    Attributes:
+        actions: the listed expressions, then those that were read, as `plain` has them.
+    """
+
+    free = FreeText("", "", LONGEST)
+
+    def __init__(self, numbers: tuple[int, ...]) -> None:
+        super().__init__((), EXAMPLE)
+        self.actions = listed(numbers)
+
+    def _parse(self, body: str) -> Parsed:
+        text = plain(body)
+        is_example = text.upper() == EXAMPLE
+        if is_example or not text:
+            return Parsed(True, (), actions_valid=False, is_example=is_example)
+        return Parsed(True, (self._place(text),), actions_valid=True, is_example=False)
+
+    def _place(self, text: str) -> int:
+        """Return the place of an expression among the actions; a new one is put at their end."""
+        place = self._index.get(text)
+        if place is None:
+            try:
+                place = self.actions.index(text)
+            except ValueError:
+                place = len(self.actions)
+                self.actions = (*self.actions, text)
+            self._index[text] = place
+        return place

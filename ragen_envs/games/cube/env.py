@@ -1,0 +1,183 @@
+"""The 2x2x2 cube as a text environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ragen_envs.core.boards import METADATA, Board
+from ragen_envs.core.budget import Budget
+from ragen_envs.core.instances import Stream
+from ragen_envs.core.protocol import ActionReader
+from ragen_envs.core.text_env import TextEnv
+from ragen_envs.games.cube import text
+from ragen_envs.games.cube.generator import Generator
+from ragen_envs.games.cube.instance import Cube
+from ragen_envs.games.cube.rules import GAME, MOVES, solved
+from ragen_envs.games.cube.solver import solution
+from ragen_envs.games.cube.text import CLASSIC, LETTERS, NEW, WORDS, Notation, Vocabulary, net
+from ragen_envs.games.cube.tiles import HEIGHT, TILES, WIDTH, tile_numbers
+
+EXAMPLE = "ACTION || ACTION"
+SOLVED_POINTS = 100
+"""In hundredths of reward."""
+_READERS = {way: ActionReader(way.names, EXAMPLE) for way in (LETTERS, WORDS)}
+
+
+@dataclass(frozen=True)
+class CubeVariant:
+    """One environment of the family.
+
+    Attributes:
+        name: the id without its namespace; it also names the stream of the instances.
+        generator: where the cubes come from.
+        vocabulary: the letters of the colours.
+        notation: the names of the moves, `LETTERS` or `WORDS`.
+        budget: turns and actions of an episode.
+
+    Raises:
+        ValueError: for another notation, or if the longest of the shortest solutions does not fit
+            into the budget.
+    """
+
+    name: str
+    generator: Generator = Generator()
+    vocabulary: Vocabulary = CLASSIC
+    notation: Notation = LETTERS
+    budget: Budget = Budget()
+
+    def __post_init__(self) -> None:
+        if self.notation not in _READERS:
+            raise ValueError(f"{self.name}: notation is LETTERS or WORDS, got {self.notation!r}")
+        self.budget.must_allow(self.name, self.generator.max_length)
+
+
+VARIANTS = {
+    variant.name: variant
+    for variant in (
+        CubeVariant("Cube-v0"),
+        CubeVariant(
+            "CubeHard-v0",
+            generator=Generator(min_length=7, max_length=9),
+            budget=Budget(max_turns=10, max_actions_per_turn=5, max_actions=20),
+        ),
+        CubeVariant("CubeNewVocab-v0", vocabulary=NEW),
+        CubeVariant("CubeMoves-v0", notation=WORDS),
+    )
+}
+
+
+class CubeEnv(TextEnv[CubeVariant, Cube]):
+    """Turn the faces of a 2x2x2 cube until each has a single colour.
+
+    | | |
+    | --- | --- |
+    | actions | U, U', U2, R, R', R2, F, F', F2: the Up, Right or Front face by a quarter clockwise, a quarter counterclockwise, or by half; in CubeMoves-v0 in words, such as "Up clockwise". To turn one of the other faces would be to turn the one across and then the whole cube. |
+    | rewards | +1 when solved, else 0; -0.1 once for a turn with a broken form, no or an unknown action |
+    | ends | terminated when solved; truncated after 5 turns or 10 actions (Hard: 10 turns, 20 actions) |
+    | success | each face has a single colour, whichever |
+    | instances | positions whose shortest solution has 1 to 6 moves (Hard: 7 to 9), a half turn counted as one, held in one of the 24 ways |
+    | randomness | none after the first state: `rollout` changes nothing |
+    | info | `optimal_length` in moves, `ceiling` 1.0 |
+    | oracle | a shortest solution, from a table of all 3,674,160 positions. The oracle and train, sealed and drawn instances need it: it is made when it is first asked for, by breadth-first search in about a second, and takes 3.7 MB. |
+
+    Two positions count as one if a rotation or a mirror takes one to the other. So counted there
+    are 2, 5, 19, 68, 271 and 1,148 of them 1, 2, ... and 6 moves from solved: too few within four
+    moves for 256 different ones in each split. The 68 at distance 4 are dealt to the splits, 17
+    each. What lies farther off belongs to a split if all its shortest solutions pass through
+    positions that were dealt to it, and to none otherwise. The 26 within three moves, which all
+    solutions end with, are training's alone. So shortest solutions of two splits have no state in
+    common until three moves are left, and held-out positions are four to nine moves from solved.
+
+    | moves from solved | train | val | test | sealed | none |
+    | --- | --- | --- | --- | --- | --- |
+    | 1 to 3 | 26 | | | | |
+    | 4 | 17 | 17 | 17 | 17 | 0 |
+    | 5 | 70 | 61 | 57 | 68 | 15 |
+    | 6 | 275 | 216 | 246 | 278 | 133 |
+
+    Instances are drawn with equal odds for each number of moves, and no held-out one twice, so most
+    held-out ones of Cube-v0 are six moves from solved, and the first ones are nearer.
+
+    In RAGEN-2 (arXiv 2604.06268) models play the cube from one move on, as they do here in training.
+    Rules, texts and instances are this suite's own.
+
+    ```python
+    import gymnasium, ragen_envs
+
+    env = gymnasium.make("ragen/Cube-v0", split="test", response_format="plain")
+    observation, info = env.reset(seed=0)
+    observation, reward, terminated, truncated, info = env.step("U || R' || F2")
+    ```
+    """  # noqa: E501 (a Markdown table has one row a line)
+
+    __slots__ = ("_solved", "_stickers", "_text")
+    metadata = METADATA
+    variants = VARIANTS
+    game = GAME
+    # There are too few positions near the solved one for each variant to have its own.
+    variants_share_instances = True
+    held_out_files = "cubes/{name}-{split}.txt"
+    stochastic = False
+    example = EXAMPLE
+    has_fixed_actions = True
+
+    @property
+    def position(self) -> str:
+        """The cube's stickers, see `ragen_envs.games.cube.rules`."""
+        return self._stickers
+
+    @property
+    def board(self) -> Board:
+        """The cube unfolded."""
+        return Board(HEIGHT, WIDTH, TILES, self.variant.notation.names)
+
+    def tile_numbers(self) -> bytes:
+        """Return the number of each square's tile now, row by row."""
+        return tile_numbers(self._stickers)
+
+    def _symbols(self) -> frozenset[str]:
+        return frozenset(self.variant.vocabulary.letters)
+
+    def candidates(self, stream: Stream) -> Iterator[Cube | None]:
+        """Yield random cubes."""
+        return self.variant.generator(stream)
+
+    def write_instance(self, instance: Cube) -> tuple[str, dict[str, object]]:
+        """Return the stickers, with the moves of a shortest solution."""
+        return instance.stickers, {"optimal_length": instance.optimal_length}
+
+    @staticmethod
+    def read_instance(body: str, figures: dict[str, str]) -> Cube:
+        """Return the cube of a line."""
+        return Cube(body, int(figures["optimal_length"]))
+
+    def _begin(self, instance: Cube) -> ActionReader:
+        self._stickers = instance.stickers
+        self._solved = solved(instance.stickers)
+        self._text = ""
+        return _READERS[self.variant.notation]
+
+    def _apply(self, action: int) -> tuple[int, bool]:
+        self._stickers = stickers = "".join(MOVES[action](self._stickers))
+        self._text = ""
+        if stickers == self._solved:
+            self._terminated = self._success = True
+            return SOLVED_POINTS, True
+        return 0, True
+
+    def _rules(self) -> str:
+        legend = self._legend(self.variant.vocabulary.meaning)
+        return text.rules(legend, self.variant.notation, self.budget)
+
+    def _state(self) -> str:
+        if not self._text:  # drawn anew only after a move
+            self._text = net(self._stickers, self.variant.vocabulary)
+        return self._text
+
+    def _oracle(self, instance: Cube) -> dict[str, float]:
+        return {"ceiling": 1.0, "optimal_length": instance.optimal_length}
+
+    def _best_actions(self) -> tuple[str, ...]:
+        moves = solution(self._stickers)[: self.actions_this_turn]
+        return tuple(self.variant.notation.names[move] for move in moves)

@@ -1,0 +1,252 @@
+"""The tools of the office, and the reader of their calls: total, and linear in the text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+from ragen_envs.core.protocol import BROKEN, ActionReader, FreeText, Parsed, store
+from ragen_envs.core.typed_calls import Parameter, TypedFunction, form_of, read, written
+from ragen_envs.games.desk.office import APPS, DAYS, FOLDERS, MOST_BOXES, TIMES
+
+EXAMPLE = "CALL"
+LONGEST_CALL = 200
+"""Characters of a call that count."""
+_LONGEST_NAME, _LONGEST_ADDRESS = 40, 60
+TOPICS = ("answer", "boxes", "day", "folder", "person", "thing", "time")
+"""What the user can be asked about."""
+
+_NUMBER = "[1-9][0-9]{0,1}"
+_NAME = "[a-zA-Z][a-zA-Z ]{0,23}"
+_ID = Parameter("id", "An id, such as E3.", pattern=f"[CMEOF]{_NUMBER}")
+_THING = _ID._replace(name="thing", about="The id of a mail, event, order, file or contact.")
+_EVENT = Parameter("event", "The id of an event.", pattern=f"[E]{_NUMBER}")
+_FILE = Parameter("file", "The id of a file.", pattern=f"[F]{_NUMBER}")
+_DAY = Parameter("day", "A day of this week.", choices=DAYS)
+_TIME = Parameter("time", "A full hour.", choices=TIMES)
+_LIST = Parameter("app", "The application.", choices=APPS)
+_ADDRESS = Parameter(
+    "address", "A mail address.", pattern="[a-z0-9][a-z0-9.]{0,29}[@][a-z0-9][a-z0-9.]{0,27}"
+)
+
+FUNCTIONS = (
+    TypedFunction("list", "List what an application holds.", (_LIST,)),
+    TypedFunction("read", "Read a mail or a file.", (_ID,)),
+    TypedFunction(
+        "ask", "Ask the user about the request.", (Parameter("about", "What.", choices=TOPICS),)
+    ),
+    TypedFunction(
+        "send", "Send a mail with a thing of the office.", (_ADDRESS._replace(name="to"), _THING)
+    ),
+    TypedFunction(
+        "reply",
+        "Answer a mail.",
+        (
+            Parameter("mail", "The id of a mail.", pattern=f"[M]{_NUMBER}"),
+            Parameter("answer", "What to answer.", choices=("yes", "no")),
+        ),
+    ),
+    TypedFunction(
+        "schedule",
+        "Enter a new event into the calendar.",
+        (
+            Parameter("title", "Its title.", pattern=_NAME),
+            _ADDRESS._replace(name="guest"),
+            _DAY,
+            _TIME,
+        ),
+    ),
+    TypedFunction("move", "Move an event.", (_EVENT, _DAY, _TIME)),
+    TypedFunction("cancel", "Cancel an event or an order.", (_ID,)),
+    TypedFunction(
+        "change_order",
+        "Change how many boxes are ordered.",
+        (
+            Parameter("order", "The id of an order.", pattern=f"[O]{_NUMBER}"),
+            Parameter("boxes", "How many.", most=MOST_BOXES),
+        ),
+    ),
+    TypedFunction(
+        "move_file",
+        "Move a file into a folder.",
+        (_FILE, Parameter("folder", "Where to.", choices=FOLDERS)),
+    ),
+    TypedFunction("enter", "Enter a thing of the office into a file.", (_FILE, _THING)),
+    TypedFunction(
+        "add_contact",
+        "Add a person to the contacts.",
+        (
+            Parameter("name", "First and last name.", pattern=_NAME),
+            Parameter("company", "Where they work.", pattern=_NAME),
+            _ADDRESS,
+        ),
+    ),
+    TypedFunction("done", "Say that all is done, which ends the work."),
+)
+TOOLS = {function.name: function for function in FUNCTIONS}
+
+
+class Call(NamedTuple):
+    """A call in form.
+
+    Attributes:
+        tool: its name.
+        values: of its parameters, in order.
+    """
+
+    tool: str
+    values: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The call as the player writes it."""
+        function = TOOLS[self.tool]
+        names = (parameter.name for parameter in function.parameters)
+        return written(function, dict(zip(names, self.values, strict=True)))
+
+
+def _id(letters: str) -> Callable[[str], str | None]:
+    match = re.compile(rf"[{letters}][1-9][0-9]?").fullmatch
+
+    def checked(value: str) -> str | None:
+        return value.upper() if match(value.upper()) else None
+
+    return checked
+
+
+def _one_of(choices: tuple[str, ...]) -> Callable[[str], str | None]:
+    spelled = {choice.lower(): choice for choice in choices}
+    return lambda value: spelled.get(value.lower())
+
+
+_ADDRESS_FORM = re.compile(r"[a-z0-9.-]+@[a-z0-9.-]+").fullmatch
+_TEXT_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9 .&'-]*").fullmatch
+_NUMBER_FORM = re.compile(r"[0-9]{1,4}").fullmatch
+
+
+def _address(value: str) -> str | None:
+    value = value.lower()
+    return value if len(value) <= _LONGEST_ADDRESS and _ADDRESS_FORM(value) else None
+
+
+def _text(value: str) -> str | None:
+    text = " ".join(value.lower().split())
+    return text if len(text) <= _LONGEST_NAME and _TEXT_FORM(text) else None
+
+
+def _number(value: str) -> str | None:
+    if not _NUMBER_FORM(value) or not 1 <= int(value) <= MOST_BOXES:
+        return None
+    return str(int(value))
+
+
+_READ: dict[str, Callable[[str], str | None]] = {
+    "app": _one_of(APPS),
+    "id": _id("CMEOF"),
+    "thing": _id("CMEOF"),
+    "mail": _id("M"),
+    "event": _id("E"),
+    "order": _id("O"),
+    "file": _id("F"),
+    "about": _one_of(TOPICS),
+    "answer": _one_of(("yes", "no")),
+    "day": _one_of(DAYS),
+    "time": _one_of(TIMES),
+    "folder": _one_of(FOLDERS),
+    "to": _address,
+    "guest": _address,
+    "address": _address,
+    "boxes": _number,
+    "title": _text,
+    "name": _text,
+    "company": _text,
+}
+"""How the value of a parameter reads in one form; None for what is no value of it."""
+
+
+@lru_cache(maxsize=8192)
+def call_of(text: str) -> Call | None:
+    """Return the call that a text is, with its values in one form; None if it is none.
+
+    Capitals and blanks do not matter. Whether there is such a thing is not looked at.
+
+    Args:
+        text: of at most `LONGEST_CALL` characters.
+    """
+    function = TOOLS.get(text.strip().partition(" ")[0].lower())
+    arguments = read(function, text) if function else None
+    if function is None or arguments is None:
+        return None
+    values = [_READ[p.name](arguments[p.name]) for p in function.parameters]
+    known = [value for value in values if value is not None]
+    return Call(function.name, tuple(known)) if len(known) == len(values) else None
+
+
+def known_call(text: str) -> Call:
+    """Return the call that a text is.
+
+    Raises:
+        ValueError: if it is none.
+    """
+    call = call_of(text)
+    if call is None:
+        raise ValueError(f"{text!r} is no call of a tool")
+    return call
+
+
+class CallReader(ActionReader):
+    """Reads any call in form, and lists those that were given.
+
+    Args:
+        listed: the texts of the listed calls.
+    """
+
+    free = FreeText("", "", LONGEST_CALL, form_of(FUNCTIONS))
+
+    def __init__(self, listed: tuple[str, ...]) -> None:
+        super().__init__((), EXAMPLE)
+        self.actions = listed
+        self._listed = len(listed)
+        self._index = {text: place for place, text in enumerate(listed)}
+
+    def of_episode(self) -> CallReader:
+        """Return a reader for one episode; all of them share what was read of listed calls."""
+        fresh = CallReader.__new__(CallReader)
+        vars(fresh).update(vars(self))  # a copy would leave out what was read
+        return fresh
+
+    def _words(self, body: str) -> list[str]:
+        return [_canonical(word) for word in super()._words(body)]
+
+    def _keep(self, cache: dict[str, Parsed], key: str, body: str | None) -> Parsed:
+        parsed = BROKEN if body is None else self._parse(body)
+        if all(place < self._listed for place in parsed.actions):
+            store(cache, key, parsed)
+        return parsed
+
+    def _parse(self, body: str) -> Parsed:
+        words = self._words(body)
+        new = [word for word in dict.fromkeys(words) if word not in self._index and _is_call(word)]
+        if new:
+            places = {word: len(self.actions) + i for i, word in enumerate(new)}
+            self._index = {**self._index, **places}
+            self.actions = (*self.actions, *new)
+        known = tuple([self._index[word] for word in words if word in self._index])
+        return Parsed(True, known, len(known) == len(words), words == self._example)
+
+
+def _canonical(word: str) -> str:
+    """Return a call in its one spelling, and anything else as it is."""
+    return (len(word) <= LONGEST_CALL and _spelled(word)) or word
+
+
+@lru_cache(maxsize=8192)
+def _spelled(text: str) -> str | None:
+    call = call_of(text)
+    return call and call.text
+
+
+def _is_call(word: str) -> bool:
+    return len(word) <= LONGEST_CALL and call_of(word) is not None

@@ -1,0 +1,256 @@
+"""Draws an office and a request for it, with placeholders in the place of names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from ragen_envs.core.instances import Stream
+from ragen_envs.games.desk.office import (
+    DAYS,
+    FOLDERS,
+    ROLES,
+    TIMES,
+    Contact,
+    Event,
+    Facts,
+    File,
+    Mail,
+    Office,
+    Order,
+)
+from ragen_envs.games.desk.references import Ref, Value
+from ragen_envs.games.desk.requests import Step
+
+T = TypeVar("T")
+
+KINDS: tuple[tuple[str, ...], ...] = (
+    ("move", "send"),
+    ("schedule", "send"),
+    ("change_order", "send"),
+    ("change_order", "reply"),
+    ("move_file", "send"),
+    ("enter", "move"),
+    ("add_contact", "schedule"),
+    ("cancel", "reply"),
+    ("cancel", "change_order"),
+    ("move", "change_order", "send"),
+    ("schedule", "move_file", "reply"),
+    ("change_order", "enter", "reply"),
+    ("cancel", "schedule", "send"),
+    ("add_contact", "move", "enter"),
+    ("move_file", "change_order", "cancel"),
+)
+"""Kinds of requests: the tools that their steps call."""
+MAIL_TOPICS = ("proposal", "amount", "paper", "newcomer", "news", "chat")
+FILE_TOPICS = ("plan", "count", "label", "draft")
+
+
+def person(number: int) -> str:
+    """Return the placeholder of a person's name."""
+    return f"person {number}"
+
+
+def company(number: int) -> str:
+    """Return the placeholder of a company's name."""
+    return f"company {number}"
+
+
+def address(number: int, firm: str) -> str:
+    """Return the placeholder of an address."""
+    return f"{person(number)}@{firm}"
+
+
+def pick(stream: Stream, values: Sequence[T]) -> T:
+    """Return one of the values."""
+    return values[stream.below(len(values))]
+
+
+def office_of(stream: Stream, sizes: Sequence[int]) -> Office:
+    """Draw an office.
+
+    Args:
+        stream: decides it.
+        sizes: how many contacts, mails, events, orders and files.
+    """
+    people, mails, events, orders, files = sizes
+    firms = 0
+    contacts = []
+    for number in range(people):
+        # Companies are numbered as they first occur, so that names play no part.
+        firm = stream.below(min(firms + 1, people // 2 + 1))
+        firms = max(firms, firm + 1)
+        role, name = pick(stream, ROLES), company(firm)
+        contacts.append(Contact(person(number), name, role, address(number, name)))
+    slots = stream.sample(range(len(DAYS) * len(TIMES)), events)
+    return Office(
+        tuple(contacts),
+        tuple(_mail(stream, number, contacts, sizes) for number in range(mails)),
+        tuple(
+            Event(
+                f"title {number}",
+                pick(stream, contacts).address,
+                DAYS[slot // len(TIMES)],
+                TIMES[slot % len(TIMES)],
+            )
+            for number, slot in enumerate(slots)
+        ),
+        tuple(
+            Order(f"item {number}", int(boxes(stream)), company(stream.below(firms)))
+            for number in range(orders)
+        ),
+        tuple(_file(stream, number) for number in range(files)),
+    )
+
+
+def _mail(stream: Stream, number: int, contacts: Sequence[Contact], sizes: Sequence[int]) -> Mail:
+    people, _, _, orders, files = sizes
+    topic, sender = pick(stream, MAIL_TOPICS), pick(stream, contacts)
+    facts: Facts = ()
+    if topic == "proposal":
+        facts = _day_and_time(stream)
+    elif topic == "newcomer":
+        name, firm = people + number, pick(stream, contacts).company
+        facts = ("name", person(name)), ("company", firm), ("address", address(name, firm))
+    elif topic == "paper":
+        facts = ("file", f"file {stream.below(files)}"), ("folder", pick(stream, FOLDERS))
+    elif topic in ("amount", "news"):
+        item = "item", f"item {stream.below(orders)}"
+        facts = (item, ("boxes", boxes(stream))) if topic == "amount" else (item,)
+    return Mail(sender.address, f"subject {number}", topic, facts)
+
+
+def _file(stream: Stream, number: int) -> File:
+    topic = pick(stream, FILE_TOPICS)
+    facts: Facts = ()
+    if topic == "plan":
+        facts = _day_and_time(stream)
+    elif topic == "count":
+        facts = (("boxes", boxes(stream)),)
+    elif topic == "label":
+        facts = (("folder", pick(stream, FOLDERS)),)
+    return File(f"file {number}", pick(stream, FOLDERS), topic, facts)
+
+
+def _day_and_time(stream: Stream) -> Facts:
+    return ("day", pick(stream, DAYS)), ("time", pick(stream, TIMES))
+
+
+def boxes(stream: Stream) -> str:
+    """Return a number of boxes."""
+    return str(5 * (1 + stream.below(40)))
+
+
+class RequestDraft:
+    """Draws the steps of a request; what it refers to need not be clear.
+
+    Args:
+        stream: decides them.
+        office: what they refer to.
+    """
+
+    def __init__(self, stream: Stream, office: Office) -> None:
+        self._stream, self._office = stream, office
+        self._may_ask = True
+        self._steps: dict[str, Callable[[], tuple[Value, ...]]] = {
+            "move": lambda: (self._event(), *self._day_and_time()),
+            "schedule": lambda: (
+                f"title {len(office.events)}",
+                self._person(),
+                *self._day_and_time(),
+            ),
+            "cancel": lambda: ((self._event if stream.below(2) else self._order)(),),
+            "change_order": lambda: (self._order(), self._value("boxes", boxes(stream))),
+            "send": lambda: (self._person(), self._thing()),
+            "reply": lambda: (self._mail(), self._value("answer", pick(stream, ("yes", "no")))),
+            "move_file": lambda: (self._file(), self._value("folder", pick(stream, FOLDERS))),
+            "enter": lambda: (self._file(), self._thing()),
+            "add_contact": self._newcomer,
+        }
+
+    def steps(self, kind: Sequence[str]) -> tuple[Step, ...] | None:
+        """Return steps that call these tools, None where the office has nothing to refer to."""
+        try:
+            return tuple(Step(tool, self._steps[tool]()) for tool in kind)
+        except ValueError:  # of a stream that is to pick one of nothing
+            return None
+
+    def _person(self) -> Ref:
+        stream, office = self._stream, self._office
+        kind = pick(stream, ("role", "role", "sender", "guest", "supplier"))
+        if kind == "role":
+            return self._colleague()
+        if kind == "sender":
+            return Ref(kind, (Ref("subject", (pick(stream, office.mails).subject,)),))
+        if kind == "guest":
+            return Ref(kind, (Ref("title", (pick(stream, office.events).title,)),))
+        return Ref(kind, (Ref("item", (pick(stream, office.orders).item,)),))
+
+    def _colleague(self) -> Ref:
+        found = pick(self._stream, self._office.contacts)
+        return Ref("role", (found.company, found.role))
+
+    def _event(self) -> Ref:
+        stream = self._stream
+        found = pick(stream, self._office.events)
+        kind = pick(stream, ("title", "with", "slot"))
+        if kind == "title":
+            return Ref(kind, (found.title,))
+        return Ref(kind, (self._person(),) if kind == "with" else (found.day, found.time))
+
+    def _order(self) -> Ref:
+        stream = self._stream
+        found = pick(stream, self._office.orders)
+        kind = pick(stream, ("item", "order from", "order in"))
+        if kind == "order in":
+            return Ref(kind, (self._source("item"),))
+        return Ref(kind, (found.item if kind == "item" else found.company,))
+
+    def _file(self) -> Ref:
+        stream = self._stream
+        if stream.below(3) == 0:
+            return Ref("file in", (self._source("file"),))
+        return Ref("file", (pick(stream, self._office.files).name,))
+
+    def _mail(self) -> Ref:
+        stream = self._stream
+        if stream.below(2):
+            return Ref("mail from", (self._colleague(),))
+        return Ref("subject", (pick(stream, self._office.mails).subject,))
+
+    def _thing(self) -> Ref:
+        return pick(self._stream, (self._event, self._order, self._file))()
+
+    def _source(self, fact: str) -> Ref:
+        """Return a mail or a file that states a fact."""
+        stream, office = self._stream, self._office
+        every: tuple[Mail | File, ...] = (*office.mails, *office.files)
+        texts = [text for text in every if fact in dict(text.facts)]
+        found = pick(stream, texts)
+        if isinstance(found, File):
+            return Ref("file", (found.name,))
+        writers = [c for c in office.contacts if c.address == found.sender]
+        if stream.below(2):
+            return Ref("mail from", (Ref("role", (writers[0].company, writers[0].role)),))
+        return Ref("subject", (found.subject,))
+
+    def _value(self, fact: str, literal: str) -> Value:
+        """Return a value that is spelled out, stated in a text, or known to the user alone."""
+        roll = self._stream.below(6)
+        if roll < 2 and fact != "answer":
+            return Ref("said", (fact, self._source(fact)))
+        if roll == 2 and self._may_ask:
+            self._may_ask = False
+            return Ref("asked", (fact, literal))
+        return literal
+
+    def _day_and_time(self) -> tuple[Value, Value]:
+        stream = self._stream
+        day = self._value("day", pick(stream, DAYS))
+        if isinstance(day, Ref) and day.kind == "said":
+            return day, Ref("said", ("time", day.parts[1]))
+        return day, pick(stream, TIMES)
+
+    def _newcomer(self) -> tuple[Value, ...]:
+        source = self._source("name")
+        return tuple(Ref("said", (fact, source)) for fact in ("name", "company", "address"))

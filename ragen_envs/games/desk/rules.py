@@ -1,0 +1,166 @@
+"""What a call changes in the office, and the difference between two offices; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ragen_envs.games.desk.calls import Call
+from ragen_envs.games.desk.office import TABLES, Contact, Event, Office, Sent, place_of
+
+GAME = "desk"
+
+
+class RefusedError(ValueError):
+    """A call that the office does not take, with the reason for the player."""
+
+
+def applied(office: Office, call: Call) -> Office:
+    """Return the office after a call that changes it.
+
+    Raises:
+        RefusedError: if it would change nothing, or names what there is not.
+    """
+    return _WRITES[call.tool](office, *call.values)
+
+
+def is_possible(office: Office, call: Call) -> bool:
+    """Return whether a call would change the office."""
+    try:
+        applied(office, call)
+    except RefusedError:
+        return False
+    return True
+
+
+def record_of(office: Office, thing: str, letters: str = "CMEOF") -> Any:
+    """Return the record of an id.
+
+    Raises:
+        RefusedError: if there is none, or it is in none of the tables of these letters.
+    """
+    place = place_of(office, thing) if thing[0] in letters else None
+    if place is None:
+        raise RefusedError(f"There is no such thing as {thing} here.")
+    return getattr(office, TABLES[thing[0]])[place]
+
+
+def _send(office: Office, to: str, thing: str) -> Office:
+    record_of(office, thing)
+    return office._replace(sent=(*office.sent, Sent(to, thing)))
+
+
+def _reply(office: Office, mail: str, answer: str) -> Office:
+    found = record_of(office, mail)
+    if found.answer:
+        raise RefusedError(f"{mail} was answered before.")
+    return _put(office, mail, found._replace(answer=answer))
+
+
+def _schedule(office: Office, title: str, guest: str, day: str, time: str) -> Office:
+    return office._replace(events=(*office.events, Event(title, guest, day, time)))
+
+
+def _move(office: Office, event: str, day: str, time: str) -> Office:
+    found = _standing(office, event)
+    if (found.day, found.time) == (day, time):
+        raise RefusedError(f"{event} is there already.")
+    return _put(office, event, found._replace(day=day, time=time))
+
+
+def _cancel(office: Office, thing: str) -> Office:
+    return _put(office, thing, _standing(office, thing)._replace(cancelled=True))
+
+
+def _change_order(office: Office, order: str, boxes: str) -> Office:
+    found = _standing(office, order)
+    if found.boxes == int(boxes):
+        raise RefusedError(f"{order} is for as many already.")
+    return _put(office, order, found._replace(boxes=int(boxes)))
+
+
+def _move_file(office: Office, file: str, folder: str) -> Office:
+    found = record_of(office, file)
+    if found.folder == folder:
+        raise RefusedError(f"{file} is there already.")
+    return _put(office, file, found._replace(folder=folder))
+
+
+def _enter(office: Office, file: str, thing: str) -> Office:
+    found = record_of(office, file)
+    record_of(office, thing)
+    if thing in found.entries:
+        raise RefusedError(f"{thing} stands in {file} already.")
+    return _put(office, file, found._replace(entries=tuple(sorted((*found.entries, thing)))))
+
+
+def _add_contact(office: Office, name: str, company: str, address: str) -> Office:
+    if any(contact.address == address for contact in office.contacts):
+        raise RefusedError(f"{address} is among the contacts already.")
+    added = Contact(name.title(), company.title(), "", address)
+    return office._replace(contacts=(*office.contacts, added))
+
+
+_WRITES: dict[str, Callable[..., Office]] = {
+    "send": _send,
+    "reply": _reply,
+    "schedule": _schedule,
+    "move": _move,
+    "cancel": _cancel,
+    "change_order": _change_order,
+    "move_file": _move_file,
+    "enter": _enter,
+    "add_contact": _add_contact,
+}
+
+
+def _standing(office: Office, thing: str) -> Any:
+    """Return an event or an order that is not cancelled."""
+    found = record_of(office, thing, "EO")
+    if found.cancelled:
+        raise RefusedError(f"{thing} is cancelled.")
+    return found
+
+
+def _put(office: Office, thing: str, record: Any) -> Office:
+    """Return the office with another record in the place of one."""
+    table, place = TABLES[thing[0]], int(thing[1:]) - 1
+    rows = getattr(office, table)
+    return office._replace(**{table: (*rows[:place], record, *rows[place + 1 :])})
+
+
+class Difference(NamedTuple):
+    """How an office differs from the one that it is to be.
+
+    Attributes:
+        missing: records that were to change, or to be made, and are not as asked.
+        side_effects: records that changed, or were made, and are not as asked.
+    """
+
+    missing: int
+    side_effects: int
+
+
+def difference(start: Office, goal: Office, now: Office) -> Difference:
+    """Return how far an office is from the goal; it is the goal if both counts are 0.
+
+    Records that were made count by what they hold, not by the order in which they were made. One
+    that was to change and is neither as it was nor as asked counts as both.
+    """
+    missing = side_effects = 0
+    for was, asked, found in zip(start, goal, now, strict=True):
+        if found is asked:  # most tables stay as they are
+            continue
+        for before, wanted, present in zip(was, asked, found, strict=False):
+            if present is not wanted and present != wanted:
+                missing += wanted != before
+                side_effects += present != before
+        if len(was) < len(asked) or len(was) < len(found):
+            to_make = [*asked[len(was) :]]
+            for made in found[len(was) :]:
+                if made in to_make:
+                    to_make.remove(made)
+                else:
+                    side_effects += 1
+            missing += len(to_make)
+    return Difference(missing, side_effects)

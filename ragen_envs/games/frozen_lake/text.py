@@ -1,0 +1,112 @@
+"""The texts of FrozenLake: its rules and its maps, in each vocabulary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from ragen_envs.core.budget import Budget
+from ragen_envs.core.coordinates import POSITIONS, coordinates_of
+from ragen_envs.games.frozen_lake.rules import ACTIONS, FROZEN, GOAL, HOLE, START, Lake, Slip
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """One symbol for each thing that a square can show."""
+
+    player: str
+    frozen: str
+    hole: str
+    goal: str
+    player_in_hole: str
+    player_on_goal: str
+
+    @cached_property
+    def symbols(self) -> str:
+        """All symbols."""
+        return (
+            self.player
+            + self.frozen
+            + self.hole
+            + self.goal
+            + self.player_in_hole
+            + self.player_on_goal
+        )
+
+    @property
+    def legend(self) -> str:
+        """What the symbols mean, as a line of the rules."""
+        return (
+            f"Symbols: {self.player} you, {self.frozen} ice, {self.hole} hole, {self.goal} goal, "
+            f"{self.player_in_hole} you in a hole, {self.player_on_goal} you on the goal."
+        )
+
+    @cached_property
+    def table(self) -> dict[int, str]:
+        """The translation from a lake's letters."""
+        return str.maketrans(
+            {START: self.frozen, FROZEN: self.frozen, HOLE: self.hole, GOAL: self.goal}
+        )
+
+    @cached_property
+    def with_player(self) -> dict[str, str]:
+        """What each square shows when the player stands on it, by what it shows else."""
+        return {
+            self.frozen: self.player,
+            self.hole: self.player_in_hole,
+            self.goal: self.player_on_goal,
+        }
+
+
+CLASSIC = Vocabulary("P", "_", "O", "G", "X", "√")
+"""RAGEN's symbols (arXiv 2504.20073, appendix)."""
+NEW = Vocabulary("A", ".", "H", "T", "D", "@")
+"""Symbols of the held-out vocabulary."""
+
+
+def rules(legend: str, slip: Slip, budget: Budget) -> str:
+    """Return what the player is told once.
+
+    Args:
+        legend: the line that says what the squares show.
+        slip: how slippery the ice is.
+        budget: of an episode.
+    """
+    return (
+        "You are walking on a frozen lake: reach the goal and do not fall into a hole.\n"
+        f"{legend}\n"
+        f"The ice is slippery: in {slip.total} steps, {slip.intended} on average "
+        f"{'goes' if slip.intended == 1 else 'go'} where you want, and {slip.aside} "
+        "to each side of that direction. A step over the edge leaves you where you are.\n"
+        f"Actions: {', '.join(ACTIONS)}.\n"
+        f"{budget.told}"
+    )
+
+
+class LakeRenderer:
+    """Draws the states of one lake."""
+
+    def __init__(self, lake: Lake, vocabulary: Vocabulary) -> None:
+        self._lake = lake
+        self._empty = lake.map.translate(vocabulary.table)
+        self._player = vocabulary.with_player
+
+    def draw(self, player: int) -> str:
+        """Return the grid."""
+        empty = self._empty
+        return f"{empty[:player]}{self._player[empty[player]]}{empty[player + 1 :]}"
+
+    def coordinates(self, player: int) -> str:
+        """Return a line that names the squares of the player, the goal and the holes."""
+        lake = self._lake
+        you = coordinates_of(len(lake.map), lake.stride)[player]
+        others = _places(lake.map, lake.stride)
+        return f"{POSITIONS}: you {you}; {others}"
+
+
+@lru_cache(maxsize=4096)
+def _places(lake: str, stride: int) -> str:
+    """Return the end of the line, which names what never moves."""
+    names = coordinates_of(len(lake), stride)
+    holes = " ".join([names[square] for square, letter in enumerate(lake) if letter == HOLE])
+    return f"goal {names[lake.index(GOAL)]}; holes {holes or 'none'}."

@@ -1,0 +1,213 @@
+"""Mastermind as a text environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ragen_envs.core.budget import Budget
+from ragen_envs.core.instances import Stream
+from ragen_envs.core.protocol import ActionReader, Function
+from ragen_envs.core.text_env import TextEnv
+from ragen_envs.games.mastermind import text
+from ragen_envs.games.mastermind.generator import Generator
+from ragen_envs.games.mastermind.rules import GAME, Codes, Opening, all_codes
+from ragen_envs.games.mastermind.solver import ceiling, solver
+from ragen_envs.games.mastermind.text import EXAMPLE
+
+WON_POINTS = 100
+"""In hundredths of reward."""
+
+
+@dataclass(frozen=True)
+class MastermindVariant:
+    """One environment of the family.
+
+    Attributes:
+        name: the id without its namespace; it also names the streams.
+        generator: where the openings come from.
+        budget: turns of one guess each.
+
+    Raises:
+        ValueError: if a turn has several guesses.
+    """
+
+    name: str
+    generator: Generator = Generator()
+    budget: Budget = Budget(max_turns=3, max_actions_per_turn=1, max_actions=3)
+
+    def __post_init__(self) -> None:
+        if self.budget.max_actions_per_turn != 1:
+            raise ValueError(f"{self.name}: a turn has one guess, whose answer comes first")
+
+
+VARIANTS = {
+    variant.name: variant
+    for variant in (
+        MastermindVariant("Mastermind-v0"),
+        MastermindVariant("MastermindLarge-v0", Generator(pegs=4, rows=2, fewest=24, most=120)),
+    )
+}
+
+
+class MastermindEnv(TextEnv[MastermindVariant, Opening]):
+    """Find a secret code by guesses, each of which is answered.
+
+    | | |
+    | --- | --- |
+    | actions | a code, such as A A B: 3 pegs (Large: 4), each of one of six colours A to F. One guess a turn; case and blanks do not matter. Any code may be guessed, those that the answers have ruled out too. |
+    | rewards | +1 for the right guess, else 0; -0.1 once for a turn with a broken form, no or an unknown code |
+    | ends | terminated by the right guess; truncated after 3 turns. The last observation names the code. |
+    | success | the code was guessed |
+    | instances | openings: three random guesses (Large: two) with the answers of a random code, each of which rules out at least one code. They leave 6 to 40 of the 216 codes (Large: 24 to 120 of 1,296). |
+    | randomness | the code of a rollout is one of those that the opening leaves, all equally likely; after it nothing is random |
+    | info | `ceiling`: the exact chance of success of the best player, who knows what is shown and nothing else; `possible`: how many codes agree with all answers so far. Of the turn's guess: `bits`, the information gained, log2 of how many times fewer codes are possible after it; `consistent`, 1 if it agreed with all answers before it. Both are 0 in a turn without a guess. |
+    | oracle | the best player by exact search: its guess depends on what is shown alone |
+
+    `info["action_is_effective"]`: the guess was right, or ruled out a code.
+
+    A guess is answered by how many of its pegs are the code's at that place, and how many more have
+    a colour that the code has at another place, each peg counted once (Knuth, The computer as
+    Master Mind, 1976).
+
+    Secrets cannot be split: up to the names of colours and the order of places there are three
+    different codes of 3 pegs, and five of 4. That is why an instance is what the player sees first:
+    its content is public, and its ceiling an expectation over rollouts. Openings of two splits
+    leave different sets of codes, however colours and places are named. Later in play, episodes
+    that began with different openings can leave the same codes.
+
+    The ceilings are exact for both sizes, since an opening leaves few enough codes for a search of
+    all guesses. In Mastermind-v0 three guesses suffice for every code of nearly all openings; in Large
+    they do in three of four, and the others leave the best player some luck to need. The whole game of
+    4 pegs, from an empty board, is not played here: the best strategies need 5 guesses in the worst
+    case (Knuth 1976), and 5625 / 1296, about 4.34, in the mean (Koyama and Lai, An optimal Mastermind
+    strategy, 1993; `benchmarks/mastermind_whole_game.py` finds the same).
+
+    A guess that agrees with all answers is not always a best one: of the possible codes some tell
+    more than others, and so may a code that is ruled out. That is what `bits` and `consistent`
+    measure, each on its own.
+
+    Rules are those of the game as it is known. Texts and instances are this suite's own.
+
+    ```python
+    import gymnasium, ragen_envs
+
+    env = gymnasium.make("ragen/Mastermind-v0", split="test", response_format="plain")
+    observation, info = env.reset(seed=0, options={"rollout": 3})
+    observation, reward, terminated, truncated, info = env.step("A B C")
+    ```
+    """  # noqa: E501 (a Markdown table has one row a line)
+
+    __slots__ = (
+        "_bits",
+        "_consistent",
+        "_every",
+        "_possible",
+        "_possible_count",
+        "_rows",
+        "_secret",
+    )
+    _every: Codes
+    _possible: int
+    variants = VARIANTS
+    game = GAME
+    held_out_files = "openings/{name}-{split}.txt"
+    stochastic = True
+    example = EXAMPLE
+    functions = (
+        Function("guess", "Guess the code.", "code", "Its letters, with blanks between them."),
+    )
+    has_fixed_actions = True
+
+    @property
+    def possible(self) -> int:
+        """The set of the codes that agree with all answers so far, as `rules` numbers them.
+
+        It is all that play from here on depends on.
+        """
+        return self._possible
+
+    def _symbols(self) -> frozenset[str]:
+        return frozenset()
+
+    def candidates(self, stream: Stream) -> Iterator[Opening | None]:
+        """Yield random openings."""
+        return self.variant.generator(stream)
+
+    def write_instance(self, instance: Opening) -> tuple[str, dict[str, object]]:
+        """Return the guesses with the two numbers of their answers, and the ceiling."""
+        every = all_codes(instance.pegs)
+        rows = [
+            " ".join([every.names[guess], *map(str, every.kinds[kind])])
+            for guess, kind in instance.rows
+        ]
+        return "\n".join(rows), {"ceiling": f"{self._ceiling(instance):.9f}"}
+
+    @staticmethod
+    def read_instance(body: str, figures: dict[str, str]) -> Opening:
+        """Return the opening of its rows."""
+        rows = [line.split() for line in body.splitlines()]
+        pegs = len(rows[0]) - 2
+        every = all_codes(pegs)
+        numbered = tuple(
+            (
+                every.names.index(" ".join(row[:pegs])),
+                every.kinds.index((int(row[-2]), int(row[-1]))),
+            )
+            for row in rows
+        )
+        return Opening(pegs, numbered, float(figures["ceiling"]))
+
+    def _begin(self, instance: Opening) -> ActionReader:
+        secrets = instance.secrets
+        self._every = all_codes(instance.pegs)
+        self._secret = secrets[self._dynamics().below(len(secrets))]
+        self._possible = instance.possible
+        self._possible_count = len(secrets)
+        self._rows = text.table(instance.pegs, instance.rows)
+        self._bits = self._consistent = 0.0
+        return text.reader(instance.pegs)
+
+    def _apply(self, action: int) -> tuple[int, bool]:
+        every, before, count = self._every, self._possible, self._possible_count
+        kind = every.rows[action][self._secret]
+        self._possible = before & every.agreeing(action, kind)
+        self._possible_count = self._possible.bit_count()
+        self._bits = text.bits(count, self._possible_count)
+        self._consistent = float(before >> action & 1)
+        self._rows += "\n" + text.row(every.pegs, action, kind)
+        if kind == every.win:
+            self._terminated = self._success = True
+            return WON_POINTS, True
+        return 0, self._possible_count < count
+
+    def _end_turn(self) -> None:
+        if not self._parsed.actions:
+            self._bits = self._consistent = 0.0
+
+    def _details(self) -> dict[str, float]:
+        return {
+            "possible": float(self._possible_count),
+            "bits": self._bits,
+            "consistent": self._consistent,
+        }
+
+    def _rules(self) -> str:
+        return text.rules(self.variant.generator.pegs, self.budget.max_turns)
+
+    def _state(self) -> str:
+        if self._running:
+            return self._rows
+        return f"{self._rows}\n{text.ending(self._every.names[self._secret], self._success)}"
+
+    def _oracle(self, instance: Opening) -> dict[str, float]:
+        return {"ceiling": self._ceiling(instance)}
+
+    def _ceiling(self, instance: Opening) -> float:
+        return ceiling(instance, self.budget) if instance.ceiling is None else instance.ceiling
+
+    def _best_actions(self) -> tuple[str, ...]:
+        every = self._every
+        guesses = min(self.turns_left, self.actions_left)
+        best = solver(every.pegs).best(every.members(self._possible), guesses)
+        return (every.names[best.guess],)

@@ -1,0 +1,182 @@
+"""The rules of Mastermind: codes, answers to guesses, and openings. Pure: no randomness.
+
+Codes are numbered in lexicographic order, and so are the kinds of answers. A set of codes is an
+int whose bit i is set if it holds code i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import permutations, product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragen_envs.core.instances import content_hash, partition_of
+
+GAME = "mastermind"
+LETTERS = "ABCDEF"
+"""The names of the colours."""
+MOST_PEGS = 4
+Code = tuple[int, ...]
+"""The colour at each place, from 0."""
+
+
+def answer(guess: Code, secret: Code) -> tuple[int, int]:
+    """Return how many pegs are right, and how many more are right at another place.
+
+    The second number counts each peg of the guess and of the secret once (Knuth 1976, section 1).
+    """
+    in_place = sum(a == b for a, b in zip(guess, secret, strict=True))
+    common = sum(min(guess.count(colour), secret.count(colour)) for colour in set(guess))
+    return in_place, common - in_place
+
+
+class Codes:
+    """All codes of a size with their answers. Use `all_codes`, which keeps them.
+
+    Attributes:
+        pegs: places of a code.
+        colours: how many there are.
+        codes: all of them.
+        names: the guesses as text, such as "A A B".
+        kinds: the different answers.
+        win: the number of the answer to the right guess.
+        answers: for each guess and each secret the number of the answer, shape (codes, codes).
+        rows: the same as one bytes object a guess.
+    """
+
+    def __init__(self, pegs: int, colours: int) -> None:
+        if not 1 <= pegs <= MOST_PEGS or not 2 <= colours <= len(LETTERS):
+            raise ValueError(
+                f"codes have 1 to {MOST_PEGS} pegs of 2 to {len(LETTERS)} colours, "
+                f"got {pegs!r} and {colours!r}"
+            )
+        self.pegs, self.colours = pegs, colours
+        self.codes: tuple[Code, ...] = tuple(product(range(colours), repeat=pegs))
+        self.names = tuple(" ".join(LETTERS[colour] for colour in code) for code in self.codes)
+        numbers = _answers(np.array(self.codes), pegs, colours)
+        found, places = np.unique(numbers, return_inverse=True)
+        self.kinds = [divmod(int(number), pegs + 1) for number in found]
+        self.win = self.kinds.index((pegs, 0))
+        self.answers: NDArray[np.uint8] = places.reshape(numbers.shape).astype(np.uint8)
+        self.rows = [row.tobytes() for row in self.answers]
+        self._agreeing: dict[tuple[int, int], int] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles name the size: the tables are large, and the same in any process."""
+        return all_codes, (self.pegs, self.colours)
+
+    def agreeing(self, guess: int, kind: int) -> int:
+        """Return the set of the codes to which a guess gets an answer."""
+        try:
+            return self._agreeing[guess, kind]
+        except KeyError:
+            bits = np.packbits(self.answers[guess] == kind, bitorder="little")
+            agreeing = self._agreeing[guess, kind] = int.from_bytes(bits.tobytes(), "little")
+            return agreeing
+
+    def members(self, codes: int) -> tuple[int, ...]:
+        """Return the numbers of the codes of a set, in order."""
+        bits = np.frombuffer(codes.to_bytes((len(self.codes) + 7) // 8, "little"), np.uint8)
+        return tuple(np.flatnonzero(np.unpackbits(bits, bitorder="little")).tolist())
+
+
+def _answers(codes: NDArray[np.int_], pegs: int, colours: int) -> NDArray[np.int_]:
+    """Return the answers as numbers that grow with the pegs in place, then with the others."""
+    in_place = np.zeros((len(codes), len(codes)), dtype=np.int_)
+    for place in range(pegs):
+        in_place += codes[:, None, place] == codes[None, :, place]
+    common = np.zeros_like(in_place)
+    for colour in range(colours):
+        counts = (codes == colour).sum(axis=1)
+        common += np.minimum(counts[:, None], counts[None, :])
+    return in_place * (pegs + 1) + common - in_place
+
+
+def all_codes(pegs: int, colours: int = len(LETTERS)) -> Codes:
+    """Return the codes of a size.
+
+    Raises:
+        ValueError: for more pegs or colours than there are answers and letters for.
+    """
+    return _kept(pegs, colours)
+
+
+_kept = cache(Codes)
+
+
+@dataclass(frozen=True)
+class Opening:
+    """An instance: guesses that were made already, with their answers.
+
+    Attributes:
+        pegs: places of a code.
+        rows: each guess and the kind of its answer, by their numbers in `all_codes(pegs)`.
+        ceiling: the best player's rate of success, if it is known already.
+    """
+
+    pegs: int
+    rows: tuple[tuple[int, int], ...]
+    ceiling: float | None = None
+
+    @cached_property
+    def possible(self) -> int:
+        """The set of the codes that agree with all answers."""
+        every = all_codes(self.pegs)
+        left = (1 << len(every.codes)) - 1
+        for guess, kind in self.rows:
+            left &= every.agreeing(guess, kind)
+        return left
+
+    @cached_property
+    def secrets(self) -> tuple[int, ...]:
+        """The codes that agree with all answers, in order."""
+        return all_codes(self.pegs).members(self.possible)
+
+    @cached_property
+    def digest(self) -> str:
+        """The content hash, equal for all names of colours and orders of places and of rows."""
+        every = all_codes(self.pegs)
+        rows = [(every.codes[guess], every.kinds[kind]) for guess, kind in self.rows]
+        return content_hash(GAME, repr(min(_renamed(rows))).encode())
+
+    @property
+    def part(self) -> str:
+        """The part of all openings that this one belongs to.
+
+        It is decided by the possible codes alone, through `census`: openings of different parts
+        leave different sets of codes, however colours and places are named.
+        """
+        digest = content_hash(f"{GAME} possible codes", repr(census(self)).encode())
+        return partition_of(digest, sixteenths=3)
+
+
+def _renamed(
+    rows: list[tuple[Code, tuple[int, int]]],
+) -> Iterator[list[tuple[Code, tuple[int, int]]]]:
+    """Yield the rows in each order of rows and places, colours named as they come."""
+    for order in permutations(rows):
+        for places in permutations(range(len(rows[0][0]))):
+            names: dict[int, int] = {}
+            yield [
+                (tuple(names.setdefault(code[place], len(names)) for place in places), kind)
+                for code, kind in order
+            ]
+
+
+def census(opening: Opening) -> tuple[tuple[int, ...], ...]:
+    """Return how many possible codes have each colour at each place, in a canonical order.
+
+    Sets of codes that differ in the names of colours and the order of places alone have the same
+    census: a row a colour, a column a place, of all orders of both the greatest.
+    """
+    every = all_codes(opening.pegs)
+    columns = zip(*(every.codes[secret] for secret in opening.secrets), strict=True)
+    counts = [[column.count(colour) for colour in range(len(LETTERS))] for column in columns]
+    return max(
+        tuple(sorted(zip(*order, strict=True), reverse=True)) for order in permutations(counts)
+    )

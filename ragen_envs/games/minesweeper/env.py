@@ -1,0 +1,268 @@
+"""Minesweeper as a text environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from ragen_envs.core.boards import METADATA, Board
+from ragen_envs.core.budget import Budget
+from ragen_envs.core.instances import Stream
+from ragen_envs.core.protocol import ActionReader, Function
+from ragen_envs.core.text_env import TextEnv
+from ragen_envs.games.minesweeper import text
+from ragen_envs.games.minesweeper.generator import Generator
+from ragen_envs.games.minesweeper.player import Player
+from ragen_envs.games.minesweeper.reference import Shown, reference, success
+from ragen_envs.games.minesweeper.rules import GAME, Opening, open_after, uncovered
+from ragen_envs.games.minesweeper.solver import Knowledge, ceiling, solver
+from ragen_envs.games.minesweeper.text import COLUMNS, HIT, SYMBOLS, names_of
+from ragen_envs.games.minesweeper.tiles import MINES, TILES, TO_OPEN, tile_numbers
+
+EXAMPLE = "SQUARE"
+WON_POINTS = 100
+"""In hundredths of reward."""
+
+
+@dataclass(frozen=True)
+class MinesweeperVariant:
+    """One environment of the family.
+
+    Attributes:
+        name: the id without its namespace; it also names the streams.
+        generator: where the openings come from.
+        budget: turns of one square each.
+        expected: where the generator has `max_layouts=None`, the mean success of the reference
+            player on its openings, which is the `ceiling` of those that ship with no estimate of
+            their own; None elsewhere, where the ceiling is exact.
+
+    Raises:
+        ValueError: if a turn opens several squares, the turns are fewer than the squares that there
+            may be to open, or `expected` is missing or too much.
+    """
+
+    name: str
+    generator: Generator = Generator()
+    budget: Budget = Budget(max_turns=20, max_actions_per_turn=1, max_actions=20)
+    expected: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.budget.max_actions_per_turn != 1:
+            raise ValueError(f"{self.name}: a turn opens one square, and shows it before the next")
+        most = min(self.budget.max_turns, self.budget.max_actions)
+        if most < self.generator.max_to_open:
+            raise ValueError(
+                f"{self.name}: there are up to {self.generator.max_to_open} squares to open, and "
+                f"the budget has {most}; give the variant generator=Generator(max_to_open={most})"
+            )
+        if (self.expected is None) != (self.generator.max_layouts is not None):
+            raise ValueError(f"{self.name}: expected goes with a generator of max_layouts=None")
+
+    def player(self, opening: Opening) -> Player[Any]:
+        """Return the best player that is known on an opening."""
+        return solver(opening) if self.expected is None else reference(opening)
+
+
+VARIANTS = {
+    variant.name: variant
+    for variant in (
+        MinesweeperVariant("Minesweeper-v0"),
+        MinesweeperVariant(
+            "MinesweeperLarge-v0",
+            Generator(8, 8, 10, 10, max_further=0, max_to_open=50, max_layouts=None),
+            Budget(max_turns=50, max_actions_per_turn=1, max_actions=50),
+            expected=0.887,
+        ),
+    )
+}
+
+
+@lru_cache(maxsize=16)
+def _reader(height: int, width: int) -> ActionReader:
+    return ActionReader(names_of(height, width), EXAMPLE)
+
+
+class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
+    """Open all squares without a mine, by what the open ones tell of the others.
+
+    | | |
+    | --- | --- |
+    | actions | A1, B1, ...: a square by its column and row, one a turn. To open an open square changes nothing and costs the turn. There are no flags: they would change nothing. |
+    | rewards | +1 when all squares without a mine are open, else 0; -0.1 once for a turn with a broken form, no or an unknown square |
+    | ends | terminated by a mine, or when all others are open; truncated after 20 turns, where there are at most 15 squares to open (Large: 50 of both) |
+    | success | all squares without a mine are open |
+    | instances | openings: boards of 4 or 5 rows and columns with 3 to 6 mines, on which a first square with no mine around it, what it opens and up to two more squares are open. They allow 2 to 150 layouts of mines. Large: 8x8 with 10 mines, on which a first square with no mine around it and what it opens are open; they allow 2 to billions. |
+    | randomness | the layout of a rollout is one of those that the opening allows, all equally likely; after it nothing is random |
+    | info | `ceiling`: the exact chance of success of the best player, who knows what is shown and nothing else; in Large what the reference player is expected to score. Of the square that the turn opened, exact over all layouts that were possible: `risk`, the chance of a mine on it; `least_risky`, 1 if no closed square had a lower one; `safe_square`, 1 if one was surely safe. All three are 0 if it opened none, as `action_is_effective` says. |
+    | oracle | the best player, by dynamic programming over all that can be known: its square depends on what is shown alone. Large: a reference player |
+
+    An instance is what the player sees first, so its content is public, its first square is safe,
+    and its ceiling is an expectation over rollouts, as FrozenLake's is over slips: episodes of one
+    instance differ in where the mines are. The splits have no opening in common up to the eight
+    symmetries of the square. No split says anything about layouts, as a split of layouts would:
+    all that an opening allows are played in each. Later in play, boards that began with different
+    openings can look alike.
+
+    MinesweeperLarge-v0 has no ceiling, as the best play on such boards is beyond exact search here.
+    Its oracle is a reference player, and its `ceiling` what that one is expected to score, which may
+    be beaten. It opens a square that is surely safe, or else a least risky one, of equal ones the
+    one with the fewest squares around it, and of those the first. Risks are exact: layouts are
+    counted by components that no digit connects. Val and test ship an estimate for each opening,
+    from 64 layouts that are spread evenly over all that it allows, or from all where there are no
+    more; in the other splits it is 0.887 for every opening, the mean of such estimates of 5,000 of train.
+
+    The least risky square is not always the best one: the best player also weighs what a square
+    would show. That is why `least_risky` measures calibration, and the oracle is not always 1 there.
+
+    Rules are those of the game as it is known, with a first click that is safe and opens an area.
+    Texts and instances are this suite's own.
+
+    ```python
+    import gymnasium, ragen_envs
+
+    env = gymnasium.make("ragen/Minesweeper-v0", split="test", response_format="plain")
+    observation, info = env.reset(seed=0, options={"rollout": 3})
+    observation, reward, terminated, truncated, info = env.step("B3")
+    ```
+    """  # noqa: E501 (a Markdown table has one row a line)
+
+    __slots__ = (
+        "_known",
+        "_least_risky",
+        "_mines",
+        "_neighbours",
+        "_opening",
+        "_player",
+        "_risk",
+        "_safe_square",
+        "_squares",
+    )
+    _player: Player[Any]
+    _known: Knowledge | Shown
+    metadata = METADATA
+    variants = VARIANTS
+    game = GAME
+    held_out_files = "openings/{name}-{split}.txt"
+    stochastic = True
+    example = EXAMPLE
+    functions = (
+        Function("open", "Open a square.", "square", "Its column's letter and its row's number."),
+    )
+
+    @property
+    def known(self) -> Knowledge | Shown:
+        """What the player can know: the open squares, and the layouts that they allow or digits.
+
+        After a mine it is what was known before.
+        """
+        return self._known
+
+    @property
+    def board(self) -> Board:
+        """The board, or the largest one where they are of several sizes."""
+        size = self.variant.generator.max_size
+        note = (
+            f"Columns are called A to {COLUMNS[size - 1]} from the left, rows 1 to {size} from the "
+            "top."
+        )
+        return Board(size, size, TILES, names_of(size, size), (MINES, TO_OPEN), note)
+
+    def tile_numbers(self) -> bytes:
+        """Return the number of each square's tile now, row by row."""
+        return tile_numbers(self._squares, self._opening.width, self.variant.generator.max_size)
+
+    def board_counts(self) -> tuple[int, ...]:
+        """Return how many mines there are, and how many squares are to be opened."""
+        return self._opening.mines, text.to_open(self._squares, self._opening.mines)
+
+    @property
+    def has_fixed_actions(self) -> bool:
+        """Whether all boards of the variant have the same squares."""
+        return self.variant.generator.min_size == self.variant.generator.max_size
+
+    def _symbols(self) -> frozenset[str]:
+        return frozenset()
+
+    def candidates(self, stream: Stream) -> Iterator[Opening | None]:
+        """Yield random openings."""
+        return self.variant.generator(stream)
+
+    def write_instance(self, instance: Opening) -> tuple[str, dict[str, object]]:
+        """Return the board, with its mines and its ceiling."""
+        exact = self.variant.expected is None
+        best = ceiling(instance) if exact else success(instance)
+        figures = {"mines": instance.mines, "ceiling": f"{best:.9f}"}
+        return instance.board, dict(figures)
+
+    @staticmethod
+    def read_instance(body: str, figures: dict[str, str]) -> Opening:
+        """Return the opening of a board."""
+        return Opening(body, int(figures["mines"]), float(figures["ceiling"]))
+
+    def _begin(self, instance: Opening) -> ActionReader:
+        self._opening = instance
+        self._neighbours = instance.neighbours
+        self._player = player = self.variant.player(instance)
+        self._known = player.start
+        self._mines = player.drawn(self._dynamics())
+        self._squares = instance.board.replace("\n", "")
+        self._forget()
+        return _reader(instance.height, instance.width)
+
+    def _forget(self) -> None:
+        """Set what `info` says of a turn that opens nothing."""
+        self._risk = self._least_risky = self._safe_square = 0.0
+
+    def _apply(self, action: int) -> tuple[int, bool]:
+        known, mines = self._known, self._mines
+        if known.opened >> action & 1:
+            return 0, False
+        mined = self._player.mined(known)
+        least = min(mined.values())
+        self._risk = mined[action] / self._player.count(known)
+        self._least_risky = float(mined[action] == least)
+        self._safe_square = float(not least)
+        if mines >> action & 1:
+            self._squares = self._squares[:action] + HIT + self._squares[action + 1 :]
+            self._terminated = True
+            return 0, True
+        opened = open_after(self._neighbours, mines, known.opened, action)
+        fresh = opened & ~known.opened
+        self._squares = uncovered(self._neighbours, mines, self._squares, fresh)
+        self._known = self._player.after(known, self._squares, opened)
+        if opened.bit_count() + self._opening.mines == len(self._squares):
+            self._terminated = self._success = True
+            return WON_POINTS, True
+        return 0, True
+
+    def _end_turn(self) -> None:
+        if not self._effective:
+            self._forget()
+
+    def _details(self) -> dict[str, float]:
+        return {
+            "risk": self._risk,
+            "least_risky": self._least_risky,
+            "safe_square": self._safe_square,
+        }
+
+    def _rules(self) -> str:
+        return text.rules(self._legend(SYMBOLS), self.budget.max_turns)
+
+    def _state(self) -> str:
+        return text.board(self._squares, self._opening.width, self._opening.mines)
+
+    def _oracle(self, instance: Opening) -> dict[str, float]:
+        return {"ceiling": self._ceiling(instance)}
+
+    def _ceiling(self, instance: Opening) -> float:
+        if instance.ceiling is not None:
+            return instance.ceiling
+        expected = self.variant.expected
+        return ceiling(instance) if expected is None else expected
+
+    def _best_actions(self) -> tuple[str, ...]:
+        names = names_of(self._opening.height, self._opening.width)
+        return (names[self._player.best_square(self._known)],)

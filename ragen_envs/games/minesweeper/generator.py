@@ -1,0 +1,95 @@
+"""The generator of openings: random mines, a first square with none around it, and a few more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ragen_envs.core.instances import Stream
+from ragen_envs.games.minesweeper.reference import reference
+from ragen_envs.games.minesweeper.rules import CLOSED, Opening, neighbours_of, open_after, shown
+
+_LEAST_TO_OPEN = 4
+"""Squares without a mine that are closed at first, at least."""
+_LARGEST = 8
+_LARGEST_EXACT = 5
+"""Rows and columns of boards whose layouts are listed, at most."""
+
+
+@dataclass(frozen=True)
+class Generator:
+    """Makes boards on which some squares are open.
+
+    The first one is opened where no mine is on it or around it, so that it opens its neighbours; up
+    to `max_further` other squares without a mine, at random, come after it. Without these there
+    would be some 1,900 different openings, too few for the splits.
+
+    Args:
+        min_size: rows and columns at least; they are drawn apart from each other.
+        max_size: rows and columns at most, up to 5, and up to 8 where layouts are not listed.
+        min_mines: mines at least.
+        max_mines: mines at most.
+        max_further: squares that are opened after the first, at most.
+        max_to_open: closed squares without a mine, at most.
+        max_layouts: layouts of mines that the opening allows, at most, or None: as many as there
+            are, which are counted and not listed. There are at least 2.
+
+    Raises:
+        ValueError: for sizes or mines that no board has.
+    """
+
+    min_size: int = 4
+    max_size: int = 5
+    min_mines: int = 3
+    max_mines: int = 6
+    max_further: int = 2
+    max_to_open: int = 15
+    max_layouts: int | None = 150
+
+    def __post_init__(self) -> None:
+        largest = _LARGEST if self.max_layouts is None else _LARGEST_EXACT
+        if not 4 <= self.min_size <= self.max_size <= largest:
+            beyond = "" if self.max_layouts is None else f"; max_layouts=None takes {_LARGEST}"
+            raise ValueError(
+                f"sizes go from 4 to {largest}, got min_size={self.min_size} and "
+                f"max_size={self.max_size}{beyond}"
+            )
+        most = self.min_size**2 - 9
+        if not 1 <= self.min_mines <= self.max_mines <= most:
+            raise ValueError(
+                f"mines go from 1 to {most} here, got min_mines={self.min_mines} and "
+                f"max_mines={self.max_mines}"
+            )
+
+    def __call__(self, stream: Stream) -> Iterator[Opening | None]:
+        """Yield openings, each a pure function of the stream, and None where a try gave none."""
+        sizes = self.max_size - self.min_size + 1
+        while True:
+            height, width = (self.min_size + roll for roll in stream.rolls(sizes, 2))
+            count = self.min_mines + stream.below(self.max_mines - self.min_mines + 1)
+            further = stream.below(self.max_further + 1)
+            squares = stream.sample(range(height * width), count + 1 + further)
+            mines = sum(1 << square for square in squares[:count])
+            yield self._opened(height, width, mines, squares[count:])
+
+    def _opened(self, height: int, width: int, mines: int, squares: list[int]) -> Opening | None:
+        """Return what opening the squares shows, None where it is not to be played."""
+        neighbours = neighbours_of(height, width)
+        if neighbours[squares[0]] & mines:
+            return None
+        opened = 0
+        for square in squares:
+            opened = open_after(neighbours, mines, opened, square)
+        board = shown(neighbours, mines, opened)
+        count = mines.bit_count()
+        if not _LEAST_TO_OPEN <= board.count(CLOSED) - count <= self.max_to_open:
+            return None
+        rows = [board[i : i + width] for i in range(0, height * width, width)]
+        opening = Opening("\n".join(rows), count)
+        return opening if self._allows(opening) else None
+
+    def _allows(self, opening: Opening) -> bool:
+        if self.max_layouts is None:
+            counting = reference(opening)
+            return counting.count(counting.start) >= 2
+        return 2 <= len(opening.layouts) <= self.max_layouts

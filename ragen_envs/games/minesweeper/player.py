@@ -1,0 +1,51 @@
+"""What every player of Minesweeper tells: of what is known, the risks and the best square."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Generic, TypeVar
+
+from ragen_envs.core.instances import Stream
+
+K = TypeVar("K")
+"""What is known; equal where the same is known."""
+
+
+class Player(ABC, Generic[K]):
+    """A player on one opening.
+
+    Attributes:
+        start: what is known at the start.
+    """
+
+    start: K
+
+    @abstractmethod
+    def drawn(self, stream: Stream) -> int:
+        """Return one of the sets of mines that the opening allows, all equally likely."""
+
+    @abstractmethod
+    def after(self, knowledge: K, board: str, opened: int) -> K:
+        """Return what is known when more squares are open.
+
+        Args:
+            knowledge: what was known.
+            board: what the squares show now, as `rules.shown` says it.
+            opened: the squares that are open now.
+        """
+
+    @abstractmethod
+    def count(self, knowledge: K) -> int:
+        """Return how many layouts of mines are possible."""
+
+    @abstractmethod
+    def mined(self, knowledge: K) -> dict[int, int]:
+        """Return for each closed square, in order, in how many of the layouts it has a mine."""
+
+    @abstractmethod
+    def best_square(self, knowledge: K) -> int:
+        """Return the closed square that the player opens."""
+
+    @abstractmethod
+    def is_best(self, knowledge: K, square: int) -> bool:
+        """Return whether no closed square is better, as far as the player can tell."""

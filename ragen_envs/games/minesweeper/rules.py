@@ -1,0 +1,165 @@
+"""The rules of Minesweeper: boards, openings, and what opening a square shows. Pure: no randomness.
+
+Squares are numbered along the rows. A set of squares is an int whose bit i stands for square i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from ragen_envs.core.instances import content_hash, partition_of
+from ragen_envs.core.symmetry import canonical_grid
+
+GAME = "minesweeper"
+CLOSED = "#"
+_DIGITS = "012345678"
+
+
+@lru_cache(maxsize=16)
+def neighbours_of(height: int, width: int) -> tuple[int, ...]:
+    """Return for each square the set of the up to eight squares around it."""
+    squares = [(y, x) for y in range(height) for x in range(width)]
+    return tuple(
+        sum(1 << i for i, (v, u) in enumerate(squares) if max(abs(v - y), abs(u - x)) == 1)
+        for y, x in squares
+    )
+
+
+def members(squares: int) -> Iterator[int]:
+    """Yield the squares of a set in order."""
+    while squares:
+        lowest = squares & -squares
+        yield lowest.bit_length() - 1
+        squares ^= lowest
+
+
+def open_after(neighbours: tuple[int, ...], mines: int, opened: int, square: int) -> int:
+    """Return the open squares after a square without a mine was opened.
+
+    A square with no mine around it opens all around it, which goes on from there.
+    """
+    opened |= 1 << square
+    if neighbours[square] & mines:
+        return opened
+    waiting = [square]
+    while waiting:
+        fresh = neighbours[waiting.pop()] & ~opened
+        opened |= fresh
+        waiting += [other for other in members(fresh) if not neighbours[other] & mines]
+    return opened
+
+
+def shown(neighbours: tuple[int, ...], mines: int, opened: int) -> str:
+    """Return a board's squares along its rows: the digits of the open ones, the others closed."""
+    return uncovered(neighbours, mines, CLOSED * len(neighbours), opened)
+
+
+def uncovered(neighbours: tuple[int, ...], mines: int, board: str, fresh: int) -> str:
+    """Return what a board shows after more squares of it were opened.
+
+    Args:
+        neighbours: of each square, as a set of squares.
+        mines: the squares with one.
+        board: what it showed: its squares along the rows, without line ends.
+        fresh: the squares that are newly open, none of them with a mine.
+    """
+    for square in members(fresh):
+        digit = _DIGITS[(neighbours[square] & mines).bit_count()]
+        board = board[:square] + digit + board[square + 1 :]
+    return board
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What a player sees first: some open squares, and how many mines there are.
+
+    Attributes:
+        board: rows of equal length joined by line ends; a digit for an open square, # for another.
+        mines: how many of the closed squares have one.
+        ceiling: the best player's chance of success, if it is known already.
+    """
+
+    board: str
+    mines: int
+    ceiling: float | None = None
+
+    @cached_property
+    def height(self) -> int:
+        """Rows."""
+        return self.board.count("\n") + 1
+
+    @cached_property
+    def width(self) -> int:
+        """Columns."""
+        return len(self.board.partition("\n")[0])
+
+    @cached_property
+    def neighbours(self) -> tuple[int, ...]:
+        """See `neighbours_of`."""
+        return neighbours_of(self.height, self.width)
+
+    @cached_property
+    def opened(self) -> int:
+        """The open squares."""
+        squares = self.board.replace("\n", "")
+        return sum(1 << i for i, symbol in enumerate(squares) if symbol != CLOSED)
+
+    @cached_property
+    def to_open(self) -> int:
+        """How many closed squares have no mine."""
+        return self.board.count(CLOSED) - self.mines
+
+    @cached_property
+    def layouts(self) -> tuple[int, ...]:
+        """All sets of mines that the opening allows, in ascending order."""
+        return tuple(sorted(layouts_of(self)))
+
+    @cached_property
+    def digest(self) -> str:
+        """The content hash, equal for rotations and reflections."""
+        return content_hash(GAME, b"%d mines %s" % (self.mines, canonical_grid(self.board)))
+
+    @property
+    def part(self) -> str:
+        """The part of all openings that this one belongs to."""
+        return partition_of(self.digest, sixteenths=3)
+
+
+def layouts_of(opening: Opening) -> Iterator[int]:
+    """Yield the sets of as many mines as there are that give the opening's digits.
+
+    The digits are taken one by one: each says how many of the squares around it that no digit
+    before it has settled have a mine. What no digit touches is filled last.
+    """
+    squares = opening.board.replace("\n", "")
+    clues: list[tuple[int, int]] = []
+    settled = opening.opened
+    for square, symbol in enumerate(squares):
+        if symbol != CLOSED:
+            clues.append((opening.neighbours[square], int(symbol)))
+    partial = [0]
+    for around, digit in clues:
+        fresh = list(members(around & ~settled))
+        settled |= around
+        partial = [
+            mines | more
+            for mines in partial
+            for more in subsets(fresh, digit - (mines & around).bit_count())
+            if (mines | more).bit_count() <= opening.mines
+        ]
+    rest = list(members((1 << len(squares)) - 1 & ~settled))
+    for mines in partial:
+        for more in subsets(rest, opening.mines - mines.bit_count()):
+            yield mines | more
+
+
+def subsets(squares: list[int], size: int) -> Iterator[int]:
+    """Yield the sets of so many of the squares."""
+    if size == 0:
+        yield 0
+    elif 0 < size <= len(squares):
+        for i, square in enumerate(squares):
+            for more in subsets(squares[i + 1 :], size - 1):
+                yield 1 << square | more

@@ -1,0 +1,170 @@
+"""The exact best player, by dynamic programming over what a player knows.
+
+All layouts of mines that what is shown allows are equally likely. With W(k) the number of them that
+the best play from the knowledge k wins,
+
+    W(k) = max over closed squares s of the sum of W(k') over what opening s can show,
+
+where k' keeps the layouts in which that is shown; those with a mine on s are lost. The chance of
+success is W(k) over the number of layouts in k. All counts are ints, so that no rounding chooses
+between squares.
+
+A square that has a mine in none of the layouts can be opened at once: it has to be opened some
+time, and what it shows harms nobody. Turns are no limit, as the budget has one for each square
+without a mine.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from ragen_envs.core.instances import Stream
+from ragen_envs.games.minesweeper.player import Player
+from ragen_envs.games.minesweeper.rules import Opening, members, open_after, shown
+
+
+class Knowledge(NamedTuple):
+    """What is shown, and what it allows.
+
+    Attributes:
+        opened: the open squares.
+        layouts: the sets of mines that are possible, in ascending order; all equally likely.
+    """
+
+    opened: int
+    layouts: tuple[int, ...]
+
+
+class Solver(Player[Knowledge]):
+    """The best player on one opening. Use `solver`, which keeps the recent ones.
+
+    Args:
+        opening: what is shown at the start.
+    """
+
+    def __init__(self, opening: Opening) -> None:
+        self._neighbours = opening.neighbours
+        self._all = (1 << len(opening.neighbours)) - 1
+        self.start = Knowledge(opening.opened, opening.layouts)
+        # What is known follows from the open squares and one of the layouts that they allow.
+        self._wins: dict[tuple[int, int], int] = {}
+        self._after: dict[str, Knowledge] = {}
+        self._mined: dict[tuple[int, int], dict[int, int]] = {}
+
+    def drawn(self, stream: Stream) -> int:
+        """Return one of the sets of mines that the opening allows, all equally likely."""
+        layouts = self.start.layouts
+        return layouts[stream.below(len(layouts))]
+
+    def count(self, knowledge: Knowledge) -> int:
+        """Return how many layouts of mines are possible."""
+        return len(knowledge.layouts)
+
+    def chance(self, knowledge: Knowledge) -> float:
+        """Return the best player's chance of success."""
+        return self._won(knowledge) / len(knowledge.layouts)
+
+    def best_square(self, knowledge: Knowledge) -> int:
+        """Return the closed square that wins most often.
+
+        Of squares that win equally often the least risky one is taken, and of those the first.
+        """
+        mined = self.mined(knowledge)
+        first = min(mined, key=lambda square: (mined[square], square))
+        if not mined[first]:
+            return first
+        return min(mined, key=lambda s: (-self._won_by(knowledge, s), mined[s], s))
+
+    def is_best(self, knowledge: Knowledge, square: int) -> bool:
+        """Return whether no closed square wins more often."""
+        return self._won_by(knowledge, square) == self._won(knowledge)
+
+    def chance_after(self, knowledge: Knowledge, square: int) -> float:
+        """Return the chance of success of opening a closed square, with the best play after it."""
+        return self._won_by(knowledge, square) / len(knowledge.layouts)
+
+    def mined(self, knowledge: Knowledge) -> dict[int, int]:
+        """Return for each closed square in how many of the layouts it has a mine."""
+        key = knowledge.opened, knowledge.layouts[0]
+        found = self._mined.get(key)
+        if found is None:
+            found = self._mined[key] = self._count_mined(knowledge)
+        return found
+
+    def after(self, knowledge: Knowledge, board: str, opened: int) -> Knowledge:
+        """Return what is known when more squares are open.
+
+        Args:
+            knowledge: what was known.
+            board: what the squares show now, as `rules.shown` says it.
+            opened: the squares that are open now.
+        """
+        known = self._after.get(board)
+        if known is None:
+            layouts = [
+                mines
+                for mines in knowledge.layouts
+                if not mines & opened and shown(self._neighbours, mines, opened) == board
+            ]
+            known = self._after[board] = Knowledge(opened, tuple(layouts))
+        return known
+
+    def _count_mined(self, knowledge: Knowledge) -> dict[int, int]:
+        closed = self._all & ~knowledge.opened
+        return {
+            square: sum([mines >> square & 1 for mines in knowledge.layouts])
+            for square in members(closed)
+        }
+
+    def _won(self, knowledge: Knowledge) -> int:
+        """Return how many of the layouts the best play wins."""
+        if len(knowledge.layouts) == 1:
+            return 1
+        key = knowledge.opened, knowledge.layouts[0]
+        won = self._wins.get(key)
+        if won is None:
+            won = self._wins[key] = self._most_won(knowledge)
+        return won
+
+    def _most_won(self, knowledge: Knowledge) -> int:
+        mined = self._count_mined(knowledge)  # not kept: there are thousands
+        total, best = len(knowledge.layouts), 0
+        for square in sorted(mined, key=lambda s: mined[s]):
+            if total - mined[square] <= best:  # those without a mine there cannot be more
+                break
+            best = max(best, self._won_by(knowledge, square))
+            if not mined[square]:
+                break
+        return best
+
+    def _won_by(self, knowledge: Knowledge, square: int) -> int:
+        """Return how many layouts are won by opening a square, with the best play after it."""
+        neighbours, before = self._neighbours, knowledge.opened
+        seen: dict[tuple[int, ...], tuple[int, list[int]]] = {}
+        what: tuple[int, ...]
+        for mines in knowledge.layouts:
+            if mines >> square & 1:
+                continue
+            number = (neighbours[square] & mines).bit_count()
+            if number:
+                what, opened = (number,), before | 1 << square
+            else:
+                opened = open_after(neighbours, mines, before, square)
+                fresh = members(opened & ~before)
+                what = (opened, *[(neighbours[s] & mines).bit_count() for s in fresh])
+            seen.setdefault(what, (opened, []))[1].append(mines)
+        return sum(self._won(Knowledge(opened, tuple(same))) for opened, same in seen.values())
+
+
+@lru_cache(maxsize=256)
+def solver(opening: Opening) -> Solver:
+    """Return the solver of an opening."""
+    return Solver(opening)
+
+
+@lru_cache(maxsize=4096)
+def ceiling(opening: Opening) -> float:
+    """Return the best player's chance of success, to nine digits."""
+    best = Solver(opening)
+    return round(best.chance(best.start), 9)

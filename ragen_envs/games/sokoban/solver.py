@@ -1,0 +1,111 @@
+"""The solver of Sokoban: optimal lengths, best moves and dead states of a level."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from threading import Lock
+
+from ragen_envs.games.sokoban.bitboard import StateSet, bitboard
+from ragen_envs.games.sokoban.rules import ACTIONS, WALL, Level, move
+
+_KEPT_STATES = 1 << 20
+"""States of a room up to which the solvers of many levels are kept, beyond which only the last."""
+
+
+class Solver:
+    """Answers for every state of one level's room. Use `solver`, which keeps the recent ones.
+
+    The level must have an outer wall. States are given as in `rules.move`. The search goes as far
+    as an answer needs, and on from there for the next one; a dead state takes the whole of it.
+
+    Raises:
+        ValueError: if the room has too many states, see `bitboard.check_size`.
+    """
+
+    def __init__(self, level: Level) -> None:
+        rows = level.xsb.split("\n")
+        self._level = level
+        self._width = len(rows[0]) - 2
+        self._board = bitboard(len(rows) - 2, self._width, level.boxes.bit_count())
+        floor = sum(
+            1 << self._cell(square)
+            for square, symbol in enumerate(level.xsb)
+            if symbol not in (WALL, "\n")
+        )
+        self._layers = enumerate(self._board.layers(floor, self._cells(level.targets)))
+        self._searching = Lock()
+        self._found: StateSet = 0
+        # Set number k has the found states whose distance has bit k, so few sets hold them all.
+        self._digits: list[StateSet] = []
+
+    def distance(self, player: int, boxes: int) -> int | None:
+        """Return the moves of a shortest solution, or None if the state is dead."""
+        state = self._board.bit(self._cell(player), self._cells(boxes))
+        with self._searching:
+            while not self._found & state and self._search_on():
+                pass
+        return self._known_distance(state)
+
+    def _search_on(self) -> bool:
+        """Find the states that are one move farther, and return whether there are any."""
+        number, layer = next(self._layers, (0, 0))
+        if number >= 1 << len(self._digits):
+            self._digits.append(0)
+        for k in range(number.bit_length()):
+            if number >> k & 1:
+                self._digits[k] |= layer
+        self._found |= layer
+        return layer != 0
+
+    def _known_distance(self, state: StateSet) -> int | None:
+        """Return the distance of a state that was found, else None."""
+        if not self._found & state:
+            return None
+        return sum(1 << k for k, states in enumerate(self._digits) if states & state)
+
+    def plan(self, player: int, boxes: int, moves: int) -> list[int]:
+        """Return up to so many moves of a shortest solution, as indices of `ACTIONS`.
+
+        Returns:
+            The first moves, ties broken by the order of `ACTIONS`; empty if the state is solved
+            or dead.
+        """
+        distance = self.distance(player, boxes)
+        chosen: list[int] = []
+        while distance and len(chosen) < moves:
+            distance -= 1
+            action, player, boxes = self._step_to(distance, player, boxes)
+            chosen.append(action)
+        return chosen
+
+    def _step_to(self, distance: int, player: int, boxes: int) -> tuple[int, int, int]:
+        for action in range(len(ACTIONS)):
+            after = move(self._level.walls, player, boxes, self._level.steps[action])
+            state = self._board.bit(self._cell(after[0]), self._cells(after[1]))
+            if self._known_distance(state) == distance:
+                return action, *after
+        raise AssertionError("a state has a neighbour that is one move nearer to solved")
+
+    def _cell(self, square: int) -> int:
+        y, x = divmod(square, self._level.stride)
+        return (y - 1) * self._width + x - 1
+
+    def _cells(self, squares: int) -> list[int]:
+        return [self._cell(i) for i in range(squares.bit_length()) if squares >> i & 1]
+
+
+def solver(level: Level) -> Solver:
+    """Return the solver of a level; see `Solver`."""
+    rows = level.xsb.count("\n") + 1
+    states = (rows * level.stride) ** (level.boxes.bit_count() + 1)
+    return _small(level) if states <= _KEPT_STATES else _large(level)
+
+
+@lru_cache(maxsize=64)
+def _small(level: Level) -> Solver:
+    return Solver(level)
+
+
+@lru_cache(maxsize=1)
+def _large(level: Level) -> Solver:
+    return Solver(level)

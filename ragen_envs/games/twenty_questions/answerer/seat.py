@@ -1,0 +1,111 @@
+"""The answerer's seat: what the answerer reads, what it may reply, and how its text is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ragen_envs.core.protocol import FreeText, ResponseFormat, body_of
+from ragen_envs.games.twenty_questions.answerer.briefing import EXAMPLE, question_state, told_to
+from ragen_envs.games.twenty_questions.answerer.replies import (
+    REPLIES,
+    UNREADABLE,
+    Reply,
+    read_reply,
+)
+from ragen_envs.games.twenty_questions.answerer.rule import Answer
+from ragen_envs.games.twenty_questions.env import Asked, TwentyQuestionsVariant
+from ragen_envs.games.twenty_questions.forms import with_article
+from ragen_envs.games.twenty_questions.knowledge.loader import load
+from ragen_envs.games.twenty_questions.text import REPHRASE
+
+
+class Question(NamedTuple):
+    """A question that waits for its reply.
+
+    Attributes:
+        text: as it is put to the answerer.
+        rule: what the rule would answer, None where it does not understand the question.
+    """
+
+    text: str
+    rule: Answer | None
+
+
+class ReadReply(NamedTuple):
+    """An answerer's text as it was read.
+
+    Attributes:
+        reply: what was read in it.
+        format_is_valid: whether it has the demanded form.
+        is_example: whether it repeats the placeholder of the instructions.
+    """
+
+    reply: Reply
+    format_is_valid: bool
+    is_example: bool
+
+    @property
+    def readable(self) -> bool:
+        """Whether it is one of the replies."""
+        return self.reply.readable
+
+
+@dataclass(frozen=True)
+class AnswererSeat:
+    """The place of an answerer to whom one question is put.
+
+    It is a `ragen_envs.core.policies.Player`: `random_answer` replies at random, `oracle_answer`
+    as the
+    rule does. What it reads is complete in itself, so that one message is enough for any model.
+
+    Attributes:
+        variant: the game.
+        word: that is asked for.
+        asked: the questions that have their reply.
+        question: the one to reply to.
+        response_format: of the reply.
+    """
+
+    variant: TwentyQuestionsVariant
+    word: str
+    asked: tuple[Asked, ...]
+    question: Question
+    response_format: ResponseFormat
+
+    @property
+    def legal_actions(self) -> tuple[str, ...]:
+        """The replies."""
+        return REPLIES
+
+    @property
+    def actions_this_turn(self) -> int:
+        """How many replies a question has: 1."""
+        return 1
+
+    @property
+    def free_text(self) -> FreeText | None:
+        """None: only the listed replies may be given."""
+        return None
+
+    def best_actions(self) -> tuple[str, ...]:
+        """Return the rule's reply; that it cannot tell, where it does not understand."""
+        return (self.question.rule or REPHRASE,)
+
+    @property
+    def text(self) -> str:
+        """What the answerer reads: its task, the word, replies so far, the question, the form."""
+        state = question_state(with_article(self.word, load()), self.asked, self.question.text)
+        return told_to(self.variant, state, self.response_format)
+
+    def read(self, text: str) -> ReadReply:
+        """Return how an answerer's text is read. Never raises on a str.
+
+        Args:
+            text: the whole text, in the seat's response format.
+        """
+        body = body_of(text, self.response_format)
+        if body is None:
+            return ReadReply(UNREADABLE, format_is_valid=False, is_example=False)
+        reply = read_reply(body, self.question.text, self.word)
+        return ReadReply(reply, format_is_valid=True, is_example=body.strip().upper() == EXAMPLE)

@@ -1,0 +1,233 @@
+"""Twenty Questions as a text environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+from ragen_envs.core.budget import Budget
+from ragen_envs.core.instances import Stream
+from ragen_envs.core.protocol import ActionReader, Function
+from ragen_envs.core.text_env import TextEnv
+from ragen_envs.games.twenty_questions import text
+from ragen_envs.games.twenty_questions.answerer.rule import Answer, answer
+from ragen_envs.games.twenty_questions.forms import Form, Guess, say, with_article
+from ragen_envs.games.twenty_questions.knowledge.loader import load
+from ragen_envs.games.twenty_questions.probes import PROBES
+from ragen_envs.games.twenty_questions.questions import EXAMPLE, QuestionReader
+from ragen_envs.games.twenty_questions.solver import Solver
+from ragen_envs.games.twenty_questions.splits import GAME, Secret, secrets
+from ragen_envs.games.twenty_questions.understanding import understand
+
+_TURNS = Budget(max_turns=20, max_actions_per_turn=1, max_actions=20)
+
+
+class Asked(NamedTuple):
+    """A question that was asked.
+
+    Attributes:
+        question: as the player spelled it.
+        form: what it was understood as, None if it was not.
+        reply: the answer, None if there was none.
+    """
+
+    question: str
+    form: Form | None
+    reply: Answer | None
+
+
+@dataclass(frozen=True)
+class TwentyQuestionsVariant:
+    """One environment of the family.
+
+    Attributes:
+        name: the id without its namespace; it also names the stream of the instances.
+        held_out: words in each of val and test.
+        new_categories: whether val and test are of categories that training never has.
+        win: reward of the right guess, in hundredths as all points are.
+        cost: subtracted for each question.
+        repeat: subtracted beyond that for a question that was asked before.
+        budget: turns of one question each.
+
+    Raises:
+        ValueError: if a turn has several questions.
+    """
+
+    name: str
+    held_out: int = 60
+    new_categories: bool = False
+    win: int = 100
+    cost: int = 1
+    repeat: int = 10
+    budget: Budget = _TURNS
+
+    def __post_init__(self) -> None:
+        if self.budget.max_actions_per_turn != 1:
+            raise ValueError(f"{self.name}: a turn has one question, whose reply comes first")
+
+
+VARIANTS = {
+    variant.name: variant
+    for variant in (
+        TwentyQuestionsVariant("TwentyQuestions-v0"),
+        TwentyQuestionsVariant("TwentyQuestionsNewCategories-v0", held_out=31, new_categories=True),
+    )
+}
+
+
+@cache
+def solver() -> Solver:
+    """Return the solver of all words, made once a process."""
+    return Solver(load())
+
+
+class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
+    """Find the word that an honest answerer thinks of, by asking in plain English.
+
+    | | |
+    | --- | --- |
+    | actions | any text is one question or one guess, of which 200 characters count; what is not printable ASCII becomes a blank. There is no sign between actions. A question is answered Yes, No or Sometimes; what is not understood, or not known of the word, "I cannot tell, please rephrase", and costs the turn. |
+    | rewards | +1 for the right guess; -0.01 for each question; a further -0.1 for one that was asked before, in the same words or with the same meaning; -0.1 once for a turn with a broken form or no question, which costs no 0.01 |
+    | ends | terminated by the right guess; truncated after 20 turns. The twentieth may be the guess. The last observation names the word. |
+    | success | the word was guessed: its name or an alias, with an article or without. A guess that lists several words is answered, and never wins; nor does a wider name, such as a chair where the word is an armchair, which is answered Yes. |
+    | instances | everyday nouns in categories of about 20: 3 words of each of 20 categories are val, 3 others test, the rest train. Three further categories are the val and test of TwentyQuestionsNewCategories-v0 alone, 31 words each, whose train words are those of TwentyQuestions-v0. As all words are public, there is no sealed split. |
+    | randomness | none: `rollout` changes nothing |
+    | info | `ceiling` 1.0; `questions`: asked so far; `repeats`: of them, asked before; `unparsed`: of them, not understood or not known |
+    | oracle | asks the standard question with the most information about all words of the knowledge, and guesses when at most two are left or the turn is the last. It does not know the word, and uses the replies to whatever was understood. |
+
+    `info["action_is_effective"]`: the question was understood, and not asked before.
+    `info["legal_actions"]` lists the standard questions and a guess of each word of the knowledge, the
+    same in every instance; any other text is as valid. The random player picks among them
+    uniformly, which is a blind floor: it does not use the replies, and one guess of all is right.
+
+    Players on the test words (`benchmarks/twenty_questions_players.py`); turns are means of all
+    episodes, and mean@8 is the mean success of eight episodes on each word:
+
+    | player | success | mean@8 | turns | new categories: mean@8 | turns |
+    | --- | --- | --- | --- | --- | --- |
+    | random | 0.02 | 0.02 | 19.8 | 0.02 | 19.9 |
+    | category ladder: asks the kinds from the top down, then guesses in order | 0.72 | 0.72 | 14.3 | 0.61 | 14.6 |
+    | oracle | 1.00 | 1.00 | 7.0 | 1.00 | 6.7 |
+
+    The harness reports the same with `ragen-bench evaluate MODEL --env TwentyQuestions-v0 --samples 8`;
+    [results](../results/twenty-questions.md) say where each figure stands, how many questions that the
+    reader has not seen it understands, and how a small model plays.
+
+    ```python
+    import gymnasium, ragen_envs
+
+    env = gymnasium.make("ragen/TwentyQuestions-v0", split="test", response_format="plain")
+    observation, info = env.reset(seed=0)
+    observation, reward, terminated, truncated, info = env.step("Could it be an animal?")
+    assert observation.splitlines()[1:] == ["1. Could it be an animal? No"]
+    assert info["questions"] == 1 and info["unparsed"] == 0
+    ```
+    """  # noqa: E501 (a Markdown table has one row a line)
+
+    variants = VARIANTS
+    game = GAME
+    held_out_files = "words/{name}-{split}.txt"
+    has_sealed = False
+    stochastic = False
+    example = EXAMPLE
+    functions = (
+        Function("ask", "Ask a question or guess the word.", "question", "In plain English."),
+    )
+    has_fixed_actions = True
+    probes = PROBES
+
+    @classmethod
+    def held_out_size(cls, name: str) -> int:
+        """Return how many words each held-out split of a variant has."""
+        known = cls.variants.get(name)
+        return known.held_out if known else super().held_out_size(name)
+
+    @property
+    def secret(self) -> str:
+        """The word to find, for answerers and other players that may know it."""
+        return self._secret
+
+    @property
+    def asked(self) -> tuple[Asked, ...]:
+        """The questions so far."""
+        return tuple(self._asked)
+
+    def _symbols(self) -> frozenset[str]:
+        return frozenset()
+
+    def candidates(self, stream: Stream) -> Iterator[Secret | None]:
+        """Yield random words of the variant."""
+        words = secrets(self.variant.new_categories)
+        while True:
+            yield words[stream.below(len(words))]
+
+    def write_instance(self, instance: Secret) -> tuple[str, dict[str, object]]:
+        """Return the word, and its category."""
+        return instance.word, {"category": instance.category}
+
+    @staticmethod
+    def read_instance(body: str, figures: dict[str, str]) -> Secret:
+        """Return the word of a line."""
+        return Secret(body, figures["category"])
+
+    def _begin(self, instance: Secret) -> ActionReader:
+        self._secret = instance.word
+        self._asked: list[Asked] = []
+        self._repeats = 0
+        return QuestionReader()
+
+    def _apply(self, action: int) -> tuple[int, bool]:
+        question = self._reader.actions[action]
+        form = understand(question, load())
+        repeated = self._is_repeated(question, form)
+        reply = self._reply(form)
+        self._asked.append(Asked(question, form, reply))
+        self._repeats += repeated
+        points = -self.variant.cost - self.variant.repeat * repeated
+        if isinstance(form, Guess) and form.name == self._secret:
+            self._terminated = self._success = True
+            points += self.variant.win
+        return points, reply is not None and not repeated
+
+    def _is_repeated(self, question: str, form: Form | None) -> bool:
+        """Return whether the same was asked before, in the same words or in others."""
+        return any(
+            question.lower() == earlier.question.lower()
+            or (form is not None and form == earlier.form)
+            for earlier in self._asked
+        )
+
+    def _reply(self, form: Form | None) -> Answer | None:
+        """Return the reply to a question; overridden where another than the rule answers."""
+        if form is None:
+            return None
+        knowledge = load()
+        return answer(form, knowledge.concepts[self._secret], knowledge)
+
+    def _details(self) -> dict[str, float]:
+        return {
+            "questions": float(len(self._asked)),
+            "repeats": float(self._repeats),
+            "unparsed": float(sum(asked.reply is None for asked in self._asked)),
+        }
+
+    def _rules(self) -> str:
+        v = self.variant
+        return text.rules(self.budget.max_turns, v.cost, v.repeat, v.win)
+
+    def _state(self) -> str:
+        transcript = text.transcript([(asked.question, asked.reply) for asked in self._asked])
+        if self._running:
+            return transcript
+        return f"{transcript}\n{text.ending(with_article(self._secret, load()), self._success)}"
+
+    def _oracle(self, instance: Secret) -> dict[str, float]:  # noqa: ARG002 (a hook of all games)
+        return {"ceiling": 1.0}
+
+    def _best_actions(self) -> tuple[str, ...]:
+        understood = [(asked.form, asked.reply) for asked in self._asked if asked.form is not None]
+        if self.turns_left > 1:
+            return (say(solver().next(understood), load()),)
+        return (say(solver().guess(understood), load()),)

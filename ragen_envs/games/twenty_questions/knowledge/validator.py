@@ -1,0 +1,213 @@
+"""Checks of the knowledge: each returns the mistakes that it finds, as lines for a person.
+
+`python -m ragen_envs.games.twenty_questions.knowledge.validator` prints them, and fails if there
+are any.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import chain
+
+import numpy as np
+
+from ragen_envs.games.twenty_questions.forms import say
+from ragen_envs.games.twenty_questions.knowledge.inheritance import without
+from ragen_envs.games.twenty_questions.knowledge.loader import load
+from ragen_envs.games.twenty_questions.knowledge.schema import Concept, Grade, Knowledge
+from ragen_envs.games.twenty_questions.solver import Solver
+
+APART = 2
+"""How many standard questions any two concepts must answer differently, at least."""
+_QUESTION = re.compile(r"(Is|Can|Does|Do) (it|you|people) \S.*\?")
+
+
+def problems(knowledge: Knowledge) -> list[str]:
+    """Return all that is wrong with the knowledge; nothing if all is well."""
+    return [line for check in CHECKS for line in check(knowledge)]
+
+
+def questions_read_well(knowledge: Knowledge) -> Iterator[str]:
+    """Canonical questions have the form that "not" is put into, and no two are the same."""
+    asks = [kind.ask for kind in knowledge.kinds.values()]
+    asks += [feature.ask for feature in knowledge.features.values()]
+    yield from (f"{ask!r} is asked twice" for ask, n in Counter(asks).items() if n > 1)
+    yield from (
+        f"{ask!r} is not an auxiliary, a subject and the rest"
+        for ask in asks
+        if not _QUESTION.fullmatch(ask)
+    )
+
+
+def names_are_unique(knowledge: Knowledge) -> Iterator[str]:
+    """No two concepts share a name, and none is called like a kind: a guess is not a question."""
+    owners: dict[str, str] = {
+        word.lower(): f"the kind {key}"
+        for key, kind in knowledge.kinds.items()
+        for word in kind.words
+    }
+    for name, concept in knowledge.concepts.items():
+        for word in (name, *concept.aliases):
+            other = owners.setdefault(word.lower(), name)
+            if other != name or (word != name and word.lower() == name.lower()):
+                yield f"{name}: {word!r} is the name of {other} already"
+        if len({word.lower() for word in concept.aliases}) < len(concept.aliases):
+            yield f"{name}: an alias stands there twice"
+
+
+def levels_fit(knowledge: Knowledge) -> Iterator[str]:
+    """Levels are on the scale, in the bounds of the kinds, and those of references of that name."""
+    for concept in knowledge.concepts.values():
+        for scale, (low, high) in concept.levels.items():
+            if not 1 <= low <= high <= len(knowledge.scales[scale].levels):
+                yield f"{concept.name}: the {scale} {low} to {high} is not on the scale"
+            for key in _full(concept):
+                least, most = knowledge.kinds[key].bounds.get(scale, (low, high))
+                if not least <= low <= high <= most:
+                    yield f"{concept.name}: the {scale} {low} to {high} is not that of a {key}"
+            reference = knowledge.scales[scale].references.get(concept.name, low)
+            if not low <= reference <= high:
+                yield f"{concept.name}: as a reference its {scale} is {reference}"
+
+
+def weight_fits_size(knowledge: Knowledge) -> Iterator[str]:
+    """Nothing is heavier than gold of its size; what is big is heavy, unless it is thin air."""
+    for concept in knowledge.concepts.values():
+        (small, big), (light, heavy) = concept.levels["size"], concept.levels["weight"]
+        if heavy > big + 2 + (big > 5) or (light < small - 3 and "weather" not in concept.kinds):
+            yield f"{concept.name}: the size {small} to {big} but the weight {light} to {heavy}"
+
+
+def implications_hold(knowledge: Knowledge) -> Iterator[str]:
+    """What an entry says of a feature is not less than another feature of it implies."""
+    for concept in knowledge.concepts.values():
+        for feature, grade in concept.own.items():
+            implied = concept.grades.get(feature, "no")
+            if grade != implied:
+                yield f"{concept.name}: {feature} is {grade}, but something implies {implied}"
+
+
+def nothing_is_excluded(knowledge: Knowledge) -> Iterator[str]:
+    """No concept has two features or kinds for certain that exclude one another."""
+    for concept in knowledge.concepts.values():
+        certain = {key for key, grade in _all(concept) if grade == "yes"}
+        for key, others in knowledge.rules.excludes.items():
+            for other in others:
+                if {key, other} <= certain:
+                    yield f"{concept.name}: {key} excludes {other}"
+
+
+def features_keep_to_kinds(knowledge: Knowledge) -> Iterator[str]:
+    """Only what is of certain kinds, at least sometimes, has certain features."""
+    for concept in knowledge.concepts.values():
+        for feature, kinds in knowledge.rules.only.items():
+            if feature in concept.grades and not concept.memberships.keys() & set(kinds):
+                yield f"{concept.name}: {feature} is only for {', '.join(kinds)}"
+
+
+def everything_is_used(knowledge: Knowledge) -> Iterator[str]:
+    """Each kind and feature is the answer Yes for two concepts at least, but not for all."""
+    certain = Counter(
+        key for each in knowledge.concepts.values() for key, grade in _all(each) if grade == "yes"
+    )
+    for key in chain(knowledge.kinds, knowledge.features):
+        if not 2 <= certain[key] < len(knowledge.concepts):
+            yield f"{key}: {certain[key]} concepts have it"
+
+
+def facts_agree(knowledge: Knowledge) -> Iterator[str]:
+    """What has a fact for certain has what goes with it, and not what nothing has beside it."""
+    for concept in knowledge.concepts.values():
+        for key, others in knowledge.rules.facts.items():
+            for other in others if _grade(key, concept, knowledge) == "yes" else ():
+                if _grade(other, concept, knowledge) == "no":
+                    yield f"{concept.name}: {key} but not {other}"
+        for key, others in knowledge.rules.apart.items():
+            for other in others if _grade(key, concept, knowledge) == "yes" else ():
+                if _grade(other, concept, knowledge) == "yes":
+                    yield f"{concept.name}: {key} and {other}"
+
+
+def facts_say_something(knowledge: Knowledge) -> Iterator[str]:
+    """Each fact is known of some word, and no question of it is that of another or of a feature."""
+    asks = {feature.ask for feature in knowledge.features.values()}
+    asks |= {kind.ask for kind in knowledge.kinds.values()}
+    for key, fact in knowledge.facts.items():
+        if not fact.grades:
+            yield f"{key}: it is known of no word"
+        if fact.ask in asks or not _QUESTION.fullmatch(fact.ask):
+            yield f"{key}: {fact.ask!r} is asked twice, or not an auxiliary, a subject and the rest"
+        asks.add(fact.ask)
+
+
+def _grade(key: str, concept: Concept, knowledge: Knowledge) -> Grade | None:
+    """Return the grade of a fact, a feature or a kind; None for a fact that is not known."""
+    if key in knowledge.facts:
+        return knowledge.facts[key].grades.get(concept.name)
+    return concept.grades.get(key, concept.memberships.get(key, "no"))
+
+
+def entries_say_something(knowledge: Knowledge) -> Iterator[str]:
+    """No entry repeats what it inherits or what is not so anyway."""
+    for concept in knowledge.concepts.values():
+        for feature, grade in concept.own.items():
+            if grade == without(concept, feature, knowledge):
+                yield f"{concept.name}: {feature} would be {grade} anyway"
+
+
+def pairs_are_apart(knowledge: Knowledge) -> Iterator[str]:
+    """Any two concepts differ in the answers to some standard questions."""
+    for first, second, questions in closest_pairs(knowledge, APART - 1):
+        yield f"{first} and {second} differ only in: {' '.join(questions) or 'nothing'}"
+
+
+def closest_pairs(knowledge: Knowledge, most: int) -> list[tuple[str, str, list[str]]]:
+    """Return the pairs that differ in few standard questions, and those questions.
+
+    Args:
+        knowledge: what is compared.
+        most: the largest number of questions.
+    """
+    solver = Solver(knowledge)
+    pairs = []
+    for first, row in enumerate(solver.table):
+        differ = solver.table[first + 1 :] != row
+        for offset in np.flatnonzero(differ.sum(axis=1) <= most):
+            places = np.flatnonzero(differ[offset])
+            asks = [say(solver.questions[place], knowledge) for place in places]
+            pairs.append((solver.pool[first], solver.pool[first + 1 + offset], asks))
+    return sorted(pairs, key=lambda pair: len(pair[2]))
+
+
+def _full(concept: Concept) -> list[str]:
+    return [key for key, grade in concept.memberships.items() if grade == "yes"]
+
+
+def _all(concept: Concept) -> chain[tuple[str, str]]:
+    return chain(concept.memberships.items(), concept.grades.items())
+
+
+CHECKS: tuple[Callable[[Knowledge], Iterator[str]], ...] = (
+    questions_read_well,
+    names_are_unique,
+    levels_fit,
+    weight_fits_size,
+    implications_hold,
+    nothing_is_excluded,
+    features_keep_to_kinds,
+    everything_is_used,
+    entries_say_something,
+    pairs_are_apart,
+    facts_agree,
+    facts_say_something,
+)
+"""All checks, in the order of `problems`."""
+
+
+if __name__ == "__main__":
+    mistakes = problems(load())
+    sys.stdout.write("".join(f"{line}\n" for line in mistakes) or "Nothing is wrong.\n")
+    sys.exit(bool(mistakes))

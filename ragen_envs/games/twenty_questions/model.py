@@ -1,0 +1,135 @@
+"""Twenty Questions against a model, as a harness and as Gymnasium step it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeAlias
+
+from ragen_envs.core.arguments import one_of
+from ragen_envs.core.instances import Split, Stream, draw
+from ragen_envs.core.protocol import RESPONSE_FORMATS, AnswerFormat, ResponseFormat
+from ragen_envs.core.rewards import RewardFn
+from ragen_envs.games.twenty_questions.env import VARIANTS as WITH_RULE
+from ragen_envs.games.twenty_questions.env import TwentyQuestionsVariant
+from ragen_envs.games.twenty_questions.splits import Secret
+from ragen_envs.games.twenty_questions.two_player import TwoPlayerQuestionsEnv
+
+Answerer: TypeAlias = Callable[[str], str]
+"""From all that an answerer reads to its whole text."""
+_WORDS_OF = {"TwentyQuestionsModel-v0": "TwentyQuestions-v0"}
+"""The game with the rule, whose words and seeds a variant has."""
+VARIANTS = {name: replace(WITH_RULE[of], name=name) for name, of in _WORDS_OF.items()}
+
+
+class OpponentEnv(TwoPlayerQuestionsEnv):
+    """Find the word by asking another model: Twenty Questions with a model in the place of the rule.
+
+    | | |
+    | --- | --- |
+    | as in the game | actions, rewards, ends, success, instances (the same words, under the same seeds), randomness, oracle. Guesses are decided by the game, so no answerer gives away or denies the win. |
+    | replies | Yes, No, Sometimes or "I cannot tell, please rephrase", in the answerer's response format. Case, punctuation and a repetition in a sentence ("Yes, it can fly.") do not matter; nothing is guessed. What cannot be read, or is out of form, is told to the player as "I cannot tell, please rephrase". |
+    | what the answerer reads | its task, the word, the questions so far with their replies, the question, the form of a reply: complete in itself for each question, so that it needs no memory |
+    | info | as in the game, whose `unparsed` counts the questions without a Yes, No or Sometimes; and of the replies, `judged`: to questions that the rule understands; `agreed` and `wrong`: of them, those that are the rule's, and those that are another Yes, No or Sometimes; `unreadable`: that could not be read, judged or not |
+    | `ceiling` | 1.0 if the answerer makes no mistake; against others the expected score of the best player is not known |
+
+    A score depends on who answers. So the id is in no suite and on no leaderboard, and its scores
+    stand in no table with those of TwentyQuestions-v0. With the rule's replies the two games are
+    the same, turn by turn.
+
+    `gymnasium.make` takes `answerer`, a function from all that an answerer reads to its whole text;
+    and `answerer_format`, its response format, the player's by default:
+
+    ```python
+    import gymnasium, ragen_envs
+
+
+    def ask_model(text):
+        # A model is asked here, with the text as the one message. This one always agrees.
+        return "Yes, it is."
+
+
+    env = gymnasium.make(
+        "ragen/TwentyQuestionsModel-v0",
+        answerer=ask_model,
+        answerer_format="plain",
+        split="test",
+    )
+    observation, info = env.reset(seed=0)
+    answer = "<think>I begin with life.</think><answer>Is it alive?</answer>"
+    observation, reward, terminated, truncated, info = env.step(answer)
+    assert observation.splitlines()[1:] == ["1. Is it alive? Yes"]
+    assert (info["judged"], info["agreed"], info["wrong"]) == (1, 1, 0)
+    ```
+
+    The answerer is asked once a question and not for guesses. If it raises, the turn has not
+    passed. A program that gets the replies from elsewhere, as from a batch, steps
+    `ragen_envs.games.twenty_questions.model.OpponentEnv`: `opponent_reads(answer)` is what the answerer
+    reads, None where it is not asked, and `step_with(answer, reply)` runs the turn with its text.
+    """  # noqa: E501 (a Markdown table has one row a line)
+
+    variants = VARIANTS
+    held_out_files = "words/TwentyQuestions-v0-{split}.txt"
+
+    def instance_of(self, seed: int) -> Secret:
+        """Return the word of a seed: in train, too, that of the game with the rule."""
+        if self.split != "train":
+            return super().instance_of(seed)
+        name = _WORDS_OF.get(self.variant.name, self.variant.name)
+        return draw(self.candidates, Stream("instance", name, "train", seed), "train")
+
+
+class ModelEnv(OpponentEnv):
+    """`OpponentEnv` for Gymnasium: a function answers the questions, and `step` asks it.
+
+    Args:
+        variant: a name from `variants`, or a variant of your own.
+        split: as for every environment of the suite.
+        response_format: of the player.
+        render_mode: None or "ansi".
+        answerer_format: the response format of the answerer, the player's by default.
+        answerer: from all that an answerer reads to its whole text.
+        reward_fn: as for every environment of the suite.
+
+    Raises:
+        ValueError: for an argument that is none of these, or without an answerer.
+        TypeError: if the answerer cannot be called.
+    """
+
+    def __init__(
+        self,
+        variant: str | TwentyQuestionsVariant,
+        split: Split = "train",
+        response_format: AnswerFormat = "think",
+        render_mode: str | None = None,
+        answerer_format: ResponseFormat | None = None,
+        answerer: Answerer | None = None,
+        *,
+        reward_fn: RewardFn | None = None,
+    ) -> None:
+        if answerer_format is not None:
+            one_of("answerer_format", answerer_format, RESPONSE_FORMATS)
+        super().__init__(
+            variant, split, response_format, render_mode, answerer_format, reward_fn=reward_fn
+        )
+        name = self.variant.name
+        if answerer is None:
+            raise ValueError(
+                f"{name} needs an answerer, a function from the text of a question to that of its "
+                f'reply: gymnasium.make("ragen/{name}", answerer=lambda text: ...)'
+            )
+        if not callable(answerer):
+            raise TypeError(f"the answerer is a function, got {type(answerer).__name__}")
+        self._answerer = answerer
+
+    def _play(self, action: str) -> tuple[str, float, bool, bool]:
+        """Take one answer as `step` does; an answerer that raises leaves the game as it was."""
+        text = self.opponent_reads(action)
+        return self._run(action, None if text is None else self._ask_answerer(text))
+
+    def _ask_answerer(self, text: str) -> str:
+        reply: object = self._answerer(text)
+        if not isinstance(reply, str):
+            name = getattr(self._answerer, "__name__", type(self._answerer).__name__)
+            raise TypeError(f"the answerer {name} returned {type(reply).__name__}, not a str")
+        return reply

@@ -1,0 +1,80 @@
+"""The actions: the listed questions, and the reader that takes any text as one question."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from functools import cache
+from typing import NamedTuple
+
+from ragen_envs.core.protocol import ActionReader, FreeText, Parsed
+from ragen_envs.games.twenty_questions.forms import Guess, questions, say
+from ragen_envs.games.twenty_questions.knowledge.loader import load
+
+EXAMPLE = "QUESTION"
+LONGEST_QUESTION = 200
+"""Characters of a question that count."""
+_TYPOGRAPHIC = str.maketrans(
+    {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": "-"}
+)
+
+
+class Listed(NamedTuple):
+    """The questions that every turn lists.
+
+    Attributes:
+        texts: the standard questions, then a guess of each word, in the order of the knowledge.
+        places: of each text in small letters, its place.
+    """
+
+    texts: tuple[str, ...]
+    places: Mapping[str, int]
+
+
+@cache
+def listed() -> Listed:
+    """Return the listed questions: the same in every instance, so that they tell nothing of it."""
+    knowledge = load()
+    forms = (*questions(knowledge), *map(Guess, knowledge.concepts))
+    texts = tuple(say(form, knowledge) for form in forms)
+    return Listed(texts, {text.lower(): place for place, text in enumerate(texts)})
+
+
+def question_of(body: str) -> str:
+    """Return a text as a question: one line of printable ASCII, no longer than what counts.
+
+    Accents are taken off; what has no counterpart in ASCII becomes a blank.
+    """
+    cut = " ".join(body.split())[: 2 * LONGEST_QUESTION].translate(_TYPOGRAPHIC)
+    plain = (c for c in unicodedata.normalize("NFKD", cut) if not unicodedata.combining(c))
+    printable = "".join(c if " " <= c <= "~" else " " for c in plain)
+    return " ".join(printable.split())[:LONGEST_QUESTION].rstrip()
+
+
+class QuestionReader(ActionReader):
+    """Reads the whole body of an answer as one question; `SEPARATOR` is a part of it.
+
+    Attributes:
+        actions: the listed questions, then those that were read, as they were spelled.
+    """
+
+    free = FreeText("", "", LONGEST_QUESTION)
+
+    def __init__(self) -> None:
+        super().__init__((), EXAMPLE)
+        self.actions = listed().texts
+
+    def _parse(self, body: str) -> Parsed:
+        question = question_of(body)
+        is_example = question.upper() == EXAMPLE
+        if is_example or not question:
+            return Parsed(True, (), actions_valid=False, is_example=is_example)
+        return Parsed(True, (self._place(question),), actions_valid=True, is_example=False)
+
+    def _place(self, question: str) -> int:
+        """Return the place of a question among the actions, at whose end it is put if it is new."""
+        place = listed().places.get(question.lower(), self._index.get(question))
+        if place is None:
+            place = self._index[question] = len(self.actions)
+            self.actions = (*self.actions, question)
+        return place

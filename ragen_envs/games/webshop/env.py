@@ -1,0 +1,319 @@
+"""WebShop as a text environment."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ragen_envs.core.arguments import one_of
+from ragen_envs.core.budget import Budget
+from ragen_envs.core.instances import Split, Stream
+from ragen_envs.core.protocol import ActionReader, AnswerFormat, Function
+from ragen_envs.core.rewards import POINTS, RewardFn
+from ragen_envs.core.spaces import SharedText
+from ragen_envs.core.text_env import PRINTABLE, TextEnv
+from ragen_envs.games.webshop import text
+from ragen_envs.games.webshop.answers import (
+    CLICK,
+    END,
+    SEARCH,
+    PageReader,
+    click_of,
+    searches_for,
+    words_of,
+)
+from ragen_envs.games.webshop.generator import DEFAULT_SIZE
+from ragen_envs.games.webshop.goals import GAME, MOST_OPTIONS, ShoppingTask, price_of
+from ragen_envs.games.webshop.pages import Page, clicked, labels, searched
+from ragen_envs.games.webshop.products import Goal
+from ragen_envs.games.webshop.reward import Reward, reward_of
+from ragen_envs.games.webshop.shop import Shop, procedural_shop, public_shop
+from ragen_envs.games.webshop.solver import best_action
+
+EXAMPLE = "ACTION"
+PARTS = ("r_type", "r_att", "r_option", "r_price", "title_score")
+"""What the reward is made of, as `info` holds it."""
+LONGEST_PUBLIC_PAGE = 65_536
+"""Characters; some public products have hundreds of values to choose from."""
+_FEWEST_TURNS = 3 + MOST_OPTIONS
+"""Search, click, choose, buy."""
+
+
+@dataclass(frozen=True)
+class WebShopVariant:
+    """One environment of the family.
+
+    Attributes:
+        name: the id without its namespace; it also names the stream of the instances.
+        mode: how pages read, "rich" or "plain".
+        products: the size of the catalogue.
+        catalogue_seed: which generated catalogue of that size.
+        catalogue: the folder of WebShop's public files, or one file of products; "" for a
+            generated catalogue.
+        compat: whether a purchase is worth what it is to the original, quirks included.
+        budget: turns of one action each; an answer without an action costs nothing, as in WebShop.
+
+    Raises:
+        ValueError: if a turn has several actions, which would have to be named before their page
+            is seen, or if the longest purchase does not fit into the budget.
+    """
+
+    name: str
+    mode: text.Mode = "rich"
+    products: int = DEFAULT_SIZE
+    catalogue_seed: int = 0
+    catalogue: str = ""
+    compat: bool = False
+    budget: Budget = Budget(max_turns=9, max_actions_per_turn=1, max_actions=9, penalty=0)
+
+    def __post_init__(self) -> None:
+        if self.budget.max_actions_per_turn != 1:
+            raise ValueError(f"{self.name}: a turn has one action, as each leads to another page")
+        most = min(self.budget.max_actions, self.budget.max_turns)
+        if most < _FEWEST_TURNS:
+            raise ValueError(f"{self.name}: a purchase takes {_FEWEST_TURNS} turns, not {most}")
+
+
+_FULL = Budget(max_turns=15, max_actions_per_turn=1, max_actions=15, penalty=0)
+VARIANTS = {
+    variant.name: variant
+    for variant in (
+        WebShopVariant("WebShop-v0"),
+        WebShopVariant("WebShopFull-v0", budget=_FULL),
+        WebShopVariant("WebShopText-v0", mode="plain"),
+    )
+}
+
+
+def _opened(variant: WebShopVariant) -> Shop:
+    """Return the shop of a variant, opened once a process."""
+    if variant.catalogue:
+        return public_shop(variant.catalogue, variant.compat)
+    return procedural_shop(variant.catalogue_seed, variant.products)
+
+
+class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
+    """Find a product in a shop by a request in words, choose its options, and buy it.
+
+    | | |
+    | --- | --- |
+    | actions | search[WORDS] on the search page, any words; click[LABEL] with a label that the page offers: "back to search", "next >", "< prev", a product, an option's value, "description", "features", "reviews", "attributes", "buy now". One action a turn; case and blanks do not matter. An action that the page does not offer does nothing. |
+    | rewards | at the purchase: type x (attributes met + options met + [price within the cap]) / (attributes + options + 1); everything else 0, a broken form and an unknown action included |
+    | ends | terminated by "buy now"; truncated after 9 turns (Full: 15) |
+    | success | a purchase of reward 1 |
+    | score | the reward |
+    | instances | goals of 1 to 4 attributes, up to 3 options and a price cap in a generated catalogue of 1,000 products. The target product decides the split, and held-out requests are worded as no request of training is. |
+    | randomness | none after the first state: `rollout` changes nothing |
+    | info | `ceiling` 1.0 (with `catalogue` or `compat`: what the oracle's purchase is worth); after the purchase `r_type`, `r_att`, `r_option`, `r_price`, `title_score`, 0 before |
+    | oracle | searches for the title of the product that the request was written for, and buys it |
+
+    Task, pages and reward follow WebShop (arXiv 2207.01206); the catalogue is this suite's own.
+    Scripted shoppers on the 256 test instances of WebShop-v0
+    (`tests/ragen_envs/games/webshop/shoppers.py`), means:
+
+    | shopper | score | success | attributes | options | price |
+    | --- | --- | --- | --- | --- | --- |
+    | bag of words: searches the request, buys the first hit | 0.597 | 0.082 | 0.826 | 0.141 | 0.820 |
+    | literal: searches the request, opens the first hit within the price, picks the values that the request names, buys | 0.867 | 0.613 | 0.827 | 0.882 | 1.000 |
+    | blind to one attribute, else without fault | 0.935 | 0.770 | 0.843 | 1.000 | 1.000 |
+    | oracle | 1.000 | 1.000 | 1.000 | 1.000 | 1.000 |
+
+    The type compares titles by their nouns (maker, line, kind, audience): `title_score` is the share
+    of the target's that the purchase has. It is 1 if the product is of the target's kind, shares two
+    of its categories, or more than a fifth of its nouns; else 0.5; but 0.1 for fewer than a tenth of
+    the nouns, and 0 for none. An attribute is met by one of the product's if all words of either are
+    in the other, or where the product's texts have it. Options count as chosen, by name and value.
+    Of a product with a range of prices, the price is one in the range, fixed for the instance and
+    not shown.
+
+    Whatever product meets the request has reward 1, not the target alone: on 115 of the 256 test
+    instances of WebShop-v0 there are others, on 19 one of another kind from the same shelves. The
+    literal shopper tells how far the matching of words goes: most of what is left is to read which
+    product has the attributes, on pages that no search finds.
+
+    `catalogue="path"` opens the shop of WebShop's public files instead, whose val and test are
+    generated from them, and `compat=True` takes the original's reward with its quirks,
+    and keeps people's requests for options that the product lacks, which pay less than 1.
+    `info["legal_actions"]` lists, on the search page, the search for the whole request and for each
+    of its longer words; any other search is as valid.
+
+    ```python
+    from ragen_envs.games.webshop import WebShopEnv
+
+    env = WebShopEnv("WebShop-v0", split="test", response_format="plain")
+    observation, info = env.reset(seed=0)
+    observation, reward, terminated, truncated, info = env.step("search[ankle boots]")
+    assert not terminated and "click[back to search]" in info["legal_actions"]
+    ```
+    """  # noqa: E501 (a Markdown table has one row a line)
+
+    variants = VARIANTS
+    game = GAME
+    held_out_files = "tasks/{name}-{split}.txt"
+    stochastic = False
+    example = EXAMPLE
+    functions = (
+        Function("search", "Search the shop.", "words", "What to search for.", SEARCH, END),
+        Function("click", "Click what the page offers.", "label", "What to click.", CLICK, END),
+    )
+
+    def __init__(
+        self,
+        variant: str | WebShopVariant,
+        split: Split = "train",
+        response_format: AnswerFormat = "think",
+        render_mode: str | None = None,
+        catalogue: str | os.PathLike[str] | None = None,
+        compat: bool = False,
+        *,
+        reward_fn: RewardFn | None = None,
+        draw: str | None = None,
+    ) -> None:
+        chosen: WebShopVariant = self._variant(variant)
+        if catalogue is not None:
+            if not isinstance(catalogue, (str, os.PathLike)):
+                raise ValueError(f"the catalogue is a path, got {catalogue!r}")
+            chosen = replace(chosen, catalogue=str(Path(catalogue).absolute()))
+        if one_of("compat", compat, (False, True)):
+            chosen = replace(chosen, compat=True)
+        self.shop = _opened(chosen)
+        super().__init__(
+            chosen, split, response_format, render_mode, reward_fn=reward_fn, draw=draw
+        )
+        if chosen.catalogue:
+            self.observation_space = SharedText(
+                LONGEST_PUBLIC_PAGE, charset="".join(sorted(PRINTABLE | self.shop.symbols))
+            )
+        self._receipt: Reward | None = None
+
+    @property
+    def goal(self) -> Goal:
+        """The goal of the episode, for oracles and other players that may know it."""
+        return self._task.goal
+
+    @property
+    def page(self) -> Page:
+        """The page that the shopper stands on."""
+        return self._page
+
+    def _symbols(self) -> frozenset[str]:
+        return self.shop.symbols
+
+    def candidates(self, stream: Stream) -> Iterator[ShoppingTask | None]:
+        """Yield goals of random products."""
+        return self.shop.tasks(stream)
+
+    def instance_of(self, seed: int) -> ShoppingTask:
+        """Return the task of a seed; the environment's own state stays as it is.
+
+        Raises:
+            ValueError: if the catalogue has too few products for the split.
+        """
+        try:
+            return super().instance_of(seed)
+        except RuntimeError as error:
+            name = self.shop.catalogue.name
+            raise ValueError(f"the catalogue {name!r} is too small: {error}") from None
+
+    def _shipped(self) -> tuple[ShoppingTask, ...]:
+        if self.variant.catalogue:
+            return self.shop.held_out(self.variant.name, self.split)
+        return super()._shipped()
+
+    def write_instance(self, instance: ShoppingTask) -> tuple[str, dict[str, object]]:
+        """Return what is asked for as a line of JSON, with its product and price cap."""
+        goal = instance.goal
+        asked = {
+            "instruction": goal.instruction,
+            "attributes": goal.attributes,
+            "options": dict(goal.options),
+        }
+        return json.dumps(asked), {
+            "catalogue": instance.catalogue,
+            "product": goal.product,
+            "asin": instance.asin,
+            "price_cap": goal.price_cap,
+        }
+
+    @staticmethod
+    def read_instance(body: str, figures: dict[str, str]) -> ShoppingTask:
+        """Return the task of a line of JSON."""
+        asked = json.loads(body)
+        goal = Goal(
+            int(figures["product"]),
+            asked["instruction"],
+            tuple(asked["attributes"]),
+            tuple(asked["options"].items()),
+            float(figures["price_cap"]),
+        )
+        return ShoppingTask(goal, figures["asin"], figures["catalogue"])
+
+    def _begin(self, instance: ShoppingTask) -> ActionReader:
+        self._task = instance
+        self._page = Page()
+        self._receipt = None
+        return self._reader_of_page()
+
+    def _reader_of_page(self) -> PageReader:
+        """Return the reader of the present page's actions."""
+        if self._page.kind == "search":
+            return PageReader(searches_for(self.goal.instruction), EXAMPLE, any_search=True)
+        offered = labels(self.shop.catalogue, self._page)
+        return PageReader(tuple(map(click_of, offered)), EXAMPLE, any_search=False)
+
+    def _apply(self, action: int) -> tuple[float, bool]:
+        name, before = self._reader.actions[action], self._page
+        words = words_of(name)
+        if name.startswith(SEARCH):
+            self._page = searched(before, words, self.shop.search)
+        else:
+            self._page = clicked(self.shop.catalogue, before, words)
+        if self._page.kind != "done":
+            return 0, self._page != before
+        self._receipt = self._bought()
+        self._terminated = True
+        self._success = self._receipt.total == 1
+        return POINTS * self._receipt.total, True
+
+    def _bought(self) -> Reward:
+        """Return what the product of this page is worth, with the options as they are chosen."""
+        return self._worth(self._task, self._page.product, dict(self._page.chosen))
+
+    def _worth(self, task: ShoppingTask, position: int, chosen: dict[str, str]) -> Reward:
+        products, goal = self.shop.catalogue.products, task.goal
+        bought, target = products[position], products[goal.product]
+        price = price_of(bought, task)
+        return reward_of(bought, chosen, price, goal, target, self.variant.compat)
+
+    def _end_turn(self) -> None:
+        self._reader = self._reader_of_page()
+        self._legal = self._reader.actions
+
+    def _score(self) -> float:
+        return self._receipt.total if self._receipt else 0.0
+
+    def _details(self) -> dict[str, float]:
+        return {part: float(getattr(self._receipt, part, 0)) for part in PARTS}
+
+    def _rules(self) -> str:
+        return text.rules(self.variant.mode, self.budget.max_turns)
+
+    def _state(self) -> str:
+        page = text.written(
+            self.shop.catalogue, self._page, self.goal.instruction, self.variant.mode
+        )
+        if self.variant.mode == "rich" or self._page.kind == "done":
+            return page
+        return f"{page}\n{text.offered(self._page, labels(self.shop.catalogue, self._page))}"
+
+    def _oracle(self, instance: ShoppingTask) -> dict[str, float]:
+        if not self.variant.catalogue and not self.variant.compat:
+            return {"ceiling": 1.0}
+        goal = instance.goal
+        return {"ceiling": self._worth(instance, goal.product, dict(goal.options)).total}
+
+    def _best_actions(self) -> tuple[str, ...]:
+        return (best_action(self.shop.catalogue, self.goal, self._page, self.turns_left),)

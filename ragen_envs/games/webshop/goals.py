@@ -1,0 +1,161 @@
+"""Shopping tasks: what to buy, in which words, and in which split.
+
+The target product alone decides the split, so that no product is the target of two of them; and
+the splits that are held out word their requests in ways that training never does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ragen_envs.core.instances import Stream, content_hash, partition_of
+from ragen_envs.games.webshop.products import Catalogue, Goal, Product
+from ragen_envs.games.webshop.vocabulary import Phrasings, vocabulary
+
+GAME = "webshop"
+MOST_ATTRIBUTES = 4
+MOST_OPTIONS = 3
+_SIXTEENTHS = 3
+"""The share of each held-out split: with one sixteenth, 1,000 products would leave 62 targets."""
+_CAP_STEP = 10
+_CAP_STEPS = 4
+"""A price cap is one of so many multiples of so many dollars above the target's highest price."""
+
+
+@dataclass(frozen=True)
+class ShoppingTask:
+    """An instance: a goal in a catalogue.
+
+    Attributes:
+        goal: what to buy.
+        asin: the name of the product that it was written for.
+        catalogue: the catalogue's name.
+    """
+
+    goal: Goal
+    asin: str
+    catalogue: str
+
+    @cached_property
+    def digest(self) -> str:
+        """The content hash, equal however the request is worded or ordered."""
+        goal = self.goal
+        asked = sorted(goal.attributes), sorted(goal.options), f"{goal.price_cap:.2f}"
+        lacking = (sorted(goal.lacking),) if goal.lacking else ()
+        return content_hash(GAME, repr((self.catalogue, self.asin, *asked, *lacking)).encode())
+
+    @property
+    def part(self) -> str:
+        """The part of all tasks that it belongs to, decided by the target product."""
+        return part_of(self.catalogue, self.asin)
+
+
+def part_of(catalogue: str, asin: str) -> str:
+    """Return the part that the tasks of a product belong to: "train", "val", "test", "sealed"."""
+    return partition_of(content_hash(GAME, f"{catalogue}\0{asin}".encode()), _SIXTEENTHS)
+
+
+class TaskGenerator:
+    """Makes tasks from a catalogue.
+
+    A request asks for an attribute by which the target differs from a product of the same kind
+    that has all its other attributes, if there is one.
+
+    Args:
+        catalogue: the products.
+    """
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._telling = telling_attributes(catalogue.products)
+
+    def __call__(self, stream: Stream) -> Iterator[ShoppingTask | None]:
+        """Yield tasks, each a function of the stream; None for a product without attributes."""
+        name, products, phrasings = (
+            self._catalogue.name,
+            self._catalogue.products,
+            vocabulary().phrasings,
+        )
+        while True:
+            position = stream.below(len(products))
+            product = products[position]
+            if not product.attributes:
+                yield None
+                continue
+            train = part_of(name, product.asin) == "train"
+            words = phrasings["train" if train else "held_out"]
+            yield ShoppingTask(self._goal(position, product, words, stream), product.asin, name)
+
+    def _goal(self, position: int, product: Product, words: Phrasings, stream: Stream) -> Goal:
+        """Return a goal that the product meets, whatever its price turns out to be."""
+        attributes = self._asked(position, product.attributes, stream)
+        options = tuple(
+            (name, values[stream.below(len(values))])
+            for name, values in product.options[:MOST_OPTIONS]
+            if stream.below(4)
+        )
+        cap = (int(product.price[1]) // _CAP_STEP + 1 + stream.below(_CAP_STEPS)) * _CAP_STEP
+        instruction = _worded(product.query, attributes, options, cap, words, stream)
+        return Goal(position, instruction, attributes, options, float(cap))
+
+    def _asked(self, position: int, every: tuple[str, ...], stream: Stream) -> tuple[str, ...]:
+        """Return 1 to 4 of a product's attributes in random order."""
+        telling = self._telling[position]
+        count = 1 + stream.below(min(MOST_ATTRIBUTES, len(every)))
+        chosen = stream.sample(range(len(every)), count)
+        if telling and not set(telling) & set(chosen):
+            chosen[stream.below(count)] = telling[stream.below(len(telling))]
+        return tuple(every[i] for i in chosen)
+
+
+def telling_attributes(products: Sequence[Product]) -> list[tuple[int, ...]]:
+    """Return for each product which of its attributes tell it from another one.
+
+    They are those without which it could be taken for a product of the same kind that has as many
+    attributes and all the others of this one.
+    """
+    every = {(product.query, frozenset(product.attributes)) for product in products}
+    alike = Counter((kind, some - {attribute}) for kind, some in every for attribute in some)
+    return [
+        tuple(
+            i
+            for i, attribute in enumerate(product.attributes)
+            if alike[product.query, frozenset(product.attributes) - {attribute}] > 1
+        )
+        for product in products
+    ]
+
+
+def _worded(
+    kind: str,
+    attributes: Sequence[str],
+    options: Sequence[tuple[str, str]],
+    cap: int,
+    words: Phrasings,
+    stream: Stream,
+) -> str:
+    frame, join, option, price = (
+        rows[stream.below(len(rows))]
+        for rows in (words.frames, words.joins, words.options, words.prices)
+    )
+    return frame.format(
+        kind=kind,
+        attributes=join.join(attributes),
+        options="".join(option.format(name=name, value=value) for name, value in options),
+        price=price.format(cap=cap),
+    )
+
+
+def price_of(product: Product, task: ShoppingTask) -> float:
+    """Return what a product costs in a task, in dollars: a range is drawn from uniformly.
+
+    The draw depends on the task and the product alone, so that no order of visits changes it.
+    """
+    low, high = (round(100 * price) for price in product.price)
+    if low == high:
+        return product.price[0]
+    stream = Stream("webshop price", task.digest, product.asin)
+    return (low + stream.below(high - low + 1)) / 100

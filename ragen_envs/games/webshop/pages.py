@@ -1,0 +1,141 @@
+"""The pages of a shop and what can be clicked on them. Pure: no randomness, no goal, no reward.
+
+Five kinds of pages, as in WebShop (arXiv 2207.01206, section 3.1): search, results, item, the
+item's pages (description, features, reviews, attributes) and the end of a purchase.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+from ragen_envs.games.webshop.products import Catalogue, Product
+
+Search = Callable[[str], Sequence[int]]
+"""From words to the positions of products, best first."""
+SubPage = Literal["description", "features", "reviews", "attributes"]
+Kind = Literal["search", "results", "item", "done"] | SubPage
+SUB_PAGES: tuple[SubPage, ...] = get_args(SubPage)
+MOST_HITS, PER_PAGE = 50, 10
+BACK, NEXT, PREVIOUS, BUY = "back to search", "next >", "< prev", "buy now"
+_BUTTONS = frozenset((BACK, NEXT, PREVIOUS, BUY, *SUB_PAGES))
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Where a shopper stands.
+
+    Attributes:
+        kind: which of the pages it is.
+        hits: the products that the last search found, best first, 50 at most.
+        number: which page of the results it is or came from, from 1.
+        product: the position of the product that was clicked last, -1 before the first.
+        chosen: the options chosen of that product, as pairs of name and value, in its order.
+    """
+
+    kind: Kind = "search"
+    hits: tuple[int, ...] = ()
+    number: int = 1
+    product: int = -1
+    chosen: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def shown(self) -> tuple[int, ...]:
+        """The hits on this page of the results."""
+        return self.hits[(self.number - 1) * PER_PAGE : self.number * PER_PAGE]
+
+    @property
+    def has_next(self) -> bool:
+        """Whether there is a further page of results."""
+        return self.number * PER_PAGE < len(self.hits)
+
+
+def searched(page: Page, words: str, search: Search) -> Page:
+    """Return the results of a search.
+
+    Raises:
+        ValueError: if the page is not the search page.
+    """
+    if page.kind != "search":
+        raise ValueError(f"a search is made on the search page, not on {page.kind!r}")
+    return Page("results", tuple(search(words)[:MOST_HITS]))
+
+
+def labels(catalogue: Catalogue, page: Page) -> tuple[str, ...]:
+    """Return what can be clicked on a page: its buttons, its products or its options."""
+    if page.kind in ("search", "done"):
+        return ()
+    if page.kind == "results":
+        previous = (PREVIOUS,) if page.number > 1 else ()
+        following = (NEXT,) if page.has_next else ()
+        names = (catalogue.products[i].asin.lower() for i in page.shown)
+        return (BACK, *previous, *following, *names)
+    if page.kind == "item":
+        values = option_labels(catalogue.products[page.product])
+        return (BACK, PREVIOUS, *values, *SUB_PAGES, BUY)
+    return (BACK, PREVIOUS)
+
+
+def option_labels(product: Product) -> dict[str, tuple[str, str]]:
+    """Return the options of a product by the labels that choose them.
+
+    A label is the value; where two options share it, or a button has it, "name: value".
+    """
+    every = [(name, value) for name, values in product.options for value in values]
+    plain = [label_of(value) for _, value in every]
+    choices = {}
+    for (name, value), label in zip(every, plain, strict=True):
+        alone = plain.count(label) == 1 and label not in _BUTTONS
+        choices[label if alone else label_of(f"{name}: {value}")] = name, value
+    return choices
+
+
+def label_of(text: str) -> str:
+    """Return a text as it is clicked: in lower case, in one line, without the sign "||"."""
+    return " ".join(text.lower().replace("||", "|").split())
+
+
+def clicked(catalogue: Catalogue, page: Page, label: str) -> Page:
+    """Return the page behind a label.
+
+    Raises:
+        ValueError: if the page does not offer it.
+    """
+    if label not in labels(catalogue, page):
+        raise ValueError(f"the page {page.kind!r} offers no {label!r}")
+    if label == BACK:
+        return Page()
+    if label == PREVIOUS:
+        return _previous(page)
+    if label == NEXT:
+        return replace(page, number=page.number + 1)
+    if page.kind == "results":
+        product = next(i for i in page.shown if catalogue.products[i].asin.lower() == label)
+        return replace(page, kind="item", product=product)
+    return _from_item(catalogue.products[page.product], page, label)
+
+
+def _from_item(product: Product, page: Page, label: str) -> Page:
+    """Return the page behind a label that only an item's page offers."""
+    if label == BUY:
+        return replace(page, kind="done")
+    if label in SUB_PAGES:
+        return replace(page, kind=label)
+    return _chosen(product, page, label)
+
+
+def _previous(page: Page) -> Page:
+    if page.kind == "results":
+        return replace(page, number=page.number - 1)
+    if page.kind == "item":
+        return replace(page, kind="results", product=-1, chosen=())
+    return replace(page, kind="item")
+
+
+def _chosen(product: Product, page: Page, label: str) -> Page:
+    """Return the item page after one more choice, which takes the place of its option's last."""
+    name, value = option_labels(product)[label]
+    choices = {**dict(page.chosen), name: value}
+    order = [option for option, _ in product.options if option in choices]
+    return replace(page, chosen=tuple((option, choices[option]) for option in order))

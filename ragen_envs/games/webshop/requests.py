@@ -1,0 +1,167 @@
+"""Requests of the public files, and the shopping tasks that are drawn from them.
+
+The original draws prices before it seeds its generator, so that its goals differ from process to
+process. Here whatever is drawn comes from the instance's stream. A price cap lies above the
+target's highest price, whatever its price turns out to be; the original takes the drawn price.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ragen_envs.core.instances import Stream
+from ragen_envs.games.webshop.goals import ShoppingTask
+from ragen_envs.games.webshop.json_records import records
+from ragen_envs.games.webshop.likeness import normal_value
+from ragen_envs.games.webshop.products import Catalogue, Goal, Product
+from ragen_envs.games.webshop.record import Record, shown
+
+Options = tuple[tuple[str, str], ...]
+NO_CAP = 1_000_000.0
+"""Dollars: the cap of a request that mentions none."""
+_CAPS = range(10, 1000, 10)
+_NEAREST_CAPS = 4
+NO_ATTRIBUTES = "ask for no attribute"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to buy, in the words of the files.
+
+    Attributes:
+        product: the position of the target in the catalogue.
+        instruction: the request, without options that are drawn and without a price.
+        attributes: the attributes asked for, at least one.
+        options: the options asked for; None if one value of each is to be drawn.
+        lacking: values asked for that the product does not offer, the empty one included.
+    """
+
+    product: int
+    instruction: str
+    attributes: tuple[str, ...]
+    options: Options | None
+    lacking: tuple[str, ...] = ()
+
+
+def read_requests(
+    path: Path, products: Sequence[Product], human: bool
+) -> tuple[tuple[Request, ...], dict[str, int]]:
+    """Return the requests for these products, and how many are left out, by the reason.
+
+    Args:
+        path: `items_human_ins.json` or `items_ins_v2*.json`.
+        products: the catalogue's.
+        human: whether it is the former.
+
+    Raises:
+        ValueError: in one line that names file, record and field, if it has another schema, or if
+            a generated request asks for no attribute.
+    """
+    places = {product.asin: i for i, product in enumerate(products)}
+    requests: list[Request] = []
+    left_out: Counter[str] = Counter()
+    for asin, value in records(path):
+        if asin not in places:
+            continue
+        place = places[asin]
+        if human:
+            for request_or_reason in _human(path, asin, value, place, products[place]):
+                if isinstance(request_or_reason, str):
+                    left_out[request_or_reason] += 1
+                else:
+                    requests.append(request_or_reason)
+        elif request := _generated(Record(path, asin, value), place, products[place]):
+            requests.append(request)
+    requests.sort(key=lambda request: request.product)
+    return tuple(requests), dict(left_out)
+
+
+def with_offered_options(requests: Sequence[Request]) -> tuple[Request, ...]:
+    """Return the requests of which every option is offered, which the suite's own reward needs.
+
+    Empty values ask for nothing there.
+    """
+    return tuple(replace(one, lacking=()) for one in requests if not any(one.lacking))
+
+
+def _generated(record: Record, place: int, product: Product) -> Request | None:
+    """Return the generated request of a product, None if it has none."""
+    if "instruction" not in record or not all(values for _, values in product.options):
+        return None
+    attributes = record.texts("instruction_attributes")
+    if not attributes:
+        raise record.wrong("instruction_attributes", "is empty: a goal asks for at least one")
+    return Request(place, record.text("instruction"), attributes, None)
+
+
+def _human(
+    path: Path, asin: str, value: object, place: int, product: Product
+) -> Iterator[Request | str]:
+    """Yield the requests that people wrote for a product, or why one is left out."""
+    if not isinstance(value, list):
+        raise ValueError(f"{path}, record {asin}: is not a list of requests but {shown(value)}")
+    for number, entry in enumerate(value, 1):
+        record = Record(path, f"{asin}, request {number}", entry)
+        attributes = record.texts("instruction_attributes")
+        options, lacking = _named(record.texts("instruction_options"), product)
+        instruction = record.text("instruction").strip(".")
+        if not attributes:
+            yield NO_ATTRIBUTES
+        else:
+            yield Request(place, instruction, attributes, options, lacking)
+
+
+def _named(values: Sequence[str], product: Product) -> tuple[Options, tuple[str, ...]]:
+    """Return values with their options' names, which the file does not tell, and those without one.
+
+    No two values are of the same option.
+    """
+    named: dict[str, str] = {}
+    lacking: list[str] = []
+    for wanted in map(normal_value, values):
+        for name, offered in product.options:
+            same = [value for value in offered if normal_value(value) == wanted]
+            if same and name not in named:
+                named[name] = same[0]
+                break
+        else:
+            lacking.append(wanted)
+    return tuple(named.items()), tuple(lacking)
+
+
+def tasks(
+    catalogue: Catalogue, requests: Sequence[Request], stream: Stream
+) -> Iterator[ShoppingTask]:
+    """Yield tasks, each a pure function of the stream; the target decides a task's split."""
+    while True:
+        request = requests[stream.below(len(requests))]
+        product = catalogue.products[request.product]
+        goal = _goal(request, product, stream)
+        yield ShoppingTask(goal, product.asin, catalogue.name)
+
+
+def _goal(request: Request, product: Product, stream: Stream) -> Goal:
+    options = request.options
+    instruction = request.instruction
+    if options is None:
+        options = tuple(
+            (name, values[stream.below(len(values))]) for name, values in sorted(product.options)
+        )
+        wishes = ", and ".join(f"{name}: {value}" for name, value in options)
+        instruction += f" with {wishes}" if wishes else ""
+    cap = _cap(product.price[1], stream)
+    if cap < NO_CAP:
+        instruction += f", and price lower than {cap:.2f} dollars"
+    by_value = request.options is not None
+    return Goal(
+        request.product, instruction, request.attributes, options, cap, by_value, request.lacking
+    )
+
+
+def _cap(price: float, stream: Stream) -> float:
+    """Return the higher one of two of the next four tens of dollars, or no cap above 980."""
+    above = [cap for cap in _CAPS if cap > price][:_NEAREST_CAPS]
+    return float(max(stream.sample(above, 2))) if len(above) > 1 else NO_CAP

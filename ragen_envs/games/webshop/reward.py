@@ -1,0 +1,150 @@
+"""The reward of a purchase.
+
+Source: Yao et al. 2022 (arXiv 2207.01206), section 3.2 and appendix A, and the engine's `goal.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+
+from ragen_envs.games.webshop.colours import first_colour
+from ragen_envs.games.webshop.likeness import alike, normal_value, same_words
+from ragen_envs.games.webshop.products import Goal, Product
+
+CLOSE_TITLE = 0.2
+"""A title score above it makes the type right; also the score of a title without nouns."""
+FAR_TITLE = 0.1
+"""A title score below it makes the type wrong."""
+SHARED_BREADCRUMBS = 2
+"""So many shared ones make the type right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reward:
+    """A purchase's reward and the parts it is made of.
+
+    Attributes:
+        total: the reward in [0, 1], `r_type * (attributes + options + price) / (all of them)`,
+            counted in pieces: each attribute, each option and the price cap is one.
+        r_type: whether it is the right kind of thing: 1, 0.5, 0.1 or 0.
+        r_att: the share of the goal's attributes that it has.
+        r_option: the share of the goal's options that were chosen; 1 if none is asked for.
+        r_price: 1 if it costs no more than the cap, else 0.
+        title_score: the share of the nouns of the target's title that its title has.
+    """
+
+    total: float
+    r_type: float
+    r_att: float
+    r_option: float
+    r_price: float
+    title_score: float
+
+
+def check_goal(goal: Goal) -> None:
+    """Refuse a goal that the formula has no value for.
+
+    Raises:
+        ValueError: if it asks for no attribute, or its price cap is not above 0.
+    """
+    if not goal.attributes:
+        raise ValueError(f"a goal asks for at least one attribute: {goal.instruction!r}")
+    if not goal.price_cap > 0:
+        raise ValueError(f"a price cap is above 0, got {goal.price_cap}: {goal.instruction!r}")
+
+
+def reward_of(
+    bought: Product,
+    chosen: Mapping[str, str],
+    price: float,
+    goal: Goal,
+    target: Product,
+    compat: bool = False,
+) -> Reward:
+    """Return what a purchase is worth to a goal.
+
+    Values of options are compared exactly, but for case, blanks and the way that "/" is written;
+    attributes by whole words; each noun of a title counts once.
+
+    Args:
+        bought: the product that was bought.
+        chosen: the value that was chosen of each of its options.
+        price: what it costs, in dollars.
+        goal: what was asked for.
+        target: the product that the goal was written for, `products[goal.product]`.
+        compat: compare as the original does, its quirks included. An option then fits if any
+            chosen value is like the goal's: in a goal that a person wrote like its value, where
+            both are replaced by the first basic colour in them, else like the text of its name and
+            value, which is replaced only by a colour that one of them equals; attributes fit by
+            likeness; nouns of a title that repeat count anew in the denominator; values that no
+            product offers count too (`goal.lacking`). Exact purchases can score below 1.
+
+    Raises:
+        ValueError: for an impossible goal, see `check_goal`.
+        ImportError: in compat mode, if RapidFuzz is missing.
+    """
+    check_goal(goal)
+    title_score = _title_score(target, bought, compat)
+    r_type = _type(target, bought, title_score)
+    attributes = sum(_has(bought, asked, compat) for asked in goal.attributes)
+    if compat:
+        wanted = [_wanted(asked, goal.by_value) for asked in goal.options]
+        wanted += [first_colour(value) or value for value in goal.lacking]
+        options = sum(_like_chosen(one, chosen) for one in wanted)
+        asked_options = len(wanted)
+    else:
+        options = sum(_exactly_chosen(asked, chosen) for asked in goal.options)
+        asked_options = len(goal.options)
+    cheap = price <= goal.price_cap
+    pieces = len(goal.attributes) + asked_options + 1
+    return Reward(
+        total=r_type * (attributes + options + cheap) / pieces,
+        r_type=r_type,
+        r_att=attributes / len(goal.attributes),
+        r_option=options / asked_options if asked_options else 1.0,
+        r_price=float(cheap),
+        title_score=title_score,
+    )
+
+
+def _title_score(target: Product, bought: Product, compat: bool) -> float:
+    wanted = target.nouns if compat else frozenset(target.nouns)
+    if not wanted:
+        return CLOSE_TITLE
+    return len(set(bought.nouns).intersection(wanted)) / len(wanted)
+
+
+def _type(target: Product, bought: Product, title_score: float) -> float:
+    if title_score < FAR_TITLE:
+        return FAR_TITLE if title_score else 0.0
+    shared = set(target.breadcrumbs) & set(bought.breadcrumbs)
+    right = (
+        target.query == bought.query
+        or len(shared) >= SHARED_BREADCRUMBS
+        or title_score > CLOSE_TITLE
+    )
+    return 1.0 if right else 0.5
+
+
+def _has(bought: Product, attribute: str, compat: bool) -> bool:
+    fits = alike if compat else same_words
+    if any(fits(own, attribute) for own in bought.attributes):
+        return True
+    texts = bought.title, " ".join(bought.bullets), bought.description
+    return any(attribute in text.lower() for text in texts)
+
+
+def _exactly_chosen(asked: tuple[str, str], chosen: Mapping[str, str]) -> bool:
+    name, value = asked
+    return name in chosen and normal_value(chosen[name]) == normal_value(value)
+
+
+def _wanted(asked: tuple[str, str], by_value: bool) -> str:
+    """Return the text that the original looks for among the chosen values."""
+    compared: Container[str] = asked[1] if by_value else asked
+    return first_colour(compared) or str(compared)
+
+
+def _like_chosen(wanted: str, chosen: Mapping[str, str]) -> bool:
+    return any(alike(first_colour(value) or value, wanted) for value in chosen.values())

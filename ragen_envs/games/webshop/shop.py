@@ -1,0 +1,119 @@
+"""A shop: a catalogue, its search and its tasks, opened once a process and shared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from ragen_envs.core.instances import Split, Stream, held_out
+from ragen_envs.core.text_env import PRINTABLE
+from ragen_envs.games.webshop.generator import procedural
+from ragen_envs.games.webshop.goals import ShoppingTask, TaskGenerator
+from ragen_envs.games.webshop.pages import Search
+from ragen_envs.games.webshop.products import Catalogue, Product
+from ragen_envs.games.webshop.search import Index
+
+Source = Callable[[Stream], Iterator[ShoppingTask | None]]
+"""From a stream to tasks."""
+
+
+class Shop:
+    """A catalogue, its search and what it is asked for, which nothing changes.
+
+    A copy of a shop is the shop, and a pickle names how it was made: it is opened in any process.
+
+    Args:
+        catalogue: the products.
+        search: finds their positions by words.
+        tasks: gives goals for it.
+        symbols: the characters of its texts beyond printable ASCII.
+        recipe: the function and the arguments that return this shop.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        search: Search,
+        tasks: Source,
+        symbols: frozenset[str],
+        recipe: tuple[Callable[..., Shop], tuple[Any, ...]],
+    ) -> None:
+        self.catalogue = catalogue
+        self.search = search
+        self.tasks = tasks
+        self.symbols = symbols
+        self._recipe = recipe
+        self._held_out: dict[tuple[str, Split], tuple[ShoppingTask, ...]] = {}
+
+    def held_out(self, name: str, split: Split) -> tuple[ShoppingTask, ...]:
+        """Return the held-out tasks of a shop for which the package ships none.
+
+        They are generated when they are first asked for.
+
+        Args:
+            name: the variant's name.
+            split: "val" or "test".
+
+        Raises:
+            RuntimeError: if there are too few different ones.
+        """
+        if (name, split) not in self._held_out:
+            self._held_out[name, split] = tuple(held_out(self.tasks, name, split, set()))
+        return self._held_out[name, split]
+
+    def __reduce__(self) -> tuple[Callable[..., Shop], tuple[Any, ...]]:
+        return self._recipe
+
+
+@cache
+def procedural_shop(seed: int, size: int) -> Shop:
+    """Return the shop of a generated catalogue.
+
+    Args:
+        seed: which catalogue.
+        size: the number of its products.
+    """
+    catalogue = procedural(seed, size)
+    recipe = procedural_shop, (seed, size)
+    return Shop(catalogue, Index(catalogue).search, TaskGenerator(catalogue), frozenset(), recipe)
+
+
+@cache
+def public_shop(where: str, compat: bool = False) -> Shop:
+    """Return the shop of WebShop's public files.
+
+    Args:
+        where: their folder, or one file of products, see `loader.load`.
+        compat: keep the requests for options that their products lack, as the original does.
+
+    Raises:
+        ValueError: if the files are not what they should be.
+    """
+    from ragen_envs.games.webshop import loader, requests
+
+    public = loader.load(Path(where))
+    catalogue = public.catalogue
+    texts = (text for product in catalogue.products for text in _texts(product))
+    asked = (request.instruction for request in public.requests)
+    symbols = _beyond_ascii(texts) | _beyond_ascii(asked)
+    kept = public.requests if compat else requests.with_offered_options(public.requests)
+    tasks = partial(requests.tasks, catalogue, kept)
+    recipe = public_shop, (where, compat)
+    return Shop(catalogue, Index(catalogue).search, tasks, symbols, recipe)
+
+
+def _texts(product: Product) -> Iterator[str]:
+    """Yield what the pages of a product may show."""
+    yield from (product.title, product.description, *product.bullets, *product.attributes)
+    for name, values in product.options:
+        yield from (name, *values)
+
+
+def _beyond_ascii(texts: Iterable[str]) -> frozenset[str]:
+    symbols: set[str] = set()
+    for text in texts:
+        if not text.isascii() or not text.isprintable():
+            symbols.update(text)
+    return frozenset(symbols - PRINTABLE)

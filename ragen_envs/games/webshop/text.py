@@ -1,0 +1,160 @@
+"""The texts of WebShop: its rules and its pages, in the two text modes.
+
+"plain" joins what is visible by [SEP]; "rich" gives each a line and marks what can be clicked, as
+[button] label [button_], and what was chosen, as [clicked button] label [clicked button_].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, get_args
+
+from ragen_envs.core.wording import counted
+from ragen_envs.games.webshop.answers import click_of
+from ragen_envs.games.webshop.pages import (
+    BACK,
+    BUY,
+    NEXT,
+    PREVIOUS,
+    SUB_PAGES,
+    Page,
+    option_labels,
+)
+from ragen_envs.games.webshop.products import Catalogue, Product
+
+Mode = Literal["rich", "plain"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+LONGEST_TEXT = 1500
+"""Characters of a description or a list of features that are shown."""
+
+
+_LABELS = {
+    "rich": "What can be clicked stands between [button] and [button_].",
+    "plain": "What can be clicked stands in the last line.",
+}
+
+
+def rules(mode: Mode, turns: int) -> str:
+    """Return what the shopper is told once."""
+    return (
+        "You are shopping in a web shop: find a product that meets the instruction, choose the "
+        "options that it asks for, and buy it.\n"
+        "Actions: search[WORDS] on the search page; click[LABEL] with a label of the page. "
+        f"{_LABELS[mode]}\n"
+        "click[buy now] ends the episode. Its reward is the share of what was asked for "
+        "(attributes, options and price) that the purchase meets; a product of another kind is "
+        "mostly worth less.\n"
+        f"You have {counted(turns, 'turn')} with one action each."
+    )
+
+
+def offered(page: Page, labels: Sequence[str]) -> str:
+    """Return the line that lists what can be done, for pages that do not mark it."""
+    if page.kind == "search":
+        return "Actions: search[WORDS]"
+    return f"Actions: {', '.join(map(click_of, labels))}"
+
+
+class Part(NamedTuple):
+    """Something visible.
+
+    Attributes:
+        text: what it says.
+        look: "text", "button" or "clicked".
+    """
+
+    text: str
+    look: Literal["text", "button", "clicked"] = "text"
+
+
+def written(catalogue: Catalogue, page: Page, instruction: str, mode: Mode) -> str:
+    """Return a page as text, under the instruction."""
+    parts = [Part("Instruction:"), Part(instruction), *_parts(catalogue, page)]
+    if mode == "plain":
+        return " [SEP] ".join(part.text for part in parts)
+    return "\n".join(map(_marked, parts))
+
+
+def _marked(part: Part) -> str:
+    if part.look == "text":
+        return part.text
+    mark = "button" if part.look == "button" else "clicked button"
+    return f"[{mark}] {part.text} [{mark}_]"
+
+
+def _parts(catalogue: Catalogue, page: Page) -> list[Part]:
+    """Return what is visible below the instruction."""
+    if page.kind == "search":
+        return [Part("Search")]
+    if page.kind == "done":
+        return [Part("Thank you for shopping with us!")]
+    if page.kind == "results":
+        return _results(catalogue, page)
+    product = catalogue.products[page.product]
+    if page.kind == "item":
+        return _item(product, page)
+    return [_button(BACK), _button(PREVIOUS), *_sub_page(product, page)]
+
+
+def _results(catalogue: Catalogue, page: Page) -> list[Part]:
+    parts = [_button(BACK), Part(f"Page {page.number} (Total results: {len(page.hits)})")]
+    parts += [_button(PREVIOUS)] if page.number > 1 else []
+    parts += [_button(NEXT)] if page.has_next else []
+    for position in page.shown:
+        product = catalogue.products[position]
+        title, price = Part(_line(product.title)), Part(price_text(product))
+        parts += [_button(product.asin.lower()), title, price]
+    return parts
+
+
+def _item(product: Product, page: Page) -> list[Part]:
+    parts = [_button(BACK), _button(PREVIOUS)]
+    by_option: dict[str, list[Part]] = {name: [] for name, _ in product.options}
+    for label, (name, value) in option_labels(product).items():
+        look: Literal["clicked", "button"] = "clicked" if (name, value) in page.chosen else "button"
+        by_option[name].append(Part(label, look))
+    for name, values in by_option.items():
+        parts += [Part(f"{name}:"), *values]
+    if page.chosen:
+        parts.append(Part("Chosen: " + "; ".join(f"{n}: {v}" for n, v in page.chosen)))
+    parts += [Part(_line(product.title)), Part(f"Price: {price_text(product)}")]
+    return [*parts, Part("Rating: N.A."), *map(_button, SUB_PAGES), _button(BUY)]
+
+
+def _sub_page(product: Product, page: Page) -> list[Part]:
+    if page.kind == "description":
+        return [Part(_line(product.description))]
+    if page.kind == "features":
+        return _within(product.bullets)
+    if page.kind == "attributes":
+        return _within(product.attributes)
+    return [Part("There are no reviews.")]
+
+
+def _within(lines: tuple[str, ...]) -> list[Part]:
+    """Return the lines that fit."""
+    parts: list[Part] = []
+    room = LONGEST_TEXT
+    for line in lines:
+        text = _line(line)
+        if len(text) > room:
+            return [*parts, Part("...")]
+        room -= len(text)
+        parts.append(Part(text))
+    return parts
+
+
+def _button(label: str) -> Part:
+    return Part(label, "button")
+
+
+def _line(text: str) -> str:
+    """Return a text in one line, cut if it is too long."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_TEXT else f"{line[: LONGEST_TEXT - 3]}..."
+
+
+def price_text(product: Product) -> str:
+    """Return the price as the shop shows it; of a range, both ends."""
+    low, high = product.price
+    return f"${low:.2f}" if low == high else f"${low:.2f} to ${high:.2f}"

@@ -1,0 +1,118 @@
+"""The terms that the search knows a text by: Lucene's English analysis.
+
+Words by the breaks of Unicode Standard Annex 29, a possessive's end removed, lower case, no stop
+words, Porter's stems. A word of more than 255 characters counts as several. An emoji is a word.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+from ragen_envs.games.webshop.porter import stem
+
+STOP_WORDS = frozenset(
+    (
+        "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is",
+        "it", "no", "not", "of", "on", "or", "such", "that", "the", "their", "then", "there",
+        "these", "they", "this", "to", "was", "will", "with",
+    )
+)  # fmt: skip
+"""The 33 that Lucene leaves out of English texts."""
+LONGEST = 255
+"""Characters of a word; Lucene cuts longer ones into pieces of so many."""
+
+_POSSESSIVES = ("'s", "\u2019s", "\uff07s")
+_JOINTS = ".'\u2018\u2019\u2024\ufe52\uff07\uff0e"
+_LETTER_JOINTS = _JOINTS + ":\u00b7\u0387\u05f4\u2027\ufe13\ufe55\uff1a"
+_DIGIT_JOINTS = _JOINTS + (
+    ",;\u037e\u0589\u060c\u060d\u066c\u07f8\u2044\ufe10\ufe14\ufe50\ufe54\uff0c\uff1b"
+)
+"""What may stand once inside a word, between two letters or between two digits."""
+_KATAKANA = "\u30a0-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d"
+_VOICING = "\uff9e\uff9f"
+"""Halfwidth marks of Katakana: letters to Python, marks of the character before to the annex."""
+_SINGLE = (
+    "\u3041-\u309f\u3005\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+"""Ideographs and Hiragana: each is a word of its own."""
+_EMOJI = (
+    "\u00a9\u00ae\u203c\u2049\u2122\u2194-\u2199\u21a9\u21aa\u231a\u231b\u2328\u2388\u23cf"
+    "\u23e9-\u23f3\u23f8-\u23fa\u24c2\u25aa\u25ab\u25b6\u25c0\u25fb-\u25fe\u2600-\u2605"
+    "\u2607-\u2612\u2614-\u2685\u2690-\u2705\u2708-\u2712\u2714\u2716\u271d\u2721\u2728"
+    "\u2733\u2734\u2744\u2747\u274c\u274e\u2753-\u2755\u2757\u2763-\u2767\u2795-\u2797"
+    "\u27a1\u27b0\u27bf\u2934\u2935\u2b05-\u2b07\u2b1b\u2b1c\u2b50\u2b55\u3030\u303d\u3297"
+    "\u3299\U0001f000-\U0001f0ff\U0001f10d-\U0001f10f\U0001f12f\U0001f16c-\U0001f171"
+    "\U0001f17e\U0001f17f\U0001f18e\U0001f191-\U0001f19a\U0001f1ad-\U0001f1e5"
+    "\U0001f201-\U0001f20f\U0001f21a\U0001f22f\U0001f232-\U0001f23a\U0001f23c-\U0001f23f"
+    "\U0001f249-\U0001f3fa\U0001f400-\U0001f53d\U0001f546-\U0001f64f\U0001f680-\U0001f6ff"
+    "\U0001f774-\U0001f77f\U0001f7d5-\U0001f7ff\U0001f80c-\U0001f80f\U0001f848-\U0001f84f"
+    "\U0001f85a-\U0001f85f\U0001f888-\U0001f88f\U0001f8ae-\U0001f8ff\U0001f90c-\U0001f93a"
+    "\U0001f93c-\U0001f945\U0001f947-\U0001fffd"
+)
+"""Extended_Pictographic of Unicode 12.1, save for the letter U+2139."""
+_SKIN_TONES = "\U0001f3fb-\U0001f3ff"
+_JOINER = "\u200d"
+_ZERO_WIDTH_SPACE = 0x200B
+
+
+def terms(text: str) -> list[str]:
+    """Return the terms of a text in their order; any text will do.
+
+    Source: Lucene's EnglishAnalyzer, which WebShop's engine searches with.
+    """
+    words = (_ASCII if text.isascii() else _UNICODE).findall(text)
+    if max(map(len, words), default=0) > LONGEST:
+        words = [word[i : i + LONGEST] for word in words for i in range(0, len(word), LONGEST)]
+    return list(filter(None, map(_term, words)))
+
+
+@lru_cache(maxsize=1 << 16)
+def _term(word: str) -> str:
+    """Return what the search knows a word by; "" for one that it does not."""
+    word = word.lower()
+    if word.endswith(_POSSESSIVES):
+        word = word[:-2]
+    return "" if word in STOP_WORDS or not word.strip("_") else stem(word)
+
+
+def _pattern(marks: str, no_letters: str, alone: str) -> re.Pattern[str]:
+    """Return what a word is; the quantifiers are possessive, so the time is linear in the text.
+
+    Args:
+        marks: the class of the characters that belong to the one before them.
+        no_letters: what Python takes for a letter, and the annex does not.
+        alone: further kinds of words, as alternatives.
+    """
+    more = f"[{marks}]*+" if marks else ""
+    letters = rf"(?:[^\W\d_{no_letters}]{more})++"
+    digits = rf"(?:\d{more})++"
+    joined_letters = rf"{letters}(?:[{_LETTER_JOINTS}]{more}{letters})*+"
+    joined_digits = rf"{digits}(?:[{_DIGIT_JOINTS}]{more}{digits})*+"
+    return re.compile(rf"(?:{joined_letters}|{joined_digits}|_{more})++{alone}")
+
+
+def _of_category(*categories: str) -> str:
+    """Return the class of the characters of some categories, up to U+FFFF and beyond ASCII."""
+    ranges: list[list[int]] = []
+    for point in range(0x80, 1 << 16):
+        if unicodedata.category(chr(point)) not in categories or point == _ZERO_WIDTH_SPACE:
+            continue
+        if ranges and ranges[-1][1] == point - 1:
+            ranges[-1][1] = point
+        else:
+            ranges.append([point, point])
+    return "".join(f"\\u{first:04x}-\\u{last:04x}" for first, last in ranges)
+
+
+_ASCII = _pattern("", "", "")
+_MARKS = _of_category("Mn", "Mc", "Me", "Cf") + _VOICING
+_ONE_EMOJI = f"[{_EMOJI}][{_MARKS}{_SKIN_TONES}]*+"
+_UNICODE = _pattern(
+    _MARKS,
+    _of_category("No") + _KATAKANA + _VOICING + _SINGLE,
+    rf"|(?:[{_KATAKANA}][{_MARKS}]*+)++|[{_SINGLE}][{_MARKS}]*+"
+    rf"|{_ONE_EMOJI}(?:(?<={_JOINER}){_ONE_EMOJI})*+",
+)

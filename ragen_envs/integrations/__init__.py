@@ -1,0 +1,1 @@
+"""Bridges to other ecosystems, one folder each."""

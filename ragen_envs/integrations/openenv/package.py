@@ -1,0 +1,124 @@
+"""The folder that `openenv` validates, builds an image of and publishes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from string import Template
+
+from ragen_envs.integrations.bridging import Episode
+from ragen_envs.integrations.openenv.served import Served
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_FILES = {
+    "openenv.yaml": "openenv.yaml",
+    "Dockerfile": "Dockerfile",
+    "pyproject.toml": "pyproject.toml",
+    "app.py": "server/app.py",
+}
+"""Each template, and where it goes."""
+_REWARDS = {
+    "Bandit": (-0.1, 1.0),
+    "Countdown": (-0.1, 1.0),
+    "Cube": (-0.1, 1.0),
+    "Desk": (-0.1, 1.0),
+    "FrozenLake": (-0.1, 1.0),
+    "Mastermind": (-0.1, 1.0),
+    "Minesweeper": (-0.1, 1.0),
+    "Sokoban": (-2.6, 11.9),
+    "TwentyQuestions": (-0.21, 0.99),
+    "WebShop": (-0.1, 1.0),
+}
+"""The least and the greatest reward of one step, by the beginning of a variant's name."""
+
+
+def write_package(
+    folder: Path,
+    served: Served,
+    *,
+    requirements: Sequence[str] = (),
+    wheel: Path | None = None,
+    reward_range: Sequence[float] | None = None,
+) -> None:
+    """Write openenv.yaml, a Dockerfile, the server, its requirements and a plan for its check.
+
+    Args:
+        folder: where to; must not exist, or be empty.
+        served: what the image serves.
+        requirements: further packages of the image.
+        wheel: this distribution as a wheel, which is copied; None for its release.
+        reward_range: the least and the greatest reward of one step; None for what is known of a
+            game of this suite.
+
+    Raises:
+        ValueError: if the folder holds something, the sealed split is to be served, whose key has
+            no place in an image, or nothing is known of the rewards.
+        OSError: if a file cannot be written, or the wheel not be read.
+    """
+    if "sealed" in served.sizes:
+        raise ValueError("the sealed split needs the host's key, which has no place in an image")
+    low, high = reward_range or _known_rewards(served)
+    if not low < high:
+        raise ValueError(f"the reward range goes from low to high, got {low:g} to {high:g}")
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise ValueError(f"{folder} holds something already; choose another folder")
+    own = f"ragen-bench[openenv]=={version('ragen-bench')}"
+    if wheel is not None:
+        shutil.copy(wheel, folder)
+        own = f"ragen-bench[openenv] @ file:///app/{wheel.name}"
+    values = {
+        "env": served.env,
+        "name": served.name,
+        "version": version("ragen-bench"),
+        "splits": repr(tuple(served.sizes)),
+        "tasks": json.dumps(dict(served.sizes)),
+        "response_format": served.response_format,
+        "low": low,
+        "high": high,
+        "requirements": json.dumps([own, "openenv>=0.10,<0.11", *requirements]),
+    }
+    for template, path in _FILES.items():
+        text = Template((_TEMPLATES / f"{template}.txt").read_text(encoding="utf-8"))
+        _write(folder / path, text.substitute(values))
+    _write(folder / "validation" / "runtime.json", json.dumps(_plan(served), indent=2) + "\n")
+
+
+def _known_rewards(served: Served) -> tuple[float, float]:
+    name = served.env.rpartition("/")[2]
+    for beginning, rewards in _REWARDS.items():
+        if served.ours and name.startswith(beginning):
+            return rewards
+    raise ValueError(
+        f"nothing is known of the rewards of {served.env}; give --reward-range LEAST MOST"
+    )
+
+
+def _plan(served: Served) -> dict[str, object]:
+    """Return an episode that OpenEnv's runtime check plays."""
+    return {
+        "plan_schema_version": "1",
+        "reset": {"episode_id": "check", "seed": 0, "options": {"split": served.default}},
+        "actions": [{"message": answer} for answer in _answers(served)],
+    }
+
+
+def _answers(served: Served) -> Iterator[str]:
+    """Return the oracle's answers to the first instance, or one for an environment without one."""
+    episode = Episode(served.env, served.default, served.response_format, **served.options)
+    episode.reset(0)
+    if not served.ours:
+        yield (*episode.info.get("legal_actions", ()), "")[0]
+    while served.ours and not episode.done:
+        answer = episode.oracle()
+        yield answer
+        episode.step(answer)
+    episode.close()
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")

@@ -1,0 +1,137 @@
+"""A Gymnasium environment that any OpenEnv server plays, so that the kit and the harness can."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+
+from ragen_envs.integrations.bridging.foreign import actions, check_step, observations, sendable
+from ragen_envs.integrations.openenv.served import ENDLESS
+
+
+class RemoteEnv(gymnasium.Env[str, str]):
+    """An episode on an OpenEnv server, by its address.
+
+    An observation is one field of the server's, and `info` holds the others, with what is in a
+    field `info` beside them. `terminated` and `truncated` are fields too, where the server tells
+    them apart; else an episode that is done is terminated. A reward of None is 0.
+
+    A copy or a pickle opens a session of its own and plays the same answers again.
+
+    Args:
+        url: the server's address, such as `http://127.0.0.1:8000`.
+        split: is sent with every reset, if given.
+        text_key: the field of the observation that the player reads.
+        action_key: the field of the action that takes the answer.
+        timeout: seconds to wait for a reply.
+        render_mode: None, the only mode.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}
+
+    def __init__(
+        self,
+        url: str,
+        split: str | None = None,
+        *,
+        text_key: str = "text",
+        action_key: str = "message",
+        timeout: float = 60.0,
+        render_mode: None = None,
+    ) -> None:
+        self.render_mode = render_mode
+        self.observation_space = observations()
+        self.action_space = actions()
+        self._url, self._timeout, self._keys = url, timeout, (text_key, action_key)
+        self._sent = {} if split is None else {"split": split}
+        self._client: Any = None
+        self._begun: dict[str, Any] | None = None
+        self._answers: list[str] = []
+        self._running = False
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """Start an episode.
+
+        Args:
+            seed: is sent. Without one it is drawn from `np_random`.
+            options: are sent beside the seed, such as {"rollout": 1} to a server of this package.
+
+        Raises:
+            gymnasium.error.Error: if the server is not reached, refuses, or sends no text.
+        """
+        super().reset(seed=seed)
+        number = int(self.np_random.integers(ENDLESS)) if seed is None else int(seed)
+        begun = {**(options or {}), **self._sent, "seed": number}
+        result = self._asked("reset", **begun)
+        self._begun, self._answers, self._running = begun, [], not result.done
+        return self._read(result.observation)
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Send one answer.
+
+        Args:
+            action: the answer. Half a surrogate pair, which JSON of UTF-8 cannot hold, is sent
+                as "?".
+
+        Raises:
+            ResetNeeded: before the first `reset` and after the end of an episode.
+            TypeError: if the answer is not a str.
+            gymnasium.error.Error: if the server is not reached, refuses, or sends no text.
+        """
+        check_step(action, self._running)
+        result = self._step(action)
+        self._answers.append(action)
+        self._running = not result.done
+        text, info = self._read(result.observation)
+        truncated = bool(info.pop("truncated", False))
+        terminated = bool(info.pop("terminated", result.done and not truncated))
+        return text, float(result.reward or 0), terminated, truncated, info
+
+    def close(self) -> None:
+        """End the session."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_client": None}
+
+    def _step(self, answer: str) -> Any:
+        return self._asked("step", {self._keys[1]: sendable(answer)})
+
+    def _asked(self, method: str, *arguments: Any, **named: Any) -> Any:
+        from websockets.exceptions import ConnectionClosed
+
+        try:
+            return getattr(self._connected(method == "reset"), method)(*arguments, **named)
+        except (RuntimeError, OSError, TimeoutError, ConnectionClosed) as error:
+            self._running = False
+            raise gymnasium.error.Error(f"{self._url}: {error or type(error).__name__}") from error
+
+    def _connected(self, anew: bool) -> Any:
+        """Return the client; a copy's plays what its original did, unless it begins anew."""
+        if self._client is None:
+            from openenv.core import GenericEnvClient  # takes seconds
+
+            client = GenericEnvClient(base_url=self._url, message_timeout_s=self._timeout)
+            self._client = client.sync().connect()
+            if not anew:
+                self._client.reset(**(self._begun or {}))
+                for answer in self._answers:
+                    self._step(answer)
+        return self._client
+
+    def _read(self, observation: Any) -> tuple[str, dict[str, Any]]:
+        """Return the text of an observation, and the rest of it."""
+        fields = dict(observation) if isinstance(observation, dict) else {}
+        text = fields.pop(self._keys[0], None)
+        if not isinstance(text, str):
+            raise gymnasium.error.Error(
+                f"{self._url} sends no text as {self._keys[0]!r}; name one of its fields as "
+                f"text_key: {', '.join(sorted(fields)) or 'it has none'}"
+            )
+        inner = fields.pop("info", None)
+        return text, {**fields, **(inner if isinstance(inner, dict) else {})}

@@ -1,0 +1,201 @@
+"""Twenty Questions for two agents: one asks, and one answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gymnasium.error import ResetNeeded
+from pettingzoo import AECEnv  # type: ignore[import-untyped]
+
+from ragen_envs.core.arguments import one_of
+from ragen_envs.core.instances import Split
+from ragen_envs.core.policies import oracle_answer
+from ragen_envs.core.protocol import RESPONSE_FORMATS, AnswerFormat, ResponseFormat
+from ragen_envs.games.twenty_questions.answerer.briefing import (
+    WRONG,
+    became_of,
+    question_state,
+    told_to,
+)
+from ragen_envs.games.twenty_questions.answerer.replies import REPLIES
+from ragen_envs.games.twenty_questions.answerer.seat import AnswererSeat, Question
+from ragen_envs.games.twenty_questions.env import VARIANTS
+from ragen_envs.games.twenty_questions.forms import with_article
+from ragen_envs.games.twenty_questions.knowledge.loader import load
+from ragen_envs.games.twenty_questions.two_player import TwoPlayerQuestionsEnv
+from ragen_envs.integrations.pettingzoo.seats import Observation, without_test_option
+from ragen_envs.integrations.pettingzoo.turns import InOrder, TurnsEnv
+from ragen_envs.registration import NAMESPACE
+
+ASKER, ANSWERER = "asker", "answerer"
+QUESTION_IDS = tuple(f"{NAMESPACE}/{name}" for name in VARIANTS)
+"""The games in which an agent may answer."""
+
+
+class QuestionsEnv(TurnsEnv):
+    """Twenty Questions, in which the answerer is an agent, too.
+
+    The asker reads and gets what the player of the game for one does. After a question the
+    answerer is next; after a guess, or an answer without a question, it is the asker again: the
+    game decides guesses itself.
+
+    The two play together. The asker's reward is the game's. The answerer's is the win, which both
+    get, less 0.1 for each Yes, No or Sometimes that is not what the rule answers. A question that
+    the rule does not understand costs it nothing, whatever it replies.
+
+    The answerer's `info` has `success`, `turn`, `instance` and `index` of the game, the
+    `legal_actions`, the flags `format_is_valid`, `action_is_valid` (it was readable) and
+    `answer_is_example` of its latest reply, and the figures of `ReplyTally`.
+
+    Args:
+        env: the game.
+    """
+
+    def __init__(self, env: TwoPlayerQuestionsEnv) -> None:
+        super().__init__(env, [ASKER, ANSWERER])
+        self._env = env
+        self._seat: AnswererSeat | None = None
+
+    def text_env(self, agent: str) -> TwoPlayerQuestionsEnv:  # noqa: ARG002 (both share it)
+        """Return the game, which knows the word, for `ragen_envs.core.policies`."""
+        return self._env
+
+    @property
+    def question(self) -> Question | None:
+        """The question that the answerer is to reply to, None if there is none."""
+        return None if self._seat is None else self._seat.question
+
+    @property
+    def seat(self) -> AnswererSeat | None:
+        """The answerer's seat, for `ragen_envs.core.policies`; None if no question waits."""
+        return self._seat
+
+    @property
+    def answerer_format(self) -> ResponseFormat:
+        """The response format of the answerer."""
+        return self._env.opponent_format
+
+    def observe(self, agent: str) -> Observation:
+        """Return what the agent reads now: the asker the game's text, the answerer the question."""
+        return {"text": self._text if agent == ASKER else self._for_answerer()}
+
+    def render(self) -> str | None:
+        """Return the questions with their replies as text in mode "ansi", else None.
+
+        Raises:
+            ResetNeeded: before the first `reset`.
+        """
+        state: str | None = self._env.render()
+        return state
+
+    def _start(self, seed: int | None, options: dict[str, Any] | None) -> None:
+        self._text, self._info = self._env.reset(seed=seed, options=without_test_option(options))
+        self._seat, self._asked, self._news = None, "", ""
+        self._flags = dict.fromkeys(
+            ("format_is_valid", "action_is_valid", "answer_is_example"), False
+        )
+        self._over = self._terminated = False
+
+    def _turn(self, agent: str, answer: str) -> dict[str, float]:
+        points = self._ask(answer) if agent == ASKER else self._reply(answer)
+        return {name: points.get(name, 0) / 100 for name in self.agents}
+
+    def _next_agent(self) -> str:
+        return ASKER if self._seat is None else ANSWERER
+
+    def _ask(self, answer: str) -> dict[str, int]:
+        """Take what the asker says; return each agent's hundredths of reward."""
+        if self._env.opponent_reads(answer) is not None:
+            self._asked, self._seat = answer, self._env.seat
+            return {}
+        points = self._run(answer, None)
+        return {ASKER: points, ANSWERER: self._env.variant.win * self._info["success"]}
+
+    def _reply(self, text: str) -> dict[str, int]:
+        """Take the answerer's reply, and run the turn that waits for it."""
+        assert self._seat is not None
+        reply, format_is_valid, is_example = self._seat.read(text)
+        self._seat = None
+        self._flags = {
+            "format_is_valid": format_is_valid,
+            "action_is_valid": reply.readable,
+            "answer_is_example": is_example,
+        }
+        self._news = f"{became_of(reply, format_is_valid)}\n"
+        wrong = self._env.tally.wrong
+        points = self._run(self._asked, text)
+        return {ASKER: points, ANSWERER: -WRONG * (self._env.tally.wrong - wrong)}
+
+    def _run(self, answer: str, reply: str | None) -> int:
+        """Run a turn of the game, and return its hundredths of reward."""
+        self._text, reward, self._terminated, truncated, self._info = self._env.step_with(
+            answer, reply
+        )
+        self._over = self._terminated or truncated
+        return round(100 * reward)
+
+    def _report(self) -> None:
+        of_game = {key: self._info[key] for key in ("success", "turn", "instance", "index")}
+        legal = {"legal_actions": () if self._over else REPLIES}
+        answerer = of_game | legal | self._flags | self._env.tally.figures()
+        # The asker's is that of the player of the game for one, who is told nothing of the rule.
+        counts = {count.name for count in self._env.reply_counts}
+        asker = {key: value for key, value in self._info.items() if key not in counts}
+        self.infos = {ASKER: asker, ANSWERER: answerer}
+        self.terminations = dict.fromkeys(self.agents, self._terminated)
+        self.truncations = dict.fromkeys(self.agents, self._over and not self._terminated)
+
+    def _for_answerer(self) -> str:
+        env, question = self._env, self.question
+        word = with_article(env.secret, load())
+        state = question_state(word, env.asked, question.text if question else None)
+        if self._over:
+            state += f"\nThe word was {'found' if self._info['success'] else 'not found'}."
+        if self._news:
+            return self._news + state
+        return told_to(env.variant, state, env.opponent_format)
+
+
+def questions_env(
+    id: str = QUESTION_IDS[0],
+    *,
+    split: Split = "train",
+    response_format: AnswerFormat = "think",
+    answerer_format: ResponseFormat | None = None,
+    render_mode: str | None = None,
+) -> AECEnv[str, Observation, str]:
+    """Return Twenty Questions for the agents "asker" and "answerer", see `QuestionsEnv`.
+
+    Args:
+        id: one of `QUESTION_IDS`.
+        split: as for `gymnasium.make`.
+        response_format: as for `gymnasium.make`.
+        answerer_format: the response format of the answerer, the asker's by default.
+        render_mode: None or "ansi".
+
+    Raises:
+        ValueError: for an argument that is none of these.
+    """
+    name = one_of("id", id, QUESTION_IDS).removeprefix(f"{NAMESPACE}/")
+    if answerer_format is not None:
+        one_of("answerer_format", answerer_format, RESPONSE_FORMATS)
+    env = TwoPlayerQuestionsEnv(name, split, response_format, render_mode, answerer_format)
+    return InOrder(QuestionsEnv(env))
+
+
+def rule_answer(env: AECEnv[str, Observation, str]) -> str:
+    """Return the rule's reply to the question, in form: with it the game is the one for a player.
+
+    Args:
+        env: of `questions_env`, in the answerer's turn.
+
+    Raises:
+        ResetNeeded: before the first `reset` and after the end of an episode.
+        ValueError: if the asker is to answer now.
+    """
+    bare = env.unwrapped
+    if not bare.agents or not bare.text_env(ANSWERER).legal_actions:
+        raise ResetNeeded("the episode is over or never began: call reset() first")
+    if bare.seat is None:
+        raise ValueError("no question waits for a reply: it is the asker's turn")
+    return oracle_answer(bare.seat)

@@ -1,0 +1,54 @@
+"""A bridge to TextArena, in both directions.
+
+Needs the extra `textarena`. Importing it
+
+- enters this suite's ids into TextArena's registry: `textarena.make("ragen/Sokoban-v0")`;
+- enters TextArena's single-player ids into Gymnasium's:
+  `gymnasium.make("ragen_textarena/Mastermind-v0")`.
+
+Games for several players are PettingZoo environments: `pettingzoo_env("TicTacToe-v0", 2)`.
+"""
+
+from ragen_envs.core import extras
+
+try:
+    import textarena as _textarena  # type: ignore[import-untyped]  # noqa: F401
+except ModuleNotFoundError as missing:
+    if missing.name != "textarena":
+        raise
+    raise extras.missing("ragen_envs.integrations.textarena", "textarena", "textarena") from None
+
+from typing import TYPE_CHECKING, Any
+
+from ragen_envs.integrations.textarena.env import TextArenaEnv
+from ragen_envs.integrations.textarena.registration import SINGLE_PLAYER, register_all
+from ragen_envs.integrations.textarena.rule import rule_gamemaster
+
+if TYPE_CHECKING:
+    from ragen_envs.integrations.textarena.aec import TextArenaAEC
+
+__all__ = ["SINGLE_PLAYER", "TextArenaEnv", "pettingzoo_env", "rule_gamemaster"]
+
+register_all()
+
+
+def pettingzoo_env(env_id: str, num_players: int = 2, **options: Any) -> "TextArenaAEC":
+    """Return a TextArena game as a PettingZoo AEC environment.
+
+    Args:
+        env_id: an id of TextArena's registry, such as "TicTacToe-v0".
+        num_players: how many play; the game says how many it takes.
+        options: what TextArena hands to the game, such as `num_rounds`.
+
+    Raises:
+        ImportError: if PettingZoo is not installed.
+        ValueError: for an id that TextArena does not know.
+        gymnasium.error.Error: if TextArena cannot make the game here.
+    """
+    try:
+        from ragen_envs.integrations.textarena.aec import TextArenaAEC
+    except ModuleNotFoundError as missing:
+        if missing.name != "pettingzoo":
+            raise
+        raise extras.missing("pettingzoo_env", "pettingzoo", "textarena") from None
+    return TextArenaAEC(env_id, num_players, **options)

@@ -1,0 +1,132 @@
+"""TextArena's games for several players, as PettingZoo environments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gymnasium.error import ResetNeeded
+from gymnasium.spaces import Dict, Space
+from gymnasium.utils.seeding import np_random
+from pettingzoo import AECEnv  # type: ignore[import-untyped]
+
+from ragen_envs.integrations.textarena.game import TextArenaGame
+from ragen_envs.integrations.textarena.text import action_space, observation_space
+
+_SEEDS = 1 << 62
+
+
+class TextArenaAEC(AECEnv[str, dict[str, str], str]):  # type: ignore[misc]
+    """A game of TextArena for several players.
+
+    Agents are named "player_0" and so on. An agent observes {"text": what the game and the others
+    have told it since its own last answer}. The game says whose turn it is: after an invalid move
+    the same agent may be asked again. Rewards are 0 until the game ends, for all at once.
+    If the game fails on an answer, all are truncated, and the one who gave it gets -1.
+
+    Args:
+        env_id: an id of TextArena's registry, such as "TicTacToe-v0".
+        num_players: how many play.
+        options: what TextArena hands to the game's constructor.
+
+    Raises:
+        ValueError: for an id that TextArena does not know, or fewer players than one.
+        gymnasium.error.Error: if TextArena cannot make the game here.
+    """
+
+    render_mode = None
+
+    def __init__(self, env_id: str, num_players: int = 2, **options: Any) -> None:
+        super().__init__()
+        if num_players < 1:
+            raise ValueError(f"a game has 1 player or more, got {num_players}")
+        self.metadata = {"name": env_id, "render_modes": [], "is_parallelizable": False}
+        self._game = TextArenaGame(env_id, num_players, options)
+        self.possible_agents = [f"player_{i}" for i in range(num_players)]
+        self.observation_spaces = {
+            agent: Dict({"text": observation_space()}) for agent in self.possible_agents
+        }
+        self.action_spaces = {agent: action_space() for agent in self.possible_agents}
+        self._number = {agent: i for i, agent in enumerate(self.possible_agents)}
+        self.agents: list[str] = []
+        self._draw, _ = np_random()
+
+    def observation_space(self, agent: str) -> Space[Any]:
+        """Return the one space of the agent's observations."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> Space[Any]:
+        """Return the one space of the agent's answers."""
+        return self.action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:  # noqa: ARG002
+        """Start an episode.
+
+        Args:
+            seed: decides the instance and the game's luck; later resets without one draw the
+                next seeds from it.
+            options: ignored; PettingZoo's tests hand some over.
+
+        Raises:
+            gymnasium.error.Error: for a seed that is not an int of at least 0, or if the game
+                cannot be played by so many.
+        """
+        if seed is not None:
+            self._draw, _ = np_random(seed)
+        self._game.reset(int(self._draw.integers(_SEEDS)) if seed is None else int(seed))
+        self.agents = self.possible_agents.copy()
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
+        self.agent_selection = self.possible_agents[self._game.player]
+
+    def observe(self, agent: str) -> dict[str, str]:
+        """Return what the agent was told since its last answer.
+
+        Raises:
+            ResetNeeded: before the first `reset`.
+        """
+        if self._game.seed is None:
+            raise ResetNeeded("the episode never began: call reset() first")
+        return {"text": self._game.observation(self._number[agent])}
+
+    def step(self, action: str | None) -> None:
+        """Let the selected agent answer; after the end, None takes it out.
+
+        Raises:
+            ResetNeeded: before the first `reset` and when no agent is left.
+            ValueError: for an answer after the end.
+            TypeError: if the answer is not a str.
+        """
+        if not self.agents:
+            raise ResetNeeded("the episode is over or never began: call reset() first")
+        if self._game.done:
+            self._was_dead_step(action)
+            return
+        if not isinstance(action, str):
+            raise TypeError(f"an answer is a str, got {type(action).__name__}")
+        self._cumulative_rewards[self.agent_selection] = 0.0
+        if self._game.step(action):
+            self._finish()
+        self.agent_selection = self.possible_agents[self._game.player]
+        self._accumulate_rewards()
+
+    def _finish(self) -> None:
+        game_info = self._game.state.game_info
+        for agent, number in self._number.items():
+            reward = self._game.reward(number)
+            self.rewards[agent] = reward
+            self.terminations[agent] = not self._game.error
+            self.truncations[agent] = bool(self._game.error)
+            self.infos[agent] = {
+                "success": reward > 0,
+                "error": self._game.error,
+                "game_info": dict(game_info[number]),
+            }
+
+    def render(self) -> None:
+        """Return None: there is nothing but what the agents are told."""
+
+    def close(self) -> None:
+        """Do nothing; a game holds no resources."""

@@ -1,0 +1,155 @@
+"""This suite's games as TextArena environments."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import gymnasium
+import textarena  # type: ignore[import-untyped]
+from gymnasium.error import ResetNeeded
+from textarena import ObservationType
+from textarena.wrappers import (  # type: ignore[import-untyped]
+    GameMessagesAndCurrentBoardObservationWrapper,
+    LLMObservationWrapper,
+)
+
+import ragen_envs  # noqa: F401  (its ids)
+from ragen_envs.core.arguments import rollout_of
+from ragen_envs.core.protocol import AnswerFormat
+from ragen_envs.core.text_env import TextEnv
+
+
+class SuiteGame(textarena.Env):  # type: ignore[misc]
+    """A game of this suite as TextArena's environments are: `reset`, `get_observation`, `step`.
+
+    The player is told the rules and the answer format in a PROMPT, then the state in a GAME_BOARD;
+    after an answer the feedback in a GAME_MESSAGE and the next state in a GAME_BOARD. At the end
+    `close` gives the rewards, {0: the episode's return}, and the game's info.
+
+    Args:
+        game: an id of this suite.
+        split: "train", "val", "test" or "sealed".
+        response_format: "think", "answer" or "plain": what is an answer's form here, too.
+        rollout: the noise of episodes with a seed; the members of a group differ in it alone.
+
+    Raises:
+        ValueError: for an argument that is none of these.
+    """
+
+    def __init__(
+        self,
+        game: str,
+        split: str = "train",
+        response_format: AnswerFormat = "think",
+        rollout: int = 0,
+    ) -> None:
+        self.text_env: TextEnv[Any, Any] = gymnasium.make(  # type: ignore[assignment]
+            game, split=split, response_format=response_format, render_mode="ansi"
+        ).unwrapped
+        self._noise = {"rollout": rollout_of({"rollout": rollout})}
+        self._state: Any = None
+
+    @property
+    def state(self) -> Any:
+        """TextArena's state of the episode.
+
+        Raises:
+            ResetNeeded: before the first `reset`.
+        """
+        if self._state is None:
+            raise ResetNeeded("the episode never began: call reset() first")
+        return self._state
+
+    def reset(self, num_players: int = 1, seed: int | None = None) -> None:
+        """Start an episode.
+
+        Args:
+            num_players: 1.
+            seed: which instance of the split; without one the next is drawn.
+
+        Raises:
+            ValueError: for another number of players, or a seed that is a bool.
+            gymnasium.error.Error: for another seed that is not an int of at least 0.
+        """
+        if num_players != 1:
+            raise ValueError(f"this suite's games have 1 player, got {num_players}")
+        options = None if seed is None else self._noise
+        observation, info = self.text_env.reset(seed=seed, options=options)
+        board = self.get_board_str()
+        # Given a seed, TextArena's state would seed the global generator.
+        self._state = textarena.SinglePlayerState(num_players=1, seed=None)
+        self._state.reset(
+            game_state={"observation": observation, "info": info},
+            player_prompt_function=lambda **_: observation.replace(f"\n\n{board}\n\n", "\n\n", 1),
+        )
+        self._tell(board, ObservationType.GAME_BOARD)
+        self._rewards: list[float] = []
+
+    def step(self, action: str) -> tuple[bool, dict[str, Any]]:
+        """Take one answer, any str.
+
+        Returns:
+            Whether the episode is over, and the turn's info with its `reward`, `terminated` and
+            `truncated`.
+
+        Raises:
+            ResetNeeded: before the first `reset` and after the end of an episode.
+            TypeError: if the answer is not a str.
+        """
+        observation, reward, terminated, truncated, info = self.text_env.step(action)
+        state, board = self.state, self.get_board_str()
+        self._rewards.append(reward)
+        state.add_observation(
+            from_id=0, message=action, observation_type=ObservationType.PLAYER_ACTION
+        )
+        self._tell(observation.removesuffix(f"\n{board}"), ObservationType.GAME_MESSAGE)
+        self._tell(board, ObservationType.GAME_BOARD)
+        state.game_state = {"observation": observation, "info": info}
+        state.step_info = {
+            **info,
+            "reward": reward,
+            "terminated": terminated,
+            "truncated": truncated,
+        }
+        if terminated or truncated:
+            # Rewards are hundredths, which a sum of floats misses by a little.
+            total = round(math.fsum(self._rewards), 10)
+            state.set_outcome(total, "solved" if info["success"] else "over")
+            state.game_info[0] |= info | {"invalid_move": not info["action_is_valid"]}
+        done: tuple[bool, dict[str, Any]] = state.step()
+        return done
+
+    def get_board_str(self) -> str:
+        """Return the present state as text, for TextArena's renderer.
+
+        Raises:
+            ResetNeeded: before the first `reset`.
+        """
+        return self.text_env.render() or ""
+
+    def _tell(self, message: str, kind: ObservationType) -> None:
+        self._state.add_observation(message=message, observation_type=kind)
+
+
+class _OneEpisode:
+    """Forgets at each reset what TextArena's observation wrappers keep for ever."""
+
+    env: Any
+
+    def reset(self, num_players: int = 1, seed: int | None = None) -> None:
+        """Start an episode; the arguments are those of `SuiteGame.reset`."""
+        self.full_observations: dict[int, list[Any]] = {}
+        self.env.reset(num_players=num_players, seed=seed)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Without it, unpickling asks TextArena's `__getattr__`, which asks itself without end.
+        vars(self).update(state)
+
+
+class Transcript(_OneEpisode, LLMObservationWrapper):  # type: ignore[misc]
+    """All messages of the episode, as TextArena's `LLMObservationWrapper` writes them."""
+
+
+class BoardView(_OneEpisode, GameMessagesAndCurrentBoardObservationWrapper):  # type: ignore[misc]
+    """Prompt, messages of the game and present state: what TextArena's "-train" ids show."""

@@ -1,0 +1,35 @@
+"""Text environments as a taskset and an environment of verifiers (`verifiers.v1`).
+
+Needs the extra `verifiers`, in an environment without the extra `openai`, of which verifiers wants
+an older one. Its commands find it by the name of its plugin:
+
+    vf-eval ragen-verifiers --env.taskset.env ragen/Sokoban-v0 -n 8 --model NAME
+
+The other way round, `TasksetEnv` is a Gymnasium environment of any taskset of verifiers.
+"""
+
+from ragen_envs.core import extras
+
+try:
+    import verifiers as _verifiers  # noqa: F401
+except ModuleNotFoundError as missing:
+    if missing.name != "verifiers":
+        raise
+    raise extras.missing("ragen_envs.integrations.verifiers", "verifiers", "verifiers") from None
+
+from ragen_envs.integrations.verifiers.env import TextGameConfig, TextGameEnv
+from ragen_envs.integrations.verifiers.harness import TextEnvHarness
+from ragen_envs.integrations.verifiers.played import TasksetEnv
+from ragen_envs.integrations.verifiers.task import TextEnvData, TextEnvTask
+from ragen_envs.integrations.verifiers.taskset import TextEnvConfig, TextEnvTaskset
+
+__all__ = [
+    "TasksetEnv",
+    "TextEnvConfig",
+    "TextEnvData",
+    "TextEnvHarness",
+    "TextEnvTask",
+    "TextEnvTaskset",
+    "TextGameConfig",
+    "TextGameEnv",
+]

@@ -1,0 +1,102 @@
+"""Common beginnings, and which row each prompt takes."""
+
+from itertools import product, takewhile
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragen_bench.models.hf.prefixes import Held, assign, ready
+
+PROMPT = st.builds(
+    lambda same, rest: [1] * same + rest,
+    st.integers(0, 300),
+    st.lists(st.integers(1, 2), min_size=1, max_size=3),
+)
+PROMPTS = st.lists(PROMPT, max_size=6)
+ROWS = st.lists(st.just([]) | PROMPT, min_size=1, max_size=6)
+
+
+def held_by(rows, reuse=True):
+    held = Held(len(rows), reuse)
+    for row, ids in enumerate(rows):
+        held.put(row, [2] * 400)
+        held.put(row, ids[:1])
+        held.append(row, ids[1:])
+    return held
+
+
+def shared(first, second):
+    pairs = takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
+    return len(list(pairs))
+
+
+def assigned(prompts, rows):
+    return assign(prompts, list(range(len(rows))), held_by(rows))
+
+
+@given(PROMPT, ROWS)
+def test_what_rows_have_in_common_with_a_prompt_is_counted_token_by_token(prompt, rows):
+    held = held_by(rows)
+    assert held.common(prompt).tolist() == [shared(prompt, ids) for ids in rows]
+    assert held.lengths == [len(ids) for ids in rows]
+    assert held_by(rows, reuse=False).common(prompt).tolist() == [0] * len(rows)
+
+
+@given(PROMPT, ROWS, st.data())
+def test_a_copied_row_holds_what_the_other_one_does(prompt, rows, data):
+    source, target = (data.draw(st.integers(0, len(rows) - 1)) for _ in range(2))
+    held = held_by(rows)
+    held.copy(source, target)
+    rows[target] = list(rows[source])
+    assert held.lengths == [len(ids) for ids in rows]
+    assert held.common(prompt).tolist() == [shared(prompt, ids) for ids in rows]
+
+
+@given(PROMPTS, ROWS, st.data())
+def test_longest_common_beginnings_come_first_then_the_order(prompts, rows, data):
+    """Against all pairs in that order, each of which is had if both are still there."""
+    free = sorted(data.draw(st.sets(st.integers(0, len(rows) - 1))))
+    prompts = prompts[: len(free)]
+    pairs = sorted(
+        product(range(len(prompts)), free),
+        key=lambda pair: (-shared(prompts[pair[0]], rows[pair[1]]), *pair),
+    )
+    wanted = {}
+    for number, row in pairs:
+        if number not in wanted and row not in wanted.values():
+            wanted[number] = row
+    assert assign(prompts, free, held_by(rows)) == [wanted[n] for n in range(len(prompts))]
+    assert assign(prompts, free, held_by(rows, reuse=False)) == free[: len(prompts)]
+
+
+@given(PROMPT, ROWS, st.data())
+def test_longest_finds_the_row_that_a_comparison_with_all_finds(prompt, rows, data):
+    favourite = data.draw(st.integers(0, len(rows) - 1))
+    counts = [shared(prompt, ids) for ids in rows]
+    best = min(range(len(rows)), key=lambda row: (-counts[row], row != favourite, row))
+    assert held_by(rows).longest(prompt, favourite) == (max(counts), best)
+    assert held_by(rows, reuse=False).longest(prompt, favourite) == (0, favourite)
+
+
+def test_a_conversation_keeps_its_row_though_a_new_one_came_first():
+    opening = list(range(50))
+    rows = [[*opening, 7, 8], [*opening, 9, 9]]
+    assert assigned([[*opening, 1], [*opening, 9, 9, 1]], rows) == [0, 1]
+    assert assigned([[*opening, 9, 9, 1], [*opening, 1]], rows) == [1, 0]
+
+
+def test_prompts_wait_for_one_that_begins_alike_if_it_saves_enough():
+    opening = list(range(100))
+    prompts = [[*opening, 1], [*opening, 2], [5] * 40]
+    assert ready(prompts, held_by([[]]), 1000) == [0, 2]
+    assert ready(prompts, held_by([[]], reuse=False), 1000) == [0, 1, 2]
+    assert ready(prompts, held_by([opening[:69]]), 1000) == [0, 1, 2]
+    assert ready(prompts, held_by([opening[:68]]), 1000) == [0, 2]
+
+
+def test_a_step_reads_no_more_than_its_budget_but_at_least_one_prompt():
+    prompts = [[1] * 30, [2] * 30, [3] * 30]
+    assert ready(prompts, held_by([[]]), 60) == [0, 1]
+    assert ready(prompts, held_by([[]]), 59) == [0]
+    assert ready(prompts, held_by([[]]), 1) == [0]
+    assert ready(prompts, held_by([[1] * 30]), 60) == [0, 1, 2]

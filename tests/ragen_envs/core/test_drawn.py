@@ -1,0 +1,68 @@
+"""The drawn split: instances and noise follow from the key of a public draw."""
+
+import hashlib
+
+import pytest
+
+from ragen_envs.core.drawn import draw_key
+from ragen_envs.core.instances import Stream
+from ragen_envs.core.policies import random_answer
+from tests.ragen_envs.support import make
+
+KEY, OTHER = (draw_key("a" * 64, value * 64) for value in "bc")
+
+
+def played(env, rollout=0):
+    """Return all that a random player sees in the first three instances."""
+    shown = []
+    for seed in range(3):
+        stream = Stream("test", seed)
+        shown.append(env.reset(seed=seed, options={"rollout": rollout})[0])
+        while env.legal_actions:
+            shown.append(env.step(random_answer(env, stream))[0])
+    return shown
+
+
+def test_the_key_is_that_of_the_page():
+    text = b"ragen draw 1\0" + b"a" * 64 + b"b" * 64
+    assert hashlib.sha256(text).hexdigest() == KEY
+    with pytest.raises(ValueError, match="the value of a draw is 64 hex digits"):
+        draw_key("a" * 64, "B" * 64)
+
+
+@pytest.mark.parametrize("id_", ["Sokoban-v0", "FrozenLake-v0", "Bandit-v0"])
+def test_instances_and_noise_follow_from_the_key(id_):
+    first, again, other = (make(id_, split="drawn", draw=key) for key in (KEY, KEY, OTHER))
+    assert played(first) == played(again) != played(other)
+    digests = {first.instance_of(seed).digest for seed in range(256)}
+    assert len(digests) == 256
+    assert {first.instance_of(seed).part for seed in range(256)} == {"sealed"}
+    assert first.instance_of(256) == first.instance_of(0)
+
+
+def test_the_noise_is_not_that_of_another_draw_or_split():
+    """On one and the same instance, whose noise alone can differ."""
+    words = set()
+    for arguments in ({"split": "drawn", "draw": KEY}, {"split": "drawn", "draw": OTHER}, {}):
+        env = make("FrozenLake-v0", **arguments)
+        env.reset(seed=0, options={"rollout": 0})
+        words.add(env._dynamics().word())
+    assert len(words) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"split": "drawn"}, "the split 'drawn' takes draw=KEY"),
+        ({"split": "drawn", "draw": "short"}, "got 'short'"),
+        ({"split": "test", "draw": KEY}, "draw goes with the split 'drawn', not with 'test'"),
+    ],
+)
+def test_mistakes(arguments, says):
+    with pytest.raises(ValueError, match=says):
+        make("Bandit-v0", **arguments)
+
+
+def test_a_game_whose_instances_are_all_public_has_none():
+    with pytest.raises(ValueError, match="has no split 'drawn', as all of its instances are"):
+        make("TwentyQuestions-v0", split="drawn", draw=KEY)
