@@ -19,10 +19,10 @@ from typing import Any
 import gymnasium
 import psutil
 from steps import best_rate
-from tests.ragen_envs.bridging import players
-from tests.ragen_envs.bridging.scripts import Script, scripts
 
 from ragen_envs import IDS
+from tests.ragen_envs.integrations.bridging import players
+from tests.ragen_envs.integrations.bridging.scripts import Script, scripts
 
 ROUNDS = 3
 ENVS = ("ragen/Sokoban-v0", "ragen/FrozenLake-v0", "ragen/WebShop-v0", "ragen/TwentyQuestions-v0")

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from .links import ROOT
-from .ragen_bench.models.server import llama
+from .ragen_bench.models.api import llama
 from .tutorial import follow
 
 NEEDS_VERL = pytest.mark.skipif(sys.version_info >= (3, 13), reason="verl 0.9 is for Python < 3.13")

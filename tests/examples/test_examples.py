@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.ragen_bench.cli.command import run
-from tests.ragen_bench.models.server import llama, proxy
+from tests.ragen_bench.models.api import llama, proxy
 from tests.ragen_envs.support import make
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -15,7 +15,7 @@ from ragen_bench.console.plain import PlainConsole
 from ragen_bench.visible import visible
 from tests.growth import LINEAR, growth
 from tests.ragen_bench.cli.command import run
-from tests.ragen_bench.models.server import hosted
+from tests.ragen_bench.models.api import hosted
 
 HOSTILE = "\x1b[2J\u202emodel\x9b31m"
 

@@ -47,7 +47,9 @@ def make(id_: str, **options):
 def blocks(folder: str, file: str) -> list[tuple[dict[str, str], list[str]]]:
     """Read a held-out file without the package's reader: the figures and rows of each block."""
     found: list[tuple[dict[str, str], list[str]]] = []
-    lines = files("ragen_envs").joinpath(folder, file).read_text(encoding="utf-8").splitlines()
+    lines = (
+        files("ragen_envs.games").joinpath(folder, file).read_text(encoding="utf-8").splitlines()
+    )
     for line in lines:
         if line.startswith(";"):
             _, number, *figures = line.split()

@@ -7,8 +7,8 @@ import pytest
 
 from ragen_bench.models.agents.function import FunctionModel
 
-from .server import llama, proxy
-from .server.client import KEY, model_at, texts
+from .api import llama, proxy
+from .api.client import KEY, model_at, texts
 
 
 @pytest.fixture(scope="session")

@@ -14,8 +14,8 @@ from ragen_bench.models import Request, ask_all, resolve
 from ragen_bench.models.gguf import GGUFModel
 from tests.ragen_bench.cli.command import run
 
-from .server import llama
-from .server.client import GREEDY, REQUESTS, texts
+from .api import llama
+from .api.client import GREEDY, REQUESTS, texts
 
 pytestmark = pytest.mark.xdist_group("language-model")
 

@@ -9,8 +9,8 @@ import pytest
 
 from ragen_bench.models import ask_all
 
-from .server import llama, proxy
-from .server.client import GREEDY, QUESTIONS, REQUESTS, SAMPLED, model_at, texts
+from .api import llama, proxy
+from .api.client import GREEDY, QUESTIONS, REQUESTS, SAMPLED, model_at, texts
 
 pytestmark = pytest.mark.xdist_group("language-model")
 

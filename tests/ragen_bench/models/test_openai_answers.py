@@ -7,8 +7,8 @@ import pytest
 from ragen_bench.errors import UserError
 from ragen_bench.models import Completion, Request, ask_all
 
-from .server import llama, proxy
-from .server.client import GREEDY, REQUESTS, model_at, refusal
+from .api import llama, proxy
+from .api.client import GREEDY, REQUESTS, model_at, refusal
 
 pytestmark = pytest.mark.xdist_group("language-model")
 LONG = Request([{"role": "user", "content": "word " * 2000}], "long", None)

@@ -11,8 +11,8 @@ from ragen_bench.cli import main
 from tests.ragen_bench.cli.command import COMMAND, run
 from tests.waiting import wait_for_lines, wait_until
 
-from .server import llama, proxy
-from .server.client import KEY
+from .api import llama, proxy
+from .api.client import KEY
 
 pytestmark = pytest.mark.xdist_group("language-model")
 GAME = ["--env", "Bandit-v0", "--limit", "8", "--format", "plain", "--max-tokens", "4"]

@@ -11,9 +11,9 @@ from ragen_bench.errors import UserError
 from ragen_bench.models import ServerOptions
 from ragen_bench.models.api.providers import ProviderModel
 
-from .server import hosted
-from .server.client import GREEDY, KEY, REQUESTS, model_at, refusal, texts
-from .server.raw import reply, replying
+from .api import hosted
+from .api.client import GREEDY, KEY, REQUESTS, model_at, refusal, texts
+from .api.raw import reply, replying
 
 MIB = 1 << 20
 LISTED = json.dumps({"data": [{"id": hosted.NAME, "owned_by": "hosted"}]}).encode()

@@ -10,8 +10,8 @@ from ragen_bench.models import Request, ask_all
 from ragen_bench.models.grammar import answer_regex
 from ragen_envs.core.protocol import RESPONSE_FORMATS
 
-from .server import proxy
-from .server.client import SAMPLED, model_at, refusal
+from .api import proxy
+from .api.client import SAMPLED, model_at, refusal
 
 pytestmark = pytest.mark.xdist_group("language-model")
 CONSTRAINED = dataclasses.replace(SAMPLED, constrain=True, max_tokens=64)

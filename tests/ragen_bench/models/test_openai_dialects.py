@@ -9,8 +9,8 @@ from ragen_bench.models import ask_all
 from ragen_bench.models.api.refusals import refused_settings
 from tests.ragen_bench.cli.command import run
 
-from .server import hosted
-from .server.client import GREEDY, REQUESTS, SAMPLED, model_at, refusal, texts
+from .api import hosted
+from .api.client import GREEDY, REQUESTS, SAMPLED, model_at, refusal, texts
 
 GAME = ["--env", "Bandit-v0", "--limit", "2", "--out", "run"]
 EVALUATE = ["evaluate", f"openai/{hosted.NAME}", *GAME]

@@ -11,8 +11,8 @@ from ragen_bench.models.api import retries
 from ragen_bench.models.api.faults import PassingError
 from tests.waiting import wait_until
 
-from .server import proxy
-from .server.client import REQUESTS, SAMPLED, model_at, texts
+from .api import proxy
+from .api.client import REQUESTS, SAMPLED, model_at, texts
 
 pytestmark = pytest.mark.xdist_group("language-model")
 MANY = [

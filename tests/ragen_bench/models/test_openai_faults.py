@@ -12,8 +12,8 @@ from ragen_bench.models import Fault, Request, ServerOptions
 from ragen_bench.models.api.faults import PassingError
 from ragen_bench.models.api.retries import with_retries
 
-from .server import proxy
-from .server.client import KEY, REQUESTS, SAMPLED, model_at, refusal, texts
+from .api import proxy
+from .api.client import KEY, REQUESTS, SAMPLED, model_at, refusal, texts
 
 pytestmark = pytest.mark.xdist_group("language-model")
 ANSWER = {"choices": [{"message": {"content": "Up"}}]}

@@ -13,8 +13,8 @@ from ragen_bench.models.api.further import fields_of, header_of, without_headers
 from ragen_bench.models.api.reply import completion_of
 from tests.ragen_bench.cli.command import run
 
-from .server import hosted
-from .server.client import GREEDY, REQUESTS, model_at, refusal, texts
+from .api import hosted
+from .api.client import GREEDY, REQUESTS, model_at, refusal, texts
 
 GAME = ["--env", "Bandit-v0", "--limit", "2", "--out", "run"]
 EVALUATE = ["evaluate", f"openai/{hosted.NAME}", *GAME]

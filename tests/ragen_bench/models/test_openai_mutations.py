@@ -12,7 +12,7 @@ from ragen_bench.models.api.redaction import without_secrets
 from ragen_bench.models.api.reply import completion_of, models_of
 from tests.ragen_bench.mutations import OTHERS, places, put
 
-from .server.client import KEY
+from .api.client import KEY
 
 CALL = {"id": "1", "type": "function", "function": {"name": "go", "arguments": '{"to": "Up"}'}}
 MESSAGE = {"role": "assistant", "content": "Up", "reasoning": "So.", "tool_calls": [CALL]}

@@ -11,8 +11,8 @@ from ragen_bench.models.api.model import OpenAIModel
 from ragen_bench.models.api.options import is_here
 from tests.waiting import wait_until
 
-from .server import llama, proxy
-from .server.client import KEY, REQUESTS, model_at, refusal, texts
+from .api import llama, proxy
+from .api.client import KEY, REQUESTS, model_at, refusal, texts
 
 pytestmark = pytest.mark.xdist_group("language-model")
 

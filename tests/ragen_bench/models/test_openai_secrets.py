@@ -15,9 +15,9 @@ from ragen_bench.models.api.redaction import is_secret, without_key, without_sec
 from ragen_bench.models.api.reply import completion_of
 from tests.growth import LINEAR, growth
 
-from .server import hosted
-from .server.client import GREEDY, KEY, REQUESTS, model_at, refusal, texts
-from .server.raw import replying
+from .api import hosted
+from .api.client import GREEDY, KEY, REQUESTS, model_at, refusal, texts
+from .api.raw import replying
 
 ODD = 'a"b\\c/d&e<f>%g +h1'
 PLACEHOLDERS = [

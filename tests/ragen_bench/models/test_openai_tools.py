@@ -11,7 +11,7 @@ from ragen_bench.models import Completion
 from ragen_bench.models.api.faults import PassingError
 from ragen_bench.models.api.reply import completion_of
 
-from .server import llama, proxy
+from .api import llama, proxy
 
 pytestmark = pytest.mark.xdist_group("language-model")
 MESSAGES = TypeAdapter(list[ChatCompletionMessageParam])

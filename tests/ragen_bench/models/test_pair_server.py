@@ -6,8 +6,8 @@ import pytest
 
 from tests.ragen_bench.cli.command import run
 
-from .server import llama
-from .server.client import KEY
+from .api import llama
+from .api.client import KEY
 
 pytestmark = pytest.mark.xdist_group("language-model")
 ASKER = """

@@ -15,8 +15,8 @@ from ragen_bench.runs.specification import spec_hash
 from ragen_envs.core.boards import PICTURED
 from ragen_envs.making import board_ids
 
-from .server.hosted import running
-from .server.seeing import STEPS, Seeing, pictures_in
+from .api.hosted import running
+from .api.seeing import STEPS, Seeing, pictures_in
 
 GAMES = ["--env", "Sokoban-v0", "--env", "FrozenLakeNewVocab-v0", "--limit", "3"]
 FORM = ["--format", "plain", "--pictures", "--concurrency", "1"]

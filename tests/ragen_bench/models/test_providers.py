@@ -10,8 +10,8 @@ from ragen_bench.models import Fault, Request, ServerOptions, ask_all
 from ragen_bench.models.api.providers import ProviderModel
 from tests.ragen_bench.cli.command import run
 
-from .server import hosted
-from .server.client import GREEDY, KEY, QUESTIONS, REQUESTS, SAMPLED, refusal
+from .api import hosted
+from .api.client import GREEDY, KEY, QUESTIONS, REQUESTS, SAMPLED, refusal
 
 KINDS = {"anthropic": hosted.Anthropic, "google": hosted.Google}
 VARIABLES = {"anthropic": "ANTHROPIC_API_KEY", "google": "GEMINI_API_KEY"}

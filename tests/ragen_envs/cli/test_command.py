@@ -10,7 +10,7 @@ import pytest
 from ragen_envs import IDS
 from ragen_envs.cli import main
 from ragen_envs.integrations.openenv.listening import hosts_of, listen
-from tests.ragen_envs.openenv.running import client
+from tests.ragen_envs.integrations.openenv.running import client
 
 SOKOBAN = "ragen/Sokoban-v0"
 RUN = "import sys; from ragen_envs.cli import main; sys.exit(main())"

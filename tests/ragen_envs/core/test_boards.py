@@ -11,8 +11,8 @@ from ragen_envs.core.instances import Stream
 from ragen_envs.core.policies import random_answer
 from ragen_envs.games.bandit import MultiPullEnv
 from ragen_envs.making import board_ids
+from tests.ragen_envs.core.test_arrays import CUBE, meanings, rows
 from tests.ragen_envs.support import FROZEN_LAKE, SOKOBAN, make, state_in
-from tests.ragen_envs.test_arrays import CUBE, meanings, rows
 
 
 def test_planes_and_pixels_of_a_board_of_two_squares():

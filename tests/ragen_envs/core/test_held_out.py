@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import ragen_envs
+from ragen_envs import games
 from ragen_envs.cli import build_held_out
 from ragen_envs.cli.build_held_out import HeldOutFile
 from ragen_envs.core.held_out import load, read, write
 from ragen_envs.registration import TABLE, env_class
 from tests.ragen_envs.support import held_out_size
 
-ROOT = Path(ragen_envs.__file__).parent
+ROOT = Path(games.__file__).parent
 word = st.text("abcxyz0123456789.#@$ -", min_size=1, max_size=6).filter(
     lambda text: " " not in text and not text.startswith(";")
 )

@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from tests.ragen_envs.sokoban.reference import moved, offsets, solved
+from tests.ragen_envs.games.sokoban.reference import moved, offsets, solved
 from tests.ragen_envs.support import canonical
 
 MOVES = ("up", "down", "left", "right")

@@ -158,7 +158,7 @@ def test_a_changed_one_does_not_take_its_place(agent):
 SCORER = """
 from types import SimpleNamespace
 from ragen_bench.models.base import Request
-from tests.ragen_bench.models.outside.agents import outside
+from tests.ragen_bench.models.agents.agents import outside
 from tests.ragen_bench.models.own_agent import SAMPLING
 
 engine = outside(kind="KIND").engine(SAMPLING)

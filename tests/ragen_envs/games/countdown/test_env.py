@@ -9,7 +9,7 @@ from ragen_envs.core.protocol import FreeText
 from ragen_envs.core.text_env import MAX_OBSERVATION
 from ragen_envs.games.countdown.env import VARIANTS, CountdownVariant
 from ragen_envs.games.countdown.generator import Generator
-from tests.ragen_envs.countdown import reference
+from tests.ragen_envs.games.countdown import reference
 from tests.ragen_envs.support import blocks, make, state_in
 
 TURNS = {"Countdown-v0": 5, "CountdownLarge-v0": 8}

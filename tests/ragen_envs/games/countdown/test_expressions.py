@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_envs.games.countdown.expressions import LONGEST, expression_of, plain
-from tests.ragen_envs.countdown import reference
+from tests.ragen_envs.games.countdown import reference
 
 
 def written(inner):

@@ -9,7 +9,7 @@ from ragen_envs.games.countdown.env import VARIANTS
 from ragen_envs.games.countdown.generator import Generator
 from ragen_envs.games.countdown.rules import Deal
 from ragen_envs.games.countdown.solver import solutions
-from tests.ragen_envs.countdown import reference
+from tests.ragen_envs.games.countdown import reference
 from tests.ragen_envs.support import blocks, make
 
 SIZES = {"Countdown-v0": 4, "CountdownLarge-v0": 6}

@@ -13,7 +13,7 @@ from ragen_envs.games.cube.generator import Generator
 from ragen_envs.games.cube.rules import ACTIONS
 from ragen_envs.games.cube.solver import distance
 from ragen_envs.games.cube.text import CLASSIC, LETTERS, NEW, WORDS, Notation
-from tests.ragen_envs.cube import reference
+from tests.ragen_envs.games.cube import reference
 from tests.ragen_envs.support import blocks, make, state_in
 
 CUBE = ("Cube-v0", "CubeHard-v0", "CubeNewVocab-v0", "CubeMoves-v0")

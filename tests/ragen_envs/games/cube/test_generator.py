@@ -10,7 +10,7 @@ from ragen_envs.core.instances import Stream, draw, held_out
 from ragen_envs.games.cube.env import VARIANTS
 from ragen_envs.games.cube.generator import Generator
 from ragen_envs.games.cube.rules import ACTIONS
-from tests.ragen_envs.cube import reference
+from tests.ragen_envs.games.cube import reference
 from tests.ragen_envs.support import blocks, chi_square, make, rare
 
 CUBE = ("Cube-v0", "CubeHard-v0", "CubeNewVocab-v0", "CubeMoves-v0")

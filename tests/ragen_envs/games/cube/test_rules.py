@@ -20,7 +20,7 @@ from ragen_envs.games.cube.rules import (
     solved,
     turned,
 )
-from tests.ragen_envs.cube import reference
+from tests.ragen_envs.games.cube import reference
 
 ALL = "ABCDEFGHIJKLMNOPQRSTUVWX"
 ways = st.sampled_from(reference.SYMMETRIES)

@@ -9,7 +9,7 @@ from ragen_envs.games.cube.positions import POSITIONS, SOLVED, positions
 from ragen_envs.games.cube.rules import ACTIONS
 from ragen_envs.games.cube.solver import distance, solution
 from ragen_envs.games.cube.table import DEALT, LONGEST, table
-from tests.ragen_envs.cube import reference
+from tests.ragen_envs.games.cube import reference
 
 PUBLISHED = (1, 9, 54, 321, 1847, 9992, 50136, 227536, 870072, 1887748, 623800, 2644)
 """Jaap Scherphuis, the 2x2x2 cube: positions at each distance, in the half-turn metric."""

@@ -16,7 +16,7 @@ from ragen_envs.games.desk.requests import calls_of_steps, changed
 from ragen_envs.games.desk.rules import RefusedError, applied
 from ragen_envs.games.desk.solver import repairs
 from ragen_envs.testing.hostile import HOSTILE
-from tests.ragen_envs.desk import reference
+from tests.ragen_envs.games.desk import reference
 from tests.ragen_envs.support import make
 
 NAMES = ("Desk-v0", "DeskShifting-v0", "DeskHostile-v0")

@@ -13,7 +13,7 @@ from ragen_envs.games.desk.office import Contact, Event, Sent
 from ragen_envs.games.desk.requests import after
 from ragen_envs.games.desk.rules import RefusedError, applied, difference, is_possible
 from ragen_envs.games.desk.solver import repairs
-from tests.ragen_envs.desk import reference
+from tests.ragen_envs.games.desk import reference
 
 SIZES = 3, 3, 3, 3, 3
 

@@ -9,7 +9,7 @@ from ragen_envs.games.desk.calls import Call
 from ragen_envs.games.desk.generator import Generator
 from ragen_envs.games.desk.requests import calls_of_steps, changed
 from ragen_envs.games.desk.rules import RefusedError, applied
-from tests.ragen_envs.desk import reference
+from tests.ragen_envs.games.desk import reference
 from tests.ragen_envs.support import make
 
 NAMES = ("Desk-v0", "DeskShifting-v0", "DeskHostile-v0")

@@ -12,7 +12,7 @@ from ragen_envs.games.frozen_lake.env import VARIANTS, FrozenLakeEnv, FrozenLake
 from ragen_envs.games.frozen_lake.generator import Generator
 from ragen_envs.games.frozen_lake.rules import ACTIONS, Lake, Slip
 from ragen_envs.games.frozen_lake.text import CLASSIC, NEW
-from tests.ragen_envs.frozen_lake import reference
+from tests.ragen_envs.games.frozen_lake import reference
 from tests.ragen_envs.support import FROZEN_LAKE, blocks, chi_square, contingency, make, state_in
 
 DIRECTIONS = list(reference.DIRECTIONS.values())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ragen_envs.core.instances import Stream, draw
 from ragen_envs.games.frozen_lake.env import VARIANTS
 from ragen_envs.games.frozen_lake.generator import Generator
-from tests.ragen_envs.frozen_lake import reference
+from tests.ragen_envs.games.frozen_lake import reference
 from tests.ragen_envs.support import (
     FROZEN_LAKE,
     blocks,

@@ -4,7 +4,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ragen_envs.games.frozen_lake.rules import ACTIONS, GAME, Lake, Slip, neighbours_of
-from tests.ragen_envs.frozen_lake import reference
+from tests.ragen_envs.games.frozen_lake import reference
 from tests.ragen_envs.support import canonical, images
 
 

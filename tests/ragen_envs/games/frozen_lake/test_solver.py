@@ -10,8 +10,8 @@ from ragen_envs.games.frozen_lake.env import VARIANTS
 from ragen_envs.games.frozen_lake.rules import ACTIONS, Lake, Slip
 from ragen_envs.games.frozen_lake.solver import Solver, ceiling
 from ragen_envs.games.frozen_lake.solver import _ceilings as found_for
-from tests.ragen_envs.frozen_lake import reference
-from tests.ragen_envs.frozen_lake.test_rules import lakes
+from tests.ragen_envs.games.frozen_lake import reference
+from tests.ragen_envs.games.frozen_lake.test_rules import lakes
 from tests.ragen_envs.support import FROZEN_LAKE, blocks, images, make, state_in
 
 

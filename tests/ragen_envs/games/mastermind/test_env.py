@@ -13,7 +13,7 @@ from ragen_envs.core.budget import Budget
 from ragen_envs.games.mastermind.env import VARIANTS, MastermindVariant
 from ragen_envs.games.mastermind.generator import Generator
 from ragen_envs.games.mastermind.rules import all_codes
-from tests.ragen_envs.mastermind import reference
+from tests.ragen_envs.games.mastermind import reference
 from tests.ragen_envs.support import blocks, chi_square, make, rare, state_in
 
 PEGS = {"Mastermind-v0": 3, "MastermindLarge-v0": 4}

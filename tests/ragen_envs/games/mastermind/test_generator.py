@@ -8,7 +8,7 @@ from ragen_envs.core.instances import Stream, draw, held_out
 from ragen_envs.games.mastermind.env import VARIANTS
 from ragen_envs.games.mastermind.generator import Generator
 from ragen_envs.games.mastermind.rules import all_codes
-from tests.ragen_envs.mastermind import reference
+from tests.ragen_envs.games.mastermind import reference
 from tests.ragen_envs.support import blocks, make
 
 PEGS = {"Mastermind-v0": 3, "MastermindLarge-v0": 4}

@@ -10,7 +10,7 @@ from ragen_envs.core.instances import Stream, draw
 from ragen_envs.games.mastermind.generator import Generator
 from ragen_envs.games.mastermind.rules import Codes, all_codes
 from ragen_envs.games.mastermind.solver import Solver, ceiling, solver
-from tests.ragen_envs.mastermind import reference
+from tests.ragen_envs.games.mastermind import reference
 
 SMALL = {size: Solver(Codes(*size)) for size in ((2, 3), (2, 4), (3, 2), (3, 3))}
 

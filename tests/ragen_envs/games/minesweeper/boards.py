@@ -4,7 +4,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from ragen_envs.games.minesweeper.rules import Opening
-from tests.ragen_envs.minesweeper import reference
+from tests.ragen_envs.games.minesweeper import reference
 
 
 @st.composite

@@ -10,8 +10,8 @@ from ragen_envs.games.minesweeper.counting import Layouts
 from ragen_envs.games.minesweeper.env import MinesweeperEnv
 from ragen_envs.games.minesweeper.rules import Opening, neighbours_of, open_after, shown
 from ragen_envs.games.minesweeper.solver import Solver
-from tests.ragen_envs.minesweeper import reference
-from tests.ragen_envs.minesweeper.boards import openings, squares_of
+from tests.ragen_envs.games.minesweeper import reference
+from tests.ragen_envs.games.minesweeper.boards import openings, squares_of
 
 SMALL = ((2, 3), (3, 3), (3, 4), (4, 4), (2, 6))
 

@@ -7,7 +7,7 @@ import pytest
 from ragen_envs.core.instances import Stream, draw, held_out
 from ragen_envs.games.minesweeper.env import VARIANTS
 from ragen_envs.games.minesweeper.generator import Generator
-from tests.ragen_envs.minesweeper import reference
+from tests.ragen_envs.games.minesweeper import reference
 from tests.ragen_envs.support import blocks, canonical, make
 
 NAME = "Minesweeper-v0"

@@ -14,9 +14,9 @@ from ragen_envs.games.minesweeper.generator import Generator
 from ragen_envs.games.minesweeper.reference import ROLLOUTS, Reference
 from ragen_envs.games.minesweeper.rules import Opening
 from ragen_envs.registration import TABLE, reference_of
-from tests.ragen_envs.minesweeper import reference
-from tests.ragen_envs.minesweeper.boards import openings
-from tests.ragen_envs.minesweeper.test_env import name_of, place_of, read, started
+from tests.ragen_envs.games.minesweeper import reference
+from tests.ragen_envs.games.minesweeper.boards import openings
+from tests.ragen_envs.games.minesweeper.test_env import name_of, place_of, read, started
 from tests.ragen_envs.support import canonical, chi_square, make, rare
 
 NAME = "MinesweeperLarge-v0"

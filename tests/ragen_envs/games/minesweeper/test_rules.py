@@ -16,8 +16,8 @@ from ragen_envs.games.minesweeper.rules import (
     subsets,
     uncovered,
 )
-from tests.ragen_envs.minesweeper import reference
-from tests.ragen_envs.minesweeper.boards import layouts, openings, squares_of
+from tests.ragen_envs.games.minesweeper import reference
+from tests.ragen_envs.games.minesweeper.boards import layouts, openings, squares_of
 from tests.ragen_envs.support import canonical, images
 
 BOARDS = ((2, 3), (4, 4), (4, 5), (5, 4), (5, 5))

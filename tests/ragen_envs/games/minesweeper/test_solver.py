@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from ragen_envs.games.minesweeper.rules import Opening, open_after, shown
 from ragen_envs.games.minesweeper.solver import Solver, ceiling, solver
-from tests.ragen_envs.minesweeper import reference
-from tests.ragen_envs.minesweeper.boards import openings, squares_of
+from tests.ragen_envs.games.minesweeper import reference
+from tests.ragen_envs.games.minesweeper.boards import openings, squares_of
 
 
 @given(openings())

@@ -7,7 +7,7 @@ from ragen_envs.games.sokoban.env import VARIANTS, SokobanEnv, SokobanVariant
 from ragen_envs.games.sokoban.generator import Generator
 from ragen_envs.games.sokoban.rules import ACTIONS, Level
 from ragen_envs.games.sokoban.text import CLASSIC, NEW, LevelRenderer
-from tests.ragen_envs.sokoban import reference
+from tests.ragen_envs.games.sokoban import reference
 from tests.ragen_envs.support import SOKOBAN, blocks, make, state_in
 
 READ = {"Sokoban-v0": "#_OX√PS", "SokobanNewVocab-v0": "W.GBCA@"}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ragen_envs.core.instances import Stream, draw
 from ragen_envs.games.sokoban.env import VARIANTS
 from ragen_envs.games.sokoban.generator import Generator
-from tests.ragen_envs.sokoban import reference
+from tests.ragen_envs.games.sokoban import reference
 from tests.ragen_envs.support import SOKOBAN, blocks, canonical, held_out_rows, make
 
 SEEDS = 10_000
@@ -97,7 +97,7 @@ def test_digests_and_forms_agree_one_to_one(name):
 
 
 def test_the_reference_reads_what_the_package_ships():
-    text = files("ragen_envs").joinpath("sokoban/levels/Sokoban-v0-test.xsb").read_text()
+    text = files("ragen_envs.games").joinpath("sokoban/levels/Sokoban-v0-test.xsb").read_text()
     assert text.startswith("; 0 optimal_length=8\n######\n#    #\n#  $ #\n#@.  #\n# # ##\n######\n")
 
 

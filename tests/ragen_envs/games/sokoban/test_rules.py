@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_envs.games.sokoban.rules import ACTIONS, GAME, Level, move
-from tests.ragen_envs.sokoban import reference
+from tests.ragen_envs.games.sokoban import reference
 from tests.ragen_envs.support import canonical, images
 
 

@@ -6,8 +6,8 @@ from ragen_envs.core.instances import Stream
 from ragen_envs.games.sokoban.bitboard import bitboard, check_size, nth_bit, repeated
 from ragen_envs.games.sokoban.rules import Level, move
 from ragen_envs.games.sokoban.solver import Solver, solver
-from tests.ragen_envs.sokoban import reference
-from tests.ragen_envs.sokoban.test_rules import drawn, rooms
+from tests.ragen_envs.games.sokoban import reference
+from tests.ragen_envs.games.sokoban.test_rules import drawn, rooms
 
 
 def levels(boxes):

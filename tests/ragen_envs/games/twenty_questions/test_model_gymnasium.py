@@ -21,9 +21,9 @@ from ragen_envs.testing import (
     check_rewards,
     check_text_env,
 )
+from tests.ragen_envs.games.twenty_questions.answerers import erratic, honest
+from tests.ragen_envs.games.twenty_questions.test_model import without_replies
 from tests.ragen_envs.support import make
-from tests.ragen_envs.twenty_questions.answerers import erratic, honest
-from tests.ragen_envs.twenty_questions.test_model import without_replies
 
 NAME = "TwentyQuestionsModel-v0"
 ID = f"ragen_envs:ragen/{NAME}"

@@ -14,8 +14,8 @@ from ragen_envs.games.twenty_questions.env import TwentyQuestionsEnv
 from ragen_envs.games.twenty_questions.forms import Guess, IsKind
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.two_player import TwoPlayerQuestionsEnv
+from tests.ragen_envs.games.twenty_questions.answerers import reply_to
 from tests.ragen_envs.support import TWENTY_QUESTIONS, make
-from tests.ragen_envs.twenty_questions.answerers import reply_to
 
 PLAYERS = ("random", "category ladder", "oracle")
 

@@ -4,8 +4,8 @@ import pytest
 
 from ragen_envs.core.two_player import TwoPlayerEnv
 from ragen_envs.games.twenty_questions.two_player import TwoPlayerQuestionsEnv
+from tests.ragen_envs.games.twenty_questions.answerers import reply_to
 from tests.ragen_envs.support import make
-from tests.ragen_envs.twenty_questions.answerers import reply_to
 
 
 def begun(seed=0):

@@ -18,8 +18,8 @@ from ragen_envs.games.webshop.goals import (
 )
 from ragen_envs.games.webshop.products import Catalogue, Goal
 from ragen_envs.games.webshop.vocabulary import vocabulary
+from tests.ragen_envs.games.webshop.support import SMALL, product
 from tests.ragen_envs.support import blocks
-from tests.ragen_envs.webshop.support import SMALL, product
 
 CATALOGUE = procedural()
 PRODUCTS = CATALOGUE.products

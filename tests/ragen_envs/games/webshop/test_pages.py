@@ -17,7 +17,7 @@ from ragen_envs.games.webshop.pages import (
     option_labels,
     searched,
 )
-from tests.ragen_envs.webshop.support import SMALL, queries, search, walked, walks
+from tests.ragen_envs.games.webshop.support import SMALL, queries, search, walked, walks
 
 
 def item(position):

@@ -12,9 +12,9 @@ from ragen_envs.core.policies import oracle_answer
 from ragen_envs.games.webshop.answers import click_of
 from ragen_envs.games.webshop.env import VARIANTS, WebShopEnv
 from ragen_envs.games.webshop.goals import part_of
-from tests.ragen_envs.webshop import public
-from tests.ragen_envs.webshop.excerpt import FOLDER, needs_excerpt, records
-from tests.ragen_envs.webshop.test_loader import raw
+from tests.ragen_envs.games.webshop import public
+from tests.ragen_envs.games.webshop.excerpt import FOLDER, needs_excerpt, records
+from tests.ragen_envs.games.webshop.test_loader import raw
 
 COUNT = 400
 

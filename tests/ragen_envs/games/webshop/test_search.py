@@ -220,7 +220,7 @@ def test_another_catalogue_has_an_index_of_its_own(kept):
 def test_processes_that_start_together_share_one(kept, tmp_path):
     code = (
         "from ragen_envs.games.webshop import search\n"
-        "from tests.ragen_envs.webshop.shops import catalogue\n"
+        "from tests.ragen_envs.games.webshop.shops import catalogue\n"
         "search.KEPT_FROM = 0\n"
         "shop = catalogue(*(f'w{i % 7} w{i % 5}' for i in range(3000)))\n"
         "print(search.Index(shop).search('w3 w4'))\n"

@@ -8,7 +8,7 @@ from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.games.webshop.env import WebShopEnv
 from ragen_envs.games.webshop.goals import price_of
 from ragen_envs.games.webshop.reward import reward_of
-from tests.ragen_envs.webshop.shoppers import attribute_blind, bag_of_words, literal
+from tests.ragen_envs.games.webshop.shoppers import attribute_blind, bag_of_words, literal
 
 
 def played(shopper, split="val", seeds=256):

@@ -10,7 +10,7 @@ from ragen_envs.games.webshop.products import Goal
 from ragen_envs.games.webshop.reward import reward_of
 from ragen_envs.games.webshop.shop import procedural_shop
 from ragen_envs.games.webshop.solver import best_action
-from tests.ragen_envs.webshop.support import SMALL, search
+from tests.ragen_envs.games.webshop.support import SMALL, search
 
 GOAL = Goal(35, "a filler", ("soft touch",), (), 20.0)
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from ragen_envs.games.webshop.pages import Page, clicked, labels, searched
 from ragen_envs.games.webshop.products import Catalogue
 from ragen_envs.games.webshop.text import offered, rules, written
-from tests.ragen_envs.webshop.support import SMALL, product, search, walked, walks
+from tests.ragen_envs.games.webshop.support import SMALL, product, search, walked, walks
 
 ASKED = "i need a red mat"
 

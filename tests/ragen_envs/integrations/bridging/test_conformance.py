@@ -6,8 +6,8 @@ from importlib import import_module
 import pytest
 
 from ragen_envs import IDS
-from tests.ragen_envs.bridging import players
-from tests.ragen_envs.bridging.scripts import scripts
+from tests.ragen_envs.integrations.bridging import players
+from tests.ragen_envs.integrations.bridging.scripts import scripts
 
 BRIDGES = sorted(module.name for module in pkgutil.iter_modules(players.__path__))
 

@@ -11,12 +11,12 @@ BRIDGES = {"gem": ("gem", "gem"), "skyrl_gym": ("skyrl_gym", "skyrl"), "trl": ("
 @pytest.mark.parametrize("bridge", BRIDGES)
 def test_a_missing_package_is_named_in_one_line(bridge):
     package, extra = BRIDGES[bridge]
-    code = f"import sys; sys.modules[{package!r}] = None; import ragen_envs.{bridge}"
+    code = f"import sys; sys.modules[{package!r}] = None; import ragen_envs.integrations.{bridge}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 1
     assert "During handling" not in done.stderr
     assert done.stderr.splitlines()[-1] == (
-        f"ImportError: ragen_envs.{bridge} needs {package}: "
+        f"ImportError: ragen_envs.integrations.{bridge} needs {package}: "
         f"pip install 'ragen-bench[{extra}]' (in a checkout: pip install '.[{extra}]')"
     )
 

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
 
 from ragen_envs.integrations.pettingzoo import aec_env, parallel_env
-from tests.ragen_envs.pettingzoo.support import DUELS, SHARED, TURNS, names, rounds, written
+from tests.ragen_envs.integrations.pettingzoo.support import (
+    DUELS,
+    SHARED,
+    TURNS,
+    names,
+    rounds,
+    written,
+)
 from tests.ragen_envs.support import IDS, make
 
 CASES = [(*case, "shared") for case in SHARED] + [(*case, "duel") for case in DUELS]

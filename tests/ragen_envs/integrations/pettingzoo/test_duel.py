@@ -9,7 +9,7 @@ from ragen_envs.core.instances import Stream
 from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.integrations.pettingzoo import aec_env, parallel_env
 from ragen_envs.integrations.pettingzoo.duel import winner_of, zero_sum
-from tests.ragen_envs.pettingzoo.support import (
+from tests.ragen_envs.integrations.pettingzoo.support import (
     DUELS,
     names,
     resets,

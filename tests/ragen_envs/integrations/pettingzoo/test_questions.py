@@ -19,8 +19,8 @@ from ragen_envs.games.twenty_questions.text import REPHRASE
 from ragen_envs.games.twenty_questions.understanding import understand
 from ragen_envs.integrations.pettingzoo import QUESTION_IDS, questions_env, rule_answer
 from ragen_envs.integrations.pettingzoo.questions import ANSWERER, ASKER
-from tests.ragen_envs.pettingzoo.support import resets
-from tests.ragen_envs.pettingzoo.test_api import OF_TEXT
+from tests.ragen_envs.integrations.pettingzoo.support import resets
+from tests.ragen_envs.integrations.pettingzoo.test_api import OF_TEXT
 from tests.ragen_envs.support import make
 
 KNOWLEDGE = load()

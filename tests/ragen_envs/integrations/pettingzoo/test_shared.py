@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from ragen_envs.core.instances import Stream
 from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.integrations.pettingzoo import aec_env, parallel_env
-from tests.ragen_envs.pettingzoo.support import (
+from tests.ragen_envs.integrations.pettingzoo.support import (
     MULTI_TURN,
     TURNS,
     names,

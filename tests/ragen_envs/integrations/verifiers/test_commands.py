@@ -11,8 +11,8 @@ from ragen_envs.core.instances import Stream
 from ragen_envs.core.policies import oracle_answer
 from ragen_envs.core.protocol import format_answer
 from ragen_envs.integrations.bridging import tasks
-from tests.ragen_bench.models.server.hosted import Hosted, running
-from tests.ragen_envs.verifiers.place import NEEDS_VERIFIERS, ROOT, driver, run
+from tests.ragen_bench.models.api.hosted import Hosted, running
+from tests.ragen_envs.integrations.verifiers.place import NEEDS_VERIFIERS, ROOT, driver, run
 
 pytestmark = NEEDS_VERIFIERS
 LAKE = "ragen/FrozenLake-v0"

@@ -1,6 +1,6 @@
 """A taskset as a Gymnasium environment: verifiers' own machinery, with `step` as the model."""
 
-from tests.ragen_envs.verifiers.place import NEEDS_VERIFIERS, driver
+from tests.ragen_envs.integrations.verifiers.place import NEEDS_VERIFIERS, driver
 
 pytestmark = NEEDS_VERIFIERS
 BEFORE = """

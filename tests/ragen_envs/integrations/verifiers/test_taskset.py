@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from ragen_envs.integrations.bridging import Episode
-from tests.ragen_envs.verifiers.place import NEEDS_VERIFIERS, driver
+from tests.ragen_envs.integrations.verifiers.place import NEEDS_VERIFIERS, driver
 
 BANDIT = "ragen/BanditMultiPull-v0"
 

@@ -14,8 +14,8 @@ from ragen_envs.games.twenty_questions.forms import questions, say
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.text import REPHRASE
 from ragen_envs.games.twenty_questions.two_player import TwoPlayerQuestionsEnv
+from tests.ragen_envs.games.twenty_questions.answerers import reply_to
 from tests.ragen_envs.support import chi_square, rare
-from tests.ragen_envs.twenty_questions.answerers import reply_to
 
 KNOWLEDGE = load()
 FORMS = questions(KNOWLEDGE)

@@ -16,7 +16,7 @@ from ragen_envs.games.twenty_questions.forms import (
     questions,
     say,
 )
-from tests.ragen_envs.twenty_questions.understanding.support import KNOWLEDGE, answers, read
+from tests.ragen_envs.games.twenty_questions.understanding.support import KNOWLEDGE, answers, read
 
 STANDARD = questions(KNOWLEDGE)
 RELATIONS = ("more", "less", "equal")

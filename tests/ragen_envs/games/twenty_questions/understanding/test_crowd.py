@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from ragen_envs.games.twenty_questions.answerer.rule import answer
-from tests.ragen_envs.twenty_questions.understanding.support import KNOWLEDGE, read
+from tests.ragen_envs.games.twenty_questions.understanding.support import KNOWLEDGE, read
 
 FILE = Path(__file__).parents[1] / "questions/crowd.txt"
 # Of each batch: questions, of them understood; sure answers, of them not told, and told otherwise.

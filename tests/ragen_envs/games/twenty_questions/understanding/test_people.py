@@ -8,7 +8,7 @@ from benchmarks import reader_people
 from ragen_envs.games.twenty_questions.answerer.rule import answer
 from ragen_envs.games.twenty_questions.forms import Guess, Has, IsNoun, Knows, Not, say
 from ragen_envs.games.twenty_questions.understanding import reader
-from tests.ragen_envs.twenty_questions.understanding.support import KNOWLEDGE, read
+from tests.ragen_envs.games.twenty_questions.understanding.support import KNOWLEDGE, read
 
 # A question is not taken for a wider one, or another.
 MEANT = {

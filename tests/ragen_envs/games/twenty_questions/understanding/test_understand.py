@@ -19,7 +19,7 @@ from ragen_envs.games.twenty_questions.forms import (
     questions,
     say,
 )
-from tests.ragen_envs.twenty_questions.understanding.support import KNOWLEDGE, read
+from tests.ragen_envs.games.twenty_questions.understanding.support import KNOWLEDGE, read
 
 ALIVE, ANIMAL, BIRD = IsKind("living_thing"), IsKind("animal"), IsKind("bird")
 FLIES, LEGS, WOOD = Has("can_fly"), Has("has_legs"), Has("made_of_wood")

@@ -5,7 +5,7 @@ from functools import lru_cache
 import gem
 
 import ragen_envs.integrations.gem  # noqa: F401
-from tests.ragen_envs.bridging.scripts import Step
+from tests.ragen_envs.integrations.bridging.scripts import Step
 
 
 @lru_cache

@@ -8,7 +8,7 @@ from inspect_ai.solver import TaskState
 from ragen_bench.inspect.solving import STORED
 from ragen_bench.inspect.solving import play as solver
 from ragen_bench.models.prompt import FIRST, opening
-from tests.ragen_envs.bridging.scripts import Step
+from tests.ragen_envs.integrations.bridging.scripts import Step
 
 NAME = "scripted"
 

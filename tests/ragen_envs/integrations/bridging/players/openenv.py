@@ -8,8 +8,8 @@ from functools import lru_cache
 from openenv.core import GenericEnvClient
 
 from ragen_envs.integrations.openenv import Limits
-from tests.ragen_envs.bridging.scripts import Step
-from tests.ragen_envs.openenv.running import beside
+from tests.ragen_envs.integrations.bridging.scripts import Step
+from tests.ragen_envs.integrations.openenv.running import beside
 
 _LOOP = asyncio.new_event_loop()
 _OPEN = AsyncExitStack()

@@ -1,7 +1,7 @@
 """One agent in a room of its own."""
 
 from ragen_envs.integrations.pettingzoo import aec_env
-from tests.ragen_envs.bridging.scripts import Step
+from tests.ragen_envs.integrations.bridging.scripts import Step
 
 
 def play(task, answers):

@@ -5,7 +5,7 @@ from dataclasses import asdict
 import skyrl_gym
 
 import ragen_envs.integrations.skyrl_gym  # noqa: F401
-from tests.ragen_envs.bridging.scripts import Step
+from tests.ragen_envs.integrations.bridging.scripts import Step
 
 
 def play(task, answers):

@@ -12,7 +12,7 @@ import gymnasium
 from ragen_envs.core.protocol import HOW_TO_CALL, SEPARATOR, body_of, instructions
 from ragen_envs.core.tools import calls_of
 from ragen_envs.integrations.trl import environment
-from tests.ragen_envs.bridging.scripts import Step
+from tests.ragen_envs.integrations.bridging.scripts import Step
 
 
 @lru_cache

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import gymnasium
 
-from tests.ragen_envs.bridging.scripts import Step
+from tests.ragen_envs.integrations.bridging.scripts import Step
 
 
 @lru_cache

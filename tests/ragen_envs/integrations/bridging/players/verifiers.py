@@ -2,8 +2,8 @@
 
 from functools import lru_cache
 
-from tests.ragen_envs.bridging.scripts import INSTANCES, ROLLOUTS, Step
-from tests.ragen_envs.verifiers.place import driver
+from tests.ragen_envs.integrations.bridging.scripts import INSTANCES, ROLLOUTS, Step
+from tests.ragen_envs.integrations.verifiers.place import driver
 
 
 @lru_cache(maxsize=1)

@@ -4,7 +4,7 @@ import pytest
 
 from ragen_envs.games.twenty_questions.forms import And, Has, IsKind, Not
 from ragen_envs.games.twenty_questions.understanding.clauses.order import mended
-from tests.ragen_envs.twenty_questions.understanding.support import read
+from tests.ragen_envs.games.twenty_questions.understanding.support import read
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from ragen_envs.games.twenty_questions.understanding.tokens.inflect import (
     third_person,
 )
 from ragen_envs.games.twenty_questions.understanding.tokens.normalise import phrase as as_tokens
-from tests.ragen_envs.twenty_questions.understanding.support import KNOWLEDGE, answers, read
+from tests.ragen_envs.games.twenty_questions.understanding.support import KNOWLEDGE, answers, read
 
 ASKED = {
     "kind": ["Is it a {}?", "Would you say that it is a {}?", "Is this thing some kind of {}?"],

@@ -9,7 +9,7 @@ from ragen_envs.games.twenty_questions.understanding.lexicon.phrases import lexi
 from ragen_envs.games.twenty_questions.understanding.meanings.comparisons import read_comparison
 from ragen_envs.games.twenty_questions.understanding.tokens.data import data_file
 from ragen_envs.games.twenty_questions.understanding.tokens.patterns import SLOT, expand
-from tests.ragen_envs.twenty_questions.understanding.support import KNOWLEDGE, answers, read
+from tests.ragen_envs.games.twenty_questions.understanding.support import KNOWLEDGE, answers, read
 
 TABLE = data_file("comparisons.toml")
 FRAMES = [

@@ -8,7 +8,7 @@ from ragen_envs.games.twenty_questions.forms import Length, Letter
 from ragen_envs.games.twenty_questions.understanding.meanings.letters import read_letters
 from ragen_envs.games.twenty_questions.understanding.tokens.data import data_file
 from ragen_envs.games.twenty_questions.understanding.tokens.patterns import SLOT, expand
-from tests.ragen_envs.twenty_questions.understanding.support import KNOWLEDGE, answers, read
+from tests.ragen_envs.games.twenty_questions.understanding.support import KNOWLEDGE, answers, read
 
 TABLE = data_file("letters.toml")
 FRAMES = [(asked, frame) for asked, frames in TABLE["frames"].items() for frame in frames]

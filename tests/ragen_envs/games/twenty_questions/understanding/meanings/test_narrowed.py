@@ -6,7 +6,7 @@ from ragen_envs.games.twenty_questions.answerer.rule import answer
 from ragen_envs.games.twenty_questions.forms import Either, Has, IsKind, Knows, Narrowed, say
 from ragen_envs.games.twenty_questions.understanding.lexicon.phrases import lexicon
 from ragen_envs.games.twenty_questions.understanding.reader import _Reading
-from tests.ragen_envs.twenty_questions.understanding.support import KNOWLEDGE, read
+from tests.ragen_envs.games.twenty_questions.understanding.support import KNOWLEDGE, read
 
 IN_PART = {
     "Does it have a hard shell that protects its body?": Has("has_shell"),
