@@ -10,7 +10,7 @@ import pytest
 from ragen_bench.cli.main import main
 from tests.waiting import wait_for_lines
 
-from .hf_models import save_tiny
+from ..hf_models import save_tiny
 
 pytestmark = pytest.mark.xdist_group("language-model")
 

@@ -15,7 +15,7 @@ from ragen_bench.models.bundled import converted_folder
 from ragen_bench.models.chat import chat_of
 from ragen_bench.models.hf.model import HFModel
 
-from .hf_models import request, save_tiny
+from ..hf_models import request, save_tiny
 
 pytestmark = pytest.mark.xdist_group("language-model")
 

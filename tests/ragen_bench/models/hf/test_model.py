@@ -12,7 +12,7 @@ from ragen_bench.models.base import ask_all
 from ragen_bench.models.bundled import converted_folder
 from ragen_bench.models.hf.model import HFModel
 
-from .hf_models import Reference, request
+from ..hf_models import Reference, request
 
 pytestmark = pytest.mark.xdist_group("language-model")
 GREEDY = Sampling(temperature=0, max_tokens=11, stop="</answer>", seed=0)

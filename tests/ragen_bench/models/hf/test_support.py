@@ -10,7 +10,7 @@ from ragen_bench.models.hf import support as hf_support
 from ragen_bench.models.hf.model import HFModel
 from ragen_bench.models.hf.support import enable_rows
 
-from .hf_models import SHAPE, Reference, request, save
+from ..hf_models import SHAPE, Reference, request, save
 
 pytestmark = pytest.mark.xdist_group("language-model")
 SMALL = {

@@ -11,8 +11,8 @@ import pytest
 from ragen_bench.models.bundled import converted_folder
 from tests.waiting import wait_until
 
+from ..api.llama import free_port
 from ..hf_models import save_tiny
-from ..server.llama import free_port
 from . import server as serving
 from .place import PYTHON, environment
 from .questions import CONTEXT

@@ -9,8 +9,8 @@ from ragen_bench.models.api.model import OpenAIModel
 from ragen_bench.models.api.options import ServerOptions
 from tests.ragen_bench.cli.command import run
 
-from .api import NAME
 from .questions import GREEDY, SAMPLED, question, short_questions
+from .server import NAME
 
 pytestmark = pytest.mark.xdist_group("vllm")
 OPTIONS = ["--concurrency", "8", "--out", "run", "--history", "none", "--temperature", "1"]
