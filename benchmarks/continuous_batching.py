@@ -17,8 +17,8 @@ from typing import Any
 import torch
 from transformers import ContinuousBatchingConfig, GenerationConfig
 
+from ragen_bench.models import resolve
 from ragen_bench.models.base import Message, Sampling
-from ragen_bench.models.bundled import bundled_model
 from ragen_bench.models.chat import sample_conversation
 from ragen_bench.models.hf.cache import ATTENTION
 from ragen_bench.models.hf.decoding import Decoder
@@ -124,7 +124,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--tokens", type=int, default=24, help="in one answer at most")
     options = parser.parse_args()
-    loaded = bundled_model()._loaded  # noqa: SLF001 - the model that the comparison shares
+    loaded = resolve("smollm2-135m")._loaded  # noqa: SLF001 - the model that the comparison shares
     size = options.conversations, options.turns, options.tokens
     print("| way | tokens | seconds | of CPU | tokens a second of CPU | as plain `generate` |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |", flush=True)

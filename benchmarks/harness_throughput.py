@@ -245,11 +245,11 @@ def print_turns() -> None:
 
 def print_tokens(episodes: int) -> None:
     """Measure and print tokens a second."""
-    from ragen_bench.models.bundled import bundled_model
+    from ragen_bench.models import resolve
     from ragen_bench.models.hf.cache import ATTENTION
 
     tasks = evaluation({"ragen/FrozenLake-v0": episodes}).tasks()
-    model = bundled_model()
+    model = resolve("smollm2-135m")
     network = model._loaded.model  # noqa: SLF001 - its passes are counted
     print(
         "| tokens a second | by the clock | of CPU | beside one at a time, clock / CPU "

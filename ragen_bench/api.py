@@ -16,8 +16,8 @@ from ragen_bench.console.plain import PlainConsole
 from ragen_bench.console.results import write_results
 from ragen_bench.errors import UserError
 from ragen_bench.finished import Run
-from ragen_bench.models.agents.confinement import Confinement
 from ragen_bench.models.api.further import without_headers
+from ragen_bench.models.provider import Isolation
 from ragen_bench.options.checked import options_of
 from ragen_bench.options.evaluation import evaluation_of
 from ragen_bench.options.groups import EvaluationOptions as Default
@@ -116,7 +116,7 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
     options = options_of(given)
     evaluation = evaluation_of(options, _call(options, out))
     if callable(model):
-        evaluation = replace(evaluation, confinement=_beside(evaluation.confinement, options.model))
+        evaluation = replace(evaluation, isolation=_in_process(evaluation.isolation, options.model))
     path, money = (
         Path(out or default_path(evaluation)),
         load_prices(Path(prices) if prices else None),
@@ -141,16 +141,16 @@ def _name_of(model: str | Callable[..., Any]) -> str:
     return f"python:{name_of(model, instead)}"
 
 
-def _beside(confinement: Confinement, name: str) -> Confinement:
+def _in_process(isolation: Isolation, name: str) -> Isolation:
     """Return where a callable of this process runs: here, if it need not be isolated."""
-    if confinement.kind != "isolated":
-        return replace(confinement, kind="here")
+    if isolation.level != "sandbox":
+        return replace(isolation, level="none")
     if name.startswith("python:__main__:"):
         raise UserError(
-            f"{name} is to be isolated ({confinement.reason}), and no other process can import "
+            f"{name} is to be isolated ({isolation.reason}), and no other process can import "
             "what was typed or is in the script itself; put it into a module's file"
         )
-    return confinement
+    return isolation
 
 
 def _call(options: Default, out: str | PathLike[str] | None) -> str:

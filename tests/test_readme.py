@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ragen_bench.models import PROVIDERS
+from ragen_bench.models import list_providers
 from ragen_bench.suites import SUITES
 from ragen_envs.registration import IDS
 
@@ -54,5 +54,5 @@ def test_the_docs_name_every_environment_suite_and_model():
     for env in IDS:
         short = "-" + env.removeprefix("ragen/FrozenLake")
         assert env in environments or short in environments
-    for name in [*SUITES, *PROVIDERS]:
+    for name in [*SUITES, *list_providers()]:
         assert f"`{name}`" in harness

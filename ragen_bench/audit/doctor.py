@@ -11,7 +11,15 @@ from ragen_bench.audit.first_questions import Question, first_replies, first_tur
 from ragen_bench.audit.oracle import ceiling_problem, play_oracle
 from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.errors import UserError
-from ragen_bench.models import Completion, Model, Request, Sampling, ask_all, notes_of
+from ragen_bench.models import (
+    Completion,
+    Model,
+    Request,
+    Sampling,
+    ask_all,
+    find_provider,
+    notes_of,
+)
 from ragen_bench.models.reasoning import without_reasoning
 from ragen_bench.opponents.opponent import load
 from ragen_bench.opponents.pair import Pair
@@ -71,7 +79,7 @@ def _findings(evaluation: Evaluation, questions: int) -> Iterator[Finding]:
         evaluation.server,
         evaluation.opponent,
         evaluation.random_player,
-        evaluation.confinement,
+        evaluation.isolation,
     )
     yield Finding("loads", "ok", f"in {time.perf_counter() - start:.1f} s")
     yield from _model_findings(model, evaluation, questions)
@@ -210,7 +218,7 @@ def _stops(completions: Sequence[Completion], sampling: Sampling) -> Finding:
 def _limit(side: _Side, completions: Sequence[Completion]) -> Finding:
     """Compare token counts with the limit, and with a very low one."""
     sampling = side.evaluation.sampling
-    if side.evaluation.model.startswith("python:"):
+    if find_provider(side.evaluation.model).user_code:
         return Finding("limit", "ok", "not looked at: an agent of one's own is not told it")
     if not any(completion.completion_tokens for completion in completions):
         return Finding("limit", "ok", "not looked at: it counts no tokens")

@@ -28,7 +28,6 @@ class Doctor(JsonOptions, EvaluationOptions, Command):
     def run(self) -> int:
         """Print the findings as they come; return 1 if the run would break."""
         from ragen_bench.audit.doctor import examine
-        from ragen_bench.models.registry import refuse_unknown
         from ragen_bench.options.evaluation import evaluation_of
 
         if self.questions < 1:
@@ -36,7 +35,6 @@ class Doctor(JsonOptions, EvaluationOptions, Command):
         evaluation = evaluation_of(self)
         if evaluation.split == "drawn":
             raise UserError("doctor asks on instances of val or test; leave --split and --draw out")
-        refuse_unknown(evaluation.model)
         with self.output() as content:
             content["findings"] = []
             for finding in examine(evaluation, self.questions):

@@ -16,7 +16,7 @@ class List(JsonOptions, Command):
 
     def run(self) -> int:
         """Print what can be evaluated."""
-        from ragen_bench.models import PROVIDERS
+        from ragen_bench.models import list_providers
         from ragen_bench.suites import SUITES
         from ragen_envs.registration import IDS, OPPONENT_IDS, OPPONENT_TABLE, TABLE
 
@@ -29,7 +29,7 @@ class List(JsonOptions, Command):
                 name: f"{suite.about}; answers of up to {suite.max_tokens} tokens"
                 for name, suite in SUITES.items()
             },
-            "Models": PROVIDERS,
+            "Models": list_providers(),
         }
         with self.output() as content:
             keys = ("environments", "against_models", "suites", "models")

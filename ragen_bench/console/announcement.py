@@ -88,7 +88,7 @@ def _announcement(evaluation: Evaluation) -> Object:
             evaluation.server,
             evaluation.opponent,
             evaluation.random_player,
-            evaluation.confinement,
+            evaluation.isolation,
         )
         # As before a run: a server says only then which settings it refuses.
         model.engine(evaluation.sampling).close()

@@ -72,7 +72,7 @@ def load_early(console: Console, evaluation: Evaluation, path: Path) -> Model:
             evaluation.server,
             evaluation.opponent,
             evaluation.random_player,
-            evaluation.confinement,
+            evaluation.isolation,
         )
 
 

@@ -14,8 +14,8 @@ from ragen_bench.episodes.groups import missing, played_again, said_of
 from ragen_bench.episodes.runner import Played, play, tasks_of
 from ragen_bench.errors import UserError
 from ragen_bench.models import Model, Sampling, ServerOptions, notes_of
-from ragen_bench.models.agents.confinement import APART, Confinement
 from ragen_bench.models.prompt import History, prompt_hash
+from ragen_bench.models.provider import IN_SUBPROCESS, Isolation
 from ragen_bench.models.random_player import RandomPlayer
 from ragen_bench.models.reasoning import stop_text
 from ragen_bench.opponents.opponent import Opponent
@@ -53,7 +53,7 @@ class Evaluation:
         opponent: who plays against the model, where the environments need one.
         top_p: only the likeliest tokens, of this probability together, are drawn from.
         random_player: who gives the floor where another package's environments list no actions.
-        confinement: where agents of the user's own run; it is not recorded.
+        isolation: where agents of the user's own run; it is not recorded.
         draw: where the instances of the drawn split come from; None of another split, and where
             the evaluation is to be announced first.
         pictures: whether the model is shown pictures of the boards, and no board as text.
@@ -75,7 +75,7 @@ class Evaluation:
     opponent: Opponent | None = None
     top_p: float = 1.0
     random_player: RandomPlayer | None = None
-    confinement: Confinement = APART
+    isolation: Isolation = IN_SUBPROCESS
     draw: Draw | None = None
     pictures: bool = False
 

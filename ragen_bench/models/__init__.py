@@ -1,4 +1,4 @@
-"""Models behind one small protocol, one file a provider."""
+"""Models behind one small protocol: a package per provider, see `provider.py`."""
 
 from ragen_bench.models.api.options import ServerOptions
 from ragen_bench.models.base import (
@@ -12,19 +12,25 @@ from ragen_bench.models.base import (
     ask_all,
     notes_of,
 )
-from ragen_bench.models.registry import PROVIDERS, resolve
+from ragen_bench.models.provider import Isolation, ModelSettings, Provider, provider
+from ragen_bench.models.registry import find_provider, list_providers, resolve
 
 __all__ = [
-    "PROVIDERS",
     "Completion",
     "Engine",
     "Fault",
+    "Isolation",
     "Message",
     "Model",
+    "ModelSettings",
+    "Provider",
     "Request",
     "Sampling",
     "ServerOptions",
     "ask_all",
+    "find_provider",
+    "list_providers",
     "notes_of",
+    "provider",
     "resolve",
 ]

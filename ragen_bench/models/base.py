@@ -219,14 +219,9 @@ def refuse_constraint(sampling: Sampling, name: str) -> None:
         UserError: if it is more than the model can.
     """
     if sampling.constrain:
-        raise UserError(
-            f"{name} cannot hold answers to a grammar; leave --constrain out, or use vllm/, gguf/, "
-            "or openai/ with vLLM, SGLang or llama.cpp"
-        )
+        raise UserError(f"{name} cannot constrain responses by a grammar; remove --constrain")
     if sampling.top_p != 1:
-        raise UserError(
-            f"{name} has no top-p; leave --top-p out, or use vllm/, gguf/ or a model on a server"
-        )
+        raise UserError(f"{name} cannot sample with top-p; remove --top-p")
 
 
 def refuse_limit(sampling: Sampling, name: str, context: int | None) -> None:

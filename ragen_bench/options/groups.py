@@ -8,11 +8,8 @@ from typing import Annotated, Any
 
 from ragen_bench.options.looks import Argument, Option
 
-MODELS = (
-    "random, oracle, smollm2-135m, demo-agent, hf/..., vllm/..., gguf/..., openai/..., "
-    "anthropic/..., google/..., python:..."
-)
-"""The names that a model may have, for the help."""
+MODELS = "such as openai/NAME or hf/NAME-OR-DIR; `ragen-bench list` shows all forms"
+"""Help of a model's name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +20,7 @@ class ConnectionOptions:
         str | None, Option("URL", "of the model's server (default of openai/: OPENAI_BASE_URL)")
     ] = None
     concurrency: Annotated[
-        int | None, Option("N", "requests in flight: servers, python: (default: 8), vllm/, hf/")
+        int | None, Option("N", "episodes at once (default: 8 for servers and python:)")
     ] = None
     timeout: Annotated[
         float | None,
@@ -78,14 +75,14 @@ class EvaluationOptions(IsolationOptions, ConnectionOptions):
     seed: Annotated[int, Option("N", "of sampling and noise")] = 0
     temperature: Annotated[float, Option("T", "of sampling; 0 is greedy")] = 0.5
     top_p: Annotated[
-        float, Option("P", "draw from the likeliest tokens only: servers, vllm/, gguf/")
+        float, Option("P", "draw from the likeliest tokens only, where the model can")
     ] = 1.0
     max_tokens: Annotated[int | None, Option("N", "tokens in an answer (default: the suite's)")] = (
         None
     )
     format: Annotated[
         str | None,
-        Option("NAME", "think, answer, plain or tools (default: think; demo-agent: answer)"),
+        Option("NAME", "think, answer, plain or tools (default: the model's own, else think)"),
     ] = None
     history: Annotated[str, Option("N", "past turns shown: full, none or a number")] = "full"
     constrain: Annotated[
@@ -94,7 +91,7 @@ class EvaluationOptions(IsolationOptions, ConnectionOptions):
     ] = False
     pictures: Annotated[
         bool,
-        Option(None, "show boards as pictures and not as text, to a model that sees: openai/"),
+        Option(None, "show boards as pictures and not as text, to a model that sees"),
     ] = False
     opponent: Annotated[
         str | None, Option("MODEL", "who plays against it, in games that need one")

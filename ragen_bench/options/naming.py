@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ragen_bench.episodes.evaluation import Evaluation
+from ragen_bench.models import find_provider
 from ragen_bench.suites import SUITES, Suite, held_out_size
 
 DEFAULT_TEMPERATURE = 0.5
 DEFAULT_MAX_TOKENS = 200
 """The limit of an answer where no suite sets one."""
-IN_PROCESS = ("hf", "vllm", "smollm2-135m", "demo-agent")
-"""Models in this process that hold as many conversations at once as --concurrency says."""
 
 
 def default_path(evaluation: Evaluation) -> Path:
@@ -57,7 +56,7 @@ def _unusual(evaluation: Evaluation) -> Iterator[str]:
     yield from _unusual_scope(evaluation, suite)
     # Elsewhere a run may go on with another number.
     for side in (evaluation, evaluation.opponent):
-        if side and side.server and side.model.partition("/")[0] in IN_PROCESS:
+        if side and side.server and find_provider(side.model).batched:
             yield f"concurrency{side.server.concurrency}"
             return
 

@@ -1,4 +1,4 @@
-"""How the models of an evaluation are reached, and who plays against whom."""
+"""Connection options of an evaluation's models, and its opponent."""
 
 from __future__ import annotations
 
@@ -7,53 +7,45 @@ from collections.abc import Mapping
 from typing import Any
 
 from ragen_bench.errors import UserError
-from ragen_bench.models import ServerOptions
+from ragen_bench.models import ServerOptions, find_provider
 from ragen_bench.models.api.further import fields_of, header_of
 from ragen_bench.models.api.options import OPPONENT_KEY, checked_url
-from ragen_bench.models.registry import SERVED, refuse_unknown
+from ragen_bench.models.registry import prefixes_with_option
 from ragen_bench.opponents.opponent import Opponent
 from ragen_bench.options.groups import EvaluationOptions
-from ragen_bench.options.naming import IN_PROCESS
 from ragen_envs.core.protocol import ResponseFormat
 
-_FURTHER = ("header", "extra_body", "reasoning_effort")
-"""Options of what is added to requests."""
+_REQUEST_ADDITIONS = ("header", "extra_body", "reasoning_effort")
 
 
 def server_of(options: EvaluationOptions) -> ServerOptions | None:
-    """Return how the model's server is reached; None if it has none and no option asks for one.
+    """Return the connection options of the model; None if it has no server and none was given.
 
     Raises:
-        UserError: for an option that neither the model nor its opponent takes.
+        UserError: An option applies neither to the model nor to its opponent.
     """
-    settings = _settings(options)
+    settings = _given(options)
     models = [name for name in (options.model, options.opponent) if name]
-    taken = {name for model in models for name in _taken(model)}
-    if options.opponent_base_url and not _is_served(options.model):
+    taken = {option for model in models for option in find_provider(model).options}
+    if options.opponent_base_url and not find_provider(options.model).served:
         taken -= {"base_url"}
-    refused = [name for name in settings if name not in taken]
-    if refused:
+    if refused := [name for name in settings if name not in taken]:
         names = ", ".join("--" + name.replace("_", "-") for name in refused)
-        where = "openai/, anthropic/ and google/"
-        if refused == ["concurrency"]:
-            own = "vllm/, hf/, python:, smollm2-135m and demo-agent"
-            where = f"openai/, anthropic/, google/, {own}"
-        if refused == ["timeout"]:
-            where = "openai/, anthropic/, google/ and python:"
+        where = prefixes_with_option(refused[0] if len(refused) == 1 else "base_url")
         raise UserError(f"{names}: for {where} only, not for {' and '.join(map(repr, models))}")
     return _server_options(options.model, settings)
 
 
 def opponent_of(options: EvaluationOptions, response_format: ResponseFormat) -> Opponent | None:
-    """Return who plays against the model, None if nobody is named.
+    """Return the model's opponent; None if the options name none.
 
     Args:
-        options: those whose `server_of` was asked for.
-        response_format: of the opponent's answers.
+        options: Options that `server_of` has accepted.
+        response_format: Format of the opponent's responses.
 
     Raises:
-        UserError: for an unknown model, one whose server is not named, or an option that is of no
-            use without another.
+        UserError: The model is unknown, its server is not given, or an option lacks the one that
+            it belongs to.
     """
     name, url = options.opponent, options.opponent_base_url
     if name is None:
@@ -61,39 +53,37 @@ def opponent_of(options: EvaluationOptions, response_format: ResponseFormat) -> 
             if value is not None:
                 raise UserError(f"--opponent-{option} goes with --opponent MODEL")
         return None
-    # Empty is what an unset variable of a shell leaves; it must not mean that nobody plays.
+    # An unset variable of a shell leaves an empty text, which must not mean "no opponent".
     if "" in (name, url):
         raise UserError(
             f"--opponent{'-base-url' if name else ''} is empty; give it, or leave it out"
         )
-    refuse_unknown(name)
-    if url is not None and not _is_served(name):
-        raise UserError(
-            f"--opponent-base-url: for openai/, anthropic/ and google/ only, not for {name!r}"
-        )
-    settings = _settings(options)
-    elsewhere = _is_served(options.model) and _provider(options.model) != _provider(name)
-    if url is not None or elsewhere:
-        # What is for one server is not for another, least of all its secrets.
-        for option in ("base_url", *_FURTHER):
+    provider, player = find_provider(name), find_provider(options.model)
+    if url is not None and not provider.served:
+        served = prefixes_with_option("base_url")
+        raise UserError(f"--opponent-base-url: for {served} only, not for {name!r}")
+    settings = _given(options)
+    if url is not None or (player.served and player is not provider):
+        # Settings of one server are not sent to another, secrets least of all.
+        for option in ("base_url", *_REQUEST_ADDITIONS):
             settings.pop(option, None)
     if url is not None:
         settings |= {"base_url": url, "key_variable": OPPONENT_KEY}
-    if _provider(name) == "openai":
+    if provider.name == "openai":
         _check_url(settings.get("base_url"))
     return Opponent(name, response_format, _server_options(name, settings))
 
 
-def _settings(options: EvaluationOptions) -> dict[str, Any]:
-    """Return what the command line says of servers."""
+def _given(options: EvaluationOptions) -> dict[str, Any]:
     return {name: value for name, value in options.connection.items() if value not in (None, ())}
 
 
 def _server_options(model: str, settings: Mapping[str, Any]) -> ServerOptions | None:
-    taken = {name: value for name, value in settings.items() if name in _taken(model)}
-    if not taken and not _is_served(model):
+    provider = find_provider(model)
+    taken = {name: value for name, value in settings.items() if name in provider.options}
+    if not taken and not provider.served:
         return None
-    headers, extra_body, effort = (taken.pop(name, None) for name in _FURTHER)
+    headers, extra_body, effort = (taken.pop(name, None) for name in _REQUEST_ADDITIONS)
     return ServerOptions(
         **taken,
         headers=tuple(map(header_of, headers or ())),
@@ -101,25 +91,8 @@ def _server_options(model: str, settings: Mapping[str, Any]) -> ServerOptions | 
     )
 
 
-def _taken(model: str) -> tuple[str, ...]:
-    """Return the options that say how a model is reached."""
-    if _is_served(model):
-        return ("base_url", "concurrency", "timeout", "retries", "key_variable", *_FURTHER)
-    if model.startswith("python:"):
-        return ("concurrency", "timeout")
-    return ("concurrency",) if _provider(model) in IN_PROCESS else ()
-
-
-def _provider(model: str) -> str:
-    return model.partition("/")[0]
-
-
-def _is_served(model: str) -> bool:
-    return _provider(model) in SERVED
-
-
 def _check_url(url: str | None) -> None:
-    """Refuse an opponent whose server is not named, before the model is loaded."""
+    """Refuse a missing opponent's server before any model is loaded."""
     try:
         checked_url(url or os.environ.get("OPENAI_BASE_URL"))
     except UserError as error:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ragen_bench.agents import Answer, EpisodeStart, Turn
 from ragen_bench.errors import UserError, described
+from ragen_bench.models.agents import CONCURRENCY
 from ragen_bench.models.agents.own_sources import sources_of, typed_identity
 from ragen_bench.models.api.background_loop import BackgroundLoop
 from ragen_bench.models.api.engine import ServerEngine
@@ -32,7 +33,6 @@ _SHAPE = (
     "ragen_bench.agents.Answer"
 )
 _CLASS = "a class has reset(episode) and act(messages, turn), as docs/agents.md says"
-_AT_ONCE = 8
 
 
 class FunctionModel:
@@ -49,7 +49,7 @@ class FunctionModel:
 
     group_size = 1
 
-    def __init__(self, module: str, attribute: str, at_once: int = _AT_ONCE) -> None:
+    def __init__(self, module: str, attribute: str, at_once: int = CONCURRENCY) -> None:
         self._name = f"python:{module}:{attribute}"
         self._own = self._find(module, attribute)
         self.is_class = inspect.isclass(self._own)

@@ -12,8 +12,8 @@ from typing import Any
 
 from ragen_bench.agents import Answer
 from ragen_bench.errors import UserError
+from ragen_bench.models.agents import CONCURRENCY
 from ragen_bench.models.agents.agent_files import agent_files
-from ragen_bench.models.agents.confinement import APART, Confinement
 from ragen_bench.models.agents.function import completion_of
 from ragen_bench.models.agents.own_sources import OwnSources, loaded_files
 from ragen_bench.models.agents.process import AgentProcess
@@ -28,8 +28,7 @@ from ragen_bench.models.base import (
     Sampling,
     refuse_constraint,
 )
-
-_AT_ONCE = 8
+from ragen_bench.models.provider import IN_SUBPROCESS, Isolation
 
 
 class OutsideModel:
@@ -39,7 +38,7 @@ class OutsideModel:
         module: dotted name of the module; the working directory is searched too.
         attribute: name of the callable or the class in it.
         at_once: how many episodes are played at once, if it is `async def`.
-        confinement: where it runs.
+        isolation: where it runs.
 
     Raises:
         UserError: if there is no such callable, or it cannot be isolated where it is to be.
@@ -51,16 +50,16 @@ class OutsideModel:
         self,
         module: str,
         attribute: str,
-        at_once: int = _AT_ONCE,
-        confinement: Confinement = APART,
+        at_once: int = CONCURRENCY,
+        isolation: Isolation = IN_SUBPROCESS,
     ) -> None:
         self.name = f"python:{module}:{attribute}"
         self._module = module
         self._called = {"module": module, "attribute": attribute, "at_once": at_once}
-        self._confinement = confinement
-        self._isolated = confinement.kind == "isolated"
+        self._isolation = isolation
+        self._isolated = isolation.level == "sandbox"
         if self._isolated:
-            refuse_where_not(self.name, confinement.reason)
+            refuse_where_not(self.name, isolation.reason)
         self._process: AgentProcess | None = None
         self._numbers, self._episodes = count(), count()
         self._ended: list[int] = []
@@ -135,7 +134,7 @@ class OutsideModel:
         files = agent_files(self._module, self.name) if self._isolated else None
         self._process = process = AgentProcess(self.name, files)
         self._finalizer = weakref.finalize(self, process.close)
-        memory = self._confinement.memory if self._isolated else 0
+        memory = self._isolation.memory if self._isolated else 0
         self._send({**self._called, "memory": memory}, None)
         [loaded, *_] = self._replies(self._until(), None)
         if isinstance(loaded, Interrupted):
@@ -218,7 +217,7 @@ class OutsideModel:
 
     def _late(self, request: Request | None) -> UserError:
         self._end()
-        said = f"{self.name} took more than {self._confinement.seconds:g} s"
+        said = f"{self.name} took more than {self._isolation.seconds:g} s"
         what = f"for an answer ({request.spoken})" if request else "to be imported"
         return UserError(f"{said} {what}; --timeout S gives it more", exit_code=1)
 
@@ -232,7 +231,7 @@ class OutsideModel:
         self._finalizer()
 
     def _until(self) -> float | None:
-        seconds = self._confinement.seconds
+        seconds = self._isolation.seconds
         return None if seconds is None else time.monotonic() + seconds
 
 

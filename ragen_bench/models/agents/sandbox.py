@@ -27,7 +27,7 @@ _APART = (
 )
 
 
-def holds_sealed_key() -> bool:
+def has_sealed_key() -> bool:
     """Return whether this process can get at a sealed key, and so whatever runs beside it could."""
     return bool(os.environ.get(KEY_VARIABLE) or os.environ.get(KEY_FILE_VARIABLE))
 

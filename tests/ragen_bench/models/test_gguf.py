@@ -11,7 +11,7 @@ import pytest
 from ragen_bench.episodes.evaluation import Evaluation, evaluate
 from ragen_bench.errors import UserError
 from ragen_bench.models import Request, ask_all, resolve
-from ragen_bench.models.gguf import GGUFModel
+from ragen_bench.models.gguf.model import GGUFModel
 from tests.ragen_bench.cli.command import run
 
 from .api import llama

@@ -17,9 +17,9 @@ from .support import BASE, GAME, Said, finish
 def test_a_model_that_plays_against_itself_is_loaded_once(monkeypatch):
     loaded = []
 
-    def counted(*wanted, confinement):
+    def counted(*wanted, isolation):
         loaded.append(wanted)
-        return resolve(*wanted, confinement=confinement)
+        return resolve(*wanted, isolation=isolation)
 
     monkeypatch.setattr("ragen_bench.opponents.opponent.resolve", counted)
     pair = load("random", None, Opponent("random", "think"))

@@ -5,7 +5,7 @@ import pytest
 import ragen_bench
 from ragen_bench.errors import UserError
 from ragen_bench.models import resolve
-from ragen_bench.models.agents.confinement import Confinement
+from ragen_bench.models.provider import Isolation
 from ragen_bench.options.evaluation import evaluation_of
 from ragen_bench.options.groups import EvaluationOptions
 from ragen_envs.core.sealed import new_key
@@ -13,26 +13,26 @@ from ragen_envs.core.sealed import new_key
 OWN = "python:own:answer"
 
 
-def confinement(model=OWN, **options):
+def isolation(model=OWN, **options):
     given = {"env": ("Bandit-v0",), **options}
-    return evaluation_of(EvaluationOptions(model=model, **given)).confinement
+    return evaluation_of(EvaluationOptions(model=model, **given)).isolation
 
 
 def test_agents_are_isolated_where_it_is_asked_for_and_where_a_key_is(monkeypatch):
     for variable in ("RAGEN_SEALED_KEY", "RAGEN_SEALED_KEY_FILE"):
         monkeypatch.delenv(variable, raising=False)
-    assert confinement() == Confinement("apart")
-    assert confinement(timeout=3.0) == Confinement("apart", seconds=3.0)
-    assert confinement(isolate=True) == Confinement("isolated", 4, 600.0, "--isolate")
-    assert confinement(isolate=True, memory=7, timeout=3.0).memory == 7
-    assert confinement(split="sealed").reason == "it plays sealed instances"
+    assert isolation() == Isolation("process")
+    assert isolation(timeout=3.0) == Isolation("process", seconds=3.0)
+    assert isolation(isolate=True) == Isolation("sandbox", 4, 600.0, "--isolate")
+    assert isolation(isolate=True, memory=7, timeout=3.0).memory == 7
+    assert isolation(split="sealed").reason == "it plays sealed instances"
     game = ("TwentyQuestionsModel-v0",)
-    assert confinement("oracle", env=game, opponent=OWN, isolate=True).kind == "isolated"
+    assert isolation("oracle", env=game, opponent=OWN, isolate=True).level == "sandbox"
     for variable in ("RAGEN_SEALED_KEY", "RAGEN_SEALED_KEY_FILE"):
         with monkeypatch.context() as changed:
             changed.setenv(variable, "x")
-            assert confinement().kind == "isolated"
-            assert confinement("random") == Confinement("apart")
+            assert isolation().level == "sandbox"
+            assert isolation("random") == Isolation("process")
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_agents_are_isolated_where_it_is_asked_for_and_where_a_key_is(monkeypatc
 )
 def test_options_of_no_use_are_refused(model, options, says):
     with pytest.raises(UserError, match=f"^{says}"):
-        confinement(model, **options)
+        isolation(model, **options)
 
 
 def test_sealed_refuses_agents_where_nothing_isolates_them(monkeypatch, tmp_path):
@@ -55,10 +55,10 @@ def test_sealed_refuses_agents_where_nothing_isolates_them(monkeypatch, tmp_path
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
     says = r"^python:own:answer is to be isolated \(it plays sealed instances\), and bubblewrap is "
     with pytest.raises(UserError, match=says + "not installed: apt install bubblewrap$"):
-        resolve(OWN, confinement=confinement(split="sealed"))
+        resolve(OWN, isolation=isolation(split="sealed"))
     monkeypatch.setattr("sys.platform", "darwin")
     with pytest.raises(UserError, match="and bubblewrap isolates on Linux alone"):
-        resolve(OWN, confinement=confinement(isolate=True))
+        resolve(OWN, isolation=isolation(isolate=True))
 
 
 def answer(messages):

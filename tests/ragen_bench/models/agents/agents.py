@@ -4,16 +4,16 @@ import sys
 
 import pytest
 
-from ragen_bench.models.agents.confinement import Confinement
 from ragen_bench.models.agents.model import OutsideModel
+from ragen_bench.models.provider import Isolation
 
 on_linux = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="bubblewrap is for Linux"
 )
-KINDS = ["apart", pytest.param("isolated", marks=on_linux)]
+KINDS = ["process", pytest.param("sandbox", marks=on_linux)]
 
 
-def outside(attribute="answer", kind="apart", at_once=8, memory=2, seconds=60.0):
+def outside(attribute="answer", kind="process", at_once=8, memory=2, seconds=60.0):
     """Return the model of what the fixture `agent` has written."""
-    confinement = Confinement(kind, memory, seconds, "the test says so")
-    return OutsideModel("own_agent", attribute, at_once, confinement)
+    isolation = Isolation(kind, memory, seconds, "the test says so")
+    return OutsideModel("own_agent", attribute, at_once, isolation)

@@ -13,9 +13,9 @@ from ragen_bench.options.groups import EvaluationOptions
 def main(kind, name, out):
     options = EvaluationOptions(model=name, env=("Sokoban-v0",), split="sealed", limit=6)
     evaluation = evaluation_of(options)
-    assert evaluation.confinement.kind == "isolated"
-    where = replace(evaluation.confinement, kind=kind)
-    model = load(evaluation.model, None, None, confinement=where)
+    assert evaluation.isolation.level == "sandbox"
+    where = replace(evaluation.isolation, level=kind)
+    model = load(evaluation.model, None, None, isolation=where)
     evaluate(evaluation, model, Path(out)).unlock()
 
 

@@ -70,26 +70,26 @@ def played(event, kind, name):
 
 @pytest.fixture(scope="module")
 def honest(event):
-    worked, said, solved = played(event, "isolated", "Honest")
+    worked, said, solved = played(event, "sandbox", "Honest")
     assert not worked
     return said, solved
 
 
 def test_in_the_scorers_process_a_cheat_wins(event, honest):
-    worked, _, solved = played(event, "here", "Cheat")
+    worked, _, solved = played(event, "none", "Cheat")
     assert worked >= OF_THE_PROCESS
     assert solved == 6 > honest[1]
 
 
 def test_in_a_process_of_its_own_it_reads_what_its_user_can(event, honest):
-    worked, _, solved = played(event, "apart", "Cheat")
+    worked, _, solved = played(event, "process", "Cheat")
     assert worked - MAYBE == OF_THE_MACHINE
     assert solved == 6
 
 
 def test_on_sealed_no_cheat_works_and_it_plays_as_an_honest_player(event, honest):
     (event / "leak").unlink(missing_ok=True)
-    worked, *played_so = played(event, "isolated", "Cheat")
+    worked, *played_so = played(event, "sandbox", "Cheat")
     # The test's folder lies in /tmp, of which an isolated agent has one of its own.
     assert worked <= {"written"}
     assert tuple(played_so) == honest

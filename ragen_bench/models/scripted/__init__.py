@@ -1,4 +1,4 @@
-"""`random` and `oracle`: the floor and the ceiling of every table."""
+"""`random` and `oracle`: the random baseline and the optimal score."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from ragen_bench.models.base import (
     CallEngine,
     Completion,
     Engine,
+    Model,
     Request,
     Sampling,
     refuse_constraint,
 )
+from ragen_bench.models.provider import ModelSettings, provider
 from ragen_bench.models.random_player import RandomPlayer
 from ragen_envs.core.instances import Stream
 from ragen_envs.core.policies import oracle_answer, random_answer
@@ -67,3 +69,23 @@ class OracleModel(_Scripted):
         """Return an engine that gives the oracle's answers."""
         refuse_constraint(sampling, "oracle")
         return CallEngine(lambda requests: [Completion(oracle_answer(r.env)) for r in requests])
+
+
+@provider(
+    "random", form="random", help="random legal actions: the baseline", tools=True, pictures=True
+)
+def load_random(_name: str, settings: ModelSettings) -> Model:
+    """Return the random player."""
+    return RandomModel(settings.random_player)
+
+
+@provider(
+    "oracle",
+    form="oracle",
+    help="the best actions, from the hidden state: the optimal score",
+    tools=True,
+    pictures=True,
+)
+def load_oracle(_name: str, _settings: ModelSettings) -> Model:
+    """Return the oracle."""
+    return OracleModel()

@@ -1,0 +1,19 @@
+"""GGUF files in llama.cpp, in this process."""
+
+from ragen_bench.models.base import Model
+from ragen_bench.models.provider import ModelSettings, provider
+
+
+@provider(
+    "gguf",
+    form="gguf/PATH",
+    help="a GGUF file in llama.cpp, in this process",
+    extra="gguf",
+    constrained=True,
+    top_p=True,
+)
+def load_gguf(path: str, _settings: ModelSettings) -> Model:
+    """Load a GGUF file into llama.cpp."""
+    from ragen_bench.models.gguf.model import GGUFModel
+
+    return GGUFModel(path)

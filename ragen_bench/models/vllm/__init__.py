@@ -1,0 +1,21 @@
+"""Models in vLLM's engine, in this process."""
+
+from ragen_bench.models.base import Model
+from ragen_bench.models.provider import ModelSettings, provider
+
+
+@provider(
+    "vllm",
+    form="vllm/NAME-OR-DIR",
+    help="a Hugging Face model in vLLM's engine, in this process: for GPUs",
+    extra="vllm",
+    tools=True,
+    constrained=True,
+    top_p=True,
+    batched=True,
+)
+def load_vllm(name: str, settings: ModelSettings) -> Model:
+    """Load a model from the hub or a folder into vLLM."""
+    from ragen_bench.models.vllm.model import SLOTS, VLLMModel
+
+    return VLLMModel(name, settings.concurrency_or(SLOTS))
