@@ -81,18 +81,22 @@ def list_providers() -> dict[str, str]:
 
 
 def prefixes_where(ability: str) -> str:
-    """Return the prefixes of the built-in providers that have an ability, as a list in words.
+    """Return the prefixes of the built-in providers with an ability: "gguf/, openai/ or vllm/".
 
     Args:
         ability: Boolean attribute of `Provider`, such as "pictures".
     """
-    return " or ".join(p.prefix for p in _built_in().values() if getattr(p, ability))
+    return _join([p.prefix for p in _built_in().values() if getattr(p, ability)], "or")
 
 
 def prefixes_with_option(option: str) -> str:
-    """Return the prefixes of the built-in providers that take a connection option, in words."""
-    *others, last = (p.prefix for p in _built_in().values() if option in p.options)
-    return f"{', '.join(others)} and {last}" if others else last
+    """Return the prefixes of the built-in providers that take a connection option."""
+    return _join([p.prefix for p in _built_in().values() if option in p.options], "and")
+
+
+def _join(prefixes: list[str], word: str) -> str:
+    *others, last = prefixes
+    return f"{', '.join(others)} {word} {last}" if others else last
 
 
 @cache

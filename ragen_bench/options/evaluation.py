@@ -55,11 +55,11 @@ def evaluation_of(options: EvaluationOptions, command: str = "") -> Evaluation:
     default = SUITES[suite].max_tokens if suite else DEFAULT_MAX_TOKENS
     random_player = _random_player(options, instances)
     _check_scripted(options.model, instances, random_player is not None)
+    response_format = _format_of(options, instances)
     if options.constrain:
         _check_ability(options.model, "constrained", "--constrain")
     if options.top_p != 1:
         _check_ability(options.model, "top_p", "--top-p")
-    response_format = _format_of(options, instances)
     opponent_format = written_form(response_format)
     if options.opponent_format is not None:
         opponent_format = response_format_of(options.opponent_format)

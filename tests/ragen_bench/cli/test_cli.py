@@ -18,9 +18,9 @@ from tests.waiting import wait_for_lines
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["evaluate", "gpt"], "unknown model 'gpt'; choose one of: random, oracle, smollm2-135m"),
+        (["evaluate", "gpt"], "unknown model 'gpt'; choose one of: anthropic/NAME, demo-"),
         (["evaluate", "hf/"], "unknown model 'hf/'"),
-        (["evaluate", "python:json"], "unknown model 'python:json'; choose one of: random"),
+        (["evaluate", "python:json"], "unknown model 'python:json'; choose one of: anthropic/NAME"),
         (["evaluate", "rndom"], "unknown model 'rndom'; did you mean random?\n"),
         (["doctor", "rndom"], "unknown model 'rndom'; did you mean random?\n"),
         (["evaluate", "opnai/gpt:x"], "unknown model 'opnai/gpt:x'; did you mean openai/gpt:x?"),

@@ -62,11 +62,11 @@ def flat(text):
         ),
         (
             [*ASKED, "--opponent", "oracle", "--opponent-base-url", "http://a/v1"],
-            "--opponent-base-url: for openai/, anthropic/ and google/ only, not for 'oracle'",
+            "--opponent-base-url: for anthropic/, google/ and openai/ only, not for 'oracle'",
         ),
         (
             [*ASKED, "--opponent", "oracle", "--base-url", "http://a/v1"],
-            "--base-url: for openai/, anthropic/ and google/ only, not for 'random' and 'oracle'",
+            "--base-url: for anthropic/, google/ and openai/ only, not for 'random' and 'oracle'",
         ),
         (
             [
@@ -76,11 +76,11 @@ def flat(text):
                 "--base-url=http://a/v1",
                 "--opponent-base-url=http://b/v1",
             ],
-            "--base-url: for openai/, anthropic/ and google/ only, not for 'random' and 'openai/m'",
+            "--base-url: for anthropic/, google/ and openai/ only, not for 'random' and 'openai/m'",
         ),
         (
             [*ASKED, "--opponent", "oracle", "--concurrency", "3"],
-            "--concurrency: for openai/, anthropic/, google/, vllm/, hf/, python:, smollm2-135m",
+            "--concurrency: for anthropic/, demo-agent, google/, hf/, openai/, python:",
         ),
         ([*ASKED, "--opponent", "oracle", "--opponent-format", "xml"], "unknown format 'xml'"),
         ([*ASKED, "--opponent", "oracle", "--opponent-format", ""], "unknown format ''"),
@@ -90,7 +90,7 @@ def flat(text):
             "--opponent-base-url goes with --opponent MODEL",
         ),
         ([*ASKED, "--opponent", "oracle", "--split", "sealed"], "has no split 'sealed'"),
-        ([*ASKED, "--opponent", "oracle", "--constrain"], "cannot hold answers to a grammar"),
+        ([*ASKED, "--opponent", "oracle", "--constrain"], "--constrain does not work with random"),
         ([*ASKED, "--opponent", "python:nowhere:f"], "python:nowhere:f cannot be imported"),
         (["play", "TwentyQuestionsModel-v0"], ALONE),
         (["audit", "ragen/TwentyQuestionsModel-v0"], ALONE),

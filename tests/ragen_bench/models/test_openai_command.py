@@ -189,7 +189,7 @@ def test_doctor_looks_at_the_server(between, tmp_path):
         (["openai/m", "--timeout", "nan"], "--timeout is a number of seconds above 0, got nan"),
         (
             ["random", "--base-url", "http://a/v1", "--retries", "3"],
-            "--base-url, --retries: for openai/, anthropic/ and google/ only, not for 'random'",
+            "--base-url, --retries: for anthropic/, google/ and openai/ only, not for 'random'",
         ),
     ],
 )

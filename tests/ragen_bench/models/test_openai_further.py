@@ -177,10 +177,13 @@ def test_a_mistake_gets_one_line_without_the_secret(tmp_path, monkeypatch, capsy
 def test_models_that_have_no_top_p_say_so(tmp_path, monkeypatch, capsys, model):
     monkeypatch.chdir(tmp_path)
     assert main(["evaluate", model, *GAME, "--top-p", "0.9"]) == 2
-    assert "has no top-p; leave --top-p out, or use vllm/" in capsys.readouterr().err
+    assert (
+        f"--top-p does not work with {model}; remove it, or use anthropic/"
+        in capsys.readouterr().err
+    )
     assert main(["evaluate", "random", *GAME, "--header", "a: b"]) == 2
     assert (
-        "--header: for openai/, anthropic/ and google/ only, not for 'random'"
+        "--header: for anthropic/, google/ and openai/ only, not for 'random'"
         in capsys.readouterr().err
     )
     assert list(tmp_path.iterdir()) == []

@@ -121,13 +121,10 @@ def test_calls_that_nobody_asked_for_do_not_count():
 )
 def test_models_that_are_not_asked_for_calls(model, capsys):
     assert main(["evaluate", model, "--suite", "quick", "--format", "tools"]) == 2
-    assert (
-        f"{model} is not asked for calls of functions; leave --format tools out"
-        in capsys.readouterr().err
-    )
+    assert f"--format tools does not work with {model}; remove it" in capsys.readouterr().err
 
 
 def test_a_grammar_is_not_for_calls(capsys):
     command = ["evaluate", "openai/x", "--suite", "quick", "--format", "tools", "--constrain"]
     assert main(command) == 2
-    assert "no grammar is for calls of functions" in capsys.readouterr().err
+    assert "--constrain cannot be combined with --format tools" in capsys.readouterr().err

@@ -155,8 +155,7 @@ def test_the_specification_holds_the_pictures(monkeypatch):
         ),
         (
             ["evaluate", "demo-agent", "--env", "Sokoban-v0", "--pictures"],
-            "demo-agent is shown no pictures; leave --pictures out, or use openai/ with a server "
-            "of a model that sees",
+            "--pictures does not work with demo-agent; remove it, or use openai/, oracle or random",
         ),
         (
             [*PLAYS, "--format", "tools"],

@@ -41,7 +41,7 @@ def test_agents_are_isolated_where_it_is_asked_for_and_where_a_key_is(monkeypatc
         ("random", {"isolate": True}, "--isolate: for python: only, not for 'random'"),
         (OWN, {"memory": 4}, "--memory goes with --isolate"),
         (OWN, {"memory": 0, "isolate": True}, "--memory is at least 1, got 0"),
-        ("random", {"timeout": 3.0}, "--timeout: for openai/, anthropic/, google/ and python: on"),
+        ("random", {"timeout": 3.0}, "--timeout: for anthropic/, google/, openai/ and python: on"),
     ],
 )
 def test_options_of_no_use_are_refused(model, options, says):

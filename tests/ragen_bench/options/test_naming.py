@@ -38,8 +38,8 @@ def made(*arguments):
             "random_core_test_seed0_samples4_t0.7_answer_limit8",
         ),
         (
-            "random --history none --constrain --max-tokens 64 --temperature 0",
-            "random_core_test_seed0_t0_history0_constrained_tokens64",
+            "gguf/m --history none --constrain --max-tokens 64 --temperature 0",
+            "gguf-m_core_test_seed0_t0_history0_constrained_tokens64",
         ),
         ("hf/x --concurrency 4", "hf-x_core_test_seed0_concurrency4"),
         ("openai/x --concurrency 4", "openai-x_core_test_seed0"),

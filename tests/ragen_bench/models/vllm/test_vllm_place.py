@@ -28,17 +28,17 @@ def test_a_missing_package_is_one_line_that_names_it(without_vllm, capsys):
         (
             "vllm/x",
             ["--base-url", "http://127.0.0.1:1/v1"],
-            "--base-url: for openai/, anthropic/ and google/ only",
+            "--base-url: for anthropic/, google/ and openai/ only",
         ),
         (
             "vllm/x",
             ["--concurrency", "4", "--retries", "1"],
-            "--retries: for openai/, anthropic/ and google/ only",
+            "--retries: for anthropic/, google/ and openai/ only",
         ),
         (
             "random",
             ["--concurrency", "4"],
-            "--concurrency: for openai/, anthropic/, google/, vllm/, hf/, python:, smollm2-135m",
+            "--concurrency: for anthropic/, demo-agent, google/, hf/, openai/, python:",
         ),
         ("vllm/x", ["--concurrency", "0"], "--concurrency is at least 1"),
     ],
