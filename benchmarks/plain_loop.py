@@ -22,9 +22,9 @@ from transformers import (
 from ragen_bench.episodes.episode import rollout_of
 from ragen_bench.models.prompt import conversation
 from ragen_bench.suites import make_env
+from ragen_starpo.algorithms.aggregation import token_weights
 from ragen_starpo.algorithms.mini_batches import mini_batches
-from ragen_starpo.algorithms.objective import advantages_of, policy_contribution, value_contribution
-from ragen_starpo.engine.weights import token_weights
+from ragen_starpo.objective import compute_advantages, policy_contribution, value_contribution
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.recipes.sections import OptimiserSettings
 from ragen_starpo.rollout.episodes import RolloutSpec
@@ -179,7 +179,7 @@ class PlainLearning:
                 part = self._values(batch, rows)
                 values[rows, : part.shape[1]] = part
             values = values * batch.mask
-        advantages, returns = advantages_of(recipe.advantage, batch, values)
+        advantages, returns = compute_advantages(recipe.advantage, batch, values)
         assert returns is not None
         columns = {
             "advantages": advantages,

@@ -14,11 +14,11 @@ from gpu_smoke_measures import DTYPES, memory_taken, timed, training_flops
 from transformers import AutoTokenizer, Qwen2Config, Qwen2ForCausalLM
 
 from ragen_bench.runs.atomic import replacing_folder
-from ragen_starpo.algorithms.objective import policy_contribution
+from ragen_starpo.algorithms.aggregation import token_weights
 from ragen_starpo.engine.computing import Arithmetic, Computing
-from ragen_starpo.engine.weights import token_weights
 from ragen_starpo.engine.worker import Policy
 from ragen_starpo.local.actor import Actor
+from ragen_starpo.objective import policy_contribution
 from ragen_starpo.recipes.recipe import Recipe, recipe_of
 from ragen_starpo.rollout.trajectory import TokenBatch, batch_of
 from ragen_starpo.small_model import Shape as SmallShape

@@ -1,1 +1,61 @@
-"""StarPO and StarPO-S (RAGEN, arXiv 2504.20073 and 2604.06268): training of agents over turns."""
+"""StarPO, on one device or on verl's cluster.
+
+`read_recipe` reads the settings of a run, and `train` runs it in one process. `estimator`, `loss`
+and `filter` register algorithms that recipes name. The built-in estimators and losses are functions
+of tensors.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ragen_starpo.algorithms.advantages import (
+        bi_level_gae,
+        dr_grpo,
+        grpo,
+        reinforce_plus_plus,
+        rloo,
+        token_gae,
+    )
+    from ragen_starpo.algorithms.losses import kl_penalty, ppo_loss, value_loss
+    from ragen_starpo.algorithms.registry import estimator, filter, loss
+    from ragen_starpo.local.train import train
+    from ragen_starpo.recipes.recipe import Recipe, read_recipe
+
+_MODULES = {
+    "algorithms.advantages": (
+        *("bi_level_gae", "dr_grpo", "grpo", "reinforce_plus_plus", "rloo", "token_gae"),
+    ),
+    "algorithms.losses": ("kl_penalty", "ppo_loss", "value_loss"),
+    "algorithms.registry": ("estimator", "filter", "loss"),
+    "local.train": ("train",),
+    "recipes.recipe": ("Recipe", "read_recipe"),
+}
+
+__all__ = [
+    "Recipe",
+    "bi_level_gae",
+    "dr_grpo",
+    "estimator",
+    "filter",
+    "grpo",
+    "kl_penalty",
+    "loss",
+    "ppo_loss",
+    "read_recipe",
+    "reinforce_plus_plus",
+    "rloo",
+    "token_gae",
+    "train",
+    "value_loss",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Imported at first use, so that `import ragen_starpo` loads neither torch nor pydantic.
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,8 +14,8 @@ from ragen_bench.models.hf.loading import load
 from ragen_bench.suites import env_id, make_env
 from ragen_envs.core.instances import Stream
 from ragen_envs.core.sums import sum_in_order
+from ragen_starpo.algorithms.aggregation import token_weights
 from ragen_starpo.demonstrations import Demonstrator
-from ragen_starpo.engine.weights import token_weights
 from ragen_starpo.engine.worker import Contribution, Policy
 from ragen_starpo.local.validation import validate
 from ragen_starpo.made_folder import MadeFolder

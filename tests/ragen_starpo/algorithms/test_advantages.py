@@ -9,13 +9,14 @@ from verl.trainer.ppo import core_algos
 
 from ragen_starpo.algorithms.advantages import (
     bi_level_gae,
+    dr_grpo,
     grpo,
     reinforce_plus_plus,
     rloo,
     token_gae,
 )
 from ragen_starpo.algorithms.masked import masked_whiten
-from ragen_starpo.algorithms.rewards import turn_ends
+from ragen_starpo.algorithms.rewards import find_turn_ends
 from tests.ragen_starpo.algorithms.batches import batches, scored_groups
 
 shares = st.floats(0, 1)
@@ -58,7 +59,7 @@ def gae_of(rewards, values, gamma, lam):
 @given(batches(), shares, shares, shares)
 def test_bi_level_gae_is_two_levels_of_episodes(batch, gamma_turn, gamma, lam):
     mask, turns, rewards, values = batch
-    rewards = rewards * turn_ends(turns, mask)
+    rewards = rewards * find_turn_ends(turns, mask)
     wanted = torch.zeros_like(values)
     for row in range(len(mask)):
         tokens = {}
@@ -78,7 +79,13 @@ def test_bi_level_gae_is_two_levels_of_episodes(batch, gamma_turn, gamma, lam):
             for token, value in zip(of_turn, found, strict=True):
                 wanted[row, token] = value
     advantages, returns = bi_level_gae(
-        rewards, values, mask, turn_ends(turns, mask), gamma_turn=gamma_turn, gamma=gamma, lam=lam
+        rewards,
+        values,
+        mask,
+        find_turn_ends(turns, mask),
+        gamma_turn=gamma_turn,
+        gamma=gamma,
+        lam=lam,
     )
     close(returns * mask, (wanted + values) * mask)
     close(advantages, masked_whiten(wanted, mask))
@@ -110,18 +117,18 @@ def test_one_turn_without_turn_discount_is_token_gae():
     close(found[0], token_gae(rewards, values, mask, 0.9, 0.8)[0])
 
 
-@pytest.mark.parametrize("by_deviation", [True, False])
+@pytest.mark.parametrize("normalize_std", [True, False])
 @given(scored_groups())
-def test_grpo_and_dr_grpo_are_verls(by_deviation, scored):
+def test_grpo_and_dr_grpo_equal_verls(normalize_std, scored):
     scores, groups = scored
     mask = torch.ones(len(scores), 3, dtype=torch.int64)
     mask[:, 0] = 0
     rewards = torch.zeros(mask.shape, dtype=torch.float64)
     rewards[:, 2] = scores
     theirs, _ = core_algos.compute_grpo_outcome_advantage(
-        rewards, mask, names(groups), norm_adv_by_std_in_grpo=by_deviation
+        rewards, mask, names(groups), norm_adv_by_std_in_grpo=normalize_std
     )
-    close(grpo(scores, groups, mask, by_deviation), theirs)
+    close((grpo if normalize_std else dr_grpo)(scores, groups, mask), theirs)
 
 
 def test_scores_that_differ_by_rounding_are_a_tie():
@@ -192,7 +199,7 @@ def test_no_group_gains_by_grpo(scored):
 
 
 @pytest.mark.parametrize("kind", [torch.float32, torch.float64])
-@pytest.mark.parametrize("estimator", [grpo, lambda *of: grpo(*of, by_deviation=False), rloo])
+@pytest.mark.parametrize("estimator", [grpo, dr_grpo, rloo])
 def test_equal_returns_have_no_advantages(kind, estimator):
     """In groups of every size, whatever the mean is rounded to."""
     returns = torch.tensor([tenths / 10 for tenths in range(-200, 201)], dtype=kind)

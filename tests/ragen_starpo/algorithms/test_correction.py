@@ -12,9 +12,8 @@ from verl.trainer.ppo.rollout_corr_helper import (
 )
 from verl.workers.config import ActorConfig
 
-from ragen_starpo.algorithms.correction import corrected
-from ragen_starpo.algorithms.objective import policy_contribution
-from ragen_starpo.engine.weights import token_weights
+from ragen_starpo.algorithms.aggregation import token_weights
+from ragen_starpo.objective import correct_gap, policy_contribution
 from ragen_starpo.recipes.sections import CorrectionSettings, LossSettings
 from tests.ragen_starpo.algorithms.batches import batches
 
@@ -42,7 +41,7 @@ def test_weights_and_figures_are_verls(level, batch, seed, scale, threshold):
     old = normal(mask.shape, seed) - 2
     sampled = old - normal(mask.shape, seed + 1, scale)
     played = sampled_by(mask, sampled)
-    found, told = corrected(CorrectionSettings(level, threshold), advantages, old, played)
+    found, told = correct_gap(CorrectionSettings(level, threshold), advantages, old, played)
     theirs, kept, metrics = verls(old, sampled, mask, level, threshold)
     weights = theirs.batch["rollout_is_weights"]
     assert torch.equal(kept, mask)
@@ -68,7 +67,7 @@ def test_the_weighted_loss_is_verls(level, batch, seed, dual):
     old = normal(mask.shape, seed) - 2
     new, sampled = old + normal(mask.shape, seed + 1, 0.4), old - normal(mask.shape, seed + 2, 0.4)
     played = sampled_by(mask, sampled)
-    weighted, _ = corrected(CorrectionSettings(level), advantages, old, played)
+    weighted, _ = correct_gap(CorrectionSettings(level), advantages, old, played)
     settings = LossSettings(0.2, 0.3, dual, entropy=0.0)
     columns = {
         "mask": mask,
@@ -98,7 +97,7 @@ def test_a_trajectory_of_several_sequences_has_one_weight():
     mask = torch.tensor([[0, 1, 1], [1, 0, 0], [1, 0, 0]])
     played = sampled_by(mask, torch.full((3, 3), -1.5), [0, 0, 1])
     old = torch.tensor([[9.0, -1.25, -1.25], [-1.75, 9.0, 9.0], [-1.0, 9.0, 9.0]])
-    found, told = corrected(CorrectionSettings("sequence"), torch.ones(3, 3), old, played)
+    found, told = correct_gap(CorrectionSettings("sequence"), torch.ones(3, 3), old, played)
     weights = torch.tensor([0.25, 0.25, 0.5]).exp()
     torch.testing.assert_close(found, weights[:, None] * mask)
     assert told["correction/weight"] == pytest.approx(float((weights * mask.sum(1)).sum() / 4))
@@ -108,7 +107,9 @@ def test_a_trajectory_of_several_sequences_has_one_weight():
 def test_without_a_correction_nothing_changes(batch, seed):
     mask, _, _, advantages = batch
     played = sampled_by(mask, normal(mask.shape, seed))
-    found, told = corrected(CorrectionSettings(), advantages, normal(mask.shape, seed + 1), played)
+    found, told = correct_gap(
+        CorrectionSettings(), advantages, normal(mask.shape, seed + 1), played
+    )
     assert found is advantages
     assert told == {}
 
@@ -118,7 +119,7 @@ def test_observations_are_out_even_where_nothing_is_finite():
     played = sampled_by(mask, torch.tensor([[-1.5, -torch.inf]]))
     old = torch.tensor([[-1.0, torch.inf]])
     for level in LEVELS:
-        found, told = corrected(CorrectionSettings(level), torch.ones(1, 2), old, played)
+        found, told = correct_gap(CorrectionSettings(level), torch.ones(1, 2), old, played)
         torch.testing.assert_close(found, torch.tensor([[0.5, 0.0]]).exp() * mask)
         assert told["correction/kl"] == pytest.approx(-0.5)
 
@@ -130,7 +131,7 @@ def test_a_gap_of_another_policy_is_what_its_weights_say():
     mask = torch.ones(10, 1, dtype=torch.int64)
     tokens = torch.tensor([0] * 5 + [1] * 3 + [2] * 2)
     played = sampled_by(mask, sampling.log()[tokens][:, None])
-    found, told = corrected(
+    found, told = correct_gap(
         CorrectionSettings("token", 9.0),
         torch.ones(10, 1, dtype=torch.float64),
         trained.log()[tokens][:, None],

@@ -2,18 +2,18 @@
 
 import math
 import statistics
-from typing import get_args
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_starpo.algorithms.filters import kept_rollouts
-from ragen_starpo.recipes.sections import FilterSettings, Strategy
+from ragen_starpo.algorithms.registry import FILTERS
+from ragen_starpo.recipes.sections import FilterSettings
+from ragen_starpo.rollout.selection import select_groups
 from tests.ragen_starpo.algorithms.batches import scored_groups
 
-STRATEGIES = get_args(Strategy)
+STRATEGIES = FILTERS.names()
 amounts = st.floats(0.01, 1)
 
 
@@ -28,7 +28,7 @@ def deviations_of(scores, groups):
 
 
 def kept_groups(settings, scores, groups):
-    kept = kept_rollouts(settings, scores, groups)
+    kept = select_groups(settings, scores, groups)
     found = set(groups[kept].tolist())
     assert not found & set(groups[~kept].tolist())  # groups are kept as a whole
     return found
@@ -101,22 +101,22 @@ def test_rounding_is_no_deviation(kind, strategy):
         returns = torch.tensor([tenths / 10 for tenths in range(-200, 201)], dtype=kind)
         groups = torch.arange(len(returns)).repeat_interleave(size)
         settings = FilterSettings(strategy, 1.0, 0.0)
-        assert not kept_rollouts(settings, returns.repeat_interleave(size), groups).any()
+        assert not select_groups(settings, returns.repeat_interleave(size), groups).any()
 
 
 def test_a_last_bit_is_no_deviation():
     scores = torch.tensor([10.8, 10.8, 10.8, 10.8])
     scores[0] = torch.nextafter(scores[0], torch.tensor(11.0))
     groups = torch.zeros(4, dtype=torch.int64)
-    assert not kept_rollouts(FilterSettings("top-k", 1.0, 0.0), scores, groups).any()
+    assert not select_groups(FilterSettings("top-k", 1.0, 0.0), scores, groups).any()
     scores[0] = 10.801
-    assert kept_rollouts(FilterSettings("top-k", 1.0, 0.0), scores, groups).all()
+    assert select_groups(FilterSettings("top-k", 1.0, 0.0), scores, groups).all()
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES[1:])
 def test_nothing_left(strategy):
     scores, groups = five(0.0, 0.0)
-    assert not kept_rollouts(FilterSettings(strategy, 1.0), scores, groups).any()
+    assert not select_groups(FilterSettings(strategy, 1.0), scores, groups).any()
 
 
 def test_ties_go_to_the_first():
@@ -215,16 +215,19 @@ def test_by_what_is_measured(keep, first):
     scores, groups = five(1.0, 2.0, 0.1, 0.2, 0.0)
     measured = torch.tensor([9.0, 7, 1, 1, 5, 5, 2, 2, 99, 0])  # the last group does not differ
     settings = FilterSettings("top-k", groups=2, score="length", keep=keep)
-    kept = kept_rollouts(settings, scores, groups, measured)
+    kept = select_groups(settings, scores, groups, measured)
     assert set(groups[kept].tolist()) == first
 
 
 def test_scales():
-    found = {how: FilterSettings(loss_scale=how).scale(0.25) for how in ("none", "sqrt", "linear")}
+    found = {
+        how: FilterSettings(loss_scale=how).advantage_factor(0.25)
+        for how in ("none", "sqrt", "linear")
+    }
     assert found == {"none": 1.0, "sqrt": 0.5, "linear": 0.25}
 
 
 @pytest.mark.parametrize("strategy", ["top-p", "min-p"])
 def test_rewards_have_no_shares(strategy):
-    with pytest.raises(ValueError, match=f"score reward may be below 0, of which {strategy} has"):
+    with pytest.raises(ValueError, match=f"score=reward may be negative, and {strategy} takes"):
         FilterSettings(strategy, score="reward")

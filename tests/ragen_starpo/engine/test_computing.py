@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from ragen_bench.errors import UserError
+from ragen_starpo.algorithms.aggregation import token_weights
 from ragen_starpo.engine import computing
 from ragen_starpo.engine.computing import Computing, computing_of
-from ragen_starpo.engine.weights import token_weights
 from ragen_starpo.engine.worker import Critic, Policy, Reference
 from ragen_starpo.recipes.recipe import recipe_of
 from tests.ragen_starpo.engine.batches import columns, token_batch

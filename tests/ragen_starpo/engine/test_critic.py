@@ -1,8 +1,8 @@
 import pytest
 import torch
 
+from ragen_starpo.algorithms.aggregation import token_weights
 from ragen_starpo.algorithms.losses import value_loss
-from ragen_starpo.engine.weights import token_weights
 from ragen_starpo.engine.worker import Critic
 from ragen_starpo.recipes.sections import OptimiserSettings
 from tests.ragen_starpo.engine.batches import plain_critic, plain_values, token_batch

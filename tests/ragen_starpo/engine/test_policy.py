@@ -7,10 +7,11 @@ import torch
 from transformers import AutoModelForCausalLM
 from verl.trainer.ppo.core_algos import agg_loss
 
-from ragen_starpo.algorithms.losses import policy_loss
-from ragen_starpo.engine.weights import token_weights
+from ragen_starpo.algorithms.aggregation import token_weights
+from ragen_starpo.algorithms.losses import ppo_loss
+from ragen_starpo.algorithms.masked import masked_mean
 from ragen_starpo.engine.worker import Policy, Reference
-from ragen_starpo.recipes.sections import LossSettings, OptimiserSettings
+from ragen_starpo.recipes.sections import OptimiserSettings
 from tests.ragen_starpo.engine.batches import columns, plain_log_probs, token_batch
 
 SETTINGS = OptimiserSettings(learning_rate=3e-3, clip_grad=0.7)
@@ -18,21 +19,22 @@ ENTROPY = 0.01
 TEMPERATURE = 0.8
 
 
+def mean_kl(log_probs, given, mask):
+    return masked_mean(given["old_log_probs"] - log_probs.detach(), mask)
+
+
 def loss_of_rows(log_probs, entropies, given):
     mask = given["mask"]
-    found = policy_loss(
-        log_probs, given["old_log_probs"], given["advantages"], mask, LossSettings()
-    )
-    loss = ((found.losses - ENTROPY * entropies) * given["weights"]).sum()
-    return loss, {"clip_fraction": found.clip_fraction, "kl": found.kl}
+    losses, metrics = ppo_loss(log_probs, given["old_log_probs"], given["advantages"], mask)
+    loss = ((losses - ENTROPY * entropies) * given["weights"]).sum()
+    return loss, metrics | {"kl": mean_kl(log_probs, given, mask)}
 
 
 def plain_loss(model, batch, given, how):
     log_probs, entropies = plain_log_probs(model, batch, TEMPERATURE)
-    found = policy_loss(
-        log_probs, given["old_log_probs"], given["advantages"], batch.mask, LossSettings()
-    )
-    return agg_loss(found.losses - ENTROPY * entropies, batch.mask, how), found
+    losses, metrics = ppo_loss(log_probs, given["old_log_probs"], given["advantages"], batch.mask)
+    metrics |= {"kl": mean_kl(log_probs, given, batch.mask)}
+    return agg_loss(losses - ENTROPY * entropies, batch.mask, how), metrics
 
 
 def gradients_taken(policy):
@@ -98,8 +100,9 @@ def test_the_gradient_is_that_of_plain_torch_in_micro_batches_of_any_size(
         for name, gradient in expected.items():
             torch.testing.assert_close(taken[0][name], gradient, atol=1e-6, rtol=1e-4)
         assert metrics == {
-            "clip_fraction": pytest.approx(watched.clip_fraction.item()),
-            "kl": pytest.approx(watched.kl.item(), rel=1e-4),
+            "dual_clip_fraction": pytest.approx(watched["dual_clip_fraction"].item()),
+            "clip_fraction": pytest.approx(watched["clip_fraction"].item()),
+            "kl": pytest.approx(watched["kl"].item(), rel=1e-4),
             "loss": pytest.approx(loss.item(), rel=1e-4),
             "grad_norm": pytest.approx(norm.item(), rel=1e-4),
             "lr": SETTINGS.learning_rate,

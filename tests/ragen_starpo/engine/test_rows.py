@@ -6,9 +6,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from verl.trainer.ppo.core_algos import agg_loss
 
+from ragen_starpo.algorithms.aggregation import token_weights
+from ragen_starpo.algorithms.registry import AGGREGATIONS
 from ragen_starpo.engine import rows
-from ragen_starpo.engine.weights import token_weights
-from ragen_starpo.recipes.sections import AGGREGATIONS
 from tests.ragen_starpo.engine.batches import columns, token_batch
 
 

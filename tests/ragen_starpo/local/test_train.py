@@ -211,5 +211,5 @@ def test_bad_names(small, tmp_path):
 
 def test_a_context_that_no_prompt_fits(small, tmp_path):
     rollouts = {**SETTINGS["rollouts"], "max_tokens": 8, "context": 10}
-    with pytest.raises(UserError, match="no prompt leaves room for an answer in the context"):
+    with pytest.raises(UserError, match="no prompt leaves room for a response in the context"):
         train(recipe(rollouts=rollouts), small, tmp_path / "d")

@@ -72,7 +72,9 @@ def test_settings_and_defaults(written):
         ("filter.part=1", "filter.part: there is no such setting; filter has: strategy, amount"),
         ("lora.rnk=1", "lora.rnk: there is no such setting; did you mean lora.rank?"),
         ("filter.amount=3", "filter.amount: is above 0 and at most 1, got 3.0"),
-        ("advantage.estimator=gea", "advantage.estimator: Input should be 'gae'"),
+        ("advantage.estimator=gea", "advantage.estimator: unknown estimator 'gea'; did you"),
+        ("advantage.settings.x=1", "advantage: settings.x: gae has no settings of its own"),
+        ("advantage={estimator='grpo', settings={eps='a'}}", "advantage: settings.eps: Input"),
         ("iterations=0", "iterations: is at least 1, got 0"),
         ("iterations=1.5", "iterations: Input should be a valid integer"),
         ("rollouts.temperature=0", "rollouts.temperature: is above 0 and finite, got 0.0"),
@@ -100,7 +102,7 @@ def test_settings_and_defaults(written):
         ("optimiser.weight_decay=inf", "optimiser.weight_decay: is at least 0 and finite, got inf"),
         ("envs=[]", "envs: names at least one environment"),
         ("rollouts.samples=1", "filter.strategy: top-k keeps groups whose returns differ, and one"),
-        ("advantage.estimator=bi-level-gae", "has each turn's reward at its end; set turn"),
+        ("advantage.estimator=bi-level-gae", "bi-level-gae needs each turn's reward; set turn"),
         ("loss.aggregation=seq-mean-token-sum-norm", "loss.horizon: seq-mean-token-sum-norm div"),
         ("loss.horizon=0", "loss.horizon: is at least 1, got 0"),
         ("seed=-1", "seed: is at least 0 and below 2**30, got -1"),
@@ -215,7 +217,7 @@ def test_the_most_steps_are_those_of_all_iterations(shares, more, iterations, am
     wanted = 0
     for number in range(iterations):
         counts = Counter(dealt[number * size : (number + 1) * size])
-        learned = 3 * sum(recipe.filter.most(count) for count in counts.values())
+        learned = 3 * sum(recipe.filter.max_groups(count) for count in counts.values())
         wanted += 2 * math.ceil(learned / 4)
     assert recipe.most_steps == wanted
 

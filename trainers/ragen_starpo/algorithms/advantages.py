@@ -1,44 +1,52 @@
-"""Advantages of trajectories and of tokens.
+"""Advantage estimators.
 
-Shapes: `mask`, `rewards`, `values` and all results are (trajectories, tokens). `mask` is 1 on the
-tokens that the model sampled; those of observations stand between them and are passed over, so a
-turn's last token is followed by the next turn's first. Advantages are 0 where the mask is. Those
-that compare the returns of a group are in 64 bits, and 0 where returns differ by rounding alone.
+Shapes: `mask`, `rewards`, `values` and all results are (trajectories, tokens). `mask` is 1 on
+sampled tokens. Tokens of observations stand between them and are skipped, so a turn's last token is
+followed by the next turn's first. Advantages are 0 where the mask is 0. Estimators that compare the
+returns of a group compute in 64 bits, and give 0 where returns differ by rounding alone.
 """
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from ragen_starpo.algorithms.masked import (
-    group_centred,
-    group_deviation,
+    center_in_groups,
     group_index,
     group_sizes,
+    group_std,
     masked_whiten,
 )
+from ragen_starpo.algorithms.registry import estimator
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+else:
+    from ragen_starpo.algorithms.lazy_torch import Tensor, torch
 
 
+@estimator("gae", critic=True)
 def token_gae(
     rewards: Tensor, values: Tensor, mask: Tensor, gamma: float = 1.0, lam: float = 1.0
 ) -> tuple[Tensor, Tensor]:
     """Generalised advantage estimation over the sampled tokens (Schulman et al. 2016, eq. 16).
 
     Args:
-        rewards: on the tokens, 0 where none is given.
-        values: of the critic.
+        rewards: Rewards of tokens, 0 on most.
+        values: The critic's values.
         mask: 1 on sampled tokens.
-        gamma: discount a token.
-        lam: lambda, the weight of longer returns.
+        gamma: Discount per token.
+        lam: The lambda of GAE, the weight of longer returns.
 
     Returns:
-        Advantages, whitened over all sampled tokens, and returns, which the critic learns.
+        Advantages, whitened over all sampled tokens, and returns for the critic.
     """
-    advantages = _gae(rewards, values, mask.bool(), gamma, lam, _no_end(mask))
+    advantages = _gae(rewards, values, mask.bool(), gamma, lam, _no_ends(mask))
     return masked_whiten(advantages, mask), advantages + values
 
 
+@estimator("bi-level-gae", critic=True, credit="turn")
 def bi_level_gae(
     rewards: Tensor,
     values: Tensor,
@@ -49,113 +57,122 @@ def bi_level_gae(
     gamma: float = 1.0,
     lam: float = 1.0,
 ) -> tuple[Tensor, Tensor]:
-    """GAE over turns, then inside each turn over its tokens (RAGEN, arXiv 2504.20073).
+    """GAE over turns, then over the tokens of each turn (RAGEN, arXiv 2504.20073).
 
-    First the turns: their last tokens are the steps of a short episode, discounted with
-    `gamma_turn`. Then the tokens of each turn are an episode of their own, whose reward is the
-    turn's return, on its last token.
+    First, the last tokens of turns are the steps of a short episode, discounted with `gamma_turn`.
+    Then the tokens of each turn are an episode with one reward: the turn's return, on its last
+    token.
 
     Args:
-        rewards: on the tokens; each turn's on its last token.
-        values: of the critic.
+        rewards: Rewards of tokens; each turn's on its last token.
+        values: The critic's values.
         mask: 1 on sampled tokens.
-        ends: 1 on each turn's last sampled token, see `ragen_starpo.algorithms.rewards.turn_ends`.
-            They cannot be read off the rewards: a turn may have none.
-        gamma_turn: discount a turn.
-        gamma: discount a token.
-        lam: lambda of both levels.
+        ends: 1 on each turn's last sampled token, see `find_turn_ends`. Rewards do not show them,
+            since a turn's reward may be 0.
+        gamma_turn: Discount per turn.
+        gamma: Discount per token.
+        lam: The lambda of GAE at both levels.
 
     Returns:
-        Advantages, whitened over all sampled tokens, and returns, which the critic learns.
+        Advantages, whitened over all sampled tokens, and returns for the critic.
     """
-    last = ends.bool() & mask.bool()
-    of_turns = _gae(rewards, values, last, gamma_turn, lam, _no_end(mask))
-    turn_returns = torch.where(last, of_turns + values, 0.0)
-    inner = torch.where(last, turn_returns, rewards)
-    advantages = _gae(inner, values, mask.bool(), gamma, lam, last)
+    ends = ends.bool() & mask.bool()
+    turn_advantages = _gae(rewards, values, ends, gamma_turn, lam, _no_ends(mask))
+    turn_returns = torch.where(ends, turn_advantages + values, 0.0)
+    token_rewards = torch.where(ends, turn_returns, rewards)
+    advantages = _gae(token_rewards, values, mask.bool(), gamma, lam, ends)
     return masked_whiten(advantages, mask), advantages + values
 
 
+@estimator("grpo", whole_returns=True)
 def grpo(
-    scores: Tensor, groups: Tensor, mask: Tensor, by_deviation: bool = True, eps: float = 1e-6
+    scores: Tensor, groups: Tensor, mask: Tensor, normalize_std: bool = True, eps: float = 1e-6
 ) -> Tensor:
-    """Returns relative to those of the same instance (GRPO, arXiv 2402.03300, section 4.1).
+    """Returns relative to the group's mean (GRPO, arXiv 2402.03300, section 4.1).
 
-    A group of one has no peers, and its return stays as it is.
+    A group of one keeps its return.
 
     Args:
         scores: (trajectories,) returns.
-        groups: (trajectories,) equal for rollouts of the same instance.
+        groups: (trajectories,) number of the instance.
         mask: 1 on sampled tokens.
-        by_deviation: whether to divide by the group's deviation; Dr.GRPO (arXiv 2503.20783) does
-            not, since it favours instances that are nearly always or never solved.
-        eps: added to the deviation.
+        normalize_std: Divide advantages by the group's standard deviation.
+        eps: Added to the standard deviation.
     """
     index, count = group_index(groups)
-    alone = (group_sizes(index, count) == 1)[index]
-    centred = torch.where(alone, scores.double(), group_centred(scores, index, count))
-    if by_deviation:
-        deviation = torch.where(alone, 1.0, group_deviation(scores, index, count)[index])
-        centred = centred / (deviation + eps)
-    return _on_tokens(centred, mask)
+    is_alone = (group_sizes(index, count) == 1)[index]
+    advantages = torch.where(is_alone, scores.double(), center_in_groups(scores, index, count))
+    if normalize_std:
+        std = torch.where(is_alone, 1.0, group_std(scores, index, count)[index])
+        advantages = advantages / (std + eps)
+    return _spread(advantages, mask)
 
 
+@estimator("dr-grpo", whole_returns=True)
+def dr_grpo(scores: Tensor, groups: Tensor, mask: Tensor) -> Tensor:
+    """GRPO without the division by the standard deviation (Dr.GRPO, arXiv 2503.20783).
+
+    The division favours instances that are nearly always or never solved.
+    """
+    return grpo(scores, groups, mask, normalize_std=False)
+
+
+@estimator("rloo", whole_returns=True)
 def rloo(scores: Tensor, groups: Tensor, mask: Tensor) -> Tensor:
-    """Returns less the mean return of the other rollouts (RLOO, arXiv 2402.14740, section 3).
+    """Returns minus the mean return of the other rollouts (RLOO, arXiv 2402.14740, section 3).
 
-    A group of one has no others, and its return stays as it is.
+    A group of one keeps its return.
 
     Args:
         scores: (trajectories,) returns.
-        groups: (trajectories,) equal for rollouts of the same instance.
+        groups: (trajectories,) number of the instance.
         mask: 1 on sampled tokens.
     """
     index, count = group_index(groups)
     size = group_sizes(index, count)[index]
-    beyond = group_centred(scores, index, count) * size / (size - 1).clamp(min=1)
-    return _on_tokens(torch.where(size > 1, beyond, scores.double()), mask)
+    advantages = center_in_groups(scores, index, count) * size / (size - 1).clamp(min=1)
+    return _spread(torch.where(size > 1, advantages, scores.double()), mask)
 
 
+@estimator("reinforce-plus-plus")
 def reinforce_plus_plus(rewards: Tensor, mask: Tensor, gamma: float = 1.0) -> tuple[Tensor, Tensor]:
-    """Discounted returns of tokens, whitened over the whole batch (arXiv 2501.03262).
+    """Discounted returns of tokens, whitened over the batch (REINFORCE++, arXiv 2501.03262).
 
     Args:
-        rewards: on the tokens, with a KL penalty where one is wanted.
+        rewards: Rewards of tokens, minus a KL penalty if there is one.
         mask: 1 on sampled tokens.
-        gamma: discount a token.
+        gamma: Discount per token.
 
     Returns:
         Advantages and returns.
     """
-    returns = _gae(rewards, torch.zeros_like(rewards), mask.bool(), gamma, 1.0, _no_end(mask))
+    returns = _gae(rewards, torch.zeros_like(rewards), mask.bool(), gamma, 1.0, _no_ends(mask))
     return masked_whiten(returns, mask), returns
 
 
 def _gae(
     rewards: Tensor, values: Tensor, steps: Tensor, gamma: float, lam: float, ends: Tensor
 ) -> Tensor:
-    """Return advantages of the tokens that are steps; 0 elsewhere.
-
-    Nothing flows back over an end, nor out of the last step.
-    """
+    """Return advantages of the tokens in `steps`; episodes stop at `ends`."""
     advantages = torch.zeros_like(values)
-    following = torch.zeros_like(values[:, 0])
+    next_advantage = torch.zeros_like(values[:, 0])
     next_value = torch.zeros_like(values[:, 0])
     for token in reversed(range(values.shape[1])):
         is_step, is_end = steps[:, token], ends[:, token]
         next_value = torch.where(is_end, 0.0, next_value)
-        following = torch.where(is_end, 0.0, following)
+        next_advantage = torch.where(is_end, 0.0, next_advantage)
         delta = rewards[:, token] + gamma * next_value - values[:, token]
-        advantage = delta + gamma * lam * following
+        advantage = delta + gamma * lam * next_advantage
         advantages[:, token] = torch.where(is_step, advantage, 0.0)
-        following = torch.where(is_step, advantage, following)
+        next_advantage = torch.where(is_step, advantage, next_advantage)
         next_value = torch.where(is_step, values[:, token], next_value)
     return advantages
 
 
-def _no_end(mask: Tensor) -> Tensor:
+def _no_ends(mask: Tensor) -> Tensor:
     return torch.zeros_like(mask, dtype=torch.bool)
 
 
-def _on_tokens(scores: Tensor, mask: Tensor) -> Tensor:
-    return torch.where(mask.bool(), scores[:, None], 0.0)
+def _spread(advantages: Tensor, mask: Tensor) -> Tensor:
+    """Give each trajectory's advantage to its sampled tokens."""
+    return torch.where(mask.bool(), advantages[:, None], 0.0)

@@ -1,60 +1,64 @@
-"""Correction of the gap between the policy that sampled and the one that is trained.
+"""Importance weights for the gap between the sampling policy and the policy in training.
 
 Shapes: (sequences, tokens); `mask` is 1 on sampled tokens.
 """
 
 from __future__ import annotations
 
+from typing import Literal
+
 import torch
 from torch import Tensor
 
+from ragen_starpo.algorithms.losses import MAX_LOG_RATIO
 from ragen_starpo.algorithms.masked import masked_mean, trajectory_sums
-from ragen_starpo.recipes.sections import CorrectionSettings
-from ragen_starpo.rollout.trajectory import TokenBatch
-
-_LARGEST_LOG_RATIO = 20.0
-"""Beyond it a ratio says nothing any more, and its exponential would overflow."""
 
 
-def corrected(
-    settings: CorrectionSettings, advantages: Tensor, log_probs: Tensor, batch: TokenBatch
+def correct_advantages(
+    advantages: Tensor,
+    log_probs: Tensor,
+    sampled_log_probs: Tensor,
+    mask: Tensor,
+    trajectories: Tensor,
+    *,
+    level: Literal["token", "sequence"],
+    threshold: float,
 ) -> tuple[Tensor, dict[str, float]]:
-    """Return advantages times truncated importance weights, and what is watched of these.
+    """Return advantages times truncated importance weights, and metrics of the weights.
 
-    The surrogate loss, clipped or not, is linear in an advantage, so this weights the loss of each
-    token and nothing else. Without a correction they stay as they are, and nothing is watched.
+    The surrogate loss is linear in an advantage, so this weights the loss of each token.
 
     Args:
-        settings: the level and the threshold.
-        advantages: of the sampled tokens.
-        log_probs: of these under the policy that is trained, before the first step.
-        batch: the trajectories, with the log-probabilities of the engine that sampled them.
+        advantages: Advantages of the sampled tokens.
+        log_probs: Their log-probabilities under the policy in training, before the first step.
+        sampled_log_probs: Their log-probabilities from the engine that sampled them.
+        mask: 1 on sampled tokens.
+        trajectories: (sequences,) number of each sequence's trajectory.
+        level: Weight each token by its own ratio, or by the product of its trajectory's ratios.
+        threshold: The largest weight.
 
     Returns:
-        The advantages, and `correction/weight`, the mean weight of a token; `correction/truncated`,
-        the share of tokens whose weight is held by the threshold; `correction/effective`, the
-        effective sample size as a share of the tokens: 1 where all weights are equal;
-        `correction/kl`, the mean of the engine's log-probability less the trainer's.
+        The advantages, and `correction/weight`, the mean weight of a token;
+        `correction/truncated`, the fraction of tokens whose weight the threshold cut;
+        `correction/effective`, the effective sample size as a fraction of the tokens, 1 for equal
+        weights; and `correction/kl`, the mean of the engine's minus the trainer's log-probability.
     """
-    if settings.level == "none":
-        return advantages, {}
-    apart = torch.where(batch.mask.bool(), log_probs - batch.log_probs, 0.0)
-    if settings.level == "token":
-        ratios = _ratios(apart)
+    log_ratio = torch.where(mask.bool(), log_probs - sampled_log_probs, 0.0)
+    if level == "sequence":
+        ratio = _exponential(trajectory_sums(log_ratio.sum(1), trajectories))[:, None]
     else:
-        ratios = _ratios(trajectory_sums(apart.sum(1), batch.trajectories))[:, None]
-    raw = ratios.expand_as(apart) * batch.mask
-    weights = raw.clamp(max=settings.threshold)
-    mean = masked_mean(weights, batch.mask)
-    figures = {
+        ratio = _exponential(log_ratio)
+    ratio = ratio.expand_as(log_ratio) * mask
+    weights = ratio.clamp(max=threshold)
+    mean = masked_mean(weights, mask)
+    metrics = {
         "weight": mean,
-        "truncated": masked_mean((raw > settings.threshold).to(raw.dtype), batch.mask),
-        "effective": mean.square() / masked_mean(weights.square(), batch.mask),
-        "kl": masked_mean(-apart, batch.mask),
+        "truncated": masked_mean((ratio > threshold).to(ratio.dtype), mask),
+        "effective": mean.square() / masked_mean(weights.square(), mask),
+        "kl": masked_mean(-log_ratio, mask),
     }
-    told = {f"correction/{name}": float(value) for name, value in figures.items()}
-    return advantages * weights, told
+    return advantages * weights, {f"correction/{name}": float(v) for name, v in metrics.items()}
 
 
-def _ratios(log_ratios: Tensor) -> Tensor:
-    return torch.exp(log_ratios.clamp(-_LARGEST_LOG_RATIO, _LARGEST_LOG_RATIO))
+def _exponential(log_ratio: Tensor) -> Tensor:
+    return torch.exp(log_ratio.clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO))

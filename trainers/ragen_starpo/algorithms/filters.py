@@ -1,65 +1,115 @@
-"""Group filters: which groups of rollouts are trained on, by a score of each."""
+"""Group filters: they choose the groups of rollouts that an iteration trains on.
+
+`scores` and `stds` are (groups,): the score that the recipe ranks groups by, and the standard
+deviation of each group's returns. All filters but `all` drop groups whose `stds` are not above
+`eps`, since their advantages are 0. Ties go to the earlier group.
+"""
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
+import math
+from typing import TYPE_CHECKING, Literal
 
-from ragen_starpo.algorithms.masked import group_deviation, group_index, group_mean
-from ragen_starpo.recipes.sections import FilterSettings
+from ragen_starpo.algorithms.registry import filter as group_filter
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+else:
+    from ragen_starpo.algorithms.lazy_torch import Tensor, torch
+
+Keep = Literal["largest", "smallest"]
 
 
-def kept_rollouts(
-    settings: FilterSettings, scores: Tensor, groups: Tensor, measured: Tensor | None = None
+@group_filter("all", compares_returns=False)
+def keep_all(scores: Tensor) -> Tensor:
+    """Keep every group."""
+    return torch.ones_like(scores, dtype=torch.bool)
+
+
+def top_k_limit(count: int, amount: float, groups: int | None) -> int:
+    """Return the number of groups that top-k keeps of `count`."""
+    if groups is not None:
+        return min(groups, count)
+    # In floating point 0.3 * 10 is above 3.
+    return math.ceil(amount * count - 1e-9)
+
+
+@group_filter("top-k", limit=top_k_limit)
+def top_k(
+    scores: Tensor, stds: Tensor, amount: float, groups: int | None, keep: Keep, eps: float
 ) -> Tensor:
-    """Return which trajectories are trained on.
+    """Keep a fixed number or fraction of groups (StarPO-S, arXiv 2504.20073, section 4.2).
 
     Args:
-        settings: the strategy, see `FilterSettings`.
-        scores: (trajectories,) returns.
-        groups: (trajectories,) equal for rollouts of the same instance.
-        measured: (trajectories,) what a group's score is the mean of; None for a score that
-            compares returns.
-
-    Returns:
-        (trajectories,) True where kept; a group is kept as a whole. There may be none.
+        scores: (groups,) scores.
+        stds: (groups,) standard deviations of returns.
+        amount: Fraction of the groups.
+        groups: Number of groups, which replaces the fraction; None for the fraction.
+        keep: Keep the largest or the smallest scores.
+        eps: Lower bound of the standard deviation.
     """
-    index, count = group_index(groups)
-    if settings.strategy == "all":
-        return torch.ones_like(index, dtype=torch.bool)
-    deviations = group_deviation(scores, index, count)
-    if measured is not None:
-        of_groups = group_mean(measured, index, count)
-    else:
-        of_groups = deviations if settings.score == "deviation" else deviations.square()
-    return _groups(settings, of_groups, deviations > settings.eps)[index]
+    return _mark(_rank(scores, stds, keep, eps)[: top_k_limit(len(scores), amount, groups)], scores)
 
 
-def _groups(settings: FilterSettings, scores: Tensor, differ: Tensor) -> Tensor:
-    """Return which groups are kept, of those whose returns differ, (groups,)."""
-    wanted = scores if settings.keep == "largest" else -scores
-    # Stable, so that ties go to the group that comes first.
+@group_filter("top-p", fractions=True)
+def top_p(
+    scores: Tensor, stds: Tensor, amount: float, keep: Keep, slack: float, eps: float
+) -> Tensor:
+    """Keep the fewest groups whose scores reach a fraction of their sum (RAGEN-2, 2604.06268).
+
+    Args:
+        scores: (groups,) scores.
+        stds: (groups,) standard deviations of returns.
+        amount: Fraction of the sum.
+        keep: Begin with the largest or the smallest scores.
+        slack: Subtracted from the sum to reach.
+        eps: Lower bound of the standard deviation.
+    """
+    order = _rank(scores, stds, keep, eps)
+    return _mark(order[: _nucleus(scores[order], amount, slack)], scores)
+
+
+@group_filter("top-p-softmax")
+def top_p_softmax(
+    scores: Tensor, stds: Tensor, amount: float, keep: Keep, slack: float, eps: float
+) -> Tensor:
+    """Apply `top_p` to the softmax of the scores, or of their negatives for the smallest."""
+    order = _rank(scores, stds, keep, eps)
+    ranked = scores[order]
+    weights = torch.softmax(ranked if keep == "largest" else -ranked, 0)
+    return _mark(order[: _nucleus(weights, amount, slack)], scores)
+
+
+@group_filter("min-p", fractions=True)
+def min_p(scores: Tensor, stds: Tensor, amount: float, keep: Keep, eps: float) -> Tensor:
+    """Keep groups that reach a fraction of the largest score (RAGEN-2, arXiv 2604.06268).
+
+    With `keep="smallest"`, keep those of at most the smallest score divided by `amount`.
+    """
+    order = _rank(scores, stds, keep, eps)
+    ranked = scores[order]
+    if keep == "largest":
+        return _mark(order[ranked >= amount * ranked[:1]], scores)
+    return _mark(order[ranked <= ranked[:1] / amount], scores)
+
+
+def _rank(scores: Tensor, stds: Tensor, keep: Keep, eps: float) -> Tensor:
+    """Return the indices of the groups whose returns differ, the most wanted first."""
+    wanted = scores if keep == "largest" else -scores
     order = torch.argsort(wanted, descending=True, stable=True)
-    order = order[differ[order]]
-    chosen = torch.zeros_like(differ)
-    if len(order):
-        most = settings.most(len(scores))
-        chosen[order[: min(most, _how_many(settings, scores[order]))]] = True
-    return chosen
+    return order[stds[order] > eps]
 
 
-def _how_many(settings: FilterSettings, ranked: Tensor) -> int:
-    """Return how many groups are kept, from their scores, the most wanted first."""
-    if settings.strategy == "top-k":
-        return len(ranked)
-    largest = settings.keep == "largest"
-    if settings.strategy == "min-p":
-        if largest:
-            return int((ranked >= settings.amount * ranked[0]).sum())
-        return int((ranked <= ranked[0] / settings.amount).sum())
-    weights = ranked
-    if settings.strategy == "top-p-softmax":
-        weights = torch.softmax(ranked if largest else -ranked, 0)
-    goal = settings.amount * weights.sum() * (1 - 1e-6) - settings.slack
+def _nucleus(weights: Tensor, amount: float, slack: float) -> int:
+    """Return the number of leading weights that reach a fraction of their sum."""
+    goal = amount * weights.sum() * (1 - 1e-6) - slack
     before = torch.cumsum(weights, 0) - weights
     return int((before < goal).sum())
+
+
+def _mark(kept: Tensor, scores: Tensor) -> Tensor:
+    """Return (groups,) True at the indices `kept`."""
+    marks = torch.zeros_like(scores, dtype=torch.bool)
+    marks[kept] = True
+    return marks

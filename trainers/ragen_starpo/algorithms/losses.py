@@ -1,124 +1,121 @@
-"""The policy's, the critic's and the regularising losses of tokens.
+"""Policy losses, the critic's loss and the KL penalty, per token.
 
-Shapes: (sequences, tokens) unless said otherwise; `mask` is 1 on sampled tokens.
+Shapes: (sequences, tokens) unless stated otherwise; `mask` is 1 on sampled tokens.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from ragen_starpo.algorithms.masked import masked_mean
-from ragen_starpo.recipes.sections import (
-    KL_ESTIMATORS,
-    KLEstimator,
-    LossSettings,
-)
+from ragen_starpo.algorithms.registry import KL_ESTIMATORS, KLEstimator, loss
 
-_LARGEST_LOG_RATIO = 20.0
-"""Beyond it a ratio says nothing any more, and its exponential would overflow."""
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+else:
+    from ragen_starpo.algorithms.lazy_torch import Tensor, torch
 
-
-@dataclass(frozen=True)
-class PolicyLoss:
-    """Losses of tokens, and what is watched of them.
-
-    Attributes:
-        losses: to be aggregated and minimised.
-        clip_fraction: share of sampled tokens whose gradient one of the first two bounds ended.
-        dual_clip_fraction: share of them whose gradient the dual bound ended.
-        kl: mean of old less new log-probability: how far the policy is from that of the rollouts.
-    """
-
-    losses: Tensor
-    clip_fraction: Tensor
-    dual_clip_fraction: Tensor
-    kl: Tensor
+MAX_LOG_RATIO = 20.0
+"""Bound of log-ratios, so that their exponential does not overflow."""
 
 
-def policy_loss(
+@loss("ppo")
+def ppo_loss(
     log_probs: Tensor,
     old_log_probs: Tensor,
     advantages: Tensor,
     mask: Tensor,
-    settings: LossSettings,
-) -> PolicyLoss:
-    """Return the clipped surrogate loss of each token (PPO, arXiv 1707.06347, eq. 7).
+    clip_low: float = 0.2,
+    clip_high: float = 0.28,
+    dual_clip: float | None = 3.0,
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """Compute the clipped surrogate loss of each token (PPO, arXiv 1707.06347, eq. 7).
 
     Args:
-        log_probs: of the sampled tokens under the policy that is trained.
-        old_log_probs: under the policy that sampled them.
-        advantages: of the tokens.
+        log_probs: Log-probabilities of the sampled tokens under the policy in training.
+        old_log_probs: Log-probabilities under the policy that sampled them.
+        advantages: Advantages of the tokens.
         mask: 1 on sampled tokens.
-        settings: the bounds `clip_low`, `clip_high` and `dual_clip`.
+        clip_low: The ratio's gradient ends below 1 - clip_low.
+        clip_high: The ratio's gradient ends above 1 + clip_high; larger than `clip_low` in
+            clip-higher (DAPO, arXiv 2503.14476, section 3.1).
+        dual_clip: Bound of the ratio at negative advantages (dual-clip PPO, arXiv 1912.09729,
+            eq. 5); None for no bound.
+
+    Returns:
+        The losses, and `clip_fraction` and `dual_clip_fraction`: the fractions of sampled tokens
+        whose gradient the clip range and the dual clip ended.
     """
-    bound = _LARGEST_LOG_RATIO
-    log_ratio = torch.where(mask.bool(), log_probs - old_log_probs, 0.0).clamp(-bound, bound)
-    ratio = torch.exp(log_ratio)
-    free = -advantages * ratio
-    held = -advantages * ratio.clamp(1 - settings.clip_low, 1 + settings.clip_high)
-    losses = torch.maximum(free, held)
-    clipped = masked_mean((held > free).to(losses.dtype), mask)
-    dual = torch.zeros_like(clipped)
-    if settings.dual_clip is not None:
-        most = -advantages * settings.dual_clip
-        bounded = (advantages < 0) & (losses > most)
-        dual = masked_mean(bounded.to(losses.dtype), mask)
-        losses = torch.where(bounded, most, losses)
-    return PolicyLoss(losses, clipped, dual, masked_mean(-log_ratio, mask))
+    ratio = torch.exp(compute_log_ratio(log_probs, old_log_probs, mask))
+    unclipped = -advantages * ratio
+    clipped = -advantages * ratio.clamp(1 - clip_low, 1 + clip_high)
+    losses = torch.maximum(unclipped, clipped)
+    clip_fraction = masked_mean((clipped > unclipped).to(losses.dtype), mask)
+    dual_clip_fraction = torch.zeros_like(clip_fraction)
+    if dual_clip is not None:
+        bound = -advantages * dual_clip
+        is_bounded = (advantages < 0) & (losses > bound)
+        dual_clip_fraction = masked_mean(is_bounded.to(losses.dtype), mask)
+        losses = torch.where(is_bounded, bound, losses)
+    return losses, {"clip_fraction": clip_fraction, "dual_clip_fraction": dual_clip_fraction}
+
+
+def compute_log_ratio(log_probs: Tensor, old_log_probs: Tensor, mask: Tensor) -> Tensor:
+    """Compute new minus old log-probabilities, bounded, and 0 where the mask is 0."""
+    log_ratio = torch.where(mask.bool(), log_probs - old_log_probs, 0.0)
+    return log_ratio.clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO)
 
 
 def value_loss(
     values: Tensor, old_values: Tensor, returns: Tensor, mask: Tensor, clip: float
 ) -> tuple[Tensor, Tensor]:
-    """Return half the squared error of the critic, held near its old values as PPO's policy is.
+    """Compute half the squared error of the critic, clipped near its old values as in PPO.
 
     Args:
-        values: of the critic that is trained.
-        old_values: of the critic when the advantages were made.
-        returns: that it learns.
+        values: Values of the critic in training.
+        old_values: Values that the advantages were computed from.
+        returns: Targets.
         mask: 1 on sampled tokens.
-        clip: how far a value may move.
+        clip: The largest change of a value.
 
     Returns:
-        Losses of tokens, and the share of sampled tokens that the bound held.
+        The losses, and the fraction of sampled tokens whose gradient the clip range ended.
     """
-    held = torch.clamp(values, old_values - clip, old_values + clip)
-    free_error, held_error = (values - returns).square(), (held - returns).square()
-    bounded = masked_mean((held_error > free_error).to(values.dtype), mask)
-    return 0.5 * torch.maximum(free_error, held_error), bounded
+    clipped = torch.clamp(values, old_values - clip, old_values + clip)
+    unclipped_error, clipped_error = (values - returns).square(), (clipped - returns).square()
+    clip_fraction = masked_mean((clipped_error > unclipped_error).to(values.dtype), mask)
+    return 0.5 * torch.maximum(unclipped_error, clipped_error), clip_fraction
 
 
 def kl_penalty(log_probs: Tensor, reference: Tensor, estimator: KLEstimator) -> Tensor:
-    """Return an estimate of the divergence from a reference at each token.
+    """Estimate the KL divergence from a reference policy at each token.
 
     With r = reference - log_probs: k1 is -r, k2 is r^2 / 2, k3 is exp(r) - 1 - r
-    (Schulman 2020, "Approximating KL divergence"). k1 and k3 have no bias; k3 is never negative.
+    (Schulman 2020, "Approximating KL divergence"). k1 and k3 are unbiased; k3 is never negative.
 
     The estimator decides the value alone. The gradient is always that of k2, whose expectation is
-    the divergence's gradient; that of k1 would be 0, and that of k3 is of the divergence the other
-    way round (Tang and Munos 2025, arXiv 2506.09477). verl names these forms k1+ and k3+. It is the
-    divergence at each token: that a token leads to later ones that diverge is not counted.
+    the gradient of the KL divergence. The gradient of k1 has expectation 0, and that of k3 is of
+    the reversed divergence (Tang and Munos 2025, arXiv 2506.09477). verl calls these forms k1+ and
+    k3+. A token's effect on the divergence of later tokens is not counted.
 
     Args:
-        log_probs: of the sampled tokens under the policy.
-        reference: under the reference.
-        estimator: which.
+        log_probs: Log-probabilities of the sampled tokens under the policy.
+        reference: Log-probabilities under the reference policy.
+        estimator: `k1`, `k2` or `k3`.
     """
-    # Straight through: k2 less itself is 0, but for its gradient.
+    # Straight through: k2 minus itself is 0, but has a gradient.
     half_square = (log_probs - reference).square() / 2
     return _kl_value(log_probs, reference, estimator).detach() + half_square - half_square.detach()
 
 
 def _kl_value(log_probs: Tensor, reference: Tensor, estimator: KLEstimator) -> Tensor:
-    ratio = reference - log_probs
+    log_ratio = reference - log_probs
     if estimator == "k1":
-        return -ratio
+        return -log_ratio
     if estimator == "k2":
-        return ratio.square() / 2
+        return log_ratio.square() / 2
     if estimator == "k3":
-        held = ratio.clamp(-_LARGEST_LOG_RATIO, _LARGEST_LOG_RATIO)
-        return torch.expm1(held) - held
+        bounded = log_ratio.clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO)
+        return torch.expm1(bounded) - bounded
     raise ValueError(f"unknown estimator {estimator!r}; choose one of: {', '.join(KL_ESTIMATORS)}")

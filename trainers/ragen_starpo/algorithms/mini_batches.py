@@ -1,4 +1,4 @@
-"""Mini-batches: the trajectories of each step of the optimiser, the same for every driver."""
+"""Mini-batches: the trajectories of each optimiser step."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ def mini_batches(
 ) -> Iterator[Tensor]:
     """Yield the indices of each step, in an order that the seed decides.
 
-    A pass takes as few steps as the size allows, of sizes that differ by one at
-    most: every step moves the policy as far, so one of a few trajectories would count them too
-    much.
+    A pass takes the fewest steps that the size allows. Their sizes differ by at most one, since
+    every step moves the policy equally far, and a small one would overweight its trajectories.
 
     Args:
-        count: trajectories of the iteration; each is in one step of each pass over them.
-        iteration: from 0 on.
-        size: the most trajectories of a step.
-        passes: over the trajectories.
-        seed: of the run.
+        count: Trajectories of the iteration; each is in one step of each pass.
+        iteration: Number of the iteration, from 0.
+        size: Maximum trajectories per step.
+        passes: Passes over the trajectories.
+        seed: Seed of the run.
     """
     steps = math.ceil(count / size)
     for update in range(passes):

@@ -10,7 +10,6 @@ from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 
 from ragen_bench.errors import UserError
-from ragen_starpo.algorithms.selection import chosen
 from ragen_starpo.cluster.names import TRAIN
 from ragen_starpo.recipes.sections import FilterSettings
 from ragen_starpo.rollout.failures import (
@@ -20,6 +19,7 @@ from ragen_starpo.rollout.failures import (
     refuse_mistakes,
     whole_groups,
 )
+from ragen_starpo.rollout.selection import select_rollouts
 from ragen_starpo.rollout.trajectory import TokenTrajectory
 
 _POLL = 0.05
@@ -84,7 +84,7 @@ class GroupSampler(ReplayBuffer):
             )
         whole = whole_groups(list(ended.values()), [_group(key) for key in keys])
         self.played = list(whole.values())
-        kept = chosen(self._filter, self.played) if learned else [True] * len(whole)
+        kept = select_rollouts(self._filter, self.played) if learned else [True] * len(whole)
         places = [place for place, keep in zip(whole, kept, strict=True) if keep]
         self.kept = [whole[place] for place in places]
         rows = [row for place in places for row in _rows(keys[place], whole[place])]

@@ -15,9 +15,8 @@ from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.padding_utils import upsample_batch_to_divisible_size
 from verl.utils import tensordict_utils
 
-from ragen_starpo.algorithms.correction import corrected
+from ragen_starpo.algorithms.aggregation import token_weights
 from ragen_starpo.algorithms.mini_batches import mini_batches
-from ragen_starpo.algorithms.objective import advantages_of
 from ragen_starpo.cluster.columns import Responses, filled_up, responses_of
 from ragen_starpo.cluster.losses import (
     CRITIC_COLUMNS,
@@ -32,8 +31,8 @@ from ragen_starpo.diagnostics.gradients import gradient_figures
 from ragen_starpo.diagnostics.step_metrics import StepFigures
 from ragen_starpo.engine.computing import Computing
 from ragen_starpo.engine.rows import Limit, limit_of
-from ragen_starpo.engine.weights import token_weights
 from ragen_starpo.engine.worker import PolicyLossFunction
+from ragen_starpo.objective import compute_advantages, correct_gap
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.trajectory import TokenBatch, TokenTrajectory, batch_of
 
@@ -183,9 +182,9 @@ class Learner:
         values = None
         if self._processes.critic is not None:
             (values,) = self._outputs(work, self._processes.critic.infer_batch, "values")
-        advantages, returns = advantages_of(self._recipe.advantage, work.batch, values)
-        advantages = advantages * self._recipe.filter.scale(share)
-        columns["advantages"], figures = corrected(
+        advantages, returns = compute_advantages(self._recipe.advantage, work.batch, values)
+        advantages = advantages * self._recipe.filter.advantage_factor(share)
+        columns["advantages"], figures = correct_gap(
             self._recipe.correction, advantages, old, work.batch
         )
         if values is not None and returns is not None:

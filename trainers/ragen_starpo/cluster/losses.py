@@ -10,8 +10,8 @@ from torch import Tensor
 from verl.utils.metric import AggregationType, Metric
 from verl.workers.utils.padding import no_padding_2_padding
 
-from ragen_starpo.algorithms.objective import policy_contribution, value_contribution
 from ragen_starpo.engine.worker import Contribution
+from ragen_starpo.objective import policy_contribution, value_contribution
 from ragen_starpo.recipes.sections import LossSettings
 
 TOKENS, _MEAN = "tokens", "mean/"

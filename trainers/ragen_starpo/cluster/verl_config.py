@@ -19,7 +19,6 @@ from ragen_starpo.cluster.names import AGENT_LOOP, HF_ENGINE
 from ragen_starpo.engine.computing import Computing, Device, computing_of
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.recipes.sections import (
-    WITH_CRITIC,
     ClusterSettings,
     LoraSettings,
     OptimiserSettings,
@@ -155,7 +154,7 @@ def _of_run(recipe: Recipe) -> dict[str, Any]:
         "data.train_batch_size": recipe.rollouts.instances,
         f"{_ROLLOUT}.seed": recipe.seed,
         # The estimators are ours; verl reads from its name alone whether there is a critic.
-        "critic.enable": recipe.advantage.estimator in WITH_CRITIC,
+        "critic.enable": recipe.has_critic,
         # The divergence is in our loss; this is what makes verl keep a reference.
         f"{_ACTOR}.use_kl_loss": bool(recipe.loss.kl),
         f"{_ACTOR}.calculate_entropy": True,

@@ -15,7 +15,6 @@ from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils.tracking import Tracking
 
 from ragen_bench.errors import UserError
-from ragen_starpo.algorithms.normalisation import divided, scales_of
 from ragen_starpo.cluster import hf_replica
 from ragen_starpo.cluster.agent_loop import recipe_of_text
 from ragen_starpo.cluster.group_sampler import GroupSampler
@@ -33,6 +32,7 @@ from ragen_starpo.local.train import go_on
 from ragen_starpo.local.trainer import Iteration
 from ragen_starpo.local.validation import held_out
 from ragen_starpo.rollout.episodes import RolloutSpec, held_out_specs, rollout_specs
+from ragen_starpo.rollout.selection import find_reward_scales, scale_rewards
 from ragen_starpo.rollout.trajectory import TokenTrajectory
 
 _OURS = {
@@ -85,11 +85,11 @@ class VerlTrainer(PPOTrainerSync):
         ahead = self.recipe.cluster.ahead > 0 and number + 1 < self.recipe.iterations
         if ahead:
             self._begin(number + 1)
-        scales = scales_of(self.recipe.mixture, rollouts.played)
+        scales = find_reward_scales(self.recipe.mixture, rollouts.played)
         metrics = iteration_metrics(self.recipe, rollouts.played, scales)
         if self.recipe.diagnostics.thoughts:
             metrics |= clock.during("diagnostics", lambda: self._thoughts(rollouts.played, number))
-        kept = divided(rollouts.kept, scales)
+        kept = scale_rewards(rollouts.kept, scales)
         share = metrics["filter/kept"] = len(kept) / len(rollouts.played)
         if kept:
             metrics |= clock.during(

@@ -16,10 +16,10 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
-from ragen_starpo.algorithms.masked import group_deviation, group_index
-from ragen_starpo.algorithms.objective import policy_contribution
-from ragen_starpo.engine.weights import token_weights
+from ragen_starpo.algorithms.aggregation import token_weights
+from ragen_starpo.algorithms.masked import group_index, group_std
 from ragen_starpo.engine.worker import PolicyLossFunction
+from ragen_starpo.objective import policy_contribution
 from ragen_starpo.recipes.sections import LossSettings
 from ragen_starpo.rollout.trajectory import TokenBatch
 
@@ -85,7 +85,7 @@ def by_deviation(batch: TokenBatch, buckets: int) -> list[tuple[Tensor, float]]:
     # A trajectory of several sequences counts once.
     firsts = torch.cat([torch.tensor([True]), batch.trajectories.diff() != 0])
     index, count = group_index(batch.groups)
-    deviations = group_deviation(batch.scores[firsts], index[firsts], count)
+    deviations = group_std(batch.scores[firsts], index[firsts], count)
     order = torch.argsort(deviations, stable=True)
     return [
         (torch.isin(index, groups).nonzero().flatten(), float(deviations[groups].mean()))

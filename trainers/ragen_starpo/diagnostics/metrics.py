@@ -8,7 +8,7 @@ import torch
 
 from ragen_bench.analysis.reasoning import thought_of_turn
 from ragen_envs.core.sums import sum_in_order
-from ragen_starpo.algorithms.masked import group_deviation, group_index, group_sizes
+from ragen_starpo.algorithms.masked import group_index, group_sizes, group_std
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.trajectory import TokenTrajectory, scores_of
 
@@ -101,7 +101,7 @@ def deviation_in_groups(trajectories: Sequence[TokenTrajectory]) -> float:
     several = group_sizes(index, count) > 1
     if not several.any():
         return 0.0
-    return float(group_deviation(scores, index, count)[several].mean())
+    return float(group_std(scores, index, count)[several].mean())
 
 
 def _success(trajectories: Sequence[TokenTrajectory]) -> float:

@@ -30,7 +30,7 @@ Contribution: TypeAlias = tuple[Tensor, Mapping[str, Tensor | float]]
 
 The contributions of all micro-batches are summed; the means are averaged, weighted by sampled
 tokens. So neither depends on how rows are divided, if a loss's denominators are those of the whole
-mini-batch: see `ragen_starpo.engine.weights`, and pass the weights as a column.
+mini-batch: see `ragen_starpo.algorithms.aggregation`, and pass the weights as a column.
 """
 PolicyLossFunction: TypeAlias = Callable[[Tensor, Tensor, Mapping[str, Tensor]], Contribution]
 """Of log-probabilities, entropies and columns of the same rows, the column `mask` among them."""

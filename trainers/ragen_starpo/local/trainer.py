@@ -11,25 +11,27 @@ from typing import Any
 from torch import Tensor
 
 from ragen_bench.runs.schema import EpisodeRecord
-from ragen_starpo.algorithms.correction import corrected
+from ragen_starpo.algorithms.aggregation import token_weights
 from ragen_starpo.algorithms.mini_batches import mini_batches
-from ragen_starpo.algorithms.normalisation import divided, scales_of
-from ragen_starpo.algorithms.objective import advantages_of, policy_contribution, value_contribution
-from ragen_starpo.algorithms.selection import chosen
 from ragen_starpo.diagnostics.adaptation import AdaptableSettings
 from ragen_starpo.diagnostics.gradients import gradient_figures
 from ragen_starpo.diagnostics.metrics import iteration_metrics
 from ragen_starpo.diagnostics.step_metrics import StepFigures
 from ragen_starpo.diagnostics.thoughts import thought_figures
 from ragen_starpo.engine.computing import computing_of
-from ragen_starpo.engine.weights import token_weights
 from ragen_starpo.engine.worker import Critic, Policy, PolicyLossFunction, Reference
 from ragen_starpo.hardware import device_here
 from ragen_starpo.local.actor import Actor
 from ragen_starpo.local.clock import Clock
 from ragen_starpo.local.validation import validate
+from ragen_starpo.objective import (
+    compute_advantages,
+    correct_gap,
+    policy_contribution,
+    value_contribution,
+)
 from ragen_starpo.recipes.recipe import Recipe
-from ragen_starpo.recipes.sections import WITH_CRITIC
+from ragen_starpo.rollout.selection import find_reward_scales, scale_rewards, select_rollouts
 from ragen_starpo.rollout.trajectory import TokenBatch, TokenTrajectory, batch_of
 
 
@@ -74,10 +76,9 @@ class Trainer:
         micro, computing = recipe.micro_batch, computing_of(recipe, device_here())
         made: Any = {"seed": recipe.seed, "computing": computing}
         self.policy = Policy(folder, recipe.optimiser, micro, recipe.lora, **made)
-        with_critic = recipe.advantage.estimator in WITH_CRITIC
         self._critic = (
             Critic(folder, recipe.critic, micro, recipe.critic_lora, **made)
-            if with_critic
+            if recipe.has_critic
             else None
         )
         self._reference = Reference(folder, micro, computing) if recipe.loss.kl else None
@@ -88,14 +89,14 @@ class Trainer:
         clock = Clock()
         temperature = self._settings.temperature
         trajectories = clock.during("rollouts", lambda: self._actor.rollouts(number, temperature))
-        scales = scales_of(self._recipe.mixture, trajectories)
+        scales = find_reward_scales(self._recipe.mixture, trajectories)
         metrics = iteration_metrics(self._recipe, trajectories, scales)
         if self._recipe.diagnostics.thoughts:
             metrics |= clock.during("diagnostics", lambda: self._thoughts(trajectories, number))
         kept = self._kept(trajectories)
         share = metrics["filter/kept"] = len(kept) / len(trajectories)
         if kept:
-            batch = batch_of(divided(kept, scales), self._actor.pad)
+            batch = batch_of(scale_rewards(kept, scales), self._actor.pad)
             metrics |= clock.during("updates", lambda: self._learn(batch, number, share))
             clock.during("weights", lambda: self._actor.take(self.policy.state_for_rollout()))
         records = [trajectory.record for trajectory in trajectories]
@@ -144,7 +145,7 @@ class Trainer:
 
     def _kept(self, trajectories: list[TokenTrajectory]) -> list[TokenTrajectory]:
         """Return what is learned from."""
-        kept = chosen(self._recipe.filter, trajectories)
+        kept = select_rollouts(self._recipe.filter, trajectories)
         return [trajectory for trajectory, keep in zip(trajectories, kept, strict=True) if keep]
 
     def _thoughts(self, trajectories: list[TokenTrajectory], number: int) -> dict[str, float]:
@@ -185,12 +186,12 @@ class Trainer:
     ) -> tuple[dict[str, Tensor], dict[str, float]]:
         """Return what the losses need, computed before the first step, and the gap's figures."""
         values = self._critic.values(batch) if self._critic else None
-        advantages, returns = advantages_of(self._recipe.advantage, batch, values)
-        advantages = advantages * self._recipe.filter.scale(share)
+        advantages, returns = compute_advantages(self._recipe.advantage, batch, values)
+        advantages = advantages * self._recipe.filter.advantage_factor(share)
         old = batch.log_probs
         if self._recipe.correction.level != "none":
             old = self.policy.log_probs(batch, self._settings.temperature)[0]
-        advantages, figures = corrected(self._recipe.correction, advantages, old, batch)
+        advantages, figures = correct_gap(self._recipe.correction, advantages, old, batch)
         columns = {"advantages": advantages, "old_log_probs": old}
         if values is not None and returns is not None:
             columns |= {"old_values": values, "returns": returns}

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ragen_envs.registration import NAMESPACE
+from ragen_starpo.algorithms.registry import ESTIMATORS, FILTERS
 from ragen_starpo.recipes.sections import (
     AdvantageSettings,
     ClusterSettings,
@@ -22,9 +23,6 @@ from ragen_starpo.recipes.sections import (
     RolloutSettings,
     ShapingSettings,
 )
-
-_WHOLE_RETURNS = ("grpo", "dr-grpo", "rloo")
-"""Estimators that compare whole returns with those of their group."""
 
 
 def of_groups(
@@ -41,7 +39,7 @@ def of_groups(
     for env, times in Counter(name.removeprefix(f"{NAMESPACE}/") for name in envs).items():
         if times > 1:
             return f"envs: {env} is there {times} times; name it once, with a mixture.shares of it"
-    if rollouts.samples < 2 and group_filter.strategy != "all":
+    if rollouts.samples < 2 and FILTERS.find(group_filter.strategy).compares_returns:
         return (
             f"filter.strategy: {group_filter.strategy} keeps groups whose returns differ, and one "
             "rollout alone has none to differ from; set filter.strategy=all, or raise "
@@ -66,11 +64,12 @@ def of_mixture(
         for env in named:
             if env not in envs:
                 return f"mixture.{table}: {env} is none of the recipe's envs: {', '.join(envs)}"
-    if mixture.normalise == "deviation" and advantage.estimator not in _WHOLE_RETURNS:
+    estimator = ESTIMATORS.find(advantage.estimator)
+    if mixture.normalise == "deviation" and not estimator.whole_returns:
         return (
             "mixture.normalise: deviation wants a baseline of each group, and "
             f"{advantage.estimator} has none; set normalise=scales, or advantage.estimator to one "
-            f"of {', '.join(_WHOLE_RETURNS)}"
+            f"of {', '.join(n for n in ESTIMATORS.names() if ESTIMATORS.find(n).whole_returns)}"
         )
     if mixture.normalise == "deviation" and rollouts.samples < 2:
         return (
@@ -92,12 +91,11 @@ def of_schedule(name: str, optimiser: OptimiserSettings, most_steps: int) -> str
 
 def of_advantage(advantage: AdvantageSettings) -> str | None:
     """Check that the estimator can give credit as it is asked to."""
-    name, credit = advantage.estimator, advantage.credit
-    if name in _WHOLE_RETURNS and credit == "turn":
-        return f"advantage.credit: {name} compares whole returns; set trajectory"
-    if name == "bi-level-gae" and credit == "trajectory":
-        return f"advantage.credit: {name} has each turn's reward at its end; set turn"
-    return None
+    estimator = ESTIMATORS.find(advantage.estimator)
+    if estimator.credit in (None, advantage.credit):
+        return None
+    reason = "compares whole returns" if estimator.whole_returns else "needs each turn's reward"
+    return f"advantage.credit: {estimator.name} {reason}; set {estimator.credit}"
 
 
 def of_aggregation(loss: LossSettings) -> str | None:

@@ -14,6 +14,7 @@ from pydantic.dataclasses import dataclass
 
 from ragen_bench.errors import UserError
 from ragen_envs.core.protocol import ResponseFormat
+from ragen_starpo.algorithms.registry import ESTIMATORS
 from ragen_starpo.recipes import checks
 from ragen_starpo.recipes.files import override, settings_of
 from ragen_starpo.recipes.mixture import in_turn
@@ -120,6 +121,11 @@ class Recipe:
         return whole * sum(steps) + sum(steps[:rest])
 
     @property
+    def has_critic(self) -> bool:
+        """Whether the advantage estimator trains a critic."""
+        return ESTIMATORS.find(self.advantage.estimator).critic
+
+    @property
     def critic_lora(self) -> LoraSettings | None:
         """The critic's adapters, or None where all of its weights are trained."""
         return self.lora if self.lora and self.lora.critic else None
@@ -127,12 +133,18 @@ class Recipe:
     def as_json(self) -> dict[str, Any]:
         """Return all settings, defaults included."""
         settings: dict[str, Any] = asdict(self)
+        # Earlier runs have no such keys; without them these runs can be resumed.
+        for table in ("advantage", "filter", "loss"):
+            if not settings[table]["settings"]:
+                del settings[table]["settings"]
+        if self.loss.policy == "ppo":
+            del settings["loss"]["policy"]
         return settings
 
     def _most_steps(self, envs: Iterable[str]) -> int:
         """Return the most steps of an iteration, from the environments of its instances."""
         # Each environment has its share of the instances, and the filter leaves a share of that.
-        groups = sum(self.filter.most(instances) for instances in Counter(envs).values())
+        groups = sum(self.filter.max_groups(instances) for instances in Counter(envs).values())
         return self.updates * math.ceil(groups * self.rollouts.samples / self.mini_batch)
 
     def _problems(self) -> Iterator[str | None]:

@@ -8,26 +8,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import field
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from ragen_bench.models.prompt import History
 from ragen_envs.core.instances import HELD_OUT_SIZE
+from ragen_starpo.algorithms.registry import (
+    ESTIMATORS,
+    FILTERS,
+    LOSSES,
+    Aggregation,
+    KLEstimator,
+)
 
-Estimator: TypeAlias = Literal[
-    "gae", "bi-level-gae", "grpo", "dr-grpo", "rloo", "reinforce-plus-plus"
-]
-WITH_CRITIC: tuple[Estimator, ...] = ("gae", "bi-level-gae")
-Strategy: TypeAlias = Literal["all", "top-k", "top-p", "top-p-softmax", "min-p"]
 GroupScore: TypeAlias = Literal["deviation", "variance", "reward", "length", "entropy"]
-Aggregation: TypeAlias = Literal[
-    "token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm"
-]
-AGGREGATIONS: tuple[Aggregation, ...] = get_args(Aggregation)
-KLEstimator: TypeAlias = Literal["k1", "k2", "k3"]
-KL_ESTIMATORS: tuple[KLEstimator, ...] = get_args(KLEstimator)
 Action: TypeAlias = Literal["none", "stop", "adapt"]
 
 # The description of a bound is what its error line says.
@@ -62,6 +58,8 @@ ShareAboveZero: TypeAlias = Annotated[float, Field(gt=0, le=1, description="abov
 ShareBelowOne: TypeAlias = Annotated[float, Field(ge=0, lt=1, description="at least 0 and below 1")]
 InstanceShare: TypeAlias = Annotated[int, Field(ge=1, le=100, description="from 1 to 100")]
 PartialShare: TypeAlias = Annotated[float, Field(gt=0, lt=1, description="above 0 and below 1")]
+
+OwnSettings: TypeAlias = dict[str, Any]
 
 STRICT = ConfigDict(extra="forbid", strict=False)
 """Unknown settings are refused; TOML's types are taken as the nearest of ours, as 1 for 1.0."""
@@ -136,48 +134,54 @@ class AdvantageSettings:
     """How returns become advantages, see `ragen_starpo.algorithms.advantages`.
 
     Attributes:
-        estimator: which; `gae` and `bi-level-gae` train a critic too.
-        credit: whether a reward stands at the end of its turn or, as one return, at the end of the
-            trajectory. The estimators that compare returns know the whole return only, and
-            `bi-level-gae` wants `turn`.
-        gamma: discount a token.
-        lam: lambda of both levels of GAE.
-        gamma_turn: discount a turn, of `bi-level-gae`.
+        estimator: Name of a registered estimator; `gae` and `bi-level-gae` train a critic too.
+        credit: Place rewards on the last token of each turn, or their sum on the last token of the
+            trajectory. Estimators that compare whole returns support `trajectory` alone,
+            `bi-level-gae` `turn` alone.
+        gamma: Discount per token.
+        lam: The lambda of GAE, at both levels of `bi-level-gae`.
+        gamma_turn: Discount per turn, for `bi-level-gae`.
+        settings: The estimator's own settings by name, for one that has any.
     """
 
-    estimator: Estimator = "gae"
+    estimator: Annotated[str, AfterValidator(ESTIMATORS.check)] = "gae"
     credit: Literal["trajectory", "turn"] = "trajectory"
     gamma: Share = 1.0
     lam: Share = 1.0
     gamma_turn: Share = 0.95
+    settings: OwnSettings = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        ESTIMATORS.find(self.estimator).check(self)
 
 
 @dataclass(frozen=True, config=STRICT)
 class FilterSettings:
-    """Which groups are trained on, see `ragen_starpo.algorithms.filters`.
+    """The groups that are trained on, see `ragen_starpo.algorithms.filters`.
 
     Attributes:
-        strategy: `all` keeps every group; `top-k` a fixed share of them, the ones of the largest
-            score (StarPO-S, arXiv 2504.20073, section 4.2, by deviation); `top-p` the fewest whose
-            scores make up a share of the sum of all; `top-p-softmax` the same of the scores'
-            softmax; `min-p` those of at least a share of the largest score (RAGEN-2, arXiv
-            2604.06268).
-        amount: the share, above 0 and at most 1.
-        groups: of `top-k`; how many groups are kept, in place of a share.
-        score: of a group: the deviation of its returns, which RAGEN-2's code calls their variance;
-            their variance; their mean; the mean number of sampled tokens; or the mean of minus
-            their log-probabilities, which estimates the entropy.
-        keep: whether the groups of the largest or of the smallest scores are kept; `min-p` then
-            keeps those of at most the smallest score divided by `amount`.
-        slack: of `top-p`; taken off the sum that is to be reached, and where nothing of it is left,
-            no group is kept. RAGEN-2's code has 0.01.
-        eps: groups whose deviation is not above it are dropped, whatever the strategy but `all`:
-            they have no advantages. Returns that differ by rounding alone have a deviation of 0.
-        loss_scale: what advantages are multiplied by: the share of trajectories that is kept, its
-            root, or nothing.
+        strategy: Name of a registered filter: `all`; `top-k`, a fixed fraction of the groups, those
+            of the largest scores (StarPO-S, arXiv 2504.20073, section 4.2, by standard deviation);
+            `top-p`, the fewest groups whose scores reach a fraction of the sum; `top-p-softmax`,
+            the same for the scores' softmax; `min-p`, groups of at least a fraction of the largest
+            score (RAGEN-2, arXiv 2604.06268).
+        amount: The fraction, above 0 and at most 1.
+        groups: For `top-k`, the number of groups to keep instead of a fraction.
+        score: Score of a group: the standard deviation of its returns (RAGEN-2's code calls it
+            their variance); their variance; their mean; the mean number of sampled tokens; or the
+            mean of the negative log-probabilities, which estimates the entropy.
+        keep: Keep the groups of the largest or the smallest scores; `min-p` then keeps those of at
+            most the smallest score divided by `amount`.
+        slack: For `top-p`, subtracted from the sum to reach; if nothing of it is left, no group is
+            kept. RAGEN-2's code has 0.01.
+        eps: Groups whose standard deviation is not above it are dropped by all strategies but
+            `all`, since they have no advantages. Returns that differ by rounding alone have 0.
+        loss_scale: Factor of the advantages: the fraction of trajectories that is kept, its square
+            root, or none.
+        settings: The filter's own settings by name, for one that has any.
     """
 
-    strategy: Strategy = "top-k"
+    strategy: Annotated[str, AfterValidator(FILTERS.check)] = "top-k"
     amount: ShareAboveZero = 0.25
     eps: Weight = 1e-6
     groups: Count | None = None
@@ -185,48 +189,50 @@ class FilterSettings:
     keep: Literal["largest", "smallest"] = "largest"
     slack: Weight = 0.0
     loss_scale: Literal["none", "linear", "sqrt"] = "none"
+    settings: OwnSettings = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.score == "reward" and self.strategy in ("top-p", "min-p"):
-            raise ValueError(f"score reward may be below 0, of which {self.strategy} has no share")
+        strategy = FILTERS.find(self.strategy)
+        strategy.check(self)
+        if self.score == "reward" and strategy.fractions:
+            raise ValueError(
+                f"score=reward may be negative, and {self.strategy} takes fractions of scores; "
+                "set another score or strategy"
+            )
 
-    def most(self, groups: int) -> int:
-        """Return how many of so many groups are kept at most."""
-        if self.strategy != "top-k":
-            return groups
-        if self.groups is not None:
-            return min(self.groups, groups)
-        # A share such as 0.3 of 10 is 3, whatever floating point says.
-        return math.ceil(self.amount * groups - 1e-9)
+    def max_groups(self, count: int) -> int:
+        """Return the most groups that are kept of `count`."""
+        return FILTERS.find(self.strategy).max_groups(count, self)
 
-    def scale(self, kept: float) -> float:
-        """Return what advantages are multiplied by.
+    def advantage_factor(self, kept: float) -> float:
+        """Return the factor of the advantages.
 
         Args:
-            kept: share of the trajectories.
+            kept: Fraction of the trajectories.
         """
         return {"none": 1.0, "sqrt": math.sqrt(kept), "linear": kept}[self.loss_scale]
 
 
 @dataclass(frozen=True, config=STRICT)
 class LossSettings:
-    """The policy's and the critic's loss, see `ragen_starpo.algorithms.losses`.
+    """The losses of the policy and the critic, see `ragen_starpo.algorithms.losses`.
 
     Attributes:
-        clip_low: how far a token's probability may fall, as a share, before its gradient ends; PPO
-            (arXiv 1707.06347) has the same above.
-        clip_high: how far it may rise; larger in clip-higher (DAPO, arXiv 2503.14476, section 3.1).
-        dual_clip: the bound of the loss at negative advantages, in multiples of the advantage
+        clip_low: The gradient ends where a token's probability has fallen by this fraction (PPO,
+            arXiv 1707.06347).
+        clip_high: The same for a rise; larger in clip-higher (DAPO, arXiv 2503.14476, section 3.1).
+        dual_clip: Bound of the loss at negative advantages, in multiples of the advantage
             (dual-clip PPO, arXiv 1912.09729, eq. 5); None for no bound.
-        kl: weight of the divergence from the model that training begins with; 0 keeps no reference.
-            StarPO has 0.001, StarPO-S 0.
-        kl_estimator: of the divergence's value; its gradient is that of k2 with all of them, see
+        kl: Weight of the KL divergence from the initial model; 0 loads no reference. StarPO has
+            0.001, StarPO-S 0.
+        kl_estimator: Estimator of the KL divergence's value; the gradient is always that of k2, see
             `ragen_starpo.algorithms.losses.kl_penalty`.
-        entropy: weight of the entropy bonus.
-        aggregation: how losses of tokens become one, see `ragen_starpo.engine.weights`.
-        horizon: the constant number of tokens by which `seq-mean-token-sum-norm` divides, and no
-            other aggregation.
-        value_clip: how far a value may move in an iteration.
+        entropy: Weight of the entropy bonus.
+        aggregation: Aggregation of token losses, see `ragen_starpo.algorithms.aggregation`.
+        horizon: The number of tokens by which `seq-mean-token-sum-norm` divides.
+        value_clip: The largest change of a value in an iteration.
+        policy: Name of a registered policy loss.
+        settings: The policy loss's own settings by name, for one that has any.
     """
 
     clip_low: ShareBelowOne = 0.2
@@ -238,6 +244,11 @@ class LossSettings:
     aggregation: Aggregation = "token-mean"
     horizon: Count | None = None
     value_clip: Positive = 0.5
+    policy: Annotated[str, AfterValidator(LOSSES.check)] = "ppo"
+    settings: OwnSettings = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        LOSSES.find(self.policy).check(self)
 
 
 @dataclass(frozen=True, config=STRICT)

@@ -5,8 +5,8 @@ import torch
 
 from ragen_bench.errors import UserError
 from ragen_bench.runs.schema import EpisodeRecord
-from ragen_starpo.algorithms.selection import chosen
 from ragen_starpo.recipes.sections import FilterSettings
+from ragen_starpo.rollout.selection import select_rollouts
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn, batch_of
 
 
@@ -39,7 +39,9 @@ def nothing(number, env="Sokoban-v0"):
 
 
 def kept(how, played):
-    return [one.group for one, keep in zip(played, chosen(how, played), strict=True) if keep]
+    return [
+        one.group for one, keep in zip(played, select_rollouts(how, played), strict=True) if keep
+    ]
 
 
 def test_each_environment_keeps_its_share_whatever_its_returns_are_like():
@@ -57,19 +59,25 @@ def test_each_environment_keeps_its_share_whatever_its_returns_are_like():
 
 def test_groups_are_kept_as_a_whole_but_for_rollouts_that_sampled_nothing():
     played = [*group(5, "Sokoban-v0", 1.0, 2.0), nothing(5), *group(6, "Sokoban-v0", 1.0, 1.0)]
-    assert chosen(FilterSettings("top-k", 1.0), played) == [True, True, False, False, False]
+    assert select_rollouts(FilterSettings("top-k", 1.0), played) == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_equal_returns_are_left_out_in_the_numbers_that_drivers_use():
     for tenths in range(-20, 120):
         for size in (2, 8, 16, 32):
             played = group(0, "Sokoban-v0", *[tenths / 10] * size)
-            assert not any(chosen(FilterSettings("top-k", 1.0, 0.0), played))
+            assert not any(select_rollouts(FilterSettings("top-k", 1.0, 0.0), played))
 
 
-def test_prompts_that_do_not_fit_are_said():
-    with pytest.raises(UserError, match=r"no prompt leaves room for an answer.*rollouts\.context"):
-        chosen(FilterSettings("all"), [nothing(0), nothing(1)])
+def test_prompts_that_do_not_fit_are_reported():
+    with pytest.raises(UserError, match=r"no prompt leaves room for a response.*rollouts\.context"):
+        select_rollouts(FilterSettings("all"), [nothing(0), nothing(1)])
 
 
 def test_trajectories_of_no_turn_are_tensors_too():

@@ -12,19 +12,15 @@ from verl.trainer.ppo import core_algos
 from verl.workers.config import ActorConfig
 
 from ragen_starpo.algorithms.advantages import bi_level_gae
-from ragen_starpo.algorithms.objective import (
-    advantages_of,
+from ragen_starpo.algorithms.aggregation import token_weights
+from ragen_starpo.algorithms.registry import AGGREGATIONS, KL_ESTIMATORS
+from ragen_starpo.algorithms.rewards import find_turn_ends
+from ragen_starpo.objective import (
+    compute_advantages,
     policy_contribution,
     value_contribution,
 )
-from ragen_starpo.algorithms.rewards import turn_ends
-from ragen_starpo.engine.weights import token_weights
-from ragen_starpo.recipes.sections import (
-    AGGREGATIONS,
-    KL_ESTIMATORS,
-    AdvantageSettings,
-    LossSettings,
-)
+from ragen_starpo.recipes.sections import AdvantageSettings, LossSettings
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn, batch_of
 
 GAMMA, LAM, GAMMA_TURN = 0.9, 0.7, 0.4
@@ -101,7 +97,7 @@ def by_reinforce_plus_plus(credit):
 
 def by_bi_level_gae(credit):
     """Verl has none; its levels are tested by slow loops in `test_advantages`."""
-    ends = turn_ends(BATCH.turns, MASK)
+    ends = find_turn_ends(BATCH.turns, MASK)
     return bi_level_gae(
         rewards(credit), VALUES, MASK, ends, gamma_turn=GAMMA_TURN, gamma=GAMMA, lam=LAM
     )
@@ -125,7 +121,7 @@ def settings_of(name, credit):
 
 @pytest.mark.parametrize(("name", "credit", "theirs", "option", "critic"), ESTIMATORS)
 def test_each_estimator_is_verls(name, credit, theirs, option, critic):
-    advantages, returns = advantages_of(settings_of(name, credit), BATCH, VALUES)
+    advantages, returns = compute_advantages(settings_of(name, credit), BATCH, VALUES)
     wanted, their_returns = theirs(option)
     torch.testing.assert_close(advantages, wanted * MASK, rtol=1e-4, atol=1e-5, check_dtype=False)
     assert advantages.dtype == BATCH.log_probs.dtype
@@ -139,7 +135,7 @@ def test_each_estimator_is_verls(name, credit, theirs, option, critic):
 def test_results_are_of_the_kind_of_log_probabilities(name, credit, theirs, option, critic, kind):
     batch = replace(BATCH, log_probs=BATCH.log_probs.to(kind))
     for values in (VALUES, VALUES.double()):
-        for found in advantages_of(settings_of(name, credit), batch, values):
+        for found in compute_advantages(settings_of(name, credit), batch, values):
             assert found is None or found.dtype == kind
 
 
@@ -155,9 +151,9 @@ def test_split_turns_have_the_advantages_of_their_trajectory(name, credit):
     assert len(batch) > len(BATCH)
     here, there = batch.mask.bool(), MASK.bool()
     values = torch.zeros(here.shape).masked_scatter(here, VALUES[there])
-    results = advantages_of(settings_of(name, credit), batch, values)
+    results = compute_advantages(settings_of(name, credit), batch, values)
     for found, whole in zip(
-        results, advantages_of(settings_of(name, credit), BATCH, VALUES), strict=True
+        results, compute_advantages(settings_of(name, credit), BATCH, VALUES), strict=True
     ):
         assert (found is None) == (whole is None)
         if found is not None:
@@ -208,7 +204,9 @@ def test_the_loss_of_sequences_adds_up_to_that_of_turns_one_by_one(how):
 
 
 def test_no_two_estimators_or_credits_agree():
-    found = [advantages_of(settings_of(name, of), BATCH, VALUES)[0] for name, of, *_ in ESTIMATORS]
+    found = [
+        compute_advantages(settings_of(name, of), BATCH, VALUES)[0] for name, of, *_ in ESTIMATORS
+    ]
     for number, advantages in enumerate(found):
         for other in found[:number]:
             assert (advantages - other).abs().max() > 0.01
@@ -217,7 +215,7 @@ def test_no_two_estimators_or_credits_agree():
 @pytest.mark.parametrize("name", ["gae", "bi-level-gae"])
 def test_a_critics_estimator_needs_values(name):
     with pytest.raises(ValueError, match=f"{name} needs the values of a critic"):
-        advantages_of(settings_of(name, "turn"), BATCH, None)
+        compute_advantages(settings_of(name, "turn"), BATCH, None)
 
 
 def random(seed, scale=1.0):

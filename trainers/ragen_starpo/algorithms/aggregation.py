@@ -1,0 +1,55 @@
+"""Weights of token losses in a mini-batch, independent of its division into micro-batches."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ragen_starpo.algorithms.masked import trajectory_sums
+from ragen_starpo.algorithms.registry import AGGREGATIONS, Aggregation
+
+
+def token_weights(
+    mask: Tensor,
+    aggregation: Aggregation,
+    horizon: int | None = None,
+    trajectories: Tensor | None = None,
+) -> Tensor:
+    """Return weights whose sum of products with token losses is the mini-batch's loss.
+
+    The sum over some rows is their contribution, so the gradient does not depend on micro-batches.
+
+    Args:
+        mask: (sequences, tokens) of the whole mini-batch, 1 on sampled tokens.
+        aggregation: `token-mean` weights tokens equally (DAPO); `seq-mean-token-mean` trajectories
+            equally (GRPO); `seq-mean-token-sum` trajectories by length; `seq-mean-token-sum-norm`
+            the same, divided by a constant (Dr.GRPO, arXiv 2503.20783). Trajectories without
+            sampled tokens are not counted.
+        horizon: That constant, in tokens. The width of the batch would not do, since it differs
+            from step to step.
+        trajectories: (sequences,) number of each sequence's trajectory; None if each is one.
+
+    Returns:
+        (sequences, tokens), 0 where the mask is 0.
+
+    Raises:
+        ValueError: If the aggregation is unknown, or its horizon is missing.
+    """
+    weights = mask.to(torch.get_default_dtype())
+    if trajectories is None:
+        trajectories = torch.arange(len(mask), device=mask.device)
+    lengths = trajectory_sums(weights.sum(1), trajectories)
+    count = float(len(torch.unique(trajectories[lengths > 0])) or 1)
+    if aggregation == "token-mean":
+        return weights / weights.sum().clamp(min=1.0)
+    if aggregation == "seq-mean-token-mean":
+        return weights / lengths.clamp(min=1.0)[:, None] / count
+    if aggregation == "seq-mean-token-sum":
+        return weights / count
+    if aggregation == "seq-mean-token-sum-norm":
+        if horizon is None:
+            raise ValueError(f"{aggregation} needs a horizon")
+        return weights / (count * horizon)
+    raise ValueError(
+        f"unknown aggregation {aggregation!r}; choose one of: {', '.join(AGGREGATIONS)}"
+    )

@@ -1,0 +1,280 @@
+"""Estimators, losses and filters by name: those of this package and of installed ones.
+
+Neither this module nor the built-in algorithms import torch before they run. The first lookup
+imports the built-in algorithms, and the modules that installed packages name in the entry point
+group `ragen_starpo.algorithms`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import entry_points
+from inspect import Parameter, signature
+from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, get_args, get_type_hints
+
+from pydantic import ConfigDict, ValidationError, create_model
+
+from ragen_bench.errors import described, unknown
+
+GROUP = "ragen_starpo.algorithms"
+"""The entry point group of third-party packages."""
+
+KLEstimator: TypeAlias = Literal["k1", "k2", "k3"]
+KL_ESTIMATORS: tuple[KLEstimator, ...] = get_args(KLEstimator)
+Aggregation: TypeAlias = Literal[
+    "token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm"
+]
+AGGREGATIONS: tuple[Aggregation, ...] = get_args(Aggregation)
+
+_BUILT_IN = ("advantages", "filters", "losses")
+_OWN_SETTINGS = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """A registered function.
+
+    Each parameter of the function is one of `inputs`, a setting of the recipe's table, or a setting
+    of its own. The recipe gives the latter as `settings.NAME` in that table; type and default are
+    those of the parameter.
+
+    Attributes:
+        name: Name in recipes.
+        function: The function.
+    """
+
+    inputs: ClassVar[tuple[str, ...]] = ()
+    kind: ClassVar[str]
+
+    name: str
+    function: Callable[..., Any]
+
+    def __call__(self, table: object, **inputs: object) -> Any:
+        """Call the function.
+
+        Args:
+            table: Table of the recipe, a dataclass with a field `settings`.
+            inputs: Tensors by the names in `inputs`.
+        """
+        settings = vars(table)
+        values = {**settings, **settings["settings"], **inputs}
+        return self.function(**{name: values[name] for name in self._parameters if name in values})
+
+    def check(self, table: object) -> None:
+        """Check the types of the function's own settings.
+
+        Raises:
+            ValueError: If one is unknown, missing or of another type.
+        """
+        given: Mapping[str, object] = vars(table)["settings"]
+        fields = self._own_settings({*vars(table), *self.inputs}) if self._parameters else {}
+        if not fields and not given:
+            return
+        model = create_model(self.name, __config__=_OWN_SETTINGS, **fields)
+        try:
+            model.model_validate(dict(given))
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = ".".join(map(str, first["loc"]))
+            message = first["msg"]
+            if first["type"] == "extra_forbidden":
+                message = f"{self.name} has {', '.join(fields) or 'no settings of its own'}"
+            raise ValueError(f"settings.{name}: {message}") from None
+
+    @cached_property
+    def _parameters(self) -> Mapping[str, Parameter]:
+        return signature(self.function).parameters
+
+    def _own_settings(self, others: set[str]) -> dict[str, Any]:
+        """Return the type and the default of each of the function's own settings."""
+        own = {name: one for name, one in self._parameters.items() if name not in others}
+        hints = get_type_hints(self.function, include_extras=True) if own else {}
+        return {
+            name: (hints.get(name, Any), ... if one.default is Parameter.empty else one.default)
+            for name, one in own.items()
+        }
+
+
+@dataclass(frozen=True)
+class Estimator(Algorithm):
+    """An advantage estimator.
+
+    Its function returns advantages, (trajectories, tokens), or a pair of them and the returns that
+    the critic learns.
+
+    Attributes:
+        critic: Whether a critic is trained, whose `values` the function takes.
+        whole_returns: Whether it compares whole returns within their group, which is a baseline.
+        credit: The only setting of `advantage.credit` that it supports; None for both.
+    """
+
+    kind = "estimator"
+    inputs = ("rewards", "values", "mask", "ends", "scores", "groups")
+
+    critic: bool = False
+    whole_returns: bool = False
+    credit: Literal["trajectory", "turn"] | None = None
+
+
+@dataclass(frozen=True)
+class Loss(Algorithm):
+    """A policy loss.
+
+    Its function returns the loss of each token, (sequences, tokens), and metrics by name.
+    """
+
+    kind = "loss"
+    inputs = ("log_probs", "old_log_probs", "advantages", "mask")
+
+
+@dataclass(frozen=True)
+class Filter(Algorithm):
+    """A group filter.
+
+    Its function returns (groups,) booleans: True for a group that is trained on.
+
+    Attributes:
+        compares_returns: Whether it needs groups whose returns differ, so at least two rollouts.
+        fractions: Whether it takes fractions of scores, which must not be negative.
+        limit: The most groups that it keeps of N, from N and settings by name; None for N.
+    """
+
+    kind = "filter strategy"
+    inputs = ("scores", "stds")
+
+    compares_returns: bool = True
+    fractions: bool = False
+    limit: Callable[..., int] | None = None
+
+    def max_groups(self, count: int, table: object) -> int:
+        """Return the most groups that are kept of `count`."""
+        if self.limit is None:
+            return count
+        values = {**vars(table), "count": count}
+        return self.limit(**{name: values[name] for name in signature(self.limit).parameters})
+
+
+A = TypeVar("A", bound=Algorithm)
+
+
+@dataclass
+class Registry(Generic[A]):
+    """Algorithms of one kind by name."""
+
+    type: type[A]
+    _algorithms: dict[str, A] = field(default_factory=dict)
+
+    def register(self, name: str, **facts: Any) -> Callable[[Function], Function]:
+        """Return a decorator that registers a function and leaves it as it is.
+
+        Args:
+            name: Name in recipes.
+            facts: Attributes of the algorithm's class.
+        """
+
+        def add(function: Function) -> Function:
+            if name in self._algorithms:
+                raise ValueError(
+                    f"the {self.type.kind} {name!r} of {function.__module__} is registered "
+                    f"already, by {self._algorithms[name].function.__module__}"
+                )
+            self._algorithms[name] = self.type(name, function, **facts)
+            return function
+
+        return add
+
+    def find(self, name: str) -> A:
+        """Return the algorithm of a name.
+
+        Raises:
+            ValueError: If no package registers it.
+        """
+        found = self._all().get(name)
+        if found is None:
+            raise ValueError(str(unknown(self.type.kind, name, self._all())))
+        return found
+
+    def check(self, name: str) -> str:
+        """Return the name if it is registered, else raise as `find` does."""
+        return self.find(name).name
+
+    def names(self) -> list[str]:
+        """Return the registered names, the built-in ones first."""
+        return list(self._all())
+
+    def _all(self) -> dict[str, A]:
+        _load()
+        return self._algorithms
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+ESTIMATORS = Registry(Estimator)
+LOSSES = Registry(Loss)
+FILTERS = Registry(Filter)
+_loaded: set[str] = set()
+
+
+def estimator(
+    name: str,
+    *,
+    critic: bool = False,
+    whole_returns: bool = False,
+    credit: Literal["trajectory", "turn"] | None = None,
+) -> Callable[[Function], Function]:
+    """Register an advantage estimator, see `Estimator`.
+
+    Its inputs are `rewards` and `values`, (trajectories, tokens); `mask`, 1 on sampled tokens;
+    `ends`, 1 on each turn's last sampled token; `scores`, (trajectories,) returns; and `groups`,
+    (trajectories,) the number of the instance. Shared settings are those of `AdvantageSettings`.
+    """
+    if whole_returns:
+        credit = "trajectory"
+    return ESTIMATORS.register(name, critic=critic, whole_returns=whole_returns, credit=credit)
+
+
+def loss(name: str) -> Callable[[Function], Function]:
+    """Register a policy loss, see `Loss`.
+
+    Its inputs are `log_probs`, `old_log_probs`, `advantages` and `mask`, all (sequences, tokens).
+    Shared settings are those of `LossSettings`.
+    """
+    return LOSSES.register(name)
+
+
+def filter(
+    name: str,
+    *,
+    compares_returns: bool = True,
+    fractions: bool = False,
+    limit: Callable[..., int] | None = None,
+) -> Callable[[Function], Function]:
+    """Register a group filter, see `Filter`.
+
+    Its inputs are `scores`, (groups,) the score that the recipe asks for, and `stds`, (groups,) the
+    standard deviation of the group's returns. Shared settings are those of `FilterSettings`.
+    """
+    return FILTERS.register(
+        name, compares_returns=compares_returns, fractions=fractions, limit=limit
+    )
+
+
+def _load() -> None:
+    """Import every algorithm once; a broken package is reported and left out."""
+    if _loaded:
+        return
+    _loaded.add(GROUP)
+    for module in _BUILT_IN:
+        import_module(f"{__package__}.{module}")
+    for point in entry_points(group=GROUP):
+        try:
+            point.load()
+        except Exception as error:  # noqa: BLE001 - any code of a third party
+            logging.getLogger(__name__).warning(
+                "the algorithms of %s cannot be loaded: %s; mend or uninstall that package",
+                point.value,
+                described(error),
+            )

@@ -1,0 +1,196 @@
+"""Advantages and losses of token batches, as the recipe sets them; the same for every driver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from ragen_starpo.algorithms.correction import correct_advantages
+from ragen_starpo.algorithms.losses import compute_log_ratio, kl_penalty, value_loss
+from ragen_starpo.algorithms.masked import masked_mean
+from ragen_starpo.algorithms.registry import ESTIMATORS, LOSSES
+from ragen_starpo.algorithms.rewards import (
+    find_turn_ends,
+    place_on_last_token,
+    place_on_turn_ends,
+)
+from ragen_starpo.engine.worker import Contribution
+from ragen_starpo.recipes.sections import AdvantageSettings, CorrectionSettings, LossSettings
+from ragen_starpo.rollout.trajectory import TokenBatch
+
+
+def compute_advantages(
+    settings: AdvantageSettings, batch: TokenBatch, values: Tensor | None
+) -> tuple[Tensor, Tensor | None]:
+    """Compute advantages of all sampled tokens, and returns for the critic if there is one.
+
+    Returns are compared in 64 bits; results have the dtype of log-probabilities. A trajectory of
+    several sequences has the advantages that the same tokens and values would have in one.
+
+    Args:
+        settings: The estimator and its settings.
+        batch: All trajectories that are learned from, as `batch_of` makes it.
+        values: (sequences, tokens) values of the critic; None without a critic.
+
+    Raises:
+        ValueError: If the estimator needs a critic and there are no values.
+    """
+    estimator = ESTIMATORS.find(settings.estimator)
+    if estimator.critic and values is None:
+        raise ValueError(f"{estimator.name} needs the values of a critic")
+    layout = TrajectoryLayout(batch)
+    joined, dtype = layout.batch, batch.log_probs.dtype
+    result = estimator(
+        settings,
+        rewards=(
+            place_on_turn_ends(joined.turn_rewards, joined.turns, joined.mask)
+            if settings.credit == "turn"
+            else place_on_last_token(joined.scores, joined.mask)
+        ),
+        values=None if values is None else layout.join(values),
+        mask=joined.mask,
+        ends=find_turn_ends(joined.turns, joined.mask),
+        scores=joined.scores,
+        groups=joined.groups,
+    )
+    advantages, returns = result if isinstance(result, tuple) else (result, None)
+    if not estimator.critic or returns is None:
+        return layout.split(advantages).to(dtype), None
+    return layout.split(advantages).to(dtype), layout.split(returns).to(dtype)
+
+
+def correct_gap(
+    settings: CorrectionSettings, advantages: Tensor, log_probs: Tensor, batch: TokenBatch
+) -> tuple[Tensor, dict[str, float]]:
+    """Apply `correct_advantages` as the recipe sets it; level `none` changes nothing.
+
+    Args:
+        settings: The level and the threshold.
+        advantages: Advantages of the sampled tokens.
+        log_probs: Their log-probabilities under the policy in training, before the first step.
+        batch: The trajectories, with the engine's log-probabilities.
+    """
+    if settings.level == "none":
+        return advantages, {}
+    return correct_advantages(
+        advantages,
+        log_probs,
+        batch.log_probs,
+        batch.mask,
+        batch.trajectories,
+        level=settings.level,
+        threshold=settings.threshold,
+    )
+
+
+def policy_contribution(
+    settings: LossSettings, log_probs: Tensor, entropies: Tensor, columns: Mapping[str, Tensor]
+) -> Contribution:
+    """Compute the contribution of some rows to the policy's loss, and its metrics.
+
+    Args:
+        settings: The loss.
+        log_probs: Log-probabilities of the sampled tokens, with their gradient.
+        entropies: Entropies of their distributions.
+        columns: `mask`, `weights`, `advantages`, `old_log_probs` and, with a KL term, `reference`.
+    """
+    mask, weights, old = columns["mask"], columns["weights"], columns["old_log_probs"]
+    losses, metrics = LOSSES.find(settings.policy)(
+        settings,
+        log_probs=log_probs,
+        old_log_probs=old,
+        advantages=columns["advantages"],
+        mask=mask,
+    )
+    total = (losses * weights).sum() - settings.entropy * (entropies * weights).sum()
+    log_ratio = compute_log_ratio(log_probs.detach(), old, mask)
+    metrics["kl_from_rollouts"] = masked_mean(-log_ratio, mask)
+    metrics["entropy"] = masked_mean(entropies.detach(), mask)
+    if settings.kl:
+        kl = kl_penalty(log_probs, columns["reference"], settings.kl_estimator)
+        total = total + settings.kl * (kl * weights).sum()
+        metrics["kl_from_reference"] = masked_mean(kl.detach(), mask)
+    return total, metrics
+
+
+def value_contribution(
+    settings: LossSettings, values: Tensor, columns: Mapping[str, Tensor]
+) -> Contribution:
+    """Compute the contribution of some rows to the critic's loss, and its metrics.
+
+    Args:
+        settings: The loss.
+        values: The critic's values, with their gradient.
+        columns: `mask`, `weights`, `old_values` and `returns`.
+    """
+    mask, returns = columns["mask"], columns["returns"]
+    losses, clip_fraction = value_loss(
+        values, columns["old_values"], returns, mask, settings.value_clip
+    )
+    errors = (returns - values.detach()).square()
+    return (losses * columns["weights"]).sum(), {
+        "squared_error": masked_mean(errors, mask),
+        "value_clip_fraction": clip_fraction,
+    }
+
+
+class TrajectoryLayout:
+    """Conversion between rows of sequences and rows of trajectories.
+
+    With a limited history each turn is a sequence, but for an estimator a turn's last token is
+    followed by the next turn's first. Where each trajectory is one sequence, nothing moves.
+
+    Args:
+        batch: Sequences as `batch_of` makes them.
+
+    Attributes:
+        batch: The same sampled tokens, one row per trajectory.
+    """
+
+    def __init__(self, batch: TokenBatch) -> None:
+        self.batch, self._mask = batch, batch.mask
+        self._is_split = batch.count < len(batch)
+        if not self._is_split:
+            return
+        self._sampled = batch.mask.nonzero(as_tuple=True)
+        rows = batch.trajectories[self._sampled[0]]
+        lengths = torch.bincount(rows, minlength=batch.count)
+        starts = lengths.cumsum(0) - lengths
+        self._place = rows, torch.arange(len(rows)) - starts[rows]
+        self._shape = batch.count, int(lengths.max())
+        mask = self.join(batch.mask)
+        firsts = batch.rows(torch.searchsorted(batch.trajectories, torch.arange(batch.count)))
+        self.batch = replace(
+            firsts,
+            ids=self.join(batch.ids),
+            attention=mask,
+            mask=mask,
+            turns=self.join(batch.turns),
+            log_probs=self.join(batch.log_probs),
+        )
+
+    def join(self, column: Tensor) -> Tensor:
+        """Return values of sampled tokens in rows of trajectories.
+
+        Args:
+            column: (sequences, tokens).
+
+        Returns:
+            (trajectories, sampled tokens), padded on the right with 0.
+        """
+        if not self._is_split:
+            return column
+        joined = column.new_zeros(self._shape)
+        joined[self._place] = column[self._sampled]
+        return joined
+
+    def split(self, column: Tensor) -> Tensor:
+        """Return the inverse of `join`, 0 on tokens that were not sampled."""
+        if not self._is_split:
+            return column
+        sequences = column.new_zeros(self._mask.shape)
+        sequences[self._sampled] = column[self._place]
+        return sequences

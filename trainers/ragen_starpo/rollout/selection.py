@@ -1,0 +1,131 @@
+"""Filter and reward scales of an iteration's rollouts; the same for every driver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from ragen_bench.errors import UserError
+from ragen_bench.suites import env_id
+from ragen_envs.core.sums import sum_in_order
+from ragen_starpo.algorithms.masked import group_index, group_mean, group_std
+from ragen_starpo.algorithms.registry import FILTERS
+from ragen_starpo.recipes.sections import FilterSettings, GroupScore, MixtureSettings
+from ragen_starpo.rollout.trajectory import TokenTrajectory, scores_of
+
+
+def select_rollouts(
+    settings: FilterSettings, trajectories: Sequence[TokenTrajectory]
+) -> list[bool]:
+    """Return for each rollout whether it is trained on.
+
+    Groups are kept as a whole, except for rollouts without a sampled token. Each environment is
+    filtered separately: returns have different units, and the largest would win.
+
+    Args:
+        settings: The filter.
+        trajectories: All rollouts of an iteration.
+
+    Raises:
+        UserError: If no rollout has a sampled token.
+    """
+    if not any(rollout.turns for rollout in trajectories):
+        raise UserError(
+            "no prompt leaves room for a response in the context; raise rollouts.context if the "
+            "model takes more, lower rollouts.max_tokens, or choose a model of a longer context"
+        )
+    kept = [False] * len(trajectories)
+    for env in dict.fromkeys(rollout.record.env for rollout in trajectories):
+        places = [n for n, rollout in enumerate(trajectories) if rollout.record.env == env]
+        rollouts = [trajectories[place] for place in places]
+        groups = torch.tensor([rollout.group for rollout in rollouts])
+        measure = _measure(settings.score, rollouts)
+        kept_in_env = select_groups(settings, scores_of(rollouts), groups, measure).tolist()
+        for place, is_kept in zip(places, kept_in_env, strict=True):
+            kept[place] = is_kept and bool(trajectories[place].turns)
+    return kept
+
+
+def select_groups(
+    settings: FilterSettings, scores: Tensor, groups: Tensor, measure: Tensor | None = None
+) -> Tensor:
+    """Apply a group filter.
+
+    Args:
+        settings: The filter.
+        scores: (trajectories,) returns.
+        groups: (trajectories,) number of the instance.
+        measure: (trajectories,) values whose mean is a group's score; None for the spread of its
+            returns.
+
+    Returns:
+        (trajectories,) True where trained on; equal within a group.
+    """
+    index, count = group_index(groups)
+    stds = group_std(scores, index, count)
+    if measure is not None:
+        group_scores = group_mean(measure, index, count)
+    else:
+        group_scores = stds if settings.score == "deviation" else stds.square()
+    kept: Tensor = FILTERS.find(settings.strategy)(settings, scores=group_scores, stds=stds)
+    return kept[index]
+
+
+def find_reward_scales(
+    settings: MixtureSettings, trajectories: Sequence[TokenTrajectory]
+) -> dict[str, float]:
+    """Return the divisor of each environment's rewards, by its full id.
+
+    RAGEN's released code (`_normalize_score_tensor`, grouping `inductive`, method `mean_std`) also
+    subtracts the mean of an environment's returns. Here they are only divided, since a mean cannot
+    be attributed to single turns. The standard deviation is therefore for estimators with a
+    baseline of the group, see `ragen_starpo.recipes.checks`.
+
+    Args:
+        settings: The normalisation.
+        trajectories: All rollouts of an iteration, before the filter. The standard deviation is
+            that of the returns of an environment's rollouts over all instances, or 1 where it is 0.
+
+    Returns:
+        The scales; the rewards of an environment without one are not divided.
+    """
+    if settings.normalise == "scales":
+        return {env_id(env): scale for env, scale in settings.scales.items()}
+    if settings.normalise == "none":
+        return {}
+    envs = list(dict.fromkeys(rollout.record.env for rollout in trajectories))
+    index = torch.tensor([envs.index(rollout.record.env) for rollout in trajectories])
+    stds = group_std(scores_of(trajectories), index, len(envs)).tolist()
+    return {env: std or 1.0 for env, std in zip(envs, stds, strict=True)}
+
+
+def scale_rewards(
+    trajectories: Sequence[TokenTrajectory], scales: Mapping[str, float]
+) -> list[TokenTrajectory]:
+    """Return trajectories with each turn's reward divided by the scale of its environment."""
+    return [
+        replace(
+            trajectory,
+            turns=tuple(replace(turn, reward=turn.reward / scale) for turn in trajectory.turns),
+        )
+        for trajectory in trajectories
+        for scale in [scales.get(trajectory.record.env, 1.0)]
+    ]
+
+
+def _measure(score: GroupScore, rollouts: Sequence[TokenTrajectory]) -> Tensor | None:
+    if score in ("deviation", "variance"):
+        return None
+    if score == "reward":
+        return scores_of(rollouts)
+    log_probs = [
+        [value for turn in rollout.turns for value in turn.sampled.log_probs]
+        for rollout in rollouts
+    ]
+    if score == "length":
+        return torch.tensor([len(values) for values in log_probs], dtype=torch.float64)
+    means = [-sum_in_order(values) / max(1, len(values)) for values in log_probs]
+    return torch.tensor(means, dtype=torch.float64)
