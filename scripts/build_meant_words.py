@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ragen_envs.games.twenty_questions.knowledge.loader import load
-from ragen_envs.games.twenty_questions.understanding.lexicon import misspelled
-from ragen_envs.games.twenty_questions.understanding.lexicon.phrases import lexicon
-from ragen_envs.games.twenty_questions.understanding.tokens import inflect
+from ragen_envs.games.twenty_questions.understanding import inflect
+from ragen_envs.games.twenty_questions.understanding import spelling as misspelled
+from ragen_envs.games.twenty_questions.understanding.lexicon import lexicon
 
 PAGE = Path(misspelled.__file__).parents[1] / "tables/meant.txt"
 WIDTH = 100

@@ -10,10 +10,9 @@ from ragen_bench.analysis.games.base import Reading
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode
 from ragen_envs.games.webshop.env import WebShopEnv
 from ragen_envs.games.webshop.goals import ShoppingTask, price_of
-from ragen_envs.games.webshop.likeness import normal_value
 from ragen_envs.games.webshop.pages import PER_PAGE, SUB_PAGES, Page
 from ragen_envs.games.webshop.products import Product
-from ragen_envs.games.webshop.reward import Reward, reward_of
+from ragen_envs.games.webshop.reward import Reward, normal_value, reward_of
 
 
 class Stand(NamedTuple):

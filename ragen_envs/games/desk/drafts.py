@@ -19,8 +19,7 @@ from ragen_envs.games.desk.office import (
     Office,
     Order,
 )
-from ragen_envs.games.desk.references import Ref, Value
-from ragen_envs.games.desk.requests import Step
+from ragen_envs.games.desk.requests import Ref, Step, Value
 
 T = TypeVar("T")
 

@@ -17,8 +17,8 @@ from ragen_envs.games.desk.office import APPS, Office
 from ragen_envs.games.desk.requests import changed
 from ragen_envs.games.desk.rules import GAME, Difference, RefusedError, applied, difference
 from ragen_envs.games.desk.solver import next_call
-from ragen_envs.games.desk.task import Task
-from ragen_envs.games.desk.wording import Worded, reply_to
+from ragen_envs.games.desk.task import Task, Worded
+from ragen_envs.games.desk.wording import reply_to
 
 WON_POINTS = 100
 """In hundredths of reward."""

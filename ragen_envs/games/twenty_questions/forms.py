@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from ragen_envs.games.twenty_questions.knowledge.articles import indefinite_article
-from ragen_envs.games.twenty_questions.knowledge.schema import Knowledge
+from ragen_envs.games.twenty_questions.knowledge.schema import Knowledge, indefinite_article
 
 Relation: TypeAlias = Literal["more", "less", "equal"]
 

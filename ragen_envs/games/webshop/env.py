@@ -16,7 +16,7 @@ from ragen_envs.core.rewards import POINTS, RewardFn
 from ragen_envs.core.spaces import SharedText
 from ragen_envs.core.text_env import PRINTABLE, TextEnv
 from ragen_envs.games.webshop import text
-from ragen_envs.games.webshop.answers import (
+from ragen_envs.games.webshop.actions import (
     CLICK,
     END,
     SEARCH,

@@ -14,10 +14,9 @@ from pathlib import Path
 
 from ragen_envs.core.instances import Stream
 from ragen_envs.games.webshop.goals import ShoppingTask
-from ragen_envs.games.webshop.json_records import records
-from ragen_envs.games.webshop.likeness import normal_value
+from ragen_envs.games.webshop.json_records import Record, records, shown
 from ragen_envs.games.webshop.products import Catalogue, Goal, Product
-from ragen_envs.games.webshop.record import Record, shown
+from ragen_envs.games.webshop.reward import normal_value
 
 Options = tuple[tuple[str, str], ...]
 NO_CAP = 1_000_000.0

@@ -1,15 +1,15 @@
-"""The reward of a purchase.
+"""The reward of a purchase, and the comparisons of texts that it needs.
 
 Source: Yao et al. 2022 (arXiv 2207.01206), section 3.2 and appendix A, and the engine's `goal.py`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
-from ragen_envs.games.webshop.colours import first_colour
-from ragen_envs.games.webshop.likeness import alike, normal_value, same_words
+from ragen_envs.core import extras
 from ragen_envs.games.webshop.products import Goal, Product
 
 CLOSE_TITLE = 0.2
@@ -148,3 +148,66 @@ def _wanted(asked: tuple[str, str], by_value: bool) -> str:
 
 def _like_chosen(wanted: str, chosen: Mapping[str, str]) -> bool:
     return any(alike(first_colour(value) or value, wanted) for value in chosen.values())
+
+
+LIKE = 85
+"""Two texts are alike above this score of at most 100."""
+_NO_WORD = re.compile(r"\W+")
+_LATIN_1 = dict.fromkeys(range(128, 256))
+
+
+def normal_value(value: str) -> str:
+    """Return an option's value in the one way to write it: case, blanks and "/" do not matter."""
+    return " ".join(value.lower().replace("/", " | ").split())
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the different words of a text in lower case, split at all but letters and digits."""
+    return frozenset(_NO_WORD.sub(" ", text.lower()).split())
+
+
+def same_words(first: str, second: str) -> bool:
+    """Return whether all words of one text are in the other.
+
+    These are the pairs of which the original's score is 100: nothing is guessed from letters.
+    """
+    a, b = words_of(first), words_of(second)
+    return bool(a and b) and (a <= b or b <= a)
+
+
+def alike(first: str, second: str) -> bool:
+    """Return whether the original takes two texts for the same: its rounded score is above 85.
+
+    The score is the `token_set_ratio` of the library thefuzz, which drops the upper half of
+    Latin-1, parts words by what is not a letter or digit, and rounds to whole numbers.
+
+    Raises:
+        ImportError: if RapidFuzz is missing, which computes the score.
+    """
+    try:
+        from rapidfuzz.fuzz import token_set_ratio
+    except ImportError:
+        raise extras.missing("WebShop's compat mode", "rapidfuzz", "webshop") from None
+    a, b = (_NO_WORD.sub(" ", text.translate(_LATIN_1)).lower() for text in (first, second))
+    return round(token_set_ratio(a, b)) > LIKE
+
+
+COLOURS = (
+    "alabaster", "apricot", "aqua", "ash", "asphalt", "azure", "banana", "beige", "black", "blue",
+    "blush", "bordeaux", "bronze", "brown", "burgundy", "camel", "camo", "caramel", "champagne",
+    "charcoal", "cheetah", "chestnut", "chocolate", "christmas", "coffee", "cognac", "copper",
+    "coral", "cranberry", "cream", "crystal", "dark", "denim", "eggplant", "elephant", "espresso",
+    "fuchsia", "gold", "granite", "grape", "graphite", "grass", "gray", "green", "grey", "heather",
+    "indigo", "ivory", "ivy", "khaki", "lavender", "lemon", "leopard", "light", "lilac", "lime",
+    "magenta", "maroon", "mauve", "merlot", "midnight", "mint", "mocha", "multicolor", "mushroom",
+    "mustard", "natural", "navy", "nude", "olive", "orange", "peach", "pewter", "pink", "plum",
+    "purple", "rainbow", "red", "rose", "royal", "rust", "sand", "sapphire", "seashell", "silver",
+    "skull", "slate", "steel", "stone", "stonewash", "sunflower", "tan", "taupe", "teal", "tiger",
+    "turquoise", "violet", "walnut", "wheat", "white", "wine", "yellow",
+)  # fmt: skip
+"""In the order in which they are looked for. Source: WebShop's engine, `normalize.py`."""
+
+
+def first_colour(where: Container[str]) -> str | None:
+    """Return the first of the colours that a text contains, or that is one of several texts."""
+    return next((colour for colour in COLOURS if colour in where), None)

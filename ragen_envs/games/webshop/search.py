@@ -1,21 +1,26 @@
-"""The shop's search: BM25 as Lucene computes it, over the products' documents."""
+"""The shop's search: BM25 as Lucene computes it, over one document per product.
+
+The index of a large catalogue is kept in mapped files in ragen's cache folder.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import os
+import shutil
+import tempfile
 from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragen_envs.games.webshop.cache import cached_folder
-from ragen_envs.games.webshop.documents import document
-from ragen_envs.games.webshop.lengths import kept_lengths
-from ragen_envs.games.webshop.postings import Postings, load
-from ragen_envs.games.webshop.products import Catalogue
+from ragen_envs.games.webshop.products import Catalogue, Product
 from ragen_envs.games.webshop.tokens import terms
 
 K1 = 0.9
@@ -139,3 +144,143 @@ def _best(scores: NDArray[np.float32], ranks: NDArray[np.intp] | None) -> list[i
     ties = positions if ranks is None else ranks[positions]
     order = np.lexsort((ties, -scores[positions]))
     return [int(position) for position in positions[order[:HITS]]]
+
+
+_ARRAYS = ("starts", "documents", "parts")
+_VOCABULARY = "vocabulary.json"
+
+
+@dataclass(frozen=True)
+class Postings:
+    """The lists of all terms, one after another.
+
+    The list of term number t are the entries `starts[t]` to `starts[t + 1]` of the other two
+    arrays; no document is twice in it.
+
+    Attributes:
+        vocabulary: the numbers of the terms, from 0 in the dictionary's order.
+        starts: where each term's list begins, and where the last one ends.
+        documents: the positions of documents.
+        parts: what the term gives to the document's score.
+        size: the number of documents.
+    """
+
+    vocabulary: dict[str, int]
+    starts: NDArray[np.int64]
+    documents: NDArray[np.int32]
+    parts: NDArray[np.float32]
+    size: int
+
+    def scores(self, terms: Iterable[tuple[int, int]]) -> NDArray[np.float32]:
+        """Return the score of each document.
+
+        Four bytes round as the sum goes, so the order of the terms decides the last bits.
+
+        Args:
+            terms: pairs of a term's number and how often it counts, in the order of summation.
+        """
+        scores = np.zeros(self.size, dtype=np.float32)
+        for term, times in terms:
+            here = slice(int(self.starts[term]), int(self.starts[term + 1]))
+            parts = self.parts[here]
+            np.add.at(scores, self.documents[here], parts if times == 1 else parts * times)
+        return scores
+
+    def save(self, folder: Path) -> None:
+        """Write the files into a folder."""
+        for name in _ARRAYS:
+            np.save(folder / f"{name}.npy", getattr(self, name))
+        words = json.dumps({"size": self.size, "terms": list(self.vocabulary)})
+        (folder / _VOCABULARY).write_text(words, encoding="ascii")
+
+
+def load(folder: Path) -> Postings:
+    """Return what was saved, with its arrays mapped into memory.
+
+    Raises:
+        ValueError: if the files are not those that were saved.
+    """
+    try:
+        words = json.loads((folder / _VOCABULARY).read_text(encoding="ascii"))
+        arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS}
+        vocabulary = {term: number for number, term in enumerate(words["terms"])}
+        return Postings(vocabulary, **arrays, size=words["size"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(
+            f"the search index in {folder} is damaged ({type(error).__name__}): remove that folder"
+        ) from None
+
+
+VARIABLE = "RAGEN_CACHE"
+"""Names the folder of all of ragen's caches; ~/.cache/ragen if it is not set."""
+
+
+def cached_folder(name: str, fill: Callable[[Path], None]) -> Path:
+    """Return the folder of that name in WebShop's cache; it is made if there is none.
+
+    It appears at once and complete, so that processes that start together do not meet halves:
+    each may fill a folder of its own, and the first one that is ready stays.
+
+    Args:
+        name: what decides the contents, all of it.
+        fill: writes the files into an empty folder.
+
+    Raises:
+        ValueError: if it cannot be written.
+    """
+    root = Path(os.environ.get(VARIABLE) or Path.home() / ".cache" / "ragen") / "webshop"
+    folder = root / name
+    if folder.is_dir():
+        return folder
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix="new-", dir=root))
+    except OSError as error:
+        raise _no_place(root, error) from None
+    try:
+        fill(draft)
+        draft.rename(folder)
+    except OSError as error:
+        if not folder.is_dir():
+            raise _no_place(root, error) from None
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return folder
+
+
+def _no_place(root: Path, error: OSError) -> ValueError:
+    return ValueError(
+        f"the search index cannot be kept in {root} ({error.strerror}): "
+        f"name a folder for it in {VARIABLE}"
+    )
+
+
+_EXACT = 24
+"""Numbers up to this one have a byte of their own; the rest is counted from here on."""
+_BITS = 4
+
+
+def kept_length(length: int) -> int:
+    """Return what is left of a number of terms after a way through the byte."""
+    if length < _EXACT:
+        return length
+    rest = length - _EXACT
+    dropped = max(rest.bit_length() - _BITS, 0)
+    return _EXACT + (rest >> dropped << dropped)
+
+
+def kept_lengths(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return `kept_length` of each."""
+    different, where = np.unique(lengths, return_inverse=True)
+    kept = np.array([kept_length(int(length)) for length in different], dtype=np.int64)
+    return kept[where]
+
+
+def document(product: Product) -> str:
+    """Return title, description, first bullet and options in lower case, as one text.
+
+    It is the `contents` of the public `documents.jsonl` of WebShop, character for character.
+    """
+    options = ", and ".join(f"{name}: {', '.join(values)}" for name, values in product.options)
+    first = product.bullets[0] if product.bullets else ""
+    return f"{product.title} {product.description} {first} {options}".lower()

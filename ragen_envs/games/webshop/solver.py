@@ -6,7 +6,7 @@ say so of every held-out task.
 
 from __future__ import annotations
 
-from ragen_envs.games.webshop.answers import click_of, search_of
+from ragen_envs.games.webshop.actions import click_of, search_of
 from ragen_envs.games.webshop.pages import (
     BACK,
     BUY,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, get_args
 
 from ragen_envs.core.wording import counted
-from ragen_envs.games.webshop.answers import click_of
+from ragen_envs.games.webshop.actions import click_of
 from ragen_envs.games.webshop.pages import (
     BACK,
     BUY,

@@ -11,14 +11,15 @@ from ragen_envs.core.arguments import one_of
 from ragen_envs.core.instances import Split
 from ragen_envs.core.policies import oracle_answer
 from ragen_envs.core.protocol import RESPONSE_FORMATS, AnswerFormat, ResponseFormat
-from ragen_envs.games.twenty_questions.answerer.briefing import (
+from ragen_envs.games.twenty_questions.answerer.replies import REPLIES
+from ragen_envs.games.twenty_questions.answerer.seat import (
     WRONG,
+    AnswererSeat,
+    Question,
     became_of,
     question_state,
     told_to,
 )
-from ragen_envs.games.twenty_questions.answerer.replies import REPLIES
-from ragen_envs.games.twenty_questions.answerer.seat import AnswererSeat, Question
 from ragen_envs.games.twenty_questions.env import VARIANTS
 from ragen_envs.games.twenty_questions.forms import with_article
 from ragen_envs.games.twenty_questions.knowledge.loader import load

@@ -10,10 +10,8 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from ragen_envs.games.twenty_questions.knowledge.articles import indefinite_article
 from ragen_envs.games.twenty_questions.knowledge.facts import Groups, groups_of, held, read_facts
 from ragen_envs.games.twenty_questions.knowledge.inheritance import implied, inherited, memberships
-from ragen_envs.games.twenty_questions.knowledge.nouns import read_nouns
 from ragen_envs.games.twenty_questions.knowledge.schema import (
     GRADES,
     Concept,
@@ -22,8 +20,10 @@ from ragen_envs.games.twenty_questions.knowledge.schema import (
     Kind,
     Knowledge,
     Levels,
+    Nouns,
     Rules,
     Scale,
+    indefinite_article,
 )
 
 _THIRD = 1 / 3
@@ -61,7 +61,7 @@ def read(folder: Traversable) -> Knowledge:
     groups = groups_of(concepts, known)
     concepts = _with_unknown(concepts, _toml(folder / "open.toml"), groups, features)
     facts = read_facts(folder / "facts", groups, known)
-    nouns = read_nouns(folder / "wordnet")
+    nouns = _read_nouns(folder / "wordnet")
     return Knowledge(
         kinds, features, scales, concepts, _rules(rules, kinds, features), facts, nouns
     )
@@ -217,3 +217,18 @@ def _known(name: str, keys: Iterable[str], known: Iterable[str], what: str) -> N
 def _levels(entry: int | list[int]) -> Levels:
     low, high = (entry, entry) if isinstance(entry, int) else entry
     return low, high
+
+
+def _read_nouns(folder: Traversable) -> Nouns:
+    """Return the nouns in a folder with nouns.txt and related.toml."""
+    related = tomllib.loads((folder / "related.toml").read_text("utf-8"))
+    sides = {
+        side: {noun: frozenset(words.split(", ")) for noun, words in nouns.items()}
+        for side, nouns in related.items()
+    }
+    classes: dict[str, tuple[str, ...]] = {}
+    for line in (folder / "nouns.txt").read_text("utf-8").splitlines():
+        if not line.startswith("#"):
+            kinds, _, nouns = line.partition(": ")
+            classes.update(dict.fromkeys(nouns.split(", "), tuple(kinds.split())))
+    return Nouns(sides["above"], sides["below"], classes)

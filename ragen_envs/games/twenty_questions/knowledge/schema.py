@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
-
-if TYPE_CHECKING:
-    from ragen_envs.games.twenty_questions.knowledge.nouns import Nouns
+from typing import Literal, TypeAlias
 
 Grade: TypeAlias = Literal["yes", "sometimes", "no"]
 Levels: TypeAlias = tuple[int, int]
@@ -120,6 +117,66 @@ class Fact:
     said: Mapping[str, tuple[str, ...]]
 
 
+_WIDE = "+"
+# Of which of WordNet's classes a word may be, by the kinds that it is of.
+_CLASSES = {
+    "animal": "animal",
+    "person": "person",
+    "plant": "plant",
+    "food": "food",
+    "drink": "food",
+    "body_part": "body",
+    "object": "artifact",
+    "place": "artifact",
+    "nature": "nature",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Nouns:
+    """What WordNet says of nouns; scripts/build_nouns.py wrote it down.
+
+    Attributes:
+        above: the words of the game that are kinds of a noun.
+        below: the words of the game that a noun is a kind of.
+        classes: the classes of a noun, those that are wide with a "+".
+    """
+
+    above: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    below: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    classes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __contains__(self, noun: str) -> bool:
+        return noun in self.above or noun in self.below or noun in self.classes
+
+    def is_apart(self, noun: str) -> bool:
+        """Return whether no word is of this kind, nor a noun of a kind of a word."""
+        wide = any(each.endswith(_WIDE) for each in self.classes.get(noun, ()))
+        return not wide and noun not in self.above and noun not in self.below
+
+    def grade(self, noun: str, concept: Concept) -> Grade | None:
+        """Return whether a word is of the kind that a noun names, None where it is not known.
+
+        "Some dolphin" stands for a noun that ends with "dolphin" and is not known.
+
+        "Yes" is what WordNet says, "sometimes" what is a kind of the word ("poodle" of a dog). "No"
+        takes a noun of another class, or one so narrow that WordNet names all of its kinds.
+        """
+        if noun.startswith("some "):
+            whole = noun.removeprefix("some ")
+            if whole == concept.name:
+                return "sometimes"
+            grade = self.grade(whole, concept)
+            return "no" if grade == "no" else None
+        if noun == concept.name or concept.name in self.above.get(noun, ()):
+            return "yes"
+        if concept.name in self.below.get(noun, ()):
+            return "sometimes"
+        own = {_CLASSES[kind] for kind in concept.memberships if kind in _CLASSES}
+        shared = [each for each in self.classes.get(noun, ()) if each.removesuffix(_WIDE) in own]
+        return None if any(each.endswith(_WIDE) for each in shared) else "no"
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """What the entries have to agree with.
@@ -166,3 +223,22 @@ class Knowledge:
             category: tuple(n for n, c in self.concepts.items() if c.category == category)
             for category in dict.fromkeys(c.category for c in self.concepts.values())
         }
+
+
+# Spelled with a vowel but said with "y", or the other way round.
+_SAID_OTHERWISE = {
+    "uniform": "a",
+    "unicorn": "a",
+    "unicycle": "a",
+    "ukulele": "a",
+    "university": "a",
+    "hour": "an",
+    "hourglass": "an",
+    "x-ray": "an",
+}
+
+
+def indefinite_article(noun: str) -> str:
+    """Return "a" or "an", by how the noun's first word is said."""
+    first = noun.split()[0].lower()
+    return _SAID_OTHERWISE.get(first, "an" if first[0] in "aeiou" else "a")

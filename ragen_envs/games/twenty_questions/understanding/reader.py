@@ -1,15 +1,31 @@
-"""The reader: the logical form of what a text asks."""
+"""The reader: the logical form of a question in free English."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from ragen_envs.games.twenty_questions.forms import Either, Form, Guess, Knows, Not, questions, say
 from ragen_envs.games.twenty_questions.knowledge.schema import Knowledge
-from ragen_envs.games.twenty_questions.understanding.clauses import discourse
-from ragen_envs.games.twenty_questions.understanding.clauses.conjunctions import begun, read_joined
-from ragen_envs.games.twenty_questions.understanding.clauses.order import (
+from ragen_envs.games.twenty_questions.understanding import discourse
+from ragen_envs.games.twenty_questions.understanding.comparisons import read_comparison
+from ragen_envs.games.twenty_questions.understanding.conjunctions import (
+    begun,
+    read_joined,
+    read_with_adjunct,
+)
+from ragen_envs.games.twenty_questions.understanding.letters import read_letters
+from ragen_envs.games.twenty_questions.understanding.lexicon import Lexicon, frames, key, lexicon
+from ragen_envs.games.twenty_questions.understanding.narrowed import read_narrowed
+from ragen_envs.games.twenty_questions.understanding.nouns import (
+    of_place,
+    read_guess,
+    read_noun,
+    read_other,
+    read_whole,
+)
+from ragen_envs.games.twenty_questions.understanding.order import (
     by_agent,
     having,
     is_asked,
@@ -17,21 +33,8 @@ from ragen_envs.games.twenty_questions.understanding.clauses.order import (
     mended,
     ordered,
 )
-from ragen_envs.games.twenty_questions.understanding.lexicon.frames import frames
-from ragen_envs.games.twenty_questions.understanding.lexicon.misspelled import corrected_spelling
-from ragen_envs.games.twenty_questions.understanding.lexicon.phrases import Lexicon, key, lexicon
-from ragen_envs.games.twenty_questions.understanding.meanings.adjuncts import read_with_adjunct
-from ragen_envs.games.twenty_questions.understanding.meanings.comparisons import read_comparison
-from ragen_envs.games.twenty_questions.understanding.meanings.letters import read_letters
-from ragen_envs.games.twenty_questions.understanding.meanings.narrowed import read_narrowed
-from ragen_envs.games.twenty_questions.understanding.meanings.nouns import (
-    of_place,
-    read_guess,
-    read_noun,
-    read_other,
-    read_whole,
-)
-from ragen_envs.games.twenty_questions.understanding.tokens.normalise import (
+from ragen_envs.games.twenty_questions.understanding.spelling import corrected_spelling
+from ragen_envs.games.twenty_questions.understanding.tokens import (
     Sentence,
     Tokens,
     sentences,
@@ -297,3 +300,33 @@ def _compared_first(tokens: Tokens) -> Tokens | None:
         return None
     parts = discourse.segments(tokens)
     return (*parts[1], "than", *parts[0][2:]) if len(parts) == 2 else None
+
+
+# By identity, since a knowledge has no hash; a reader keeps its knowledge, so that no other one
+# can take its identity.
+_READERS: dict[int, Reader] = {}
+_CACHED_LENGTH = 200
+"""Characters of the longest question whose form is kept: players ask the same ones again."""
+
+
+def understand(text: str, knowledge: Knowledge) -> Form | None:
+    """Return what a question in free English asks.
+
+    Args:
+        text: what the player says.
+        knowledge: the kinds, features, scales and concepts that can be asked for.
+
+    Returns:
+        The form, or None if the question is not understood: it asks for what the knowledge does
+        not hold, or for no Yes or No, or two questions stand in one turn that neither "and" nor
+        "or" joins. `Guess` is the form of a single concept alone, so that only one word can win.
+    """
+    reader = _READERS.get(id(knowledge))
+    if reader is None:
+        reader = _READERS[id(knowledge)] = Reader(knowledge)
+    return _kept(reader, text) if len(text) <= _CACHED_LENGTH else reader.read(text)
+
+
+@lru_cache(maxsize=1 << 12)
+def _kept(reader: Reader, text: str) -> Form | None:
+    return reader.read(text)

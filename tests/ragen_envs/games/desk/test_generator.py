@@ -14,7 +14,7 @@ from ragen_envs.games.desk.drafts import KINDS
 from ragen_envs.games.desk.env import VARIANTS
 from ragen_envs.games.desk.generator import Generator
 from ragen_envs.games.desk.requests import apps_of, changed
-from ragen_envs.games.desk.vocabulary import vocabulary
+from ragen_envs.games.desk.wording import vocabulary
 from tests.ragen_envs.games.desk import reference
 from tests.ragen_envs.support import blocks, make
 

@@ -11,8 +11,8 @@ from ragen_envs.games.twenty_questions.forms import (
     questions,
     say,
 )
-from ragen_envs.games.twenty_questions.knowledge.articles import indefinite_article
 from ragen_envs.games.twenty_questions.knowledge.loader import load
+from ragen_envs.games.twenty_questions.knowledge.schema import indefinite_article
 
 KNOWLEDGE = load()
 

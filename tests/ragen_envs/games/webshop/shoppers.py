@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ragen_envs.core.protocol import format_answer
-from ragen_envs.games.webshop.answers import click_of, search_of
+from ragen_envs.games.webshop.actions import click_of, search_of
 from ragen_envs.games.webshop.env import WebShopEnv
 from ragen_envs.games.webshop.pages import BACK, BUY, option_labels
 from ragen_envs.games.webshop.products import Goal, Product

@@ -16,7 +16,7 @@ from ragen_envs.core.budget import Budget
 from ragen_envs.core.instances import Stream
 from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.core.protocol import RESPONSE_FORMATS
-from ragen_envs.games.webshop.answers import click_of, search_of
+from ragen_envs.games.webshop.actions import click_of, search_of
 from ragen_envs.games.webshop.env import PARTS, VARIANTS, WebShopEnv, WebShopVariant
 from ragen_envs.games.webshop.goals import price_of
 from ragen_envs.games.webshop.pages import labels

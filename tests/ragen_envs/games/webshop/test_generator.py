@@ -2,10 +2,10 @@ from collections import Counter
 
 import pytest
 
-from ragen_envs.games.webshop.documents import document
 from ragen_envs.games.webshop.generator import DEFAULT_SIZE, procedural
 from ragen_envs.games.webshop.goals import telling_attributes
 from ragen_envs.games.webshop.pages import SUB_PAGES, label_of, option_labels
+from ragen_envs.games.webshop.search import document
 from ragen_envs.games.webshop.vocabulary import vocabulary
 
 CATALOGUE = procedural()

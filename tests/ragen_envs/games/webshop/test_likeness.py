@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.fuzz import token_set_ratio
 
-from ragen_envs.games.webshop.colours import COLOURS, first_colour
-from ragen_envs.games.webshop.likeness import alike, same_words, words_of
+from ragen_envs.games.webshop.reward import COLOURS, alike, first_colour, same_words, words_of
 
 TEXTS = st.lists(
     st.sampled_from(["machine", "wash", "washable", "easy", "clean", "7", "5", "-"])

@@ -6,12 +6,10 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from ragen_envs.games.webshop import loader
-from ragen_envs.games.webshop.documents import document
-from ragen_envs.games.webshop.loader import load
-from ragen_envs.games.webshop.nouns import RULE, noun_finder
+from ragen_envs.games.webshop.loader import RULE, load, noun_finder
 from ragen_envs.games.webshop.products import Goal
 from ragen_envs.games.webshop.reward import reward_of
-from ragen_envs.games.webshop.search import Index
+from ragen_envs.games.webshop.search import Index, document
 
 from .excerpt import FOLDER, needs_excerpt, records
 from .public import ATTRIBUTES, DESK, LAMP, request, write

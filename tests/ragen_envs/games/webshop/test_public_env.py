@@ -9,7 +9,7 @@ import pytest
 
 from ragen_envs.core.instances import SHIPPED_SPLITS
 from ragen_envs.core.policies import oracle_answer
-from ragen_envs.games.webshop.answers import click_of
+from ragen_envs.games.webshop.actions import click_of
 from ragen_envs.games.webshop.env import VARIANTS, WebShopEnv
 from ragen_envs.games.webshop.goals import part_of
 from tests.ragen_envs.games.webshop import public

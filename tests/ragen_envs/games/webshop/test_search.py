@@ -10,9 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ragen_envs.games.webshop import search
-from ragen_envs.games.webshop.lengths import kept_length
 from ragen_envs.games.webshop.products import Catalogue
-from ragen_envs.games.webshop.search import HITS, Index, build
+from ragen_envs.games.webshop.search import HITS, Index, build, kept_length
 from ragen_envs.games.webshop.tokens import terms
 
 from .shops import catalogue, product

@@ -2,7 +2,7 @@ import pytest
 
 from ragen_envs.core.instances import SHIPPED_SPLITS, Stream, draw
 from ragen_envs.core.policies import oracle_answer, random_answer
-from ragen_envs.games.webshop.answers import words_of
+from ragen_envs.games.webshop.actions import words_of
 from ragen_envs.games.webshop.env import VARIANTS, WebShopEnv
 from ragen_envs.games.webshop.goals import TaskGenerator, price_of
 from ragen_envs.games.webshop.pages import Page, clicked, searched

@@ -3,8 +3,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragen_envs.games.webshop import tokens
-from ragen_envs.games.webshop.porter import stem
-from ragen_envs.games.webshop.tokens import STOP_WORDS, terms
+from ragen_envs.games.webshop.tokens import STOP_WORDS, stem, terms
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from itertools import combinations
 
 import pytest
 
-from ragen_envs.games.webshop.likeness import alike, same_words
+from ragen_envs.games.webshop.reward import alike, same_words
 from ragen_envs.games.webshop.vocabulary import vocabulary
 
 WORDS = vocabulary()

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from ragen_envs.games.twenty_questions.answerer.replies import UNREADABLE, Reply
 from ragen_envs.games.twenty_questions.answerer.rule import ANSWERS
-from ragen_envs.games.twenty_questions.answerer.tally import ReplyTally
+from ragen_envs.games.twenty_questions.two_player import ReplyTally
 
 
 @given(

@@ -1,1 +1,0 @@
-"""What words and phrases mean, as the tables say."""

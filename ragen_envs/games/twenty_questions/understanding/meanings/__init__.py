@@ -1,1 +1,0 @@
-"""What a clause means beyond a phrase of the tables."""

@@ -1,1 +1,0 @@
-"""Texts as words: their normal form, the patterns of the tables, inflected forms."""
