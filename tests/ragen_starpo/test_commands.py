@@ -16,10 +16,10 @@ def test_what_other_commands_made_is_not_gone_on_with(tmp_path):
     agent = tmp_path / "agent"
     Commands().run(agent, [], {"recipe": {"seed": 1}}, ignored)
     Commands().run(agent, [], {"recipe": {"seed": 1}}, ignored)
-    with pytest.raises(UserError, match="what other commands made"):
+    with pytest.raises(UserError, match="the results of other commands"):
         Commands().run(agent, [], {"recipe": {"seed": 2}}, ignored)
     (agent / "plan.json").rename(agent / "thesis")
-    with pytest.raises(UserError, match="holds something else"):
+    with pytest.raises(UserError, match="holds other files"):
         Commands().run(agent, [], {"recipe": {"seed": 1}}, ignored)
 
 

@@ -1,4 +1,4 @@
-"""Commands of this package that are run in a folder of their own, each once."""
+"""Runs a sequence of commands in a folder, each once."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _RECORD = "stages.jsonl"
 
 
 class OtherCommandsError(UserError):
-    """A folder that commands are to run in is somebody else's, or of other commands."""
+    """The folder holds other files, or the results of other commands."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A command.
+    """A command of a sequence.
 
     Attributes:
-        name: of what it does.
+        name: Name of the stage.
         program: `ragen-train` or `ragen-bench`.
-        arguments: paths count from the folder that it runs in.
+        arguments: Arguments; paths are relative to the folder that it runs in.
     """
 
     name: str
@@ -47,17 +47,17 @@ class Stage:
     arguments: tuple[str, ...]
 
     @property
-    def typed(self) -> str:
-        """The command as a person types it."""
+    def shell_command(self) -> str:
+        """The command as typed in a shell."""
         return shlex.join([self.program, *self.arguments])
 
 
-def started(
+def start_program(
     program: str, arguments: Sequence[str], folder: Path, log: IO[Any]
 ) -> subprocess.Popen[bytes]:
     """Start a stage's program in a folder, with one thread.
 
-    Models as small as these gain nothing from two, and other folders have the other cores.
+    Small models gain nothing from a second thread, and other folders use the other cores.
     """
     module = "ragen_starpo" if program == "ragen-train" else "ragen_bench"
     return subprocess.Popen(
@@ -70,7 +70,7 @@ def started(
 
 
 class Commands:
-    """Runs stages, in several folders at once if several threads call it."""
+    """Runs stages; several threads may run them in several folders at a time."""
 
     def __init__(self) -> None:
         self._running: set[subprocess.Popen[bytes]] = set()
@@ -80,61 +80,61 @@ class Commands:
     def run(
         self,
         folder: Path,
-        todo: Sequence[Stage],
+        stages: Sequence[Stage],
         settings: Mapping[str, Any],
         on_stage: Callable[[Stage, float | None], None],
     ) -> None:
-        """Run the commands that have not run here yet; what they print goes to `log.txt`.
+        """Run the stages that have not run in a folder yet; their output goes to `log.txt`.
 
         Args:
-            folder: is made. `plan.json` in it holds the commands and the settings, `stages.jsonl`
-                the commands that are done and their seconds; see `all_done`.
-            todo: in their order.
-            settings: of whatever else decides what the commands do.
-            on_stage: called with each stage when it begins, and with its seconds when it is done.
+            folder: Folder, created if missing. Its `plan.json` holds the commands and the settings,
+                its `stages.jsonl` the finished commands with their seconds; see `is_finished`.
+            stages: Stages in their order.
+            settings: Further settings that decide the result.
+            on_stage: Called with each stage when it begins, and with its seconds when it is done.
 
         Raises:
-            UserError: if a command fails, or the folder is that of another plan. Its exit code is
-                `INTERRUPTED` where `stop` ended the command.
+            UserError: If a command fails, or the folder has another plan. The exit code is
+                `INTERRUPTED` if `stop` ended the command.
         """
-        _claim(folder, {"commands": [stage.typed for stage in todo], **settings})
+        _check_plan(folder, {"commands": [stage.shell_command for stage in stages], **settings})
         record = folder / _RECORD
         cut_torn_line(record)
         done = {line["command"]: line["seconds"] for _, line in parsed(record)}
-        for stage in todo:
+        for stage in stages:
             on_stage(stage, None)
-            if stage.typed not in done:
+            if stage.shell_command not in done:
                 start = time.perf_counter()
-                self._run(folder, stage)
-                done[stage.typed] = round(time.perf_counter() - start, 1)
-                line = {"stage": stage.name, "command": stage.typed}
-                append(record, {**line, "seconds": done[stage.typed]})
-            on_stage(stage, done[stage.typed])
+                self._run_stage(folder, stage)
+                done[stage.shell_command] = round(time.perf_counter() - start, 1)
+                line = {"stage": stage.name, "command": stage.shell_command}
+                append(record, {**line, "seconds": done[stage.shell_command]})
+            on_stage(stage, done[stage.shell_command])
 
     def stop(self) -> None:
-        """End what runs, and start nothing more."""
+        """Terminate the running commands and start no others."""
         with self._starting:
             self._stopped = True
         for child in list(self._running):
             child.terminate()
 
-    def _run(self, folder: Path, stage: Stage) -> None:
+    def _run_stage(self, folder: Path, stage: Stage) -> None:
         log = folder / "log.txt"
         with log.open("a", encoding="utf-8") as file:
-            file.write(f"$ {stage.typed}\n")
+            file.write(f"$ {stage.shell_command}\n")
             file.flush()
             code = self._code(folder, stage, file)
         if code in (INTERRUPTED, -signal.SIGTERM) and self._stopped:
-            raise UserError(f"`{stage.typed}` was interrupted", exit_code=INTERRUPTED)
+            raise UserError(f"`{stage.shell_command}` was interrupted", exit_code=INTERRUPTED)
         if code:
             last = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1]
-            raise UserError(f"`{stage.typed}` failed: {last} (more in {log})", exit_code=1)
+            raise UserError(f"`{stage.shell_command}` failed: {last} (see {log})", exit_code=1)
 
     def _code(self, folder: Path, stage: Stage, log: TextIO) -> int:
         with self._starting:
             if self._stopped:
                 return INTERRUPTED
-            child = started(stage.program, stage.arguments, folder, log)
+            child = start_program(stage.program, stage.arguments, folder, log)
             self._running.add(child)
         try:
             return child.wait()
@@ -142,7 +142,7 @@ class Commands:
             self._running.discard(child)
 
 
-def all_done(folder: Path) -> bool:
+def is_finished(folder: Path) -> bool:
     """Return whether all commands of a folder's plan are done."""
     if not (folder / PLAN).exists():
         return False
@@ -150,16 +150,16 @@ def all_done(folder: Path) -> bool:
     return done >= set(read_whole(folder / PLAN)["commands"])
 
 
-def _claim(folder: Path, plan: dict[str, Any]) -> None:
-    """Check that a folder is new or of the same plan: what is done in it need not be done again."""
+def _check_plan(folder: Path, plan: dict[str, Any]) -> None:
+    """Check that a folder is new or has the same plan."""
     file = folder / PLAN
     if file.exists():
         if read_whole(file) != json.loads(json.dumps(plan)):
             raise OtherCommandsError(
-                f"{folder} holds what other commands made; choose another --out"
+                f"{folder} holds the results of other commands; choose another --out"
             )
         return
     if folder.exists() and any(folder.iterdir()):
-        raise OtherCommandsError(f"{folder} holds something else; choose another --out")
+        raise OtherCommandsError(f"{folder} holds other files; choose another --out")
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(file, plan)

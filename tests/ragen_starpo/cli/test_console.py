@@ -1,4 +1,4 @@
-"""What is told of a run, and of an interruption."""
+"""The output of a training command: progress, trackers, and interruptions."""
 
 import json
 from contextlib import nullcontext
@@ -9,7 +9,7 @@ from ragen_bench.console.plain import plain_console
 from ragen_bench.errors import UserError
 from ragen_starpo.cli import main
 from ragen_starpo.cli.main import COMMANDS
-from ragen_starpo.console.following import follow, print_places
+from ragen_starpo.cli.training import print_places, print_progress
 
 LINES = {
     "local": ("local", "small", "--out", "run"),
@@ -24,7 +24,7 @@ LINES = {
 }
 
 
-def test_only_models_that_are_there_are_named(tmp_path, capsys):
+def test_only_existing_models_are_printed(tmp_path, capsys):
     (tmp_path / "final").mkdir()
     print_places(plain_console(), tmp_path)
     assert capsys.readouterr().out == f"Run     {tmp_path}\nModels  {tmp_path / 'final'}\n"
@@ -33,7 +33,7 @@ def test_only_models_that_are_there_are_named(tmp_path, capsys):
     assert f"Models  {tmp_path / 'best'}, {tmp_path / 'final'}\n" in capsys.readouterr().out
 
 
-def test_what_is_told_while_a_run_is_trained(tmp_path, capsys):
+def test_progress_of_a_run_is_printed(tmp_path, capsys):
     lines = {
         "metrics": {
             "rollout/success": 0.5,
@@ -46,48 +46,48 @@ def test_what_is_told_while_a_run_is_trained(tmp_path, capsys):
         "warnings": {"text": "Early warning in iteration 0."},
         "timings": {"updates": 1.5},
     }
-    with follow("small", 1, tmp_path):
+    with print_progress("small", 1, tmp_path):
         for name, line in lines.items():
             (tmp_path / f"{name}.jsonl").write_text(json.dumps({"iteration": 0, **line}) + "\n")
     said = capsys.readouterr().out
     assert "Iteration 0: held-out success 0.250\n" in said
     assert "Early warning in iteration 0.\n" in said
-    assert "success 0.500 reward 1.25 failed 2 begun anew 3" in said
-    told = "Iteration 0: groups left out for episodes that ended in errors: 2; "
-    assert f"{told}the first error: OSError: [Errno 5] gone\n" in said
+    assert "success 0.500 reward 1.25 failed 2 restarted 3" in said
+    failed = "Iteration 0: 2 groups were skipped because of failed episodes; "
+    assert f"{failed}the first error: OSError: [Errno 5] gone\n" in said
 
 
-def test_a_run_goes_on_with_the_bar_where_its_checkpoint_is(tmp_path, capsys):
+def test_the_bar_of_a_resumed_run_begins_at_its_checkpoint(tmp_path, capsys):
     (tmp_path / "checkpoints" / "iteration_000002").mkdir(parents=True)
-    with follow("small", 3, tmp_path):
+    with print_progress("small", 3, tmp_path):
         pass
     assert " 2/3 " in capsys.readouterr().out
 
 
-class Kept(nullcontext):
-    """Is told figures; fails at the iteration `last`."""
+class ListTracker(nullcontext):
+    """Keeps metrics in a list; fails at the iteration `last`."""
 
     def __init__(self, last):
         super().__init__()
         self.last, self.numbers = last, []
 
-    def write(self, number, figures):
+    def write(self, number, metrics):
         if number == self.last:
             raise UserError("[the service] is gone")
-        self.numbers.append((number, figures))
+        self.numbers.append((number, metrics))
 
 
-def test_a_failure_of_one_that_is_told_leaves_the_others(tmp_path, capsys):
-    gone, stays = Kept(1), Kept(None)
+def test_a_failed_tracker_does_not_affect_the_others(tmp_path, capsys):
+    gone, stays = ListTracker(1), ListTracker(None)
     (tmp_path / "final").mkdir()
-    figures = {"rollout/success": 0.5, "rollout/reward": 1.25}
-    numbered = [json.dumps({"iteration": n, **figures}) + "\n" for n in range(3)]
-    failure = pytest.raises(UserError, match="not all figures were told, see above")
-    with failure as raised, follow("small", 3, tmp_path, (gone, stays)):
+    metrics = {"rollout/success": 0.5, "rollout/reward": 1.25}
+    numbered = [json.dumps({"iteration": n, **metrics}) + "\n" for n in range(3)]
+    failure = pytest.raises(UserError, match="not all metrics were logged, see above")
+    with failure as raised, print_progress("small", 3, tmp_path, (gone, stays)):
         for name in ("metrics", "timings"):
             (tmp_path / f"{name}.jsonl").write_text("".join(numbered))
     assert raised.value.exit_code == 1
-    assert gone.numbers == [(0, figures | {f"seconds/{name}": figures[name] for name in figures})]
+    assert gone.numbers == [(0, metrics | {f"seconds/{name}": metrics[name] for name in metrics})]
     assert [number for number, _ in stays.numbers] == [0, 1, 2]
     said = capsys.readouterr().out
     assert said.count("[the service] is gone\n") == 1
@@ -95,7 +95,7 @@ def test_a_failure_of_one_that_is_told_leaves_the_others(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_an_interruption_promises_what_is_so(command, monkeypatch, capsys):
+def test_an_interruption_says_whether_the_command_resumes(command, monkeypatch, capsys):
     def interrupted(self):
         raise KeyboardInterrupt
 

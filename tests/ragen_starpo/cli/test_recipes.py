@@ -37,7 +37,7 @@ def test_one_recipe_in_full(capsys):
     [
         (["recipes", "fliter-50@gpu"], "unknown row 'fliter-50'; did you mean filter-50?"),
         (["recipes", "small", "sed=1"], "small: sed: there is no such setting; did you mean seed?"),
-        (["local", "filter-50@small", "--out", "run"], "there is no folder warm; give that"),
+        (["local", "filter-50@small", "--out", "run"], "there is no folder warm; give the"),
         (
             ["local", "filter-50@gpu", "--out", "run"],
             "the recipe wants a GPU, and torch finds none",
@@ -81,11 +81,11 @@ def test_a_model_of_the_hub_comes_from_its_cache(tmp_path, monkeypatch):
     refs.mkdir()
     (refs / "main").write_text("abc")
     assert model_folder("owner/name") == snapshot
-    of_the_hub = "and none of that name comes from the hub"
+    of_the_hub = "and it cannot be downloaded from the hub"
     for name, then in (
         ("owner/other", of_the_hub),
         ("owner/na--me", of_the_hub),
-        ("./name", "give that of a model"),
+        ("./name", "give the folder of a model"),
     ):
         with pytest.raises(UserError, match=f"there is no folder {name}[,;] {then}") as refused:
             model_folder(name)

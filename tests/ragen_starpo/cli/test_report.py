@@ -6,7 +6,7 @@ import pytest
 
 from ragen_starpo.cli import main
 from ragen_starpo.small_model import Shape, make_small_model
-from tests.ragen_starpo.diagnostics.test_weights_and_biases import told
+from tests.ragen_starpo.cli.test_weights_and_biases import told
 from tests.ragen_starpo.local.test_warnings import SETTINGS
 from tests.ragen_starpo.report.runs import make_run
 

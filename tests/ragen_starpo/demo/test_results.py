@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from ragen_starpo.demo import results as module
-from ragen_starpo.demo.games import Game
-from ragen_starpo.demo.results import results, two_way_interval
-from ragen_starpo.demo.stages import MODELS, evaluation
+from ragen_starpo.demo.results import read_results, two_way_interval
+from ragen_starpo.demo.stages import MODELS, Game, evaluation_folder
 
 GAME = Game("Sokoban-v0", "demo-sokoban", 8, 2)
 PLAYER = {"success": 0.5, "success_interval": [0.4, 0.6]}
@@ -37,7 +36,7 @@ def agents(tmp_path, monkeypatch):
         for seed, outcomes in enumerate(seeds):
             folder = tmp_path / str(seed)
             for name, found in zip(MODELS, outcomes, strict=True):
-                place = folder / evaluation(name, "val")
+                place = folder / evaluation_folder(name, "val")
                 place.mkdir(parents=True)
                 envs = [{"random": PLAYER, "oracle": PLAYER}]
                 (place / "summary.json").write_text(json.dumps({"envs": envs}))
@@ -50,7 +49,7 @@ def agents(tmp_path, monkeypatch):
 
 def test_rates_and_gains(agents):
     nothing = [[False, False], [False, False]]
-    found = results(
+    found = read_results(
         GAME,
         agents(
             (nothing, [[True, False], [False, False]], [[True, True], [True, False]]),
@@ -80,7 +79,7 @@ def test_rates_and_gains(agents):
 
 def test_one_seed_says_nothing_about_seeds(agents):
     outcomes = ([[True], [False]],) * 3
-    found = results(GAME, agents(outcomes), "val")
+    found = read_results(GAME, agents(outcomes), "val")
     assert found["gain"]["seeds_interval"] is None
     assert found["gain"]["mean"] == 0
 

@@ -5,9 +5,8 @@ import json
 import pytest
 
 from ragen_starpo.commands import Commands
-from ragen_starpo.demo.games import Game
-from ragen_starpo.demo.results import results
-from ragen_starpo.demo.stages import stages
+from ragen_starpo.demo.results import read_results
+from ragen_starpo.demo.stages import Game, make_stages
 from ragen_starpo.engine.platform import release
 from ragen_starpo.recipes.recipe import read_recipe
 from tests.ragen_starpo.commands_here import CommandsHere
@@ -29,31 +28,33 @@ instances = 2
 """
 
 
-def test_from_nothing_to_figures(tmp_path, request):
+def test_the_stages_make_a_trained_and_evaluated_agent(tmp_path, request):
     request.addfinalizer(release)  # the process group that the training joins
     (tmp_path / "tiny.toml").write_text(RECIPE)
     game = Game("Sokoban-v0", str(tmp_path / "tiny.toml"), 8, 1)
     agent = tmp_path / "agent"
-    told = []
-    todo = stages(game, 3, 2)
+    reported = []
+    stages = make_stages(game, 3, 2)
     recipe = {"recipe": read_recipe(tmp_path / "tiny.toml", ["model=warm", "seed=3"]).as_json()}
     commands = CommandsHere("model", "evaluation: before, val")
-    commands.run(agent, todo, recipe, lambda stage, seconds: told.append((stage.name, seconds)))
-    begun = [name for name, seconds in told if seconds is None]
-    assert begun == [stage.name for stage in todo]
+    commands.run(
+        agent, stages, recipe, lambda stage, seconds: reported.append((stage.name, seconds))
+    )
+    begun = [name for name, seconds in reported if seconds is None]
+    assert begun == [stage.name for stage in stages]
     assert begun[:3] == ["model", "warm start", "RL"]
-    assert all(seconds > 0 for _, seconds in told if seconds is not None)
+    assert all(seconds > 0 for _, seconds in reported if seconds is not None)
     assert json.loads((agent / "run" / "recipe.json").read_text())["seed"] == 3
 
-    found = results(game, [agent], "val")
+    found = read_results(game, [agent], "val")
     assert found["instances"] == 2
     for row, name in zip(found["rows"], ("before", "warm-start", "rl"), strict=True):
         summary = json.loads((agent / "evaluations" / f"{name}-val" / "summary.json").read_text())
         assert row["mean"] == pytest.approx(summary["envs"][0]["success"])
 
     done = (agent / "stages.jsonl").read_text()
-    assert len(done.splitlines()) == len(todo) == 9
-    Commands().run(agent, todo, recipe, ignored)
+    assert len(done.splitlines()) == len(stages) == 9
+    Commands().run(agent, stages, recipe, ignored)
     assert (agent / "stages.jsonl").read_text() == done
 
 

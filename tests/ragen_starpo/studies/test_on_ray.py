@@ -10,7 +10,7 @@ from ray.cluster_utils import Cluster
 
 from ragen_bench.errors import INTERRUPTED, UserError
 from ragen_starpo.commands import Stage
-from ragen_starpo.studies.on_ray import RayCommands, joined
+from ragen_starpo.studies.on_ray import RayCommands, join_cluster
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.xdist_group("verl")
@@ -24,7 +24,7 @@ def address():
         initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False}
     )
     try:
-        with joined(cluster.address):
+        with join_cluster(cluster.address):
             yield cluster.address
     finally:
         cluster.shutdown()
@@ -78,6 +78,6 @@ def test_commands_run_in_their_folder_and_are_stopped_with_the_study(tmp_path):
 def test_nobody_at_the_address_is_one_line():
     with (
         pytest.raises(UserError, match=r"no Ray cluster answers at 127\.0\.0\.1:9"),
-        joined("127.0.0.1:9"),
+        join_cluster("127.0.0.1:9"),
     ):
         pass

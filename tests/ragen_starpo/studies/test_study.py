@@ -9,10 +9,10 @@ from ragen_bench.errors import UserError
 from ragen_starpo.cli.main import main
 from ragen_starpo.cli.main import parser as train_parser
 from ragen_starpo.studies.jobs import model_jobs, run_jobs
-from ragen_starpo.studies.pages import pages
-from ragen_starpo.studies.results import results
-from ragen_starpo.studies.running import seeds_begun
-from ragen_starpo.studies.study import read_study, studies
+from ragen_starpo.studies.pages import make_pages
+from ragen_starpo.studies.results import make_results
+from ragen_starpo.studies.running import count_seeds
+from ragen_starpo.studies.study import list_studies, read_study
 
 PARSERS = {"ragen-train": train_parser, "ragen-bench": bench_parser}
 HEAD = """
@@ -28,7 +28,7 @@ CLAIM = "[[claims]]\ntext=''\nsource=''\nfigure='best'\nplus=['a']"
 
 
 @pytest.mark.parametrize("scale", ["small", "gpu"])
-@pytest.mark.parametrize("name", studies())
+@pytest.mark.parametrize("name", list_studies())
 def test_every_command_of_a_study_can_be_typed(name, scale):
     study = read_study(name)
     jobs = [*model_jobs(study, scale, 2), *run_jobs(study, scale, 2)]
@@ -52,10 +52,10 @@ def test_arms_of_a_seed_begin_with_the_same_model_and_play_the_same_test(tmp_pat
     assert first.settings["recipe"]["model"] == second.settings["recipe"]["model"]
     assert first.settings["recipe"]["filter"] != second.settings["recipe"]["filter"]
     training, test = first.stages
-    assert training.typed.startswith("ragen-train local filter-25@small model=")
+    assert training.shell_command.startswith("ragen-train local filter-25@small model=")
     assert test == second.stages[1]
-    assert "--split test --limit 256 --seed 1" in test.typed
-    assert "--format answer --max-tokens 14 --history full --temperature 0.5" in test.typed
+    assert "--split test --limit 256 --seed 1" in test.shell_command
+    assert "--format answer --max-tokens 14 --history full --temperature 0.5" in test.shell_command
     assert model_jobs(study, "gpu", 2) == []
     at_gpu = file.with_name("gpu.toml")
     at_gpu.write_text(
@@ -63,7 +63,7 @@ def test_arms_of_a_seed_begin_with_the_same_model_and_play_the_same_test(tmp_pat
     )
     of_gpu = run_jobs(read_study(str(at_gpu)), "gpu", 2)[0].stages
     assert of_gpu[0].arguments[0] == "verl"
-    assert of_gpu[1].typed.startswith("ragen-bench evaluate hf/run/final --env ragen/")
+    assert of_gpu[1].shell_command.startswith("ragen-bench evaluate hf/run/final --env ragen/")
 
 
 def test_a_study_without_a_test_has_no_stage_of_it(tmp_path):
@@ -140,7 +140,7 @@ def test_failures_are_analysed_where_a_claim_compares_them(tmp_path):
             + f"\nenv='{env}'"
         )
         with pytest.raises(
-            UserError, match=f"env is {env}, and arms.a has .* of ragen/{compared}$"
+            UserError, match=f"env is {env}, but arms.a measures .* in ragen/{compared}$"
         ):
             run_jobs(read_study(str(file)), "small", 2)
 
@@ -153,8 +153,8 @@ def test_a_model_of_a_bandit_learns_from_the_random_player(tmp_path):
     made, warmed = model_jobs(read_study(str(file)), "small", 2)[0].stages
     for stage in (made, warmed):
         PARSERS[stage.program]().parse(list(stage.arguments))
-    assert made.typed.startswith("ragen-train small-model untrained --bandit --width 96")
-    assert " --player random --episodes 500 --epochs 5 --batch 16 " in warmed.typed
+    assert made.shell_command.startswith("ragen-train small-model untrained --bandit --width 96")
+    assert " --player random --episodes 500 --epochs 5 --batch 16 " in warmed.shell_command
 
 
 def test_models_that_think_are_analysed_before_and_after(tmp_path):
@@ -165,22 +165,22 @@ def test_models_that_think_are_analysed_before_and_after(tmp_path):
     (making, *_), (run, *_) = model_jobs(study, "small", 2), run_jobs(study, "small", 2)
     for stage in (*making.stages, *run.stages):
         PARSERS[stage.program]().parse(list(stage.arguments))
-    assert making.stages[0].typed == (
+    assert making.stages[0].shell_command == (
         "ragen-train small-model untrained --thinks --width 96 --layers 3 --seed 0"
     )
     training, test, before, *analyses = run.stages
-    assert training.typed.startswith("ragen-train local grpo@small-think model=")
+    assert training.shell_command.startswith("ragen-train local grpo@small-think model=")
     first, last = "evaluate hf/../../../models/m/seed-0/warm ", "evaluate hf/run/final "
-    assert before.typed == test.typed.replace(last, first).replace("--out test", "--out before")
-    assert "--format think --max-tokens 40 " in before.typed
-    assert [stage.typed for stage in analyses] == [
+    assert before.shell_command == test.shell_command.replace(last, first).replace("--out test", "--out before")
+    assert "--format think --max-tokens 40 " in before.shell_command
+    assert [stage.shell_command for stage in analyses] == [
         "ragen-bench analyse before",
         "ragen-bench analyse test",
     ]
     with_gpu = file.read_text().replace("[models.m]", "gpu = ['give_up_after=200']\n[models.m]")
     file.write_text(with_gpu)
     at_gpu = run_jobs(read_study(str(file)), "gpu", 2)[0].stages[2]
-    assert at_gpu.typed.startswith("ragen-bench evaluate hf/Qwen/Qwen2.5-0.5B-Instruct --env")
+    assert at_gpu.shell_command.startswith("ragen-bench evaluate hf/Qwen/Qwen2.5-0.5B-Instruct --env")
 
 
 def test_a_pilot_has_seeds_of_its_own_and_no_claims(tmp_path):
@@ -195,8 +195,8 @@ def test_a_pilot_has_seeds_of_its_own_and_no_claims(tmp_path):
     ]
     assert "seed=101" in jobs[3].stages[0].arguments
     (tmp_path / "runs/a/seed-102").mkdir(parents=True)
-    assert seeds_begun(tmp_path, study) == 3
-    page = pages(results(study, "small", 2, tmp_path))["study.md"]
+    assert count_seeds(tmp_path, study) == 3
+    page = make_pages(make_results(study, "small", 2, tmp_path))["study.md"]
     assert "Verdicts" not in page
     assert "runs/a/seed-101" in page
 
@@ -212,7 +212,7 @@ def test_a_pilot_has_seeds_of_its_own_and_no_claims(tmp_path):
         (HEAD + CLAIM.replace("best", "tokens_to_target"), "needs the study's target"),
         (
             HEAD.replace("arms.a", "arms.'../a'") + CLAIM.replace("'a'", "'../a'"),
-            "cannot be a name",
+            "is not a valid name",
         ),
         (HEAD + CLAIM + "\nminus=['a']", "a is on both sides"),
         (HEAD + CLAIM + "\nmargin=nan", "margin"),
@@ -220,7 +220,10 @@ def test_a_pilot_has_seeds_of_its_own_and_no_claims(tmp_path):
             HEAD + CLAIM.replace("best", "test") + "\namong='collapsed'",
             "among=collapsed takes neither minus nor test",
         ),
-        (HEAD.replace("small = []", "small = ['seed=1']") + CLAIM, "seed=1: seeds and models are"),
+        (
+            HEAD.replace("small = []", "small = ['seed=1']") + CLAIM,
+            "seed=1: the study sets",
+        ),
         ("target = 60\n" + HEAD + CLAIM, "target: is from 0 to 1"),
         ("question = ", "is not a TOML file"),
     ],
@@ -238,8 +241,8 @@ def test_a_wrong_file_is_refused_in_a_line(tmp_path, text, problem):
     [
         (["fliter"], "did you mean filter?"),
         (["missing.toml"], "there is no study missing.toml"),
-        (["filter", "--seeds", "1"], "--seeds is at least 2"),
-        (["filter", "--jobs", "0"], "--jobs is at least 1"),
+        (["filter", "--seeds", "1"], "--seeds must be at least 2"),
+        (["filter", "--jobs", "0"], "--jobs must be at least 1"),
         (["filter", "--scale", "huge"], "unknown scale 'huge'"),
     ],
 )
@@ -256,8 +259,11 @@ def test_a_wrong_command_is_refused_before_anything_is_made(
     ("setting", "problem"),
     [
         ("rollouts.history=1", None),
-        ("give_up_after=5", "arms.a: runs go on to the end, also where nothing is left"),
-        ("monitor.action=stop", "arms.a: runs go on to the end; leave monitor.action=stop out"),
+        ("give_up_after=5", "arms.a: runs must reach the last iteration, also if the filter"),
+        (
+            "monitor.action=stop",
+            "arms.a: runs must reach the last iteration; remove monitor.action=stop",
+        ),
         ("rollouts.samplse=1", "did you mean rollouts.samples?"),
     ],
 )
@@ -270,16 +276,16 @@ def test_arms_whose_recipes_cannot_be(tmp_path, setting, problem):
         with pytest.raises(UserError, match=re.escape(problem)):
             run_jobs(study, "small", 2)
     else:
-        assert "--history 1 " in run_jobs(study, "small", 2)[0].stages[1].typed
+        assert "--history 1 " in run_jobs(study, "small", 2)[0].stages[1].shell_command
 
 
 def test_the_folder_of_something_else_is_refused(tmp_path, capsys):
     (tmp_path / "thesis.txt").write_text("")
     assert main(["study", "filter", "--out", str(tmp_path)]) == 2
-    assert "holds something else than a study" in capsys.readouterr().err
+    assert "holds files that are not of a study" in capsys.readouterr().err
 
 
 def test_studies_are_listed(capsys):
     assert main(["studies"]) == 0
     listed = capsys.readouterr().out
-    assert all(name in listed for name in studies())
+    assert all(name in listed for name in list_studies())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragen_starpo.cli.groups import TrainingCommand
+from ragen_starpo.cli.training import TrainingCommand
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -12,9 +12,8 @@ class Local(TrainingCommand):
     """Trains by a recipe in one process; the same command resumes."""
 
     def run(self) -> int:
-        """Train, and say where the models are."""
+        """Train, and print the paths of the models."""
         from ragen_starpo.cli.models import model_folder
-        from ragen_starpo.console.following import follow
         from ragen_starpo.hardware import check_one_process
         from ragen_starpo.local.train import train
         from ragen_starpo.recipes.recipe import read_recipe
@@ -22,6 +21,6 @@ class Local(TrainingCommand):
         recipe = read_recipe(self.recipe, self.settings)
         check_one_process(recipe.cluster)
         model = model_folder(recipe.model)
-        with follow(recipe.name, recipe.iterations, self.out, self.told(recipe)):
+        with self.print_progress(recipe):
             train(recipe, model, self.out)
         return 0

@@ -1,4 +1,4 @@
-"""The `ragen-train` command: its commands by their names."""
+"""The `ragen-train` command: its subcommands by name."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def parser() -> Parser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code."""
-    # OpenMP reads it when torch is imported: threads that spin while they wait for each other are
-    # many times slower wherever anything else computes.
+    # OpenMP reads this when torch is imported. Threads that spin while they wait are many times
+    # slower on a machine that computes anything else.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     return run_program(parser(), arguments)

@@ -1,4 +1,4 @@
-"""The folder of the model that training begins with."""
+"""Finds or downloads the model that training begins with."""
 
 from __future__ import annotations
 
@@ -8,32 +8,35 @@ from ragen_bench.errors import UserError, described
 from ragen_bench.models.bundled import converted_folder
 
 _BUNDLED = "smollm2-135m"
-_FETCHED = ["*.json", "*.safetensors", "*.jinja", "*.txt", "*.model"]
-"""The files of a model on the hub that are fetched: its weights in one form only."""
+_HUB_FILES = ["*.json", "*.safetensors", "*.jinja", "*.txt", "*.model"]
+"""Files that are downloaded from the hub, with the weights in one format only."""
 
 
 def model_folder(name: str) -> Path:
-    """Return the folder of a model: of the bundled one, the path itself, or its copy from the hub.
+    """Return the folder of a model.
+
+    Args:
+        name: `smollm2-135m` for the bundled model, a folder, or an id on the Hugging Face hub.
 
     Raises:
-        UserError: if the bundled model is not installed, or there is no such model.
+        UserError: If the bundled model is not installed, or the model does not exist.
     """
     if name == _BUNDLED:
         return converted_folder()
     if Path(name).is_dir():
         return Path(name)
     if name.count("/") == 1 and name[0] not in "./~":
-        return _of_the_hub(name)
-    raise UserError(f"there is no folder {name}; give that of a model, or {_BUNDLED}")
+        return _download(name)
+    raise UserError(f"there is no folder {name}; give the folder of a model, or {_BUNDLED}")
 
 
-def _of_the_hub(name: str) -> Path:
+def _download(name: str) -> Path:
     from huggingface_hub import snapshot_download
 
     try:
-        return Path(snapshot_download(name, allow_patterns=_FETCHED))
+        return Path(snapshot_download(name, allow_patterns=_HUB_FILES))
     except (OSError, ValueError) as error:
         raise UserError(
-            f"there is no folder {name}, and none of that name comes from the hub: "
+            f"there is no folder {name}, and it cannot be downloaded from the hub: "
             f"{described(error)}"
         ) from error

@@ -1,4 +1,4 @@
-"""`recipes`: the recipes that come with the package, and one recipe in full."""
+"""`recipes`: lists the recipes of the package, or prints one in full."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ragen_bench.options.looks import Argument
 
 @dataclass(frozen=True, kw_only=True)
 class Recipes(Command):
-    """Lists the recipes, with the rows of the papers' tables, or prints all settings of one."""
+    """Lists the recipes and the rows of the papers' tables, or prints all settings of one."""
 
     extra: ClassVar[str] = "train"
 
-    recipe: Annotated[str | None, Argument("RECIPE", "as small, or grpo@gpu")] = None
+    recipe: Annotated[str | None, Argument("RECIPE", "such as small, or grpo@gpu")] = None
     settings: Annotated[
-        tuple[str, ...], Argument("NAME=VALUE", "in place of the recipe's, as seed=1")
+        tuple[str, ...], Argument("NAME=VALUE", "override a setting of the recipe, as seed=1")
     ] = ()
 
     def run(self) -> int:
@@ -35,7 +35,7 @@ class Recipes(Command):
             return 0
         table = Table(box=None, pad_edge=False)
         table.add_column("rows")
-        table.add_column("what", overflow="fold")
+        table.add_column("description", overflow="fold")
         for group in sweeps().values():
             table.add_row(" ".join(group["rows"]), group["about"])
         console.print(table)

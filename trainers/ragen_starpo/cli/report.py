@@ -1,4 +1,4 @@
-"""`report`: a training run's page."""
+"""`report`: draws the page of a training run."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ragen_bench.options.looks import Argument
 
 @dataclass(frozen=True)
 class Report(Command):
-    """Draws a run's curves in RUN/report.html, also while it is trained."""
+    """Draws the curves of a run, finished or not, into RUN/report.html."""
 
     directory: Annotated[Path, Argument("RUN", "directory of a run")]
 
     def run(self) -> int:
-        """Write the page and say where it is."""
+        """Write the page and print its path."""
         from ragen_bench.console.plain import plain_console
         from ragen_starpo.report import write_report
         from ragen_starpo.report.reading import read_training_run

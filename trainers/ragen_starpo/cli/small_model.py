@@ -1,4 +1,4 @@
-"""`small-model`: a small untrained model for two cores."""
+"""`small-model`: makes a small untrained model for two cores."""
 
 from __future__ import annotations
 
@@ -14,32 +14,28 @@ from ragen_bench.options.looks import Argument, Option
 class SmallModel(Command):
     """Makes a small untrained model for two cores.
 
-    Writes a Qwen2 model, of some 0.4 million parameters if nothing else is asked for, with a
-    tokenizer of its own, which reads the boards of Sokoban and FrozenLake, or the arms of a Bandit.
+    Writes a Qwen2 model, of about 0.4 million parameters by default. Its tokenizer reads the boards
+    of Sokoban and FrozenLake, or the arms of a Bandit.
     """
 
     extra: ClassVar[str] = "train"
 
     out: Annotated[Path, Argument("DIR", "the model")]
-    seed: Annotated[int, Option("N", "of its weights")] = 0
-    thinks: Annotated[
-        bool, Option(None, "give it tokens for the thoughts that a warm start shows")
-    ] = False
-    bandit: Annotated[
-        bool, Option(None, "let it read the two arms of a Bandit in place of boards")
-    ] = False
+    seed: Annotated[int, Option("N", "seed of the weights")] = 0
+    thinks: Annotated[bool, Option(None, "add tokens for the thoughts of a warm start")] = False
+    bandit: Annotated[bool, Option(None, "read the two arms of a Bandit instead of boards")] = False
     width: Annotated[int, Option("N", "channels, a multiple of 8")] = 96
-    layers: Annotated[int, Option("N", "of attention and feed-forward")] = 3
+    layers: Annotated[int, Option("N", "number of transformer layers")] = 3
 
     def run(self) -> int:
-        """Write the model and say how large it is."""
+        """Write the model and print its size."""
         from ragen_bench.console.plain import plain_console
         from ragen_starpo.engine.quiet import libraries_quiet
         from ragen_starpo.made_folder import MadeFolder
         from ragen_starpo.small_model import Shape, make_small_model
 
         shape = Shape.of(self.width, self.layers)
-        # What is as usual is not recorded, as in the shipped agent, which is made again whole.
+        # Default values are not recorded, so that the shipped agent is reproduced to the byte.
         kind = {name: True for name in ("thinks", "bandit") if getattr(self, name)}
         size = {} if shape == Shape() else {"width": self.width, "layers": self.layers}
         made_by = {"command": "small-model", "seed": self.seed, **kind, **size}

@@ -1,4 +1,4 @@
-"""`warm-start`: supervised training on the oracle's episodes."""
+"""`warm-start`: supervised training on episodes of the oracle or the random player."""
 
 from __future__ import annotations
 
@@ -20,37 +20,38 @@ class WarmStart(Command):
 
     extra: ClassVar[str] = "train"
 
-    model: Annotated[str, Argument("MODEL", "a folder that transformers reads, or smollm2-135m")]
+    model: Annotated[str, Argument("MODEL", "folder of a model, or smollm2-135m")]
     out: Annotated[Path, Option("DIR", "the trained model")]
-    env: Annotated[tuple[str, ...], Option("ID", "an environment; may be repeated")]
-    format: Annotated[str, Option("NAME", "of the answers: think, answer or plain")] = (
+    env: Annotated[tuple[str, ...], Option("ID", "environment; may be repeated")]
+    format: Annotated[str, Option("NAME", "format of the responses: think, answer or plain")] = (
         WarmStartSettings.response_format
     )
-    player: Annotated[str, Option("NAME", "of the episodes: oracle or random")] = (
+    player: Annotated[str, Option("NAME", "player of the episodes: oracle or random")] = (
         WarmStartSettings.player
     )
-    episodes: Annotated[int, Option("N", "on train instances")] = WarmStartSettings.episodes
+    episodes: Annotated[int, Option("N", "episodes on train instances")] = (
+        WarmStartSettings.episodes
+    )
     epochs: Annotated[int, Option("N", "passes over them")] = WarmStartSettings.epochs
-    batch: Annotated[int, Option("N", "episodes of a step")] = WarmStartSettings.batch
-    micro_batch: Annotated[
-        int, Option("N", "episodes that are computed at once; decides memory alone")
-    ] = WarmStartSettings.micro_batch
-    learning_rate: Annotated[float, Option("X", "after the warm-up")] = (
+    batch: Annotated[int, Option("N", "episodes of an optimizer step")] = WarmStartSettings.batch
+    micro_batch: Annotated[int, Option("N", "episodes computed at a time; affects memory only")] = (
+        WarmStartSettings.micro_batch
+    )
+    learning_rate: Annotated[float, Option("X", "learning rate after the warm-up")] = (
         WarmStartSettings.learning_rate
     )
-    max_tokens: Annotated[int, Option("N", "of an answer")] = WarmStartSettings.max_tokens
+    max_tokens: Annotated[int, Option("N", "tokens of a response")] = WarmStartSettings.max_tokens
     validate_every: Annotated[
         int,
         Option(
             "N",
-            "epochs after which held-out success is measured, and the best model kept; "
-            "0 keeps the last model",
+            "epochs between validations, which keep the best model; 0 keeps the last model",
         ),
     ] = WarmStartSettings.validate_every
     val_instances: Annotated[int, Option("N", "held-out instances of each environment")] = (
         WarmStartSettings.val_instances
     )
-    seed: Annotated[int, Option("N", "of the instances and their order")] = WarmStartSettings.seed
+    seed: Annotated[int, Option("N", "instances and their order")] = WarmStartSettings.seed
 
     def run(self) -> int:
         """Train, and print the loss of each epoch."""
@@ -74,8 +75,8 @@ class WarmStart(Command):
             player=self.player,
         )
         console = plain_console()
-        shown_by = "random player" if settings.player == "random" else "oracle"
-        console.print(f"{settings.episodes} episodes of the {shown_by}, {settings.epochs} epochs")
+        player = "random player" if settings.player == "random" else "oracle"
+        console.print(f"{settings.episodes} episodes of the {player}, {settings.epochs} epochs")
         model = model_folder(self.model)
         warm_start(settings, model, self.out, lambda epoch: console.print(_line(epoch)))
         console.print(f"Model  {self.out}", soft_wrap=True)

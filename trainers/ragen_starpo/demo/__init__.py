@@ -1,1 +1,1 @@
-"""From nothing to trained agents on two cores: the commands of `ragen-train demo`."""
+"""The demo: trained agents from scratch on two cores."""

@@ -13,42 +13,41 @@ from ragen_bench.runs.directory import read_run
 from ragen_bench.runs.json_lines import read_whole
 from ragen_bench.statistics import mean_interval
 from ragen_envs.core.instances import Split
-from ragen_starpo.demo.games import Game
-from ragen_starpo.demo.stages import MODELS, evaluation
+from ragen_starpo.demo.stages import MODELS, Game, evaluation_folder
 from ragen_starpo.studies.estimates import Values, over_seeds
 
 _RESAMPLES = 4000
 Results: TypeAlias = dict[str, Any]
 Outcomes: TypeAlias = dict[int, list[float]]
-"""1 for each episode that was solved, by instance."""
+"""1 or 0 for each episode, by instance."""
 
 
-def results(game: Game, folders: Sequence[Path], split: Split) -> Results:
+def read_results(game: Game, folders: Sequence[Path], split: Split) -> Results:
     """Return the success rates of a game's agents on held-out instances.
 
     Args:
-        game: that they play.
-        folders: of the agents, one a seed.
-        split: of the instances.
+        game: The game.
+        folders: Folders of the agents, one for each seed.
+        split: Split of the instances.
 
     Returns:
-        `env`; `split`; `instances`, how many; `random` and `oracle`, rates with their intervals;
-        `rows`, for each of `MODELS` the `rates` of the seeds, their `mean`, and the `interval` of
-        the mean over instances; `gain`, how far RL ends above the warm start: of each seed, their
-        `mean`, its `interval` over seeds and instances at once, and the `seeds_interval` over seeds
-        alone by Student's t (None for a single seed).
+        `env`; `split`; `instances`, their number; `random` and `oracle`, rates with their
+        intervals; `rows`, for each of `MODELS` the `rates` of the seeds, their `mean`, and the
+        `interval` of the mean over instances; `gain`, the rate after RL less that of the warm
+        start: the `rates` of the seeds, their `mean`, its `interval` over seeds and instances, and
+        the `seeds_interval` over seeds alone by Student's t (None for a single seed).
     """
     successes = {
-        name: [_successes(folder / evaluation(name, split)) for folder in folders]
+        name: [_read_successes(folder / evaluation_folder(name, split)) for folder in folders]
         for name in MODELS
     }
-    summary = read_whole(folders[0] / evaluation("RL", split) / "summary.json")
+    summary = read_whole(folders[0] / evaluation_folder("RL", split) / "summary.json")
     rows = [
         {
             "model": name,
             "rates": [mean(map(mean, seed.values())) for seed in seeds],
             "mean": mean(mean(map(mean, seed.values())) for seed in seeds),
-            "interval": mean_interval(_pooled(seeds)),
+            "interval": mean_interval(_pool_seeds(seeds)),
         }
         for name, seeds in successes.items()
     ]
@@ -72,10 +71,10 @@ def results(game: Game, folders: Sequence[Path], split: Split) -> Results:
 
 
 def two_way_interval(values: Values) -> tuple[float, float]:
-    """Return the percentile bootstrap interval of a mean, resampling rows and columns alike.
+    """Return the percentile bootstrap interval of a mean, resampling rows and columns.
 
-    Source: Owen 2007, The pigeonhole bootstrap (Annals of Applied Statistics 1), which is
-    conservative where rows and columns both matter, as seeds and instances do.
+    Source: Owen 2007, The pigeonhole bootstrap (Annals of Applied Statistics 1). It is conservative
+    if rows and columns both matter, as seeds and instances do.
 
     Args:
         values: (seeds, instances).
@@ -84,15 +83,15 @@ def two_way_interval(values: Values) -> tuple[float, float]:
     rows, columns = values.shape
     means = []
     for _ in range(_RESAMPLES):
-        of_rows = np.bincount(generator.integers(rows, size=rows), minlength=rows)
-        of_columns = np.bincount(generator.integers(columns, size=columns), minlength=columns)
-        means.append(of_rows @ values @ of_columns / (rows * columns))
+        row_counts = np.bincount(generator.integers(rows, size=rows), minlength=rows)
+        column_counts = np.bincount(generator.integers(columns, size=columns), minlength=columns)
+        means.append(row_counts @ values @ column_counts / (rows * columns))
     low, high = np.quantile(means, [0.025, 0.975])
     return float(low), float(high)
 
 
 def _gains(after: Sequence[Outcomes], before: Sequence[Outcomes]) -> Values:
-    """Return by how much each seed's rate on each instance rose, as (seeds, instances)."""
+    """Return the increase of each seed's rate on each instance, (seeds, instances)."""
     return np.array(
         [
             [mean(new[index]) - mean(old[index]) for index in sorted(old)]
@@ -101,14 +100,13 @@ def _gains(after: Sequence[Outcomes], before: Sequence[Outcomes]) -> Values:
     )
 
 
-def _successes(run: Path) -> Outcomes:
-    """Return the outcomes of a run's episodes by instance."""
+def _read_successes(run: Path) -> Outcomes:
     outcomes: Outcomes = {}
     for episode in read_run(run).episodes():
         outcomes.setdefault(episode.index, []).append(float(episode.success or 0))
     return outcomes
 
 
-def _pooled(seeds: Sequence[Outcomes]) -> list[list[float]]:
+def _pool_seeds(seeds: Sequence[Outcomes]) -> list[list[float]]:
     """Return each instance's outcomes under all seeds."""
     return [[outcome for seed in seeds for outcome in seed[index]] for index in sorted(seeds[0])]

@@ -1,62 +1,83 @@
-"""The commands that make one trained agent, each run once."""
+"""The games of the demo, and the commands that make one trained agent."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from ragen_envs.core.instances import Split
 from ragen_starpo.commands import Stage
-from ragen_starpo.demo.games import (
-    EVALUATION_SEED,
-    MAX_TOKENS,
-    RESPONSE_FORMAT,
-    SAMPLES,
-    SPLITS,
-    Game,
+
+_RESPONSE_FORMAT = "answer"
+_MAX_TOKENS = 14
+"""Maximum length of a response: five actions, two tags and the end take eight tokens."""
+SPLITS: tuple[Split, ...] = ("val", "test")
+"""Splits of the final table. Models are selected on val, so claims rest on test."""
+_SAMPLES = 2
+"""Episodes of each instance in the final table; the untrained model plays one."""
+_EVALUATION_SEED = 1
+"""Seed of the final table. Models are selected with seed 0, so other episodes measure them."""
+MODELS = ("before", "warm start", "RL")
+"""Rows of the table, by the names of their evaluations."""
+
+
+@dataclass(frozen=True)
+class Game:
+    """A game of the demo.
+
+    Attributes:
+        env: The environment's id without the namespace.
+        recipe: Name of the recipe for reinforcement learning.
+        episodes: Number of the oracle's episodes in the warm start.
+        epochs: Passes over them.
+        learning_rate: Learning rate of the warm start.
+    """
+
+    env: str
+    recipe: str
+    episodes: int
+    epochs: int
+    learning_rate: float = 2e-3
+
+
+GAMES = (
+    Game("Sokoban-v0", "demo-sokoban", 500, 180),
+    Game("FrozenLake-v0", "demo-frozen-lake", 200, 80),
 )
 
-MODELS = ("before", "warm start", "RL")
-"""The rows of the table, by the names of their evaluations."""
 
-
-def stages(game: Game, seed: int, instances: int) -> list[Stage]:
+def make_stages(game: Game, seed: int, instances: int) -> list[Stage]:
     """Return the commands that train and evaluate an agent, in their order.
 
     Args:
-        game: that it plays.
-        seed: of all that is drawn.
-        instances: of each split, that it is evaluated on.
+        game: The game.
+        seed: Seed of the weights, the instances and the training.
+        instances: Number of instances of each split in the evaluation.
     """
-    form = ("--env", game.env, "--format", RESPONSE_FORMAT, "--max-tokens", str(MAX_TOKENS))
-    warm = (
+    form = ("--env", game.env, "--format", _RESPONSE_FORMAT, "--max-tokens", str(_MAX_TOKENS))
+    warm_start = (
+        *("warm-start", "small", "--out", "warm", *form),
         *("--episodes", str(game.episodes), "--epochs", str(game.epochs)),
         *("--learning-rate", str(game.learning_rate), "--validate-every", "4"),
-        *("--val-instances", str(instances)),
+        *("--val-instances", str(instances), "--seed", str(seed)),
     )
-    made = [
+    training = ("local", game.recipe, "model=warm", f"seed={seed}", "--out", "run")
+    stages = [
         Stage("model", "ragen-train", ("small-model", "small", "--seed", str(seed))),
-        Stage(
-            "warm start",
-            "ragen-train",
-            ("warm-start", "small", "--out", "warm", *form, *warm, "--seed", str(seed)),
-        ),
-        Stage(
-            "RL",
-            "ragen-train",
-            ("local", game.recipe, "model=warm", f"seed={seed}", "--out", "run"),
-        ),
+        Stage("warm start", "ragen-train", warm_start),
+        Stage("RL", "ragen-train", training),
     ]
-    played = ("--limit", str(instances), "--seed", str(EVALUATION_SEED))
+    limits = ("--limit", str(instances), "--seed", str(_EVALUATION_SEED))
     for split in SPLITS:
         for name, model in zip(MODELS, ("small", "warm", "run/best"), strict=True):
-            samples = 1 if name == MODELS[0] else SAMPLES
-            how = ("--split", split, *played, "--samples", str(samples))
-            out = ("--out", str(evaluation(name, split)))
-            arguments = ("evaluate", f"hf/{model}", *form, *how, *out)
-            made.append(Stage(f"evaluation: {name}, {split}", "ragen-bench", arguments))
-    return made
+            samples = 1 if name == MODELS[0] else _SAMPLES
+            options = ("--split", split, *limits, "--samples", str(samples))
+            out = ("--out", str(evaluation_folder(name, split)))
+            arguments = ("evaluate", f"hf/{model}", *form, *options, *out)
+            stages.append(Stage(f"evaluation: {name}, {split}", "ragen-bench", arguments))
+    return stages
 
 
-def evaluation(model: str, split: Split) -> Path:
-    """Return where the evaluation of one of `MODELS` lies, from the agent's folder."""
+def evaluation_folder(model: str, split: Split) -> Path:
+    """Return the folder of the evaluation of one of `MODELS`, relative to the agent's."""
     return Path("evaluations") / f"{model.replace(' ', '-').lower()}-{split}"

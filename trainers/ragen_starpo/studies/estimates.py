@@ -1,4 +1,4 @@
-"""A difference that seeds and instances have a part in: its mean, its error, its interval."""
+"""Estimates of a difference over seeds and instances: mean, standard error, interval."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ragen_envs.core.sums import sum_in_order
 
 Values: TypeAlias = NDArray[np.float64]
 _ROUNDING = 1e-12
-"""Of what is about 1: values at most this far apart are the same."""
+"""Values of order 1 that differ by at most this are equal."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,11 @@ class StudyEstimate:
     """A mean with its standard error.
 
     Attributes:
-        mean: over seeds and instances.
-        error: of the mean.
-        seeds: how many. Student's t has a degree of freedom less: seeds are what there is least of,
-            so intervals are too wide, if anything.
-        seeds_differ: whether the seeds have values of more than one kind.
+        mean: Mean over seeds and instances.
+        error: Standard error of the mean.
+        seeds: Number of seeds. Student's t has one degree of freedom less. There are fewer seeds
+            than instances, so intervals are conservative.
+        seeds_differ: Whether the seeds have different values.
     """
 
     mean: float
@@ -41,76 +41,76 @@ class StudyEstimate:
         return self.mean - half, self.mean + half
 
     def p_value(self, margin: float) -> float:
-        """Return the two-sided p-value of the mean being the margin.
+        """Return the two-sided p-value of the mean being equal to the margin.
 
-        Seeds that all have the same value tell nothing of their spread, so no p-value of them is
-        below that of the sign test: 0.0625 of five.
+        Equal values of all seeds do not show their spread, so their p-value is at least that of
+        the sign test: 0.0625 for five seeds.
         """
         distance = abs(self.mean - margin)
         if distance <= _tolerance(self.mean):
             return 1.0
-        of_t = 2 * float(stdtr(self.seeds - 1, -distance / self.error)) if self.error else 0.0
-        return of_t if self.seeds_differ else max(of_t, 0.5 ** (self.seeds - 1))
+        from_t = 2 * float(stdtr(self.seeds - 1, -distance / self.error)) if self.error else 0.0
+        return from_t if self.seeds_differ else max(from_t, 0.5 ** (self.seeds - 1))
 
     def detectable(self, level: float, power: float = 0.8) -> float | None:
-        """Return how far from the margin a mean must be to be told from it.
+        """Return the smallest distance from the margin that can be detected.
 
         Args:
-            level: of the interval.
-            power: with which it is told; the error is taken as known, so few seeds need more yet.
+            level: Level of the interval.
+            power: Probability of detection. The error is taken as known, so a few seeds need a
+                larger distance.
 
         Returns:
-            The distance; None where equal seeds tell nothing of their spread.
+            The distance; None if all seeds have the same value.
         """
         if not self.seeds_differ:
             return None
         return (self._quantile((1 + level) / 2) + self._quantile(power)) * self.error
 
-    def _quantile(self, share: float) -> float:
-        return float(stdtrit(self.seeds - 1, share))
+    def _quantile(self, probability: float) -> float:
+        return float(stdtrit(self.seeds - 1, probability))
 
 
 def over_seeds(values: Values) -> StudyEstimate:
-    """Return the mean of one value a seed.
+    """Return the mean of one value for each seed.
 
     Args:
-        values: (seeds,), two or more.
+        values: (seeds,), at least two.
     """
     return _estimate(values, 0.0)
 
 
 def over_seeds_and_instances(environments: Sequence[Values]) -> StudyEstimate:
-    """Return the mean of a value for each seed on each instance, both being drawn at random.
+    """Return the mean of a value for each seed on each instance, both drawn at random.
 
-    Every seed has met every instance, so the mean varies by both. Its variance is that over seeds,
-    and what instances add to it in the two-way random-effects layout without replication (Cornfield
-    and Tukey 1956, Annals of Mathematical Statistics 27). Of several environments it is the mean of
-    their means; their instances are drawn independently.
+    Every seed plays every instance. The variance of the mean is the variance over seeds plus the
+    contribution of instances in the two-way random-effects layout without replication (Cornfield
+    and Tukey 1956, Annals of Mathematical Statistics 27). Instances of different environments are
+    independent, and each environment has the same weight.
 
     Args:
-        environments: (seeds, instances) of each, of the same seeds, two or more, and of two or more
-            instances of its own.
+        environments: (seeds, instances) of each environment; the same seeds, at least two of each.
     """
     means = np.mean([values.mean(axis=1) for values in environments], axis=0)
-    added = sum_in_order(map(_of_instances, environments)) / len(environments) ** 2
+    added = sum_in_order(map(_instance_variance, environments)) / len(environments) ** 2
     return _estimate(means, added)
 
 
-def _estimate(of_seeds: Values, added: float) -> StudyEstimate:
-    mean = float(of_seeds.mean())
-    differ = float(np.ptp(of_seeds)) > _tolerance(mean)
-    variance = float(of_seeds.var(ddof=1)) / len(of_seeds) if differ else 0.0
-    return StudyEstimate(mean, math.sqrt(variance + added), len(of_seeds), differ)
+def _estimate(by_seed: Values, added: float) -> StudyEstimate:
+    mean = float(by_seed.mean())
+    differ = float(np.ptp(by_seed)) > _tolerance(mean)
+    variance = float(by_seed.var(ddof=1)) / len(by_seed) if differ else 0.0
+    return StudyEstimate(mean, math.sqrt(variance + added), len(by_seed), differ)
 
 
-def _of_instances(values: Values) -> float:
-    """Return what the draw of instances adds to the variance of the mean over seeds."""
+def _instance_variance(values: Values) -> float:
+    """Return the contribution of the draw of instances to the variance of the mean."""
     seeds, instances = values.shape
-    of_instances = values.mean(axis=0)
-    rest = values - values.mean(axis=1)[:, None] - of_instances[None, :] + values.mean()
-    square = seeds * float(of_instances.var(ddof=1))
-    of_rest = float((rest**2).sum()) / ((seeds - 1) * (instances - 1))
-    return float(max(0.0, square - of_rest) / values.size)
+    by_instance = values.mean(axis=0)
+    residuals = values - values.mean(axis=1)[:, None] - by_instance[None, :] + values.mean()
+    square = seeds * float(by_instance.var(ddof=1))
+    residual = float((residuals**2).sum()) / ((seeds - 1) * (instances - 1))
+    return float(max(0.0, square - residual) / values.size)
 
 
 def _tolerance(mean: float) -> float:

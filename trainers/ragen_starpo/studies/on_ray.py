@@ -1,4 +1,4 @@
-"""Commands on the machines of a Ray cluster, which share the folder that they run in."""
+"""Runs commands on the machines of a Ray cluster, which share the study's folder."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from ray.exceptions import RayError, TaskCancelledError
 
 from ragen_bench.errors import INTERRUPTED, UserError, described
 from ragen_starpo.cluster.ray_session import check_address
-from ragen_starpo.commands import Commands, Stage, started
+from ragen_starpo.commands import Commands, Stage, start_program
 
 _POLL_SECONDS = 0.2
 _NOT_THERE = -1
 
 
 class RayCommands(Commands):
-    """Runs each stage on one core of some machine, and on one GPU where the study wants them.
+    """Runs each stage on one core of any machine, and on GPUs if the study uses them.
 
     Args:
-        gpus: that each command books.
+        gpus: Number of GPUs reserved for each command.
     """
 
     def __init__(self, gpus: int) -> None:
         super().__init__()
-        self._task: Any = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=0)(_typed)
+        self._task: Any = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=0)(_run_here)
         self._tasks: set[Any] = set()
 
     def stop(self) -> None:
-        """End what runs, and start nothing more."""
+        """Terminate the running commands and start no others."""
         super().stop()
         for task in list(self._tasks):
             ray.cancel(task)
@@ -49,7 +49,7 @@ class RayCommands(Commands):
         except TaskCancelledError:
             return INTERRUPTED
         except RayError as error:
-            raise UserError(f"`{stage.typed}` was lost by Ray: {described(error)}", 1) from None
+            raise UserError(f"Ray lost `{stage.shell_command}`: {described(error)}", 1) from None
         finally:
             self._tasks.discard(task)
         if code == _NOT_THERE:
@@ -62,14 +62,14 @@ class RayCommands(Commands):
 
 
 @contextlib.contextmanager
-def joined(address: str) -> Iterator[None]:
-    """Join a Ray cluster for the time of a study.
+def join_cluster(address: str) -> Iterator[None]:
+    """Join a Ray cluster while a study runs.
 
     Args:
-        address: `HOST:PORT` of its head.
+        address: `HOST:PORT` of its head node.
 
     Raises:
-        UserError: if nobody answers there, or Ray does not start.
+        UserError: If no cluster answers there, or Ray does not start.
     """
     check_address(address)
     try:
@@ -82,15 +82,15 @@ def joined(address: str) -> Iterator[None]:
         ray.shutdown()
 
 
-def _typed(program: str, arguments: Sequence[str], folder: Path, log: str) -> tuple[int, str]:
-    """Run a command in a folder on some machine, and return its exit code and the machine."""
+def _run_here(program: str, arguments: Sequence[str], folder: Path, log: str) -> tuple[int, str]:
+    """Run a command in a folder; return its exit code and the machine's address."""
     machine: str = ray.util.get_node_ip_address()  # type: ignore[no-untyped-call]
     if not folder.is_dir():
         return _NOT_THERE, machine
     with Path(log).open("ab") as file:
-        child = started(program, arguments, folder, file)
+        child = start_program(program, arguments, folder, file)
         try:
-            # A task that is cancelled is interrupted between two calls, not in one that waits.
+            # A cancelled task is interrupted between two calls only, so no call waits for long.
             while child.poll() is None:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     child.wait(_POLL_SECONDS)

@@ -1,4 +1,4 @@
-"""A study's results as one object, from which its pages are made."""
+"""The results of a study as one JSON object, from which its pages are made."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ragen_bench.runs.atomic import write_text
-from ragen_starpo.studies.bands import Band, band, joined
-from ragen_starpo.studies.earlier import Earlier
+from ragen_starpo.studies.earlier import Band, EarlierRuns
 from ragen_starpo.studies.estimates import over_seeds
 from ragen_starpo.studies.jobs import run_name
-from ragen_starpo.studies.judging import Judged, judged
-from ragen_starpo.studies.outcomes import Outcome, as_json, outcome
+from ragen_starpo.studies.judging import JudgedClaim, judge_claims
+from ragen_starpo.studies.outcomes import Outcome, read_outcome
 from ragen_starpo.studies.study import Scale, Study
 
 Results: TypeAlias = dict[str, Any]
@@ -30,31 +28,30 @@ CURVES = {
     "policy/grad_norm": "Norm of the gradient",
     "thoughts/mutual_information": "Mutual information of thoughts and contexts",
 }
-"""The figures that the pages draw over iterations, by their names in `metrics.jsonl`."""
+"""Titles of the metrics that the pages draw, by their names in `metrics.jsonl`."""
 
 
-def results(
-    study: Study, scale: Scale, seeds: int, folder: Path, earlier: Earlier | None = None
+def make_results(
+    study: Study, scale: Scale, seeds: int, folder: Path, earlier: EarlierRuns | None = None
 ) -> Results:
-    """Return what a study's runs came to, also while some are missing.
+    """Return the results of a study's runs so far.
 
     Args:
-        study: that was run.
-        scale: of it.
-        seeds: of each arm, at least as many as the earlier runs have.
-        folder: of the study.
-        earlier: runs that were played elsewhere; they stand for those of the folder.
+        study: The study.
+        scale: Scale of its recipes.
+        seeds: Number of seeds of each arm, at least as many as the earlier runs have.
+        folder: Folder of the study.
+        earlier: Runs of an earlier `study.json`, which replace those of the folder.
 
     Returns:
-        `schema`; `study`, `scale`, `seeds`; `arms`, for each its `name`, its `figures` as `mean`
-        and `interval` over seeds (of 95 % by Student's t, None where a run lacks it), and its
-        `curves`, by figure the band of its finished runs; `claims`, each with its `verdict`;
-        `runs`, all of them; `earlier`, how many `runs` of these were played elsewhere, and the
-        `sha256` of the file that they were taken from, None if there is none.
+        `schema`, `study`, `scale`, `seeds`; `arms`, each with its `name`, its `figures` as `mean`
+        and 95 % `interval` over seeds (Student's t; None if a run lacks the metric), and its
+        `curves`, the band of its finished runs by metric; `claims`, each with its `verdict`;
+        `runs`; `earlier`, the number of earlier `runs` and the `sha256` of their file, or None.
     """
-    numbers, elsewhere = study.numbered(seeds), earlier or Earlier()
+    numbers, elsewhere = study.numbered(seeds), earlier or EarlierRuns()
     outcomes = [
-        elsewhere.outcomes.get(run_name(arm, seed)) or outcome(folder, study, arm, seed)
+        elsewhere.outcomes.get(run_name(arm, seed)) or read_outcome(folder, study, arm, seed)
         for arm in study.arms
         for seed in numbers
     ]
@@ -64,64 +61,91 @@ def results(
         "scale": scale,
         "seeds": seeds,
         "arms": [
-            _arm(arm, [outcome for outcome in outcomes if outcome.arm == arm], elsewhere)
+            _arm_as_json(arm, [run for run in outcomes if run.arm == arm], elsewhere)
             for arm in study.arms
         ],
-        "claims": [_claim(claim) for claim in judged(study, outcomes, numbers)],
-        "runs": [as_json(run) for run in outcomes],
+        "claims": [_claim_as_json(claim) for claim in judge_claims(study, outcomes, numbers)],
+        "runs": [run.as_json() for run in outcomes],
         "earlier": earlier and {"runs": len(earlier.outcomes), "sha256": earlier.sha256},
     }
 
 
-def write_results(folder: Path, study_results: Results) -> None:
-    """Write `study.json`."""
-    write_text(folder / "study.json", json.dumps(study_results, indent=1) + "\n")
-
-
-def _claim(claim: Judged) -> Results:
-    verdict = asdict(claim.verdict) if claim.verdict else None
+def _claim_as_json(claim: JudgedClaim) -> Results:
     return {
         **json.loads(json.dumps(asdict(claim.claim))),
-        "verdict": verdict,
+        "verdict": asdict(claim.verdict) if claim.verdict else None,
         "problem": claim.problem,
         "differences": claim.differences,
     }
 
 
-def _arm(name: str, outcomes: Sequence[Outcome], earlier: Earlier) -> Results:
-    figures = dict.fromkeys(figure for outcome in outcomes for figure in outcome.figures)
-    tested = [run.test for run in outcomes], [run.gains for run in outcomes]
-    of_test, of_gains = ([_mean(values) for values in of_runs] for of_runs in tested)
+def _arm_as_json(name: str, outcomes: Sequence[Outcome], earlier: EarlierRuns) -> Results:
+    metrics = dict.fromkeys(metric for run in outcomes for metric in run.figures)
     return {
         "name": name,
         "figures": {
-            "test": _over_runs(of_test),
-            "test_gain": _over_runs(of_gains),
+            "test": _over_runs([_mean(run.test) for run in outcomes]),
+            "test_gain": _over_runs([_mean(run.gains) for run in outcomes]),
             **{
-                figure: _over_runs([run.figures.get(figure) for run in outcomes])
-                for figure in figures
+                metric: _over_runs([run.figures.get(metric) for run in outcomes])
+                for metric in metrics
             },
         },
-        "curves": _curves(name, outcomes, earlier),
+        "curves": _bands(name, outcomes, earlier),
     }
 
 
-def _curves(arm: str, outcomes: Sequence[Outcome], earlier: Earlier) -> dict[str, Band]:
+def _bands(arm: str, outcomes: Sequence[Outcome], earlier: EarlierRuns) -> dict[str, Band]:
     """Return the bands of an arm's finished runs."""
     here = [run for run in outcomes if not run.problem and run.folder not in earlier.outcomes]
-    runs = earlier.of_arm(arm), len(here)
+    counts = earlier.count_runs(arm), len(here)
     return {
-        name: joined(
+        name: join_bands(
             earlier.bands.get(arm, {}).get(name, []),
-            band([run.curves.get(name, []) for run in here]),
-            runs,
+            make_band([run.curves.get(name, []) for run in here]),
+            counts,
         )
         for name in CURVES
     }
 
 
+def make_band(curves: Sequence[Sequence[tuple[int, float]]]) -> Band:
+    """Return the band of several runs; empty for no runs.
+
+    Args:
+        curves: Iterations and values of each run.
+    """
+    by_run = [dict(points) for points in curves]
+    common = sorted(set.intersection(*map(set, by_run))) if by_run else []
+    values = {iteration: [points[iteration] for points in by_run] for iteration in common}
+    return [[at, float(np.mean(these)), min(these), max(these)] for at, these in values.items()]
+
+
+def join_bands(one: Band, other: Band, counts: tuple[int, int]) -> Band:
+    """Return the band of all runs of two bands.
+
+    Args:
+        one: A band.
+        other: Another band.
+        counts: Number of runs in each. The band of no runs is ignored.
+    """
+    if not all(counts):
+        return one if counts[0] else other
+    by_iteration = {int(point[0]): point for point in other}
+    return [
+        [
+            at,
+            float(np.average([mean, by_iteration[int(at)][1]], weights=counts)),
+            min(low, by_iteration[int(at)][2]),
+            max(high, by_iteration[int(at)][3]),
+        ]
+        for at, mean, low, high in one
+        if int(at) in by_iteration
+    ]
+
+
 def _mean(by_env: Mapping[str, Sequence[float]]) -> float | None:
-    """Return the mean of the environments' means; None of none."""
+    """Return the mean of the environments' means; None without environments."""
     return float(np.mean([np.mean(values) for values in by_env.values()])) if by_env else None
 
 

@@ -1,4 +1,4 @@
-"""A study as its file has it: the question, the arms, and the rules of its verdicts."""
+"""The definition of a study: its question, its arms, and the claims with their rules."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import field
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
@@ -24,93 +25,28 @@ from ragen_starpo.recipes.sections import (
     Share,
     UpToHeldOut,
 )
+from ragen_starpo.studies.metrics import BY_ENV, BY_INSTANCE, METRICS
 
 CATALOGUE = Path(__file__).parent / "catalogue"
 """The studies that come with the package."""
 
 Scale: TypeAlias = Literal["small", "gpu"]
-Figure: TypeAlias = Literal[
-    "test",
-    "test_start",
-    "test_gain",
-    "start",
-    "best",
-    "last",
-    "rise",
-    "gain",
-    "fall",
-    "rollouts_start",
-    "rollouts_best",
-    "rollouts_last",
-    "rollouts_rise",
-    "rollouts_mean",
-    "collapsed",
-    "collapse_iteration",
-    "warned",
-    "warning_right",
-    "warning_lead",
-    "deviation_lead",
-    "entropy_lead",
-    "gradient_lead",
-    "information_rank",
-    "entropy_rank",
-    "rank_gain",
-    "information_last",
-    "thought_length_start",
-    "thought_length_last",
-    "thought_length_fall",
-    "trained_tokens",
-    "generated_tokens",
-    "environment_turns",
-    "seconds",
-    "tokens_to_target",
-    "agreement_start",
-    "agreement",
-    "agreement_gain",
-    "truth_start",
-    "truth",
-    "truth_gain",
-    "failures_alike",
-]
-"""What a claim may be about: see `ragen_starpo.studies.outcomes`."""
-OF_TEST: tuple[Figure, ...] = (
-    *("test", "test_start", "test_gain"),
-    *("agreement_start", "agreement", "agreement_gain"),
-    *("truth_start", "truth", "truth_gain"),
-    "failures_alike",
-)
-"""What is measured on the test split."""
-OF_FAILURES: tuple[Figure, ...] = ("failures_alike",)
-"""What is measured in the causes of failures there."""
-OF_VAL: tuple[Figure, ...] = ("start", "best", "last", "rise", "gain", "fall", "tokens_to_target")
-"""What is measured on the val split."""
-OF_INFORMATION: tuple[Figure, ...] = (
-    *("information_rank", "entropy_rank", "rank_gain", "information_last"),
-)
-"""What is measured in the thoughts of rollouts."""
-OF_LENGTH: tuple[Figure, ...] = (
-    *("thought_length_start", "thought_length_last", "thought_length_fall"),
-)
-"""What is measured where models think."""
-BY_INSTANCE: tuple[Figure, ...] = ("test", "test_gain")
-"""What is known of each test instance, so that intervals are over these too."""
-BY_ENV: tuple[Figure, ...] = (*BY_INSTANCE, *OF_FAILURES)
-"""What is known of each environment that a model is tested in."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
-"""Of arms and models, which are folders too."""
+"""Names of arms and models, which are folders too."""
 Seeds: TypeAlias = Annotated[int, Field(ge=2, description="at least 2")]
 
 
 @dataclass(frozen=True, config=STRICT)
 class Model:
-    """A small model that arms begin with, made from nothing for each seed.
+    """A small model that arms begin with, trained from scratch for each seed.
 
     Attributes:
-        envs: whose episodes it learns from.
-        response_format: of its answers; with `think` its arms take the scale `small-think`.
-        bandit: whether it reads the two arms of a Bandit in place of boards.
-        width, layers: its size, as of `ragen-train small-model`.
-        player, episodes, epochs, batch, learning_rate, max_tokens: of the warm start.
+        envs: Environments of the warm start.
+        response_format: Format of its responses. With `think` its arms use the recipe
+            `small-think`.
+        bandit: Make a model that reads the two arms of a Bandit instead of boards.
+        width, layers: Size of the model, see `ragen-train small-model`.
+        player, episodes, epochs, batch, learning_rate, max_tokens: Settings of the warm start.
     """
 
     envs: tuple[str, ...]
@@ -128,13 +64,13 @@ class Model:
 
 @dataclass(frozen=True, config=STRICT)
 class Arm:
-    """One of the things that are compared.
+    """A variant of training that the study compares.
 
     Attributes:
-        rows: of `ragen-train recipes`, joined by `+`; empty for the scale as it is.
-        settings: in place of the recipe's, after those of the study.
-        model: at `small`, which of the study's models it begins with.
-        envs: that it is tested in when it is trained; empty for those that it trains in.
+        model: Name of the study's model that it begins with at the scale `small`.
+        rows: Rows of `ragen-train recipes`, joined by `+`; empty for the recipe of the scale.
+        settings: Settings that override the recipe's and the study's.
+        envs: Environments of the test; empty for those of the training.
     """
 
     model: str
@@ -145,27 +81,27 @@ class Arm:
 
 @dataclass(frozen=True, config=STRICT)
 class Claim:
-    """A claim of the papers with the rule by which it is judged, fixed before the runs.
+    """A claim of the papers with the rule that judges it, fixed before the runs.
 
-    It holds where the mean of `figure` over the arms `plus`, less that over the arms `minus`, is
-    above the margin.
+    It holds if the mean of `figure` over the arms `plus`, less that over the arms `minus`, is above
+    the margin.
 
     Attributes:
-        text: what is claimed.
-        source: paper, and its figure, table or section.
-        figure: that is compared.
-        plus: arms; the claim is that their figure is the higher one.
-        minus: arms; none compares with 0.
-        margin: above which the difference counts; in the figure's unit.
-        among: `collapsed` judges the runs of `plus` that collapsed: the mean of the figure over
-            them, averaged by seed, is to be above the margin.
-        env: of those that arms are tested in, the one whose `test` or `test_gain` is judged, or
-            whose failures are compared with those in the first one; empty for the mean of all.
+        text: The claim in words.
+        source: Paper, and its figure, table or section.
+        figure: Name of the compared metric, see `ragen_starpo.studies.metrics`.
+        plus: Arms whose metric is claimed to be higher.
+        minus: Arms to compare with; without any, the comparison is with 0.
+        margin: Margin of the difference, in the metric's unit.
+        among: With `collapsed`, the claim is about the runs of `plus` that collapsed: their mean,
+            averaged by seed, must be above the margin.
+        env: Test environment whose `test` or `test_gain` is judged, or whose failures are compared
+            with those of the first environment; empty for the mean over environments.
     """
 
     text: str
     source: str
-    figure: Figure
+    figure: str
     plus: tuple[str, ...]
     minus: tuple[str, ...] = ()
     margin: Finite = 0.0
@@ -175,22 +111,22 @@ class Claim:
 
 @dataclass(frozen=True, config=STRICT)
 class Study:
-    """A question, what is run to answer it, and how it is answered.
+    """A question, the runs that answer it, and the claims that are judged.
 
     Attributes:
-        question: that it asks.
-        settings: of the recipe in all arms, by scale.
-        arms: by name.
-        claims: that are judged together.
-        models: of the scale `small`, by name.
-        seeds: of each arm.
-        first_seed: from which on they count. A pilot, by which settings are chosen, has others than
-            the study that is run with them.
-        test_instances: of the test split, that each trained model is scored on; 0 scores none, as
-            of a Bandit, whose held-out arms a small model knows nothing of.
-        test_first: whether the model that training begins with is scored too, as those that think.
-        target: success on val, for `tokens_to_target`.
-        name: of its file.
+        question: The question.
+        settings: Recipe settings of all arms, by scale.
+        arms: Arms by name.
+        claims: Claims that are judged together.
+        models: Models of the scale `small`, by name.
+        seeds: Number of seeds of each arm.
+        first_seed: The first seed. A pilot, which chooses settings, uses other seeds than the study
+            that uses them.
+        test_instances: Number of test instances for each trained model; 0 skips the test, as for a
+            Bandit, whose held-out arms a small model does not know.
+        test_first: Test the first model too. Models that think are always tested first.
+        target: Success on val that `tokens_to_target` refers to.
+        name: Name of the study's file.
     """
 
     question: str
@@ -210,11 +146,11 @@ class Study:
             raise ValueError(problem)
 
     def numbered(self, seeds: int) -> range:
-        """Return so many seeds."""
+        """Return the first `seeds` seeds."""
         return range(self.first_seed, self.first_seed + seeds)
 
     def claims_about(self, arm: str) -> list[tuple[int, Claim]]:
-        """Return the claims that an arm is on a side of, with their numbers from 1."""
+        """Return the claims that involve an arm, with their numbers from 1."""
         return [
             (number, claim)
             for number, claim in enumerate(self.claims, 1)
@@ -224,26 +160,34 @@ class Study:
     def _problems(self) -> Iterator[str]:
         yield from self._problems_of_arms()
         for number, claim in enumerate(self.claims, 1):
-            for arm in (*claim.plus, *claim.minus):
-                if arm not in self.arms:
-                    yield f"claim {number}: {unknown('arm', arm, self.arms)}"
-            if both := set(claim.plus) & set(claim.minus):
-                yield f"claim {number}: {min(both)} is on both sides"
-            if not claim.plus:
-                yield f"claim {number}: plus names no arm"
-            if claim.among == "collapsed" and (claim.minus or claim.figure in BY_INSTANCE):
-                yield f"claim {number}: among=collapsed takes neither minus nor {claim.figure}"
-            if claim.env and claim.figure not in BY_ENV:
-                yield f"claim {number}: env is for {', '.join(BY_ENV)}"
-            if claim.figure in ("test_start", "test_gain") and not self._tests_first(claim):
-                yield f"claim {number}: {claim.figure} needs test_first = true"
-            if claim.figure in OF_TEST and not self.test_instances:
-                yield f"claim {number}: {claim.figure} needs test_instances above 0"
-            if claim.figure == "tokens_to_target" and self.target is None:
-                yield f"claim {number}: tokens_to_target needs the study's target"
+            for problem in self._problems_of_claim(claim):
+                yield f"claim {number}: {problem}"
+
+    def _problems_of_claim(self, claim: Claim) -> Iterator[str]:
+        name = claim.figure
+        if name not in METRICS:
+            yield str(unknown("figure", name, METRICS))
+            return
+        for arm in (*claim.plus, *claim.minus):
+            if arm not in self.arms:
+                yield str(unknown("arm", arm, self.arms))
+        if both := set(claim.plus) & set(claim.minus):
+            yield f"{min(both)} is on both sides"
+        if not claim.plus:
+            yield "plus names no arm"
+        if claim.among == "collapsed" and (claim.minus or name in BY_INSTANCE):
+            yield f"among=collapsed takes neither minus nor {name}"
+        if claim.env and name not in BY_ENV:
+            yield f"env is for {', '.join(BY_ENV)}"
+        if name in ("test_start", "test_gain") and not self._tests_first(claim):
+            yield f"{name} needs test_first = true"
+        if METRICS[name].needs == "test" and not self.test_instances:
+            yield f"{name} needs test_instances above 0"
+        if name == "tokens_to_target" and self.target is None:
+            yield "tokens_to_target needs the study's target"
 
     def _tests_first(self, claim: Claim) -> bool:
-        """Return whether the models that a claim's arms begin with are tested."""
+        """Return whether the first models of a claim's arms are tested."""
         arms = [self.arms[name] for name in (*claim.plus, *claim.minus) if name in self.arms]
         models = [self.models[arm.model] for arm in arms if arm.model in self.models]
         return self.test_first or all(model.response_format == "think" for model in models)
@@ -251,20 +195,20 @@ class Study:
     def _problems_of_arms(self) -> Iterator[str]:
         for name in (*self.arms, *self.models):
             if not _NAME.fullmatch(name):
-                yield f"{name!r} cannot be a name; use small letters, digits and hyphens"
+                yield f"{name!r} is not a valid name; use lower-case letters, digits and hyphens"
         for name, arm in self.arms.items():
             if arm.model not in self.models:
                 yield f"arms.{name}.model: {unknown('model', arm.model, self.models)}"
-        of_arms = [setting for arm in self.arms.values() for setting in arm.settings]
-        for setting in (*of_arms, *(each for some in self.settings.values() for each in some)):
+        groups = (*(arm.settings for arm in self.arms.values()), *self.settings.values())
+        for setting in chain.from_iterable(groups):
             if setting.partition("=")[0] in ("seed", "model"):
-                yield f"{setting}: seeds and models are the study's own; leave it out"
+                yield f"{setting}: the study sets seeds and models itself; remove this setting"
 
 
 _STUDY: TypeAdapter[Study] = TypeAdapter(Study)
 
 
-def studies() -> list[str]:
+def list_studies() -> list[str]:
     """Return the names of the package's studies."""
     return sorted(path.stem for path in CATALOGUE.glob("*.toml"))
 
@@ -273,14 +217,14 @@ def read_study(name: str) -> Study:
     """Return a study.
 
     Args:
-        name: of one of the package's, or the path of a TOML file.
+        name: Name of a study of the package, or path of a TOML file.
 
     Raises:
-        UserError: if there is none, or with the first thing that cannot be.
+        UserError: If there is no such study, or the file is invalid.
     """
-    path = CATALOGUE / f"{name}.toml" if name in studies() else Path(name)
+    path = CATALOGUE / f"{name}.toml" if name in list_studies() else Path(name)
     if path.suffix != ".toml":
-        raise unknown("study", name, studies())
+        raise unknown("study", name, list_studies())
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError:

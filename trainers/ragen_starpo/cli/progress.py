@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 
-def progress_bar(console: Console) -> Progress:
-    """Return a progress bar whose tasks have a field `status`, shown after their count."""
+def make_progress_bar(console: Console) -> Progress:
+    """Return a progress bar whose tasks have a field `status`, printed after the count."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),

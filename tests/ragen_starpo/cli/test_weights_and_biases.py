@@ -14,7 +14,7 @@ import wandb
 from wandb.proto.wandb_internal_pb2 import Record
 
 from ragen_bench.errors import UserError
-from ragen_starpo.diagnostics.weights_and_biases import WandbRun
+from ragen_starpo.cli.weights_and_biases import WandbRun
 from tests.waiting import wait_until
 
 BLOCK, CLOCK = 1 << 15, ("_runtime", "_timestamp")
@@ -118,13 +118,16 @@ def test_a_resumed_run_goes_on_as_the_same_one(service, tmp_path):
 @pytest.mark.parametrize(
     ("variables", "said"),
     [
-        ({}, r"--wandb finds no key: type `wandb login`, or set WANDB_MODE=offline and "),
-        ({"WANDB_MODE": "run"}, r"--wandb finds no key"),
-        ({"WANDB_MODE": "shared"}, r"--wandb finds no key"),
-        ({"WANDB_API_KEY": "short"}, r"--wandb: WANDB_API_KEY invalid: .*; mend that, or set WAND"),
+        ({}, r"--wandb finds no API key: run `wandb login`, or set WANDB_MODE=offline and "),
+        ({"WANDB_MODE": "run"}, r"--wandb finds no API key"),
+        ({"WANDB_MODE": "shared"}, r"--wandb finds no API key"),
+        (
+            {"WANDB_API_KEY": "short"},
+            r"--wandb: WANDB_API_KEY invalid: .*; correct it, or set WA",
+        ),
         (
             {"WANDB_API_KEY": KEY, "WANDB_BASE_URL": "http://127.0.0.1:9", "WANDB_HTTP_TIMEOUT": 1},
-            r"--wandb: Failed to .* http://127.0.0.1:9: .*; mend that, or set WANDB_MODE=offline",
+            r"--wandb: Failed to .* http://127.0.0.1:9: .*; correct it, or set WANDB_MODE=offline",
         ),
         ({"WANDB_MODE": "foo"}, r"WANDB_MODE: Input should be 'online', 'offline'"),
         ({"WANDB_PROJECT": "a/b"}, r"--wandb: Invalid project name 'a/b'"),

@@ -10,7 +10,7 @@ import pytest
 from ragen_bench.errors import UserError
 from ragen_bench.pages.formats import NONE
 from ragen_starpo.cli.main import main
-from ragen_starpo.studies.overview import overview
+from ragen_starpo.studies.pages import render_overview
 
 VERDICT = {"word": "held", "mean": 0.25, "interval": [0.1, 0.4], "margin": 0.0, "detectable": 0.2}
 CLAIM = {"text": "a | b", "source": "here", "figure": "test", "problem": "", "verdict": VERDICT}
@@ -34,7 +34,7 @@ def test_each_study_with_claims_has_a_section(tmp_path, capsys):
     put(tmp_path, "a", CLAIM, {**CLAIM, "verdict": None, "problem": "runs/x: failed"})
     assert main(["studies", "--verdicts", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
-    assert printed == overview(tmp_path)
+    assert printed == render_overview(tmp_path)
     assert printed.split("\n\n") == [
         "## a",
         f"What of a? [{STATE}](a/study.md). {SEEDS}",
@@ -53,13 +53,13 @@ def test_each_study_with_claims_has_a_section(tmp_path, capsys):
 def test_a_folder_without_verdicts_is_refused(tmp_path):
     put(tmp_path, "pilot")
     with pytest.raises(UserError, match="has no folder with the study"):
-        overview(tmp_path)
+        render_overview(tmp_path)
 
 
 def test_the_page_of_all_studies_has_their_tables_and_counts_their_verdicts():
     published = Path("docs/results/studies")
     page = (published / "index.md").read_text()
-    printed = overview(published)
+    printed = render_overview(published)
     sections = re.split(r"\n\n(?=## )", printed.strip())
     assert [section for section in sections if section not in page] == []
     assert page.count("\n## ") == len(sections)

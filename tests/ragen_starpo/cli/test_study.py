@@ -7,7 +7,6 @@ import pytest
 
 from ragen_starpo.cli.main import main
 from ragen_starpo.commands import Commands
-from ragen_starpo.console import study as console
 from ragen_starpo.engine.platform import release
 from tests.ragen_starpo.commands_here import CommandsHere
 
@@ -54,7 +53,7 @@ margin = 2.0
 def test_a_study_is_run_once_judged_and_gone_on_with(tmp_path, capsys, monkeypatch, request):
     request.addfinalizer(release)  # the process group that the training joins
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(console, "Commands", CommandsHere)
+    monkeypatch.setattr("ragen_starpo.commands.Commands", CommandsHere)
     (tmp_path / "mine.toml").write_text(STUDY)
     assert main(["study", "mine.toml", "--out", "mine"]) == 0
     assert "mine/study.html, mine/study.md, mine/study.json" in capsys.readouterr().out
@@ -129,9 +128,7 @@ def test_a_model_that_fails_is_named_at_its_runs(tmp_path, capsys, monkeypatch):
     assert runs[1]["problem"].startswith("models/bandit/seed-1: `ragen-train small-model untrained")
     assert main(["study", "mine.toml", "--out", "mine", "--seeds", "3"]) == 1
     assert main(["study", "mine.toml", "--out", "mine"]) == 1
-    assert (
-        "3 seeds of some arm are there already: all are run and judged" in capsys.readouterr().out
-    )
+    assert "3 seeds of some arm exist already: all are run and judged" in capsys.readouterr().out
     page = (tmp_path / "mine/study.md").read_text()
     assert "The study asks for 2 seeds; the others were added to them." in page
 

@@ -1,4 +1,4 @@
-"""A run's figures as Weights & Biases shows them, on its server or in files for later."""
+"""Logs a run's metrics to Weights & Biases, on its server or in offline files."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ except ImportError as missing:
 _PROJECT = "ragen"
 _WITHOUT_SERVER = ("offline", "dryrun", "disabled")
 _SETTINGS = wandb.Settings(
-    silent=True,  # a progress bar has the terminal
-    # Figures and the recipe are told, not the code, the command, or what the machine is called and
-    # busy with.
+    silent=True,  # the terminal shows a progress bar
+    # Send metrics and the recipe, but no code, command, host name or system metrics.
     host="",
     console="off",
     disable_git=True,
@@ -35,17 +34,17 @@ _SETTINGS = wandb.Settings(
 
 
 class WandbRun:
-    """Tells figures as those of a run.
+    """A run of Weights & Biases, as a context that finishes it.
 
-    To be used as a context, which ends when all is told. The service's own environment variables
-    count, as `WANDB_MODE=offline`, which writes files alone, and `WANDB_PROJECT`.
+    The service's environment variables apply, as `WANDB_MODE=offline`, which only writes files, and
+    `WANDB_PROJECT`.
 
     Args:
-        folder: of the run directory; the service's files go to its folder `wandb`, and there the
-            run's id is kept, by which a resumed run goes on. Without the service, each start has a
-            folder of files of its own there, all of that id.
-        name: of the run.
-        settings: all of the recipe.
+        folder: The run directory. Its folder `wandb` holds the service's files and the run's id,
+            with which a resumed run continues. Offline, each start writes a new folder there, with
+            the same id.
+        name: Name of the run.
+        settings: All settings of the recipe.
     """
 
     def __init__(self, folder: Path, name: str, settings: Mapping[str, Any]) -> None:
@@ -53,36 +52,32 @@ class WandbRun:
         self._run: Any = None
 
     def __enter__(self) -> WandbRun:
-        """See whether the service takes its key, and ask for one in a terminal.
+        """Check the service's API key, and ask for one in a terminal.
 
         Raises:
-            UserError: if there is none, it is refused, the service does not answer, or one of its
-                environment variables is wrong.
+            UserError: If the key is missing or refused, the service does not answer, or one of its
+                environment variables is invalid.
         """
         if _mode() not in _WITHOUT_SERVER:
             _log_in()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *raised: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         if self._run is not None:
             self._run.finish(exit_code=int(kind is not None))
 
-    def write(self, number: int, figures: Mapping[str, float]) -> None:
-        """Tell an iteration.
-
-        Args:
-            number: of the iteration, from 0 on. The service passes over one that it has.
-            figures: by name.
+    def write(self, number: int, metrics: Mapping[str, float]) -> None:
+        """Log the metrics of an iteration; the service ignores one that it has already.
 
         Raises:
-            UserError: if the service does not answer.
+            UserError: If the service does not answer.
         """
         if self._run is None:
-            self._run = self._begun()
-        self._run.log(dict(figures), step=number)
+            self._run = self._start()
+        self._run.log(dict(metrics), step=number)
 
-    def _begun(self) -> Any:
-        """Return the service's run, a new one or the one of an earlier start."""
+    def _start(self) -> Any:
+        """Create the service's run, or resume that of an earlier start."""
         file = self._folder / "wandb" / "id.txt"
         known = file.read_text(encoding="utf-8").strip() if file.is_file() else None
         try:
@@ -97,7 +92,7 @@ class WandbRun:
             )
         except wandb.Error as error:
             raise UserError(
-                f"--wandb: {error}; the run goes on without, and its files have all figures", 1
+                f"--wandb: {error}; training continues, and its files hold all metrics", 1
             ) from None
         file.parent.mkdir(exist_ok=True)
         write_text(file, f"{run.id}\n")
@@ -105,7 +100,7 @@ class WandbRun:
 
 
 def _mode() -> str:
-    """Return how the service is used, as its environment variables say."""
+    """Return the service's mode, given by its environment variables."""
     try:
         return str(wandb.setup().settings.mode)
     except ValidationError as error:
@@ -117,10 +112,10 @@ def _mode() -> str:
 
 
 def _log_in() -> None:
-    without = "set WANDB_MODE=offline and send the files with `wandb sync` later"
+    advice = "set WANDB_MODE=offline and upload the files with `wandb sync` later"
     try:
         wandb.login()
     except wandb.errors.AuthenticationError as error:
-        raise UserError(f"--wandb: {error}; mend that, or {without}") from None
+        raise UserError(f"--wandb: {error}; correct it, or {advice}") from None
     except wandb.Error:
-        raise UserError(f"--wandb finds no key: type `wandb login`, or {without}") from None
+        raise UserError(f"--wandb finds no API key: run `wandb login`, or {advice}") from None

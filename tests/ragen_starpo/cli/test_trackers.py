@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from ragen_starpo.cli.trackers import EventFiles
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from ragen_starpo.diagnostics.tensorboard import EventFiles
 from ragen_starpo.local.train import train
 
 from .test_warnings import KilledError, recipe

@@ -1,0 +1,222 @@
+"""Options and output of the commands that train: `local` and `verl`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+
+from ragen_bench.cli.options import Command
+from ragen_bench.errors import UserError
+from ragen_bench.options.looks import Argument, Option
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ragen_starpo.cli.trackers import Tracker
+    from ragen_starpo.recipes.recipe import Recipe
+
+Line: TypeAlias = dict[str, Any]
+"""An object of a JSON Lines file, by its fields."""
+_POLL_SECONDS = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingCommand(Command):
+    """A command that trains by a recipe."""
+
+    extra: ClassVar[str] = "train"
+    resumes: ClassVar[bool] = True
+
+    recipe: Annotated[Path, Argument("RECIPE", "a TOML file or the name of a recipe")]
+    settings: Annotated[
+        tuple[str, ...],
+        Argument(
+            "NAME=VALUE",
+            "override a setting of the recipe, as seed=1; verl also takes its own, as "
+            "trainer.logger=[file]",
+        ),
+    ] = ()
+    out: Annotated[Path, Option("DIR", "directory of the run")]
+    tensorboard: Annotated[bool, Option(None, "write event files into DIR/tensorboard")] = False
+    wandb: Annotated[
+        bool,
+        Option(None, "log to Weights & Biases, or with WANDB_MODE=offline to files in DIR/wandb"),
+    ] = False
+
+    @contextmanager
+    def print_progress(self, recipe: Recipe, status: str = "") -> Iterator[None]:
+        """Print the progress of the run, and send its metrics to the trackers."""
+        trackers: list[Tracker] = []
+        if self.tensorboard:
+            from ragen_starpo.cli.trackers import EventFiles
+
+            trackers.append(EventFiles(self.out / "tensorboard"))
+        if self.wandb:
+            from ragen_starpo.cli.weights_and_biases import WandbRun
+
+            trackers.append(WandbRun(self.out, recipe.name, recipe.as_json()))
+        with print_progress(recipe.name, recipe.iterations, self.out, trackers, status):
+            yield
+
+
+@contextmanager
+def print_progress(
+    name: str, iterations: int, out: Path, trackers: Sequence[Tracker] = (), status: str = ""
+) -> Iterator[None]:
+    """Print held-out metrics during training, and the paths of the models at the end.
+
+    The run's files are read, since verl trains in another process.
+
+    Args:
+        name: Name of the recipe.
+        iterations: Number of iterations of the whole run.
+        out: Directory of the run.
+        trackers: Receive all metrics of each iteration.
+        status: Text of the bar until the first iteration is finished.
+
+    Raises:
+        UserError: At the end, if a tracker failed. It receives nothing more after its first error,
+            which is printed at once.
+    """
+    from ragen_bench.console.plain import plain_console
+    from ragen_starpo.cli.progress import make_progress_bar
+    from ragen_starpo.local.run import iterations_done
+
+    failed: list[Tracker] = []
+    bar = make_progress_bar(plain_console())
+    with ExitStack() as contexts:
+        for tracker in trackers:
+            contexts.enter_context(tracker)
+        contexts.enter_context(bar)
+        task = bar.add_task(name, total=iterations, completed=iterations_done(out), status=status)
+
+        def on_metrics(line: Line) -> None:
+            number = line["iteration"]
+            bar.update(task, completed=number + 1, status=_rollout_status(line))
+            if "val/success" in line:
+                bar.console.print(f"Iteration {number}: held-out success {line['val/success']:.3f}")
+
+        def on_warning(line: Line) -> None:
+            bar.console.print(line["text"], soft_wrap=True)
+
+        def on_failure(line: Line) -> None:
+            message = (
+                f"Iteration {line['iteration']}: {line['groups']} groups were skipped because of "
+                f"failed episodes; the first error: {line['error']}"
+            )
+            bar.console.print(message, soft_wrap=True, markup=False)
+
+        def on_timings(line: Line) -> None:
+            for tracker in (tracker for tracker in trackers if tracker not in failed):
+                try:
+                    tracker.write(line["iteration"], read_iteration_metrics(out, line))
+                except UserError as error:
+                    failed.append(tracker)
+                    bar.console.print(str(error), soft_wrap=True, markup=False)
+
+        callbacks = {
+            out / "metrics.jsonl": on_metrics,
+            out / "warnings.jsonl": on_warning,
+            out / "failures.jsonl": on_failure,
+            out / "timings.jsonl": on_timings,
+        }
+        contexts.enter_context(follow_files(callbacks))
+        yield
+    print_places(bar.console, out)
+    if failed:
+        raise UserError("not all metrics were logged, see above", exit_code=1)
+
+
+def print_places(console: Console, run: Path) -> None:
+    """Print the paths of a run and its models; `best/` exists only after a validation."""
+    models = [str(run / name) for name in ("best", "final") if (run / name).is_dir()]
+    console.print(f"Run     {run}", soft_wrap=True)
+    console.print(f"Models  {', '.join(models)}", soft_wrap=True)
+
+
+def read_iteration_metrics(run: Path, timing: Line) -> dict[str, float]:
+    """Return the metrics of an iteration by name, and its timings as `seconds/PHASE`.
+
+    Args:
+        run: Directory of the run.
+        timing: Line of `timings.jsonl`, which is written after that of `metrics.jsonl`.
+    """
+    from ragen_bench.runs.json_lines import numbered
+
+    lines = numbered(run / "metrics.jsonl")
+    metrics = next(line for _, line in lines if line["iteration"] == timing["iteration"])
+    seconds = {f"seconds/{phase}": value for phase, value in timing.items()}
+    iteration = ("iteration", "seconds/iteration")
+    return {name: value for name, value in {**metrics, **seconds}.items() if name not in iteration}
+
+
+@contextmanager
+def follow_files(callbacks: Mapping[Path, Callable[[Line], None]]) -> Iterator[None]:
+    """Call a function with each line that is added to a file while the context lasts.
+
+    Args:
+        callbacks: The function of each file, called in a thread; the file need not exist yet.
+
+    Raises:
+        UserError: At the end, if a callback or a broken line raised one, which ends the following.
+    """
+    followers = [FileFollower(file, on_line) for file, on_line in callbacks.items()]
+    finished = threading.Event()
+    errors: list[UserError] = []
+
+    def follow() -> None:
+        last = False
+        try:
+            while not last:
+                last = finished.wait(_POLL_SECONDS)
+                for follower in followers:
+                    follower.read_new_lines()
+        except UserError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=follow, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        thread.join()
+    for error in errors:
+        raise error
+
+
+class FileFollower:
+    """Calls a function with each whole line that is added to a file."""
+
+    def __init__(self, file: Path, on_line: Callable[[Line], None]) -> None:
+        self._file, self._on_line = file, on_line
+        self._count, self._size = len(self._read_lines()), -1
+
+    def read_new_lines(self) -> None:
+        """Call the function with each new line."""
+        size = self._file.stat().st_size if self._file.exists() else 0
+        if size == self._size:
+            return
+        self._size = size
+        lines = self._read_lines()
+        # A resumed run drops the lines after its checkpoint.
+        self._count = min(self._count, len(lines))
+        for line in lines[self._count :]:
+            self._on_line(line)
+        self._count = len(lines)
+
+    def _read_lines(self) -> list[Line]:
+        from ragen_bench.runs.json_lines import numbered
+
+        return [line for _, line in numbered(self._file)]
+
+
+def _rollout_status(line: Line) -> str:
+    errors = {"failed": "rollout/failed", "restarted": "rollout/begun_anew"}
+    counts = [f" {what} {line[name]}" for what, name in errors.items() if name in line]
+    success, reward = line["rollout/success"], line["rollout/reward"]
+    return f"success {success:.3f} reward {reward:.2f}{''.join(counts)}"

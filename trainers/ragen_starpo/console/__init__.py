@@ -1,1 +1,0 @@
-"""What commands that train print: progress bars, held-out figures and tables."""
