@@ -3,12 +3,11 @@
 import json
 
 import pytest
-from ragen_starpo.cli.trackers import EventFiles
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from ragen_starpo.cli.trackers import EventFiles
 from ragen_starpo.local.train import train
-
-from .test_warnings import KilledError, recipe
+from tests.ragen_starpo.local.test_warnings import KilledError, recipe
 
 
 def test_events_are_the_runs_figures(small, tmp_path):

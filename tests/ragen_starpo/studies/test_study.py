@@ -171,7 +171,8 @@ def test_models_that_think_are_analysed_before_and_after(tmp_path):
     training, test, before, *analyses = run.stages
     assert training.shell_command.startswith("ragen-train local grpo@small-think model=")
     first, last = "evaluate hf/../../../models/m/seed-0/warm ", "evaluate hf/run/final "
-    assert before.shell_command == test.shell_command.replace(last, first).replace("--out test", "--out before")
+    command = test.shell_command.replace(last, first)
+    assert before.shell_command == command.replace("--out test", "--out before")
     assert "--format think --max-tokens 40 " in before.shell_command
     assert [stage.shell_command for stage in analyses] == [
         "ragen-bench analyse before",
@@ -180,7 +181,8 @@ def test_models_that_think_are_analysed_before_and_after(tmp_path):
     with_gpu = file.read_text().replace("[models.m]", "gpu = ['give_up_after=200']\n[models.m]")
     file.write_text(with_gpu)
     at_gpu = run_jobs(read_study(str(file)), "gpu", 2)[0].stages[2]
-    assert at_gpu.shell_command.startswith("ragen-bench evaluate hf/Qwen/Qwen2.5-0.5B-Instruct --env")
+    command = "ragen-bench evaluate hf/Qwen/Qwen2.5-0.5B-Instruct --env"
+    assert at_gpu.shell_command.startswith(command)
 
 
 def test_a_pilot_has_seeds_of_its_own_and_no_claims(tmp_path):
