@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from ragen_bench.options.looks import Option
 
 if TYPE_CHECKING:
-    from ragen_bench.leaderboard.draws import FindDraw
+    from ragen_bench.leaderboard.announcements.draws import FindDraw
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,9 +40,9 @@ class DrawsOptions:
         Raises:
             UserError: if nothing is there.
         """
-        from ragen_bench.leaderboard.draws import draws_in
+        from ragen_bench.leaderboard.announcements.draws import find_draws_in
 
-        return None if self.draws is None else draws_in(self.draws)
+        return None if self.draws is None else find_draws_in(self.draws)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,9 +35,9 @@ class Check(JsonOptions, Command):
 class Draw(Command):
     """Answers each announcement that has no draw yet, with a random value of this moment.
 
-    For those who keep a leaderboard: an answer is worth what they are trusted. A draw that is there
-    is never made again. What can be no entry, of chosen environments say, is drawn for with a note.
-    Ends with exit code 1 if an announcement is refused.
+    For maintainers of a leaderboard: a draw is as trustworthy as they are. Existing draws are never
+    replaced. A run that cannot be an entry, such as one of chosen environments, gets a draw and a
+    note. Ends with exit code 1 if an announcement is refused.
     """
 
     leaderboard: Annotated[Path, Argument("LEADERBOARD", "a directory with announcements/")] = Path(
@@ -46,9 +46,26 @@ class Draw(Command):
 
     def run(self) -> int:
         """Write the draws, and print one line for each announcement."""
-        from ragen_bench.console.announcement import print_draws
+        from rich.text import Text
 
-        return 0 if print_draws(self.leaderboard) else 1
+        from ragen_bench.console.plain import plain_console
+        from ragen_bench.leaderboard.announcements.draws import draw_all
+        from ragen_bench.visible import visible
+
+        console = plain_console()
+        code = 0
+        for result in draw_all(self.leaderboard):
+            name = visible(result.name)
+            if result.problem:
+                code = 1
+                console.print(Text(f"REFUSED  {name}: {visible(result.problem)}"), soft_wrap=True)
+            else:
+                status = "drawn" if result.draw else "kept"
+                console.print(Text(f"{status:<7}  {name}: {result.file}"), soft_wrap=True)
+            if result.note:
+                note = f"not an entry of the leaderboard: {visible(result.note)}"
+                console.print(Text(f"note     {name}: {note}"), soft_wrap=True)
+        return code
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,8 +37,8 @@ class Reproduce(IsolationOptions, ConnectionOptions, DrawsOptions, PriceOptions,
         from ragen_bench.console.plain import plain_console
         from ragen_bench.console.reproduction import print_reproduction
         from ragen_bench.console.verification import verify_entry
-        from ragen_bench.leaderboard import read_entry, reproduction
-        from ragen_bench.leaderboard.draws import rerun_draw
+        from ragen_bench.leaderboard import compare_rerun, read_entry
+        from ragen_bench.leaderboard.announcements.draws import draw_for_rerun
         from ragen_bench.runs.directory import read_run
         from ragen_bench.runs.json_lines import read_whole, write_whole
 
@@ -50,7 +50,7 @@ class Reproduce(IsolationOptions, ConnectionOptions, DrawsOptions, PriceOptions,
         name = self.entry.absolute().name
         seed = entry.run.seed + 1
         out = self.out or Path("runs") / f"reproduce_{name}_seed{seed}"
-        draw = rerun_draw(entry.run, out)
+        draw = draw_for_rerun(entry.run, out)
         if code := self._evaluation(entry.run, seed, out, draw).run():
             return code
         rerun = read_whole(out / "summary.json")
@@ -64,7 +64,7 @@ class Reproduce(IsolationOptions, ConnectionOptions, DrawsOptions, PriceOptions,
             "model": self.model,
             "seed": seed,
             **({"draw": read_run(out).config.as_json()["draw"]} if draw else {}),
-            **reproduction(entry.summary.as_json(), rerun),
+            **compare_rerun(entry.summary.as_json(), rerun),
         }
         file = out / "reproduction.json"
         write_whole(file, comparison)

@@ -44,7 +44,7 @@ class Submit(DrawsOptions, PriceOptions, Command):
         """Pack the run, and print where the entry is and what to do with it."""
         from ragen_bench.console.plain import plain_console
         from ragen_bench.console.progress import episodes_bar
-        from ragen_bench.leaderboard import About, apart, entry_name, pack
+        from ragen_bench.leaderboard import About, make_entry_name, nondefault_settings, pack
         from ragen_bench.leaderboard.files import EPISODES
         from ragen_bench.runs.directory import read_run
         from ragen_bench.scores.cost import load_prices
@@ -60,7 +60,7 @@ class Submit(DrawsOptions, PriceOptions, Command):
         )
         prices, draws = load_prices(self.prices), self.find_draw()
         config = read_run(self.directory).config
-        out = self.out or Path("leaderboard/entries") / entry_name(
+        out = self.out or Path("leaderboard/entries") / make_entry_name(
             about.name, config.suite, config.split
         )
         console = plain_console()
@@ -72,7 +72,7 @@ class Submit(DrawsOptions, PriceOptions, Command):
             f"Episodes  {summary['episodes']:,}, {size:,} bytes packed",
             f"Score     {summary['suite_score']} on {config.suite}",
         ]
-        if differing := apart(config):
+        if differing := nondefault_settings(config):
             lines.append(f"Apart     {', '.join(differing)}: not ranked beside the others")
         lines.append(f"Command   {config.command} (published, as all of run.json)")
         named = "" if self.draws is None else f" --draws {self.draws}"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ragen_bench.console.plain import plain_console
 from ragen_bench.console.progress import episodes_bar
-from ragen_bench.leaderboard.files import shown_name
+from ragen_bench.leaderboard.files import printable_name
 from ragen_bench.pages.leaderboard import build_site
 from ragen_bench.pages.local_server import SiteServer
 
@@ -27,15 +27,15 @@ def build(leaderboard: Path, out: Path, *, verified: bool) -> bool:
 
     def say(name: str, problems: list[str]) -> None:
         status = "FAIL" if problems else "ok"
-        console.print(f"{status:<5} {shown_name(name)}", soft_wrap=True)
+        console.print(f"{status:<5} {printable_name(name)}", soft_wrap=True)
 
     with episodes_bar(console, "Verifying") as progress:
         built = build_site(leaderboard, out, verified, progress, say)
     for name, problems in built.refused.items():
         for problem in problems:
-            console.print(f"{shown_name(name)}: {problem}", soft_wrap=True)
+            console.print(f"{printable_name(name)}: {problem}", soft_wrap=True)
     if built.refused:
-        names = ", ".join(map(shown_name, built.refused))
+        names = ", ".join(map(printable_name, built.refused))
         console.print(f"No site was written. Refused: {names}", soft_wrap=True)
         return False
     console.print(f"Entries  {len(built.entries)}{'' if verified else ', not verified'}")

@@ -11,13 +11,17 @@ from pathlib import Path
 from ragen_bench.console.plain import plain_console
 from ragen_bench.console.progress import episodes_bar
 from ragen_bench.leaderboard import EntryError, verify
-from ragen_bench.leaderboard.draws import FindDraw
-from ragen_bench.leaderboard.files import shown_name
+from ragen_bench.leaderboard.announcements.draws import FindDraw
+from ragen_bench.leaderboard.files import printable_name
 from ragen_bench.leaderboard.git import Branch
-from ragen_bench.leaderboard.neighbours import entries_in_base
-from ragen_bench.leaderboard.proposed_announcement import drawn_in_base, proposed_announcement
-from ragen_bench.leaderboard.public_lead import Scored
-from ragen_bench.leaderboard.pull_request import Proposal, checked_out, proposal
+from ragen_bench.leaderboard.public_lead import EntryScores, read_base_scores
+from ragen_bench.leaderboard.pull_request import (
+    Proposal,
+    read_base_draw,
+    read_proposal,
+    read_proposed_announcement,
+    write_proposal,
+)
 from ragen_bench.runs.schema import Object
 
 _CHANGES = {
@@ -31,7 +35,7 @@ def verify_entry(
     path: Path,
     content: Object,
     draws: FindDraw | None = None,
-    others: Iterable[Scored] | None = None,
+    others: Iterable[EntryScores] | None = None,
 ) -> bool:
     """Verify an entry, print the checks, and return whether it is verified.
 
@@ -50,12 +54,12 @@ def verify_entry(
         verdict = verify(path, progress, draws, others)
     for check in verdict.checks:
         status = "ok" if check.passed else "FAIL"
-        console.print(f"{status:<5} {check.name:<10} {check.said}", soft_wrap=True)
+        console.print(f"{status:<5} {check.name:<10} {check.message}", soft_wrap=True)
     for sign in verdict.signs if verdict.verified else ():
-        console.print(f"{'sign':<5} {sign.name:<10} {sign.said}", soft_wrap=True)
+        console.print(f"{'sign':<5} {sign.name:<10} {sign.message}", soft_wrap=True)
     content.update(verdict.as_json())
     if not verdict.verified:
-        console.print(f"NOT verified: {shown_name(verdict.directory)}", soft_wrap=True)
+        console.print(f"NOT verified: {printable_name(verdict.directory)}", soft_wrap=True)
         return False
     console.print(
         f"Verified: {verdict.directory}, {verdict.episodes:,} episodes in "
@@ -79,8 +83,8 @@ def verify_branch(base: str, head: str, content: Object) -> bool:
     console = plain_console()
     try:
         branch = Branch(Path(), base, head)
-        proposed = proposal(branch)
-        if proposed is None and (announced := proposed_announcement(branch)):
+        proposed = read_proposal(branch)
+        if proposed is None and (announced := read_proposed_announcement(branch)):
             name, commitment = announced
             content.update(does="announces", announcement=name, commitment=commitment)
             console.print(f"Announces {name}, commitment {commitment}.", soft_wrap=True)
@@ -99,6 +103,6 @@ def verify_branch(base: str, head: str, content: Object) -> bool:
 
 def _verify_proposal(branch: Branch, proposed: Proposal, content: Object) -> bool:
     with tempfile.TemporaryDirectory(prefix="ragen-entry-") as folder:
-        entry = checked_out(branch, proposed, Path(folder))
-        draws = partial(drawn_in_base, branch)
-        return verify_entry(entry, content, draws, entries_in_base(branch, proposed.name))
+        entry = write_proposal(branch, proposed, Path(folder))
+        draws = partial(read_base_draw, branch)
+        return verify_entry(entry, content, draws, read_base_scores(branch, proposed.name))

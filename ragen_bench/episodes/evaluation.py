@@ -21,7 +21,7 @@ from ragen_bench.models.reasoning import stop_text
 from ragen_bench.opponents.opponent import Opponent
 from ragen_bench.opponents.pair import Pair
 from ragen_bench.runs.directory import RunDirectory, open_run, refuse_other
-from ragen_bench.runs.draws import Draw, unannounced
+from ragen_bench.runs.draws import Draw, find_unannounced
 from ragen_bench.runs.provenance import machine, otherwise, versions
 from ragen_bench.runs.schema import SCHEMA, Key, Object, RunConfig
 from ragen_bench.runs.specification import spec_hash, suite_hash
@@ -208,7 +208,7 @@ def _refuse_unannounced(evaluation: Evaluation, settings: Object) -> None:
             "--split drawn needs --draw FILE, which the project writes to leaderboard/draws/ in "
             "answer to an announcement; `ragen-bench announce MODEL` writes that"
         )
-    if differing := unannounced(evaluation.draw, settings):
+    if differing := find_unannounced(evaluation.draw, settings):
         raise UserError(
             f"the draw is for other settings than these ({'; '.join(differing)}); evaluate as "
             "announced, or announce anew"

@@ -1,22 +1,21 @@
-"""The leaderboard: runs are packed as entries, and entries verified without trust."""
+"""The leaderboard: packs runs as entries, and verifies entries without trusting them."""
 
 from ragen_bench.leaderboard.errors import EntryError
-from ragen_bench.leaderboard.pack import About, entry_name, pack
-from ragen_bench.leaderboard.reproduce import reproduction
-from ragen_bench.leaderboard.rules import apart, refusal
-from ragen_bench.leaderboard.verdict import Check, Verdict
-from ragen_bench.leaderboard.verify import read_entry, verify
+from ragen_bench.leaderboard.pack import About, make_entry_name, pack
+from ragen_bench.leaderboard.reproduce import compare_rerun
+from ragen_bench.leaderboard.rules import explain_refusal, nondefault_settings
+from ragen_bench.leaderboard.verify import Check, Verdict, read_entry, verify
 
 __all__ = [
     "About",
     "Check",
     "EntryError",
     "Verdict",
-    "apart",
-    "entry_name",
+    "compare_rerun",
+    "explain_refusal",
+    "make_entry_name",
+    "nondefault_settings",
     "pack",
     "read_entry",
-    "refusal",
-    "reproduction",
     "verify",
 ]

@@ -1,7 +1,7 @@
-"""The error that says why an entry is refused."""
+"""The error that refuses an entry."""
 
 from __future__ import annotations
 
 
 class EntryError(ValueError):
-    """Something in an entry that ends its verification; the message says what, in one line."""
+    """An entry is refused. Each argument is one reason, in one line."""

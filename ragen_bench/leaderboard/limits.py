@@ -1,27 +1,27 @@
-"""Limits of an entry and of each of its parts, far above every honest one."""
+"""Limits of an entry and its parts, far above those of every honest entry."""
 
 from __future__ import annotations
 
 ENTRY_JSON_BYTES = 1 << 20
-"""The file entry.json."""
+"""Maximum size of entry.json."""
 PACKED_BYTES = 100_000_000
-"""The compressed episodes; GitHub takes no larger file."""
+"""Maximum size of the compressed episodes, which is GitHub's limit for a file."""
 UNPACKED_BYTES = 2_000_000_000
-"""The episodes when unpacked. They are read as a stream, and never lie on the disk."""
+"""Maximum size of the unpacked episodes. They are read as a stream and never written to disk."""
 RATIO = 500
-"""Unpacked to packed bytes. Runs of random players reach 24, a model that repeats one word for ever
+"""Maximum compression ratio. Runs of random players reach 24, a model that repeats one word forever
 may reach 100, and 1 GB of zeros has 1030."""
 LINE_BYTES = 4 << 20
-"""One episode: ten turns whose answers and thoughts hold 200,000 bytes each."""
+"""Maximum size of one episode: ten turns with responses and reasoning of 200,000 bytes each."""
 DEPTH = 16
-"""Objects and lists inside each other."""
+"""Maximum nesting depth of JSON objects and lists."""
 DIGITS = 18
-"""Of a whole number."""
+"""Maximum number of digits of an integer."""
 SAMPLES = 16
-"""Episodes on each instance; figures are held in memory for all of them."""
+"""Maximum number of episodes per instance; statistics hold them all in memory."""
 PROMPT_TOKENS = 10_000_000
-"""Of one turn."""
-BYTES_A_TOKEN = 256
-"""The longest tokens of the common vocabularies are 128 spaces."""
+"""Maximum number of prompt tokens in one turn."""
+BYTES_PER_TOKEN = 256
+"""Maximum bytes per token; the longest tokens of common vocabularies are 128 spaces."""
 PROBLEMS = 20
-"""Reasons after which the episodes of an entry that is refused are not read on."""
+"""Number of problems after which the check of episodes stops."""

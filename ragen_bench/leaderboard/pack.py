@@ -1,4 +1,4 @@
-"""From a finished run to an entry of the leaderboard."""
+"""Packs a finished run as an entry of the leaderboard."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from importlib.metadata import version
 from pathlib import Path
 
 from ragen_bench.errors import UserError
-from ragen_bench.leaderboard.draws import FindDraw, check_draw, draws_beside
+from ragen_bench.leaderboard.announcements.draws import FindDraw, check_draw, find_draws_near
 from ragen_bench.leaderboard.episodes import EpisodeCheck
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.files import ENTRY_JSON, EPISODES, check_directory_name
 from ragen_bench.leaderboard.limits import ENTRY_JSON_BYTES
 from ragen_bench.leaderboard.packed import write_packed
-from ragen_bench.leaderboard.rules import refusal
-from ragen_bench.leaderboard.schema import SCHEMA, checked_entry, read_statement
+from ragen_bench.leaderboard.rules import explain_refusal
+from ragen_bench.leaderboard.schema import SCHEMA, parse_entry, read_statement
 from ragen_bench.leaderboard.strict_json import BadJsonError, parse
 from ragen_bench.runs.atomic import alone, replacing_folder
 from ragen_bench.runs.config_check import config_differences
@@ -30,16 +30,16 @@ from ragen_bench.scores.summary import summary_of
 
 @dataclass(frozen=True)
 class About:
-    """What the submitter says.
+    """The submitter's statements about an entry.
 
     Attributes:
-        name: of the model, as the table shows it.
-        submitter: who submits.
-        contact: how to reach them.
-        link: a page on the model.
-        parameters: how many the model has.
-        open_weights: whether everybody can have them.
-        date: of the run, YYYY-MM-DD.
+        name: Name of the model, as the table shows it.
+        submitter: Name of the submitter.
+        contact: Contact address of the submitter.
+        link: URL of a page on the model.
+        parameters: Number of parameters.
+        open_weights: Whether the weights are public.
+        date: Date of the run, YYYY-MM-DD.
     """
 
     name: str
@@ -51,7 +51,7 @@ class About:
     date: str | None = None
 
 
-def entry_name(name: str, suite: str, split: str) -> str:
+def make_entry_name(name: str, suite: str, split: str) -> str:
     """Return a directory name for a model's entry, which `verify` accepts."""
     plain = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")
     return f"{plain[:60] or 'model'}_{suite}_{split}"
@@ -67,23 +67,23 @@ def pack(
 ) -> Object:
     """Write a run as an entry, after the checks that `verify` will make.
 
-    The same run and the same words give the same bytes, with the same zlib.
+    The same run and statements give the same bytes, with the same zlib.
 
     Args:
-        path: the run directory.
-        out: the entry's directory, which must not exist.
-        about: what the submitter says.
-        prices: what tokens cost.
-        progress: called with the number of replayed and of planned episodes.
-        draws: where the draws are; None for those of the leaderboard that `out` lies in.
+        path: Run directory.
+        out: Directory of the entry, which must not exist.
+        about: Statements of the submitter.
+        prices: Prices of tokens.
+        progress: Called with the numbers of replayed and of planned episodes.
+        draws: Lookup of draws; None for the leaderboard that contains `out`.
 
     Returns:
         The content of entry.json.
 
     Raises:
-        UserError: if the run cannot be an entry, with what to do.
+        UserError: if the run cannot be an entry.
     """
-    _refuse_taken(out)
+    _refuse_existing(out)
     try:
         check_directory_name(out.absolute().name)
     except EntryError as error:
@@ -92,9 +92,9 @@ def pack(
         read_statement(asdict(about))
     except EntryError as error:
         raise UserError(str(error)) from None
-    run = submittable(path)
+    run = read_submittable_run(path)
     try:
-        check_draw(run.config, draws or draws_beside(out))
+        check_draw(run.config, draws or find_draws_near(out))
     except EntryError as error:
         raise UserError(f"{path}: {error.args[0]}", exit_code=1) from None
     with alone(out), replacing_folder(out) as draft:
@@ -109,44 +109,43 @@ def pack(
             "summary": summary_of(run.config, run.episodes(), run.seconds(), prices=prices),
         }
         _write_entry(entry, draft / ENTRY_JSON)
-        _refuse_taken(out)  # the replay may have taken hours
+        _refuse_existing(out)  # the replay may have taken hours
     return entry
 
 
-def _refuse_taken(out: Path) -> None:
+def _refuse_existing(out: Path) -> None:
     if out.exists() or out.is_symlink():
-        raise UserError(f"{out} is there already; choose another --out")
+        raise UserError(f"{out} exists already; choose another --out")
 
 
-def submittable(path: Path) -> RunDirectory:
-    """Return a run that may be an entry.
+def read_submittable_run(path: Path) -> RunDirectory:
+    """Read a run, and check that it may be an entry.
 
     Raises:
-        UserError: if it may not, with what to do.
+        UserError: if it may not.
     """
     run = read_run(path)
-    refused = refusal(run.config)
-    if refused:
-        raise UserError(f"{path}: {refused}", exit_code=1)
-    played = {episode.key for episode in run.episodes()}
-    faults = {fault.key for fault in run.faults()} - played
+    if refusal := explain_refusal(run.config):
+        raise UserError(f"{path}: {refusal}", exit_code=1)
+    recorded = {episode.key for episode in run.episodes()}
+    faults = {fault.key for fault in run.faults()} - recorded
     planned = run.config.planned
     if faults:
         raise UserError(
-            f"{path}: {len(faults)} episodes were left unfinished by the server, faults.jsonl says "
-            "why; the command of the run plays them anew",
+            f"{path}: {len(faults)} episodes failed at the server, see faults.jsonl; repeat "
+            "the command of the run",
             exit_code=1,
         )
-    if len(played) < planned:
+    if len(recorded) < planned:
         raise UserError(
-            f"{path}: {len(played)} of {planned} episodes are there; the command of the run goes "
-            "on from there",
+            f"{path}: {len(recorded)} of {planned} episodes are recorded; repeat the command "
+            "of the run to complete it",
             exit_code=1,
         )
-    for different in config_differences(run.config):
+    for difference in config_differences(run.config):
         raise UserError(
-            f"{path}: the run is of another version of ragen-bench ({different}); evaluate with "
-            "this one",
+            f"{path}: the run is of another version of ragen-bench ({difference}); evaluate "
+            "with this one",
             exit_code=1,
         )
     return run
@@ -158,23 +157,23 @@ def _write_episodes(
     check = EpisodeCheck(run.config)
     lines = (line_of(line) for line, _ in run.recorded())
     try:
-        sound = check.sound(lines, lambda number: progress(number, check.planned))
-        written = write_packed(file, (episode.as_json() for episode in sound))
+        episodes = check.check_lines(lines, lambda number: progress(number, check.planned))
+        digest, length = write_packed(file, (episode.as_json() for episode in episodes))
     except EntryError as error:
-        raise UserError(f"{run.path}: {error}; such a run cannot be sent", exit_code=1) from None
+        raise UserError(f"{run.path}: {error}; the run cannot be sent", exit_code=1) from None
     if check.problems:
         raise UserError(
             f"{run.path}: {check.problems[0]}; `verify` would refuse it",
             exit_code=1,
         )
-    return written
+    return digest, length
 
 
 def _write_entry(entry: Object, file: Path) -> None:
     try:
-        checked_entry(entry)
+        parse_entry(entry)
         data = (json.dumps(entry, indent=2, ensure_ascii=False) + "\n").encode()
-        parse(data)  # `verify` is stricter than what wrote the run
+        parse(data)  # `verify` is stricter than the writer of runs
     except EntryError as error:
         raise UserError(f"the run cannot be sent: {error}", exit_code=1) from None
     except BadJsonError as error:

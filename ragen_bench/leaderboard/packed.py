@@ -1,4 +1,4 @@
-"""The compressed episodes: written to the same bytes each time, read in bounded memory."""
+"""Writes the compressed episodes reproducibly, and reads them in bounded memory."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from ragen_bench.runs.schema import Object
 
 _CHUNK = 1 << 16
 _SLACK = 1 << 16
-"""What deflate and gzip add at most to episodes that cannot be compressed, and much more."""
+"""Generous bound of the bytes that deflate and gzip add to incompressible episodes."""
 _HEADER = bytes((0x1F, 0x8B, 8, 0, 0, 0, 0, 0))
 """gzip, deflate, no name or comment, no time (RFC 1952, section 2.3)."""
 
 
 def write_packed(file: Path, records: Iterable[Object]) -> tuple[str, int]:
-    """Compress episodes into a file, without name or time, so that the same give the same bytes.
+    """Compress episodes into a file, without name or time, so that equal episodes give equal bytes.
 
     Returns:
-        SHA-256 and length of the uncompressed lines, as `PackedEpisodes` finds them.
+        SHA-256 and length of the uncompressed lines, as `PackedEpisodes` computes them.
 
     Raises:
-        EntryError: if they are beyond what is read.
+        EntryError: if they exceed the limits of an entry.
     """
     digest, length = hashlib.sha256(), 0
     with (
@@ -47,18 +47,18 @@ def write_packed(file: Path, records: Iterable[Object]) -> tuple[str, int]:
 
 
 def check_sizes(packed: int, unpacked: int) -> None:
-    """Refuse a file by its sizes, before any of it is read.
+    """Check the sizes of a file before it is read.
 
     Args:
-        packed: bytes of the file.
-        unpacked: bytes that it says it unpacks to; more are never read.
+        packed: Size of the file, in bytes.
+        unpacked: Stated size of the unpacked content, in bytes. More is never read.
 
     Raises:
-        EntryError: if it is too large, or a bomb.
+        EntryError: if the file is too large, or a decompression bomb.
     """
     if unpacked > UNPACKED_BYTES:
         raise EntryError(
-            f"{EPISODES} unpacks to {unpacked:,} bytes; at most {UNPACKED_BYTES:,} are read"
+            f"{EPISODES} unpacks to {unpacked:,} bytes; the maximum is {UNPACKED_BYTES:,}"
         )
     if unpacked > RATIO * packed:
         raise EntryError(
@@ -72,13 +72,14 @@ def check_sizes(packed: int, unpacked: int) -> None:
 
 
 class PackedEpisodes:
-    """The lines of a compressed file.
-
-    It holds one line and two chunks of 64 KiB at most, whatever the file is.
+    """Reads the lines of a compressed file. Memory is at most one line and two chunks of 64 KiB.
 
     Args:
-        file: the file, at its beginning.
-        unpacked: the bytes that it may unpack to.
+        file: The file, at its beginning.
+        unpacked: Maximum size of the unpacked content, in bytes.
+
+    Attributes:
+        length: Size of the content unpacked so far, in bytes.
     """
 
     def __init__(self, file: BinaryIO, unpacked: int) -> None:
@@ -88,15 +89,15 @@ class PackedEpisodes:
 
     @property
     def sha256(self) -> str:
-        """Of what has been unpacked so far, as hex digits."""
+        """SHA-256 of the content unpacked so far, as hex digits."""
         return self._digest.hexdigest()
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the lines without their ends.
+        """Yield the lines, without line ends.
 
         Raises:
             EntryError: if the file is not a single gzip member of whole lines, has a line of more
-                than 4 MiB, or unpacks to more than it may.
+                than 4 MiB, or unpacks to more than `unpacked`.
         """
         rest, number = bytearray(), 1
         for chunk in self._chunks():
@@ -126,10 +127,10 @@ class PackedEpisodes:
             yield chunk
             if inflate.eof:
                 if inflate.unused_data or self._file.read(1):
-                    raise EntryError(f"{EPISODES} holds more bytes behind its end")
+                    raise EntryError(f"{EPISODES} has more bytes behind its end")
                 return
             data = inflate.unconsumed_tail or self._file.read(_CHUNK)
-        raise EntryError(f"{EPISODES} ends in the middle")
+        raise EntryError(f"{EPISODES} is truncated")
 
     def _count(self, chunk: bytes) -> None:
         self._digest.update(chunk)
@@ -143,5 +144,5 @@ class PackedEpisodes:
 def _check_line(length: int, number: int) -> None:
     if length > LINE_BYTES:
         raise EntryError(
-            f"{EPISODES} line {number} is longer than the {LINE_BYTES:,} bytes that are read"
+            f"{EPISODES} line {number} is longer than the maximum of {LINE_BYTES:,} bytes"
         )

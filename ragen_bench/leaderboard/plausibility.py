@@ -1,7 +1,7 @@
-"""Signs that an entry's answers are not what its model said to each observation by itself.
+"""Signs that the responses of an entry may not come from its model alone.
 
-None of them refuses an entry: a verified entry is one whose figures follow from its answers, and
-who gave the answers no replay can tell. `verify` prints the signs, and the site shows them.
+No sign refuses an entry. Replay verifies that the scores follow from the responses; it cannot show
+who wrote them. `verify` prints the signs, and the site shows them.
 """
 
 from __future__ import annotations
@@ -13,131 +13,146 @@ from dataclasses import dataclass
 import numpy as np
 
 from ragen_bench.environments import why_reference
-from ragen_bench.leaderboard.scripted import SCRIPTED
-from ragen_bench.runs.schema import EpisodeRecord, RunConfig
+from ragen_bench.models.scripted import OracleModel, RandomModel
+from ragen_bench.runs.schema import EpisodeRecord, Object, RunConfig
 from ragen_envs.core.player import Player
 from ragen_envs.core.sums import sum_in_order
 
+SCRIPTED: dict[str, type[RandomModel] | type[OracleModel]] = {
+    "random": RandomModel,
+    "oracle": OracleModel,
+}
+"""Models whose responses are recomputed."""
 RARE = 1e-4
-"""A chance below this is a sign."""
-_ENOUGH = 20
-"""Comparisons below this say nothing."""
-_PLAN = 3
-"""Actions in a plan that others than the oracle may well have put otherwise."""
+"""A probability below this is a sign."""
+_MIN_COMPARISONS = 20
+_MIN_PLAN = 3
+"""Length of an oracle plan for which other players usually choose different actions."""
 
 
 @dataclass(frozen=True)
 class Sign:
-    """Something that makes an entry less plausible.
+    """An observation that makes an entry less plausible.
 
     Attributes:
-        name: of the sign, in a word.
-        said: what was seen, in numbers.
+        name: Name of the sign, one word.
+        message: The observation, with its numbers.
     """
 
     name: str
-    said: str
+    message: str
+
+    def as_json(self) -> Object:
+        """Return the sign as `verify --json` and the site's data write it."""
+        return {"name": self.name, "said": self.message}
 
 
 class Plausibility:
-    """Looks at the replayed episodes of one entry, one after the other.
+    """Collects signs from the replayed episodes of one entry.
 
     Args:
-        config: the content of run.json.
+        config: Content of run.json.
     """
 
     def __init__(self, config: RunConfig) -> None:
         self._config = config
-        self._judged = config.model not in SCRIPTED
-        self._own = config.model.startswith("python:")
-        self._best: list[str] = []
-        self._solved: dict[str, list[tuple[float, float]]] = defaultdict(list)
-        self._latest: tuple[str, int, str] | None = None
-        self._pairs = self._same = self._plans = self._oracles = 0
-        self._answers = self._uncounted = self._cut_short = 0
+        self._is_scripted = config.model in SCRIPTED
+        self._is_agent = config.model.startswith("python:")
+        self._oracle_plan: list[str] = []
+        self._scores: dict[str, list[tuple[float, float]]] = defaultdict(list)
+        self._first_sample: tuple[str, int, str] | None = None
+        self._pairs = self._equal_pairs = self._plans = self._oracle_plans = 0
+        self._responses = self._uncounted = self._cut_short = 0
 
     def begin(self, player: Player) -> None:
-        """See what the oracle would do first in the episode that begins."""
-        self._best = list(player.best_actions()) if self._judged else []
+        """Record the oracle's first plan at the start of an episode."""
+        self._oracle_plan = [] if self._is_scripted else list(player.best_actions())
 
-    def look(self, episode: EpisodeRecord) -> None:
-        """Look at an episode that is equal to its replay, in the order of the entry."""
-        if not self._judged:
+    def add(self, episode: EpisodeRecord) -> None:
+        """Add a replayed episode, in the order of the entry."""
+        if self._is_scripted:
             return
         if episode.ceiling is not None and episode.score is not None:
-            self._solved[episode.env].append((episode.score, episode.ceiling))
+            self._scores[episode.env].append((episode.score, episode.ceiling))
         for turn in episode.turns:
-            self._answers += 1
+            self._responses += 1
             self._uncounted += turn.prompt_tokens == turn.completion_tokens == 0
             short = 0 < turn.completion_tokens < self._config.max_tokens
             self._cut_short += turn.finish == "length" and short
         if not episode.turns:
             return
-        if len(self._best) >= _PLAN:
+        if len(self._oracle_plan) >= _MIN_PLAN:
             self._plans += 1
-            self._oracles += episode.turns[0].actions == self._best
-        answer = episode.turns[0].answer
-        if self._latest and self._latest[:2] == (episode.env, episode.index):
+            self._oracle_plans += episode.turns[0].actions == self._oracle_plan
+        response = episode.turns[0].answer
+        if self._first_sample and self._first_sample[:2] == (episode.env, episode.index):
             self._pairs += 1
-            self._same += answer == self._latest[2]
+            self._equal_pairs += response == self._first_sample[2]
         else:
-            self._latest = episode.env, episode.index, answer
+            self._first_sample = episode.env, episode.index, response
 
-    def signs(self) -> list[Sign]:
-        """Return what was seen in all episodes."""
-        found = [*self._above_ceiling()]
-        if not self._own and self._answers and self._uncounted == self._answers:
-            said = f"none was counted in {self._answers:,} answers of a language model"
-            found.append(Sign("tokens", said))
-        if not self._own and self._cut_short:
-            said = (
-                f"{self._cut_short:,} answers are said to be cut at {self._config.max_tokens} "
-                "tokens, and have fewer"
+    def find_signs(self) -> list[Sign]:
+        """Return the signs of all episodes."""
+        signs = [*self._find_above_optimal()]
+        if not self._is_agent and self._responses and self._uncounted == self._responses:
+            message = f"none was counted in {self._responses:,} responses of a language model"
+            signs.append(Sign("tokens", message))
+        if not self._is_agent and self._cut_short:
+            message = (
+                f"{self._cut_short:,} responses are recorded as cut at {self._config.max_tokens} "
+                "tokens, but have fewer"
             )
-            found.append(Sign("cut", said))
-        if self._config.temperature > 0 and self._pairs >= _ENOUGH and self._same == self._pairs:
-            said = (
-                f"all {self._pairs:,} further samples of an instance begin with the same answer as "
-                f"the first, at temperature {self._config.temperature:g}"
+            signs.append(Sign("cut", message))
+        if (
+            self._config.temperature > 0
+            and self._pairs >= _MIN_COMPARISONS
+            and self._equal_pairs == self._pairs
+        ):
+            message = (
+                f"all {self._pairs:,} later samples of an instance begin with the same response "
+                f"as the first, at temperature {self._config.temperature:g}"
             )
-            found.append(Sign("samples", said))
-        if self._plans >= _ENOUGH and self._oracles == self._plans:
-            said = (
-                f"all {self._plans:,} first answers for which the oracle has a plan of {_PLAN} "
-                "actions or more are that plan, where others may be as good"
+            signs.append(Sign("samples", message))
+        if self._plans >= _MIN_COMPARISONS and self._oracle_plans == self._plans:
+            message = (
+                f"all {self._plans:,} first responses for which the oracle has a plan of "
+                f"{_MIN_PLAN} actions or more are that plan, where others may be as good"
             )
-            found.append(Sign("oracle", said))
-        return found
+            signs.append(Sign("oracle", message))
+        return signs
 
-    def _above_ceiling(self) -> Iterable[Sign]:
-        """Yield the environments in which more was solved than the best player would by chance.
+    def _find_above_optimal(self) -> Iterable[Sign]:
+        """Yield the environments with more solved episodes than the best player's chance allows.
 
-        A reference player may be beaten, so more than it solves is no sign.
+        Environments with a reference player are skipped: a model may beat it.
         """
-        for env, episodes in self._solved.items():
+        for env, episodes in self._scores.items():
             if why_reference(env) or not all(score in (0.0, 1.0) for score, _ in episodes):
                 continue
             solved = sum(score == 1.0 for score, _ in episodes)
-            chance = at_least(solved, [ceiling for _, ceiling in episodes])
-            if chance < RARE:
-                best = sum_in_order(ceiling for _, ceiling in episodes)
+            probability = probability_of_at_least(solved, [optimal for _, optimal in episodes])
+            if probability < RARE:
+                expected = sum_in_order(optimal for _, optimal in episodes)
                 yield Sign(
                     "ceiling",
-                    f"{env}: {solved:,} of {len(episodes):,} episodes are solved, where the best "
-                    f"player solves {best:.1f} on average, and as many by a chance of {chance:.1g}",
+                    f"{env}: {solved:,} of {len(episodes):,} episodes are solved; the best player "
+                    f"solves {expected:.1f} on average, and that many with probability "
+                    f"{probability:.1g}",
                 )
 
 
-def at_least(solved: int, chances: Iterable[float]) -> float:
-    """Return the chance that so many independent episodes or more are solved.
+def probability_of_at_least(solved: int, probabilities: Iterable[float]) -> float:
+    """Return the probability that at least `solved` independent episodes are solved.
 
-    The distribution of their number (Poisson's binomial) is exact, by adding one after the other.
+    The distribution of the number (Poisson binomial) is exact, by adding one episode at a time.
 
     Args:
-        solved: how many.
-        chances: of each, between 0 and 1.
+        solved: Number of solved episodes.
+        probabilities: Probability of each episode, between 0 and 1.
     """
     numbers = np.ones(1)
-    for chance in chances:
-        numbers = np.append(numbers * (1 - chance), 0.0) + np.append(0.0, numbers * chance)
+    for probability in probabilities:
+        numbers = np.append(numbers * (1 - probability), 0.0) + np.append(
+            0.0, numbers * probability
+        )
     return float(min(numbers[solved:].sum(), 1.0))

@@ -5,27 +5,27 @@ from __future__ import annotations
 from ragen_bench.runs.schema import Object
 
 
-def reproduction(entry: Object, rerun: Object) -> Object:
+def compare_rerun(entry: Object, rerun: Object) -> Object:
     """Compare the 95 % intervals of an entry and of a rerun.
 
-    Two intervals overlap if they share a point. Independent 95 % intervals of the same figure fail
-    to overlap in about one case of 180, where errors are normal: so a rerun that does not overlap
-    in a single environment may be bad luck, and one in the suite's score hardly.
+    Two intervals overlap if they share a point. Independent 95 % intervals of the same value fail
+    to overlap in about one case of 180, for normal errors. A rerun without overlap in a single
+    environment may be bad luck; one in the suite score hardly.
 
     Args:
-        entry: the summary of the entry.
-        rerun: the summary of the rerun, of the same suite.
+        entry: Summary of the entry.
+        rerun: Summary of the rerun, of the same suite.
 
     Returns:
-        The suite's score and each environment's, with both intervals and whether they overlap, and
-        `reproduced`: whether all do.
+        The suite score and each environment's score, with both intervals and whether they overlap,
+        and `reproduced`: whether all overlap.
     """
     rows = {row["env"]: row for row in rerun["envs"]}
     envs = [
-        {"env": row["env"], **_both(row, rows[row["env"]], "score", "score_interval")}
+        {"env": row["env"], **_compare(row, rows[row["env"]], "score", "score_interval")}
         for row in entry["envs"]
     ]
-    suite = _both(entry, rerun, "suite_score", "suite_score_interval")
+    suite = _compare(entry, rerun, "suite_score", "suite_score_interval")
     return {
         "reproduced": all(row["overlap"] for row in (suite, *envs)),
         "suite": suite,
@@ -33,7 +33,7 @@ def reproduction(entry: Object, rerun: Object) -> Object:
     }
 
 
-def _both(entry: Object, rerun: Object, score: str, interval: str) -> Object:
+def _compare(entry: Object, rerun: Object, score: str, interval: str) -> Object:
     (low, high), (other_low, other_high) = entry[interval], rerun[interval]
     return {
         "entry": entry[score],

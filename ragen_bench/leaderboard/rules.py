@@ -7,42 +7,42 @@ from ragen_bench.runs.schema import RunConfig
 from ragen_bench.suites import SUITES, Suite
 
 SEED = 0
-"""Of every entry: with a free choice, the best of many seeds could be sent in."""
+"""Seed of every entry; with a free choice, a submitter could send the best of many seeds."""
 SPLITS = ("test", "sealed", "drawn")
 
 
-def refusal(config: RunConfig) -> str | None:
+def explain_refusal(config: RunConfig) -> str | None:
     """Return why a run cannot be an entry and what to do, in one line, or None.
 
     Args:
-        config: a possible content of run.json, see `ragen_bench.runs.config_check`.
+        config: Content of run.json that `ragen_bench.runs.config_check` accepts.
     """
     if config.opponent:
         return (
-            "the run is played against a model, on which its scores depend; an entry is of a named "
-            f"suite: evaluate with --suite {' or '.join(SUITES)}"
+            "the run has an opponent, on which its scores depend; an entry is of a named suite: "
+            f"evaluate with --suite {' or '.join(SUITES)}"
         )
     suite = SUITES.get(config.suite)
     if suite is None:
         return (
-            f"the run is of the suite {config.suite!r}, which is none"
+            f"the run is of the unknown suite {config.suite!r}"
             if config.suite
             else "the run is of chosen environments"
         ) + f"; an entry is of a named suite: evaluate with --suite {' or '.join(SUITES)}"
-    return _other_suite(config, suite) or _other_settings(config, suite)
+    return _explain_suite(config, suite) or _explain_settings(config, suite)
 
 
-def _other_suite(config: RunConfig, suite: Suite) -> str | None:
+def _explain_suite(config: RunConfig, suite: Suite) -> str | None:
     name = config.suite
     if config.suite_version != suite.version:
         return (
             f"the run is of version {config.suite_version} of the suite {name}, which has "
             f"version {suite.version} here; evaluate with this version of ragen-bench"
         )
-    played = [(env.id, env.instances) for env in config.envs]
-    if played == list(suite.instances.items()):
+    instances = [(env.id, env.instances) for env in config.envs]
+    if instances == list(suite.instances.items()):
         return None
-    for env, count in played:
+    for env, count in instances:
         if 0 < count < suite.instances.get(env, 0):
             return (
                 f"the run has {count} of the {suite.instances[env]} instances of {env}; "
@@ -51,7 +51,7 @@ def _other_suite(config: RunConfig, suite: Suite) -> str | None:
     return f"the run's environments are not those of the suite {name}; evaluate with --suite {name}"
 
 
-def _other_settings(config: RunConfig, suite: Suite) -> str | None:
+def _explain_settings(config: RunConfig, suite: Suite) -> str | None:
     split, samples = config.split, config.samples
     if split not in SPLITS:
         return f"the run is of the {split} split; evaluate with --split {' or '.join(SPLITS)}"
@@ -59,29 +59,29 @@ def _other_settings(config: RunConfig, suite: Suite) -> str | None:
         return f"the run is of the {split} split and names a sealed key; evaluate again"
     if samples < suite.samples:
         return (
-            f"the run has samples: {samples}, and the suite demands {suite.samples}; "
+            f"the run has samples: {samples}, and the suite needs {suite.samples}; "
             f"evaluate with --samples {suite.samples}"
         )
     if samples > SAMPLES:
         return f"the run has samples: {samples}; evaluate with --samples {SAMPLES} at most"
     if config.seed != SEED:
         return (
-            f"the run has the seed {config.seed}, so that it could be the best of many; "
+            f"the run has the seed {config.seed}, and could be the best of many; "
             f"evaluate with --seed {SEED}"
         )
     if config.max_tokens < 1 or config.temperature < 0:
-        return "the run's max_tokens or temperature cannot be; evaluate again"
+        return "the run's max_tokens or temperature is out of range; evaluate again"
     return None
 
 
-def apart(config: RunConfig) -> list[str]:
-    """Return what sets an entry apart from the ranking of its suite; nothing for most entries.
+def nondefault_settings(config: RunConfig) -> list[str]:
+    """Return the settings for which an entry is ranked separately; [] for most entries.
 
-    Entries of the same suite and split stand side by side if they have the same list, and on the
-    sealed split the same key.
+    Entries of the same suite and split are ranked together if they have the same list and, on the
+    sealed split, the same key.
 
     Args:
-        config: run.json of an entry that `refusal` has let pass.
+        config: Content of run.json, accepted by `explain_refusal`.
     """
     suite = SUITES[config.suite]
     settings = []
@@ -92,5 +92,5 @@ def apart(config: RunConfig) -> list[str]:
     if config.history is not None:
         settings.append(f"history {config.history}")
     if config.max_tokens != suite.max_tokens:
-        settings.append(f"{config.max_tokens} tokens an answer")
+        settings.append(f"{config.max_tokens} tokens per response")
     return settings

@@ -1,4 +1,4 @@
-"""The published form of entry.json, on top of the records of a run."""
+"""The published schema of entry.json, based on the records of a run."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _HIDDEN = (
     r"\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ud800-\uf8ff\ufe00-\ufe0f\ufeff"
     r"\uffa0\ufff9-\ufffb]"
 )
-"""What is not seen, or looks like another space."""
+"""Invisible characters, and those that look like a space."""
 _LIKE_LATIN = {"CYRILLIC", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU"}
-"""Scripts with letters that look like Latin ones, which no word has together with those."""
-_TOLD_APART = set("αγεικνστυχω")
-"""Greek letters of formulas, which people tell from a, y and so on; Unicode has them alike."""
+"""Scripts with letters that look like Latin ones; no word mixes them with Latin."""
+_DISTINCT_GREEK = set("αγεικνστυχω")
+"""Greek letters of formulas. Unicode lists them as confusable; readers do not confuse them."""
 _NOT_IN_A_LINK = r"[^!#-;=?-Z_a-z~\[\]]"
 _DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _LINK = "^https?://[A-Za-z0-9]"
@@ -50,14 +50,14 @@ _REASONS = {
     _DAY: "is not of the form YYYY-MM-DD",
     _LINK: "is not an address that begins with http:// or https://",
 }
-"""What is wrong with a text that does not match a pattern."""
+"""Messages for texts that do not match a pattern."""
 
 
 def _without(characters: str) -> AfterValidator:
     def check(text: str) -> str:
         if re.search(characters, text):
             raise PydanticCustomError(
-                "characters", "holds characters that are not shown, or not allowed here"
+                "characters", "has invisible characters, or some that are not allowed here"
             )
         return text
 
@@ -70,30 +70,30 @@ def _script(letter: str) -> str:
 
 def _looks_latin(letter: str) -> bool:
     """Return whether a letter of another script looks like one of a to z (Unicode's UTS 39)."""
-    if _script(letter) == "LATIN" or letter in _TOLD_APART:
+    if _script(letter) == "LATIN" or letter in _DISTINCT_GREEK:
         return False
-    found = is_confusable(letter, preferred_aliases=["latin"])
-    return bool(found) and any(
-        like["c"].isascii() and like["c"].isalpha() for like in found[0]["homoglyphs"]
+    matches = is_confusable(letter, preferred_aliases=["latin"])
+    return bool(matches) and any(
+        like["c"].isascii() and like["c"].isalpha() for like in matches[0]["homoglyphs"]
     )
 
 
-def _plain_letters(text: str) -> str:
-    """Refuse letters that look like others: in a word of Latin ones, or all letters of a word."""
-    for found in re.findall(r"[^\W\d_]+", text):
-        word = [letter for letter in found if unicodedata.category(letter).startswith("L")]
+def _check_letters(text: str) -> str:
+    """Refuse confusable letters: within a Latin word, or as all letters of a word."""
+    for match in re.findall(r"[^\W\d_]+", text):
+        word = [letter for letter in match if unicodedata.category(letter).startswith("L")]
         scripts = {_script(letter) for letter in word}
         like_latin = [_looks_latin(letter) for letter in word]
         mixed = "LATIN" in scripts and (scripts & _LIKE_LATIN or any(like_latin))
         disguised = bool(word) and all(like_latin)
         if mixed or disguised or any(unicodedata.normalize("NFKC", x) != x for x in word):
-            raise PydanticCustomError("letters", "holds letters that look like others")
+            raise PydanticCustomError("letters", "has letters that look like others")
     if any(unicodedata.category(character) == "Cf" for character in text):  # those of many bytes
-        raise PydanticCustomError("characters", "holds characters that are not shown")
+        raise PydanticCustomError("characters", "has invisible characters")
     return text
 
 
-def _day(text: str) -> str:
+def _check_day(text: str) -> str:
     try:
         date.fromisoformat(text)
     except ValueError:
@@ -101,23 +101,23 @@ def _day(text: str) -> str:
     return text
 
 
-def _in_order(bounds: list[float]) -> list[float]:
+def _check_order(bounds: list[float]) -> list[float]:
     if bounds[0] > bounds[1]:
-        raise PydanticCustomError("interval", "begins behind its end")
+        raise PydanticCustomError("interval", "has a lower bound above the upper")
     return bounds
 
 
-_not_hidden = _without(_HIDDEN)
-_Seen = {"pattern": r"^\S", "json_schema_extra": {"not": {"pattern": _HIDDEN}}}
+_no_hidden = _without(_HIDDEN)
+_Visible = {"pattern": r"^\S", "json_schema_extra": {"not": {"pattern": _HIDDEN}}}
 _Name = Annotated[
     Text,
-    Field(min_length=1, max_length=100, **_Seen),
-    _not_hidden,
-    AfterValidator(_plain_letters),
+    Field(min_length=1, max_length=100, **_Visible),
+    _no_hidden,
+    AfterValidator(_check_letters),
 ]
-_Contact = Annotated[Text, Field(min_length=1, max_length=200, **_Seen), _not_hidden]
-_Version = Annotated[Text, Field(min_length=1, max_length=50, **_Seen), _not_hidden]
-_Currency = Annotated[Text, Field(min_length=1, max_length=16, **_Seen), _not_hidden]
+_Contact = Annotated[Text, Field(min_length=1, max_length=200, **_Visible), _no_hidden]
+_Version = Annotated[Text, Field(min_length=1, max_length=50, **_Visible), _no_hidden]
+_Currency = Annotated[Text, Field(min_length=1, max_length=16, **_Visible), _no_hidden]
 _Link = Annotated[
     Text,
     Field(
@@ -127,29 +127,29 @@ _Link = Annotated[
     ),
     _without(_NOT_IN_A_LINK),
 ]
-_Date = Annotated[Text, Field(max_length=10, pattern=_DAY), AfterValidator(_day)]
+_Date = Annotated[Text, Field(max_length=10, pattern=_DAY), AfterValidator(_check_day)]
 ShortHash = Annotated[Text, Field(max_length=16, pattern="^[0-9a-f]{16}$")]
 _Sha256 = Annotated[Text, Field(max_length=64, pattern="^[0-9a-f]{64}$")]
 _Short = Annotated[Text, Field(max_length=100)]
 Long = Annotated[Text, Field(max_length=4096)]
 Amount = Annotated[Number, Field(ge=0), as_written]
 Figure = Annotated[Number, as_written]
-Interval = Annotated[list[Figure], Field(min_length=2, max_length=2), AfterValidator(_in_order)]
-"""The bounds of an interval, the lower one first."""
+Interval = Annotated[list[Figure], Field(min_length=2, max_length=2), AfterValidator(_check_order)]
+"""Lower and upper bound."""
 
 
 class Closed(Document):
-    """An object that has no fields but those that are named."""
+    """An object without other fields."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-def _unknown_field(_value: Any) -> None:
+def _refuse_field(_value: Any) -> None:
     raise PydanticCustomError("extra_forbidden", "is not allowed here")
 
 
-_Absent = SkipJsonSchema[Annotated[None, BeforeValidator(_unknown_field)]]
-"""A field of runs that no entry has."""
+_Absent = SkipJsonSchema[Annotated[None, BeforeValidator(_refuse_field)]]
+"""A field of run.json that entries do not have."""
 
 
 class EntryRunEnv(RunEnv, Closed):
@@ -165,7 +165,7 @@ class EntryDraw(RunDraw, Closed):
 
 
 class EntryRun(RunConfig, Closed):
-    """The content of run.json, as the harness wrote it for a run that may be an entry."""
+    """The content of run.json, for a run that may be an entry."""
 
     model: Annotated[Long, Field(min_length=1)]
     model_identity: Annotated[Object, Field(max_length=64)]
@@ -189,14 +189,14 @@ class EntryRun(RunConfig, Closed):
 
 
 class Cost(Closed):
-    """What a run cost, by the submitter's prices."""
+    """The cost of a run, by the submitter's prices."""
 
     amount: Amount
     currency: _Currency
 
 
 class EnvSummary(Document):
-    """The figures of an environment, which are recomputed, and the seconds, which are not."""
+    """The metrics of an environment. All except `seconds` are recomputed."""
 
     env: Long
     episodes: Any
@@ -209,7 +209,7 @@ class EnvSummary(Document):
 
 
 class EntrySummary(Closed):
-    """The content of summary.json. All but the costs and the seconds is recomputed."""
+    """The content of summary.json. All except cost and seconds is recomputed."""
 
     model: Long
     suite: Long
@@ -224,65 +224,62 @@ class EntrySummary(Closed):
 
 
 class Statement(Closed):
-    """What the submitter says of an entry."""
+    """The submitter's statements about an entry."""
 
-    name: _Name = Field(description="The model, as the table shows it.")
-    submitter: _Name = Field(description="Who submits.")
-    contact: _Contact | None = Field(description="How to reach them.")
-    link: _Link | None = Field(description="A page on the model.")
-    parameters: Positive | None = Field(description="How many the model has.")
-    open_weights: Flag | None = Field(description="Whether everybody can have them.")
-    date: _Date | None = Field(description="Of the run, as the submitter says it.")
+    name: _Name = Field(description="Name of the model, as the table shows it.")
+    submitter: _Name = Field(description="Name of the submitter.")
+    contact: _Contact | None = Field(description="Contact address of the submitter.")
+    link: _Link | None = Field(description="URL of a page on the model.")
+    parameters: Positive | None = Field(description="Number of parameters.")
+    open_weights: Flag | None = Field(description="Whether the weights are public.")
+    date: _Date | None = Field(description="Date of the run.")
 
 
 class Entry(Statement):
     """The content of entry.json."""
 
     version: Annotated[int, Strict(), Field(alias="schema", ge=SCHEMA, le=SCHEMA)]
-    ragen_version: _Version = Field(description="Of the package that packed the entry.")
-    episodes_sha256: _Sha256 = Field(description="Of the unpacked episodes.")
-    episodes_bytes: Positive = Field(description="Length of the unpacked episodes.")
+    ragen_version: _Version = Field(description="Version of the package that packed the entry.")
+    episodes_sha256: _Sha256 = Field(description="SHA-256 of the unpacked episodes.")
+    episodes_bytes: Positive = Field(description="Size of the unpacked episodes, in bytes.")
     run: EntryRun
     summary: EntrySummary
 
 
 class _WithoutTitles(GenerateJsonSchema):
-    """Leaves out the titles of fields, which only repeat their names."""
+    """Omits the titles of fields, which only repeat their names."""
 
     def field_title_should_be_set(self, _schema: Any) -> bool:
         return False
 
 
-def entry_schema() -> Object:
-    """Return the JSON Schema (draft 2020-12) of entry.json, as leaderboard/ publishes it."""
+def build_schema() -> Object:
+    """Return the JSON Schema (draft 2020-12) of entry.json."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **Entry.model_json_schema(schema_generator=_WithoutTitles),
     }
 
 
-def schema_text() -> str:
+def render_schema() -> str:
     """Return the text of leaderboard/entry.schema.json."""
-    return json.dumps(entry_schema(), indent=2) + "\n"
+    return json.dumps(build_schema(), indent=2) + "\n"
 
 
 def read_statement(statement: Object) -> Statement:
-    """Return what the submitter says.
+    """Validate the submitter's statements.
 
     Raises:
-        EntryError: if a part of it cannot stand in an entry, with its name.
+        EntryError: if one of them is not valid; the message names it.
     """
     return read_as(Statement.model_validate, statement)
 
 
-def checked_entry(content: Any) -> Entry:
-    """Return an entry.
-
-    Args:
-        content: of an entry.json, any JSON value.
+def parse_entry(content: Any) -> Entry:
+    """Validate the content of an entry.json.
 
     Raises:
-        EntryError: if it does not have the published form, with the first field that does not.
+        EntryError: if it does not match the schema; the message names the first such field.
     """
     entry = read_as(Entry.model_validate, content)
     try:
@@ -293,15 +290,15 @@ def checked_entry(content: Any) -> Entry:
 
 
 def read_as(read: Callable[[Any], T], content: Any, place: str = "") -> T:
-    """Return what a stranger's value holds.
+    """Validate an untrusted JSON value.
 
     Args:
-        read: of pydantic.
-        content: any JSON value.
-        place: of the value, for the message.
+        read: A pydantic validator.
+        content: Any JSON value.
+        place: Path of the value, for the message.
 
     Raises:
-        EntryError: if it does not hold that, with the first place that does not.
+        EntryError: if it is not valid; the message names the first wrong field.
     """
     try:
         return read(content)

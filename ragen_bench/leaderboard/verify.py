@@ -1,166 +1,242 @@
-"""Verifies an entry: nothing in it is believed that can be computed."""
+"""Verifies an entry: every value that can be computed is recomputed and compared."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from ragen_bench.leaderboard.draws import FindDraw, check_draw, draws_beside
+from ragen_bench.leaderboard.announcements.draws import FindDraw, check_draw, find_draws_near
 from ragen_bench.leaderboard.episodes import EpisodeCheck
 from ragen_bench.leaderboard.errors import EntryError
-from ragen_bench.leaderboard.files import ENTRY_JSON, EPISODES, EntryFiles, opened
-from ragen_bench.leaderboard.neighbours import entries_beside
+from ragen_bench.leaderboard.files import ENTRY_JSON, EPISODES, EntryFiles, open_entry
 from ragen_bench.leaderboard.packed import PackedEpisodes, check_sizes
-from ragen_bench.leaderboard.public_lead import Scored, public_leads, scored
-from ragen_bench.leaderboard.rules import apart, refusal
-from ragen_bench.leaderboard.schema import Entry, checked_entry
+from ragen_bench.leaderboard.plausibility import Sign
+from ragen_bench.leaderboard.public_lead import (
+    EntryScores,
+    find_public_leads,
+    read_local_scores,
+    read_scores,
+)
+from ragen_bench.leaderboard.rules import explain_refusal, nondefault_settings
+from ragen_bench.leaderboard.schema import Entry, parse_entry
 from ragen_bench.leaderboard.strict_json import BadJsonError, parse
-from ragen_bench.leaderboard.verdict import Verdict
 from ragen_bench.runs.config_check import config_differences, config_problem
 from ragen_bench.runs.differences import first_difference
 from ragen_bench.runs.schema import EpisodeRecord, Object, RunConfig
 from ragen_bench.scores.summary import summary_of
 
 Progress = Callable[[int, int], None]
-"""Called with the number of episodes that were looked at, and of all that are planned."""
+"""Called with the numbers of checked and of planned episodes."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """The result of one check.
+
+    Attributes:
+        name: Name of the check, one word.
+        passed: Whether the check passed.
+        message: The finding.
+    """
+
+    name: str
+    passed: bool
+    message: str
+
+
+@dataclass
+class Verdict:
+    """The result of a verification.
+
+    Attributes:
+        directory: Name of the entry's directory.
+        entry: Content of entry.json, None if it does not have the published form.
+        checks: Results in order. A failed check is listed once for each reason.
+        episodes: Number of checked episodes.
+        turns: Number of replayed turns.
+        signs: Observations that make the responses less plausible. They refuse no entry.
+    """
+
+    directory: str
+    entry: Entry | None = None
+    checks: list[Check] = field(default_factory=list)
+    episodes: int = 0
+    turns: int = 0
+    signs: list[Sign] = field(default_factory=list)
+    _current: str = ""
+
+    @property
+    def verified(self) -> bool:
+        """Whether every check was made and passed."""
+        return self._current == "" and all(check.passed for check in self.checks)
+
+    @property
+    def problems(self) -> list[str]:
+        """Reasons to refuse the entry, each with the name of its check."""
+        return [f"{check.name}: {check.message}" for check in self.checks if not check.passed]
+
+    def begin(self, name: str) -> None:
+        """Start the next check."""
+        self._current = name
+
+    def record_pass(self, message: str) -> None:
+        """Record that the current check passed."""
+        self.checks.append(Check(self._current, True, message))
+        self._current = ""
+
+    def record_failure(self, reasons: Sequence[str]) -> None:
+        """Record why the current check failed."""
+        self.checks += [Check(self._current, False, reason) for reason in reasons]
+
+    def as_json(self) -> Object:
+        """Return the verdict as `verify --json` writes it."""
+        entry = self.entry if self.verified else None
+        return {
+            "entry": self.directory,
+            "verified": self.verified,
+            "apart": nondefault_settings(entry.run) if entry else None,
+            "suite_score": entry.summary.suite_score if entry else None,
+            "episodes": self.episodes,
+            "turns": self.turns,
+            "checks": [
+                {"name": check.name, "passed": check.passed, "said": check.message}
+                for check in self.checks
+            ],
+            "signs": [sign.as_json() for sign in self.signs],
+        }
 
 
 def verify(
     path: Path,
     progress: Progress = lambda *_: None,
     draws: FindDraw | None = None,
-    others: Iterable[Scored] | None = None,
+    others: Iterable[EntryScores] | None = None,
 ) -> Verdict:
     """Verify an entry.
 
-    The episodes are read as a stream: memory is bounded by the largest entry that the rules admit,
-    not by what the files hold.
+    The episodes are read as a stream, so memory is bounded by the limits of an entry, not by the
+    content of its files.
 
     Args:
-        path: the directory of the entry.
-        progress: called as episodes are replayed.
-        draws: where the draws are; None for those of the leaderboard that the entry lies in.
-        others: entries that it is compared with; None for those of that leaderboard.
+        path: Directory of the entry.
+        progress: Called as episodes are replayed.
+        draws: Lookup of draws; None for the leaderboard that contains the entry.
+        others: Entries to compare with; None for those of that leaderboard.
 
     Returns:
-        What was checked and found. At the first check that fails the rest is left out.
+        The checks and their findings, up to the first check that fails.
 
     Raises:
-        UserError: if there is nothing at the path.
+        UserError: if the path does not exist.
         SealedKeyError: if the entry is of a sealed split and there is no key.
     """
     verdict = Verdict(path.absolute().name)
     try:
         verdict.begin("files")
-        with opened(path) as files:
-            verdict.passed(
+        with open_entry(path) as files:
+            verdict.record_pass(
                 f"{ENTRY_JSON} {files.entry_bytes:,} bytes, {EPISODES} {files.episodes_bytes:,}"
             )
-            verdict.entry = entry = _entry(files, verdict)
-            _settings(entry.run, verdict, draws or draws_beside(path))
-            _figures(entry, _episodes(files, entry, verdict, progress), verdict)
-            compared = entries_beside(path) if others is None else others
-            verdict.signs += public_leads(scored(verdict.directory, entry), compared)
+            verdict.entry = entry = _read_entry(files, verdict)
+            _check_settings(entry.run, verdict, draws or find_draws_near(path))
+            _check_summary(entry, _check_episodes(files, entry, verdict, progress), verdict)
+            compared = read_local_scores(path) if others is None else others
+            verdict.signs += find_public_leads(read_scores(verdict.directory, entry), compared)
     except EntryError as error:
-        verdict.failed(error.args)
+        verdict.record_failure(error.args)
     return verdict
 
 
 def read_entry(path: Path, draws: FindDraw | None = None) -> Entry:
-    """Return the content of entry.json if it has the form and is of a run that may be an entry.
+    """Read entry.json, and check its form and that its run may be an entry.
 
-    The episodes are not looked at, and the figures not recomputed.
+    The episodes are not read, and the summary is not recomputed.
 
     Args:
-        path: the directory of the entry.
-        draws: where the draws are; None for those of the leaderboard that the entry lies in.
+        path: Directory of the entry.
+        draws: Lookup of draws; None for the leaderboard that contains the entry.
 
     Raises:
-        UserError: if there is nothing at the path.
+        UserError: if the path does not exist.
         EntryError: if the entry is refused.
     """
     verdict = Verdict(path.absolute().name)
-    with opened(path) as files:
-        entry = _entry(files, verdict)
-    _settings(entry.run, verdict, draws or draws_beside(path))
+    with open_entry(path) as files:
+        entry = _read_entry(files, verdict)
+    _check_settings(entry.run, verdict, draws or find_draws_near(path))
     return entry
 
 
-def _entry(files: EntryFiles, verdict: Verdict) -> Entry:
-    """Return entry.json, read and of the published form."""
+def _read_entry(files: EntryFiles, verdict: Verdict) -> Entry:
     verdict.begin(ENTRY_JSON)
     try:
-        entry = checked_entry(parse(files.entry.read(files.entry_bytes)))
+        entry = parse_entry(parse(files.entry.read(files.entry_bytes)))
     except BadJsonError as error:
         raise EntryError(str(error)) from None
-    verdict.passed("has the published form")
+    verdict.record_pass("has the published form")
     return entry
 
 
-def _settings(config: RunConfig, verdict: Verdict, draws: FindDraw) -> None:
-    """See that the run may be an entry, was announced, and that its hashes are this version's."""
+def _check_settings(config: RunConfig, verdict: Verdict, draws: FindDraw) -> None:
+    """Check that the run may be an entry, its announcement, and its hashes."""
     verdict.begin("run")
-    problem = config_problem(config)
-    if problem:
+    if problem := config_problem(config):
         raise EntryError(f"run {problem}")
-    refused = refusal(config)
-    if refused:
-        raise EntryError(refused)
-    differences = list(config_differences(config))
-    if differences:
+    if refusal := explain_refusal(config):
+        raise EntryError(refusal)
+    if differences := list(config_differences(config)):
         raise EntryError(*differences)
-    drawn = check_draw(config, draws)
-    settings = apart(config)
-    verdict.passed(
+    draw = check_draw(config, draws)
+    settings = nondefault_settings(config)
+    verdict.record_pass(
         f"suite {config.suite}, {config.split} split, samples {config.samples}; "
         f"{len(config.envs)} specifications, prompt and suite have the hashes of this version"
-        + (f"; {drawn}" if drawn else "")
-        + (f"; ranked apart: {', '.join(settings)}" if settings else "")
+        + (f"; {draw}" if draw else "")
+        + (f"; ranked separately: {', '.join(settings)}" if settings else "")
     )
 
 
-def _episodes(
+def _check_episodes(
     files: EntryFiles, entry: Entry, verdict: Verdict, progress: Progress
 ) -> Iterator[EpisodeRecord]:
-    """Yield the recomputed episodes, and judge them after the last one."""
+    """Yield the recomputed episodes; raise the problems after the last one."""
     verdict.begin("episodes")
     check_sizes(files.episodes_bytes, entry.episodes_bytes)
     packed = PackedEpisodes(files.episodes, entry.episodes_bytes)
     check = EpisodeCheck(entry.run)
-    yield from check.sound(packed.lines(), lambda number: progress(number, check.planned))
+    yield from check.check_lines(packed.lines(), lambda number: progress(number, check.planned))
     verdict.episodes, verdict.turns = check.episodes, check.turns
     if check.problems:
-        rest = f"no line behind line {check.episodes} was looked at"
+        rest = f"the check stopped after line {check.episodes}"
         raise EntryError(*check.problems, *([rest] if check.stopped else []))
-    verdict.signs = check.plausibility.signs()
+    verdict.signs = check.plausibility.find_signs()
     for name, recorded, computed in (
         ("episodes_bytes", entry.episodes_bytes, packed.length),
         ("episodes_sha256", entry.episodes_sha256, packed.sha256),
     ):
-        difference = first_difference(recorded, computed, name)
-        if difference:
+        if difference := first_difference(recorded, computed, name):
             raise EntryError(difference)
-    verdict.passed(
+    verdict.record_pass(
         f"{check.episodes:,} of {check.planned:,} planned, each once and in order; "
-        f"{check.turns:,} answers replayed, all equal"
+        f"{check.turns:,} responses replayed, all equal"
     )
     verdict.begin("figures")
 
 
-def _figures(entry: Entry, episodes: Iterator[EpisodeRecord], verdict: Verdict) -> None:
-    """Recompute the summary, floor and ceiling included, and compare."""
-    computed = _computable(summary_of(entry.run, episodes, {}))
-    recorded = _computable(entry.summary.as_json())
-    difference = first_difference(recorded, computed, "summary")
-    if difference:
+def _check_summary(entry: Entry, episodes: Iterator[EpisodeRecord], verdict: Verdict) -> None:
+    """Recompute the summary, with the baselines, and compare."""
+    computed = _without_claims(summary_of(entry.run, episodes, {}))
+    recorded = _without_claims(entry.summary.as_json())
+    if difference := first_difference(recorded, computed, "summary"):
         raise EntryError(difference)
     if json.dumps(recorded, sort_keys=True) != json.dumps(computed, sort_keys=True):
         raise EntryError("summary: has unknown fields, or numbers in another form")
-    verdict.passed(f"recomputed, all equal; suite score {computed['suite_score']}")
+    verdict.record_pass(f"recomputed, all equal; suite score {computed['suite_score']}")
 
 
-def _computable(summary: Object) -> Object:
-    """Return a summary without what only the submitter's clock and bill say."""
+def _without_claims(summary: Object) -> Object:
+    """Return a summary without times and cost, which cannot be recomputed."""
     envs = [{k: v for k, v in row.items() if k != "seconds"} for row in summary["envs"]]
     return {**{k: v for k, v in summary.items() if k != "cost"}, "envs": envs}

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from ragen_bench.environments import is_text_env
 from ragen_bench.episodes.episode import SAMPLES_A_SEED
 from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.errors import UserError
+from ragen_bench.leaderboard.announcements.files import read_draw_file
 from ragen_bench.models.prompt import History
 from ragen_bench.models.random_player import RandomPlayer, name_random_player
 from ragen_bench.models.registry import find_provider, prefixes_where
-from ragen_bench.options.draws import draw_of
 from ragen_bench.options.groups import EvaluationOptions
 from ragen_bench.options.isolation import isolation_of
 from ragen_bench.options.naming import DEFAULT_MAX_TOKENS
 from ragen_bench.options.servers import opponent_of, server_of
+from ragen_bench.runs.draws import Draw
 from ragen_bench.suites import (
     SUITES,
     answer_format_of,
@@ -25,6 +27,7 @@ from ragen_bench.suites import (
     split_name,
     states_form,
 )
+from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import AnswerFormat, written_form
 from ragen_envs.making import board_ids
 from ragen_envs.registration import IDS
@@ -84,9 +87,17 @@ def evaluation_of(options: EvaluationOptions, command: str = "") -> Evaluation:
         top_p=options.top_p,
         random_player=random_player,
         isolation=isolation_of(options, split),
-        draw=draw_of(options.draw, split),
+        draw=_read_draw(options.draw, split),
         pictures=options.pictures,
     )
+
+
+def _read_draw(file: Path | None, split: Split) -> Draw | None:
+    if file is None:
+        return None
+    if split != "drawn":
+        raise UserError(f"--draw goes with --split drawn, not with --split {split}")
+    return read_draw_file(file)
 
 
 def _random_player(options: EvaluationOptions, envs: Iterable[str]) -> RandomPlayer | None:

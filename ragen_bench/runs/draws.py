@@ -1,7 +1,7 @@
-"""Announcements, and the draws that answer them.
+"""Announcements of runs, and the random draws that answer them.
 
-An announcement says which model will be evaluated, and how. Its hash commits to it. A value that is
-drawn at random afterwards decides, together with that hash, the instances and the noise of the run.
+An announcement names a model and the settings of its evaluation; its hash commits to them. A value
+drawn at random afterwards decides, together with the hash, the instances and noise of the run.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from ragen_bench.runs.resume_check import differences
 from ragen_bench.runs.schema import Object
 
 SCHEMA = 1
-"""The version of both files."""
+"""Schema version of announcement and draw files."""
 TIME = "%Y-%m-%dT%H:%M:%SZ"
-"""How the time of a draw is written, in UTC."""
+"""Format of the draw's time, in UTC."""
 ANNOUNCED = (
     *("model", "model_identity", "suite", "suite_version", "suite_hash", "samples", "seed"),
     *("temperature", "top_p", "max_tokens", "response_format", "history", "constrained"),
     *("pictures", "prompt_hash", "envs"),
 )
-"""What of run.json is announced: all that decides the answers, but for the draw."""
+"""Announced fields of run.json: everything except the draw that decides the responses."""
 _NUMBERS = ("temperature", "top_p")
 
 
 @dataclass(frozen=True)
 class Draw:
-    """A draw.
+    """A random draw for one announced run.
 
     Attributes:
-        announcement: what was announced, None where a maintainer draws for a rerun.
-        commitment: the announcement's hash; of a rerun, that of the entry.
-        value: what was drawn, 64 hex digits.
-        time: when, in UTC, as 2026-11-23T22:23:51Z.
+        announcement: The announcement, or None for a maintainer's rerun.
+        commitment: Hash of the announcement; for a rerun, the commitment of the entry.
+        value: Random value, 64 hex digits.
+        time: Time of the draw in UTC, as 2026-11-23T22:23:51Z.
     """
 
     announcement: Object | None
@@ -43,41 +43,41 @@ class Draw:
     time: str
 
     def of_run(self) -> Object:
-        """Return what run.json says of it."""
+        """Return the field `draw` of run.json."""
         return {"commitment": self.commitment, "value": self.value}
 
     def as_json(self) -> Object:
-        """Return the content of its file."""
+        """Return the content of the draw file."""
         return {"schema": SCHEMA, **vars(self)}
 
 
-def announcement_of(config: Object) -> Object:
-    """Return what a run announces.
+def build_announcement(config: Object) -> Object:
+    """Return the announcement of a run.
 
     Args:
-        config: the content of run.json, with or without a draw.
+        config: Content of run.json, with or without a draw.
     """
     announced = {name: config[name] for name in ANNOUNCED if name in config}
-    # Equal numbers are written alike, as the hash is of the text.
+    # The commitment hashes the text, so equal numbers must be written alike.
     numbers = {name: float(announced[name]) for name in _NUMBERS if name in announced}
     return {"schema": SCHEMA, **announced, **numbers}
 
 
-def commitment_of(announcement: Object) -> str:
-    """Return the 64 hex digits that commit to an announcement: SHA-256 of its canonical JSON.
+def compute_commitment(announcement: Object) -> str:
+    """Return the SHA-256 hex digest of an announcement's canonical JSON.
 
-    That has sorted keys, no spaces, and ASCII alone.
+    Canonical JSON has sorted keys, no spaces, and only ASCII.
     """
     text = json.dumps(announcement, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def unannounced(draw: Draw, config: Object) -> list[str]:
-    """Return where the settings of a run differ from what was announced for its draw.
+def find_unannounced(draw: Draw, config: Object) -> list[str]:
+    """Return the differences between a run's settings and the announcement of its draw.
 
     Args:
-        draw: of the run.
-        config: the content of run.json; without the model's identity, that is not compared.
+        draw: Draw of the run.
+        config: Content of run.json. Without `model_identity`, the identity is not compared.
     """
     if draw.announcement is None:
         return []

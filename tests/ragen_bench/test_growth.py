@@ -16,7 +16,7 @@ from ragen_bench.analysis.words import sentences
 from ragen_bench.environments import class_of
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.packed import PackedEpisodes
-from ragen_bench.leaderboard.schema import checked_entry, read_statement
+from ragen_bench.leaderboard.schema import parse_entry, read_statement
 from ragen_bench.leaderboard.strict_json import BadJsonError, parse
 from ragen_bench.models import Completion
 from ragen_bench.models.api.faults import PassingError, words_of
@@ -76,7 +76,7 @@ READERS = {
         dict.fromkeys(("name", "submitter", "contact", "link", "date"), text)
         | {"parameters": None, "open_weights": None}
     ),
-    "an entry": lambda text: checked_entry({text: text, "name": text}),
+    "an entry": lambda text: parse_entry({text: text, "name": text}),
     "lines of episodes": lambda text: list(_unpacked(text)),
     "a reply": lambda text: completion_of(a_reply(text), "</answer>"),
     "a reply that is none": lambda text: completion_of(text, "</answer>"),

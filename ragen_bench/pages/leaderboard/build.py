@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ragen_bench.errors import UserError
 from ragen_bench.export.card import card
-from ragen_bench.leaderboard.announcements import text_of
-from ragen_bench.leaderboard.draws import DRAWS
+from ragen_bench.leaderboard.announcements.draws import DRAWS
+from ragen_bench.leaderboard.announcements.files import render_json
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.verify import Progress
 from ragen_bench.pages.leaderboard.entry_report import write_entry_report
@@ -127,5 +127,5 @@ def _write_draws(folder: Path, entries: list[SiteEntry]) -> None:
     """Write the draws of entries, with the announcements in them, where their pages link to."""
     for draw in [entry.draw for entry in entries if entry.draw]:
         folder.mkdir(exist_ok=True)
-        text = text_of(draw.as_json())
+        text = render_json(draw.as_json())
         (folder / f"{draw.commitment}.json").write_text(text, encoding="ascii", newline="\n")

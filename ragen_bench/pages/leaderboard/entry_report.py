@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ragen_bench.analysis import analyse
 from ragen_bench.leaderboard.errors import EntryError
-from ragen_bench.leaderboard.files import opened
+from ragen_bench.leaderboard.files import open_entry
 from ragen_bench.leaderboard.packed import PackedEpisodes
 from ragen_bench.leaderboard.schema import Entry
 from ragen_bench.leaderboard.strict_json import parse
@@ -36,7 +36,7 @@ class EntryDirectory(RunDirectory):
         Raises:
             EntryError: if they have changed since.
         """
-        with opened(self._directory) as files:
+        with open_entry(self._directory) as files:
             packed = PackedEpisodes(files.episodes, self._entry.episodes_bytes)
             for line in packed.lines():
                 content = parse(line)

@@ -74,7 +74,7 @@ def _entry(rank: int | None, entry: SiteEntry) -> Object:
         "verified": entry.verified,
         "reproduced": entry.reproduced,
         "scripted": entry.scripted,
-        "signs": [asdict(sign) for sign in entry.signs],
+        "signs": [sign.as_json() for sign in entry.signs],
         "episodes_sha256": entry.entry.episodes_sha256,
         **asdict(entry.figures),
         "draw": {name: getattr(entry.draw, name) for name in _DRAW} if entry.draw else None,

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from ragen_bench.leaderboard.errors import EntryError
-from ragen_bench.leaderboard.reproduce import reproduction
+from ragen_bench.leaderboard.reproduce import compare_rerun
 from ragen_bench.leaderboard.schema import Entry, Figure, Interval, read_as
 from ragen_bench.leaderboard.strict_json import BadJsonError, parse
 from ragen_bench.runs.differences import brief, first_difference
@@ -40,7 +40,7 @@ def reproduction_of(name: str, entry: Entry, directory: Path) -> Object | None:
             content = parse(data.read(_MOST_BYTES))
         rerun = read_as(_RERUN.validate_python, content)
         _check_entry(rerun, name, entry)
-        compared = reproduction(entry.summary.as_json(), rerun.summary())
+        compared = compare_rerun(entry.summary.as_json(), rerun.summary())
     except (BadJsonError, EntryError) as error:
         raise EntryError(f"reproductions/{file.name} {error}") from None
     different = first_difference(content, compared)

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Literal
 
 from ragen_bench.errors import UserError
-from ragen_bench.leaderboard.draws import draws_beside
+from ragen_bench.leaderboard.announcements.draws import find_draws_near
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.plausibility import Sign
-from ragen_bench.leaderboard.public_lead import public_leads, scored
-from ragen_bench.leaderboard.rules import apart
+from ragen_bench.leaderboard.public_lead import find_public_leads, read_scores
+from ragen_bench.leaderboard.rules import nondefault_settings
 from ragen_bench.leaderboard.schema import Entry
-from ragen_bench.leaderboard.verdict import Check
-from ragen_bench.leaderboard.verify import Progress, read_entry, verify
+from ragen_bench.leaderboard.verify import Check, Progress, read_entry, verify
 from ragen_bench.pages.leaderboard.figures import Figures, figures_of
 from ragen_bench.pages.leaderboard.reproductions import reproduction_of
 from ragen_bench.runs.draws import Draw
@@ -32,7 +31,7 @@ class SiteEntry:
     Attributes:
         directory: the name of its directory, which is safe as a part of a path.
         entry: the content of entry.json.
-        figures: what it scored.
+        figures: Metrics of the summary.
         checks: the checks of `verify`, empty if it was not run.
         reproduction: the content of its file in `reproductions/`, or None.
         signs: what `verify` saw that makes its answers less plausible.
@@ -75,7 +74,7 @@ class SiteEntry:
     @property
     def apart(self) -> list[str]:
         """The settings that set it apart from the others of its suite."""
-        return apart(self.run)
+        return nondefault_settings(self.run)
 
     @property
     def has_report(self) -> bool:
@@ -132,7 +131,7 @@ def read_site_entry(
         raise EntryError("summary.envs: are not the environments of the run")
     rerun = reproduction_of(path.name, entry, reproductions)
     played = entry.run.draw
-    draw = draws_beside(path)(played.commitment) if played else None
+    draw = find_draws_near(path)(played.commitment) if played else None
     return SiteEntry(path.name, entry, figures, checks, rerun, signs, draw)
 
 
@@ -173,12 +172,14 @@ def _compared(entries: list[SiteEntry]) -> list[SiteEntry]:
     A lead on public instances stands with the entry on those.
     """
     known = {
-        entry.directory: scored(entry.directory, entry.entry) for entry in entries if entry.verified
+        entry.directory: read_scores(entry.directory, entry.entry)
+        for entry in entries
+        if entry.verified
     }
     signs = {
-        name: public_leads(entry, known.values())
+        name: find_public_leads(entry, known.values())
         for name, entry in known.items()
-        if not entry.unseen
+        if not entry.is_unseen
     }
     return [
         replace(entry, signs=(*entry.signs, *signs.get(entry.directory, ()))) for entry in entries

@@ -7,7 +7,7 @@ import pytest
 
 from ragen_bench import Run, UserError, evaluate
 from ragen_bench.cli.main import main
-from ragen_bench.leaderboard.rules import refusal
+from ragen_bench.leaderboard.rules import explain_refusal
 from ragen_bench.leaderboard.schema import EntryRun
 from ragen_bench.models import random_player
 from ragen_bench.models.random_player import name_random_player
@@ -105,7 +105,7 @@ def test_a_changed_module_is_found(recorded):
 
 
 def test_the_leaderboard_has_no_entry_of_it(recorded):
-    assert "the run is of chosen environments" in refusal(read_run(recorded).config)
+    assert "the run is of chosen environments" in explain_refusal(read_run(recorded).config)
     entry = json.loads((ENTRIES / "random_quick_test" / "entry.json").read_text())["run"]
     assert read_record(EntryRun.model_validate, entry).as_json() == entry
     with pytest.raises(BadRecordError, match='has the unknown field "random_player"'):

@@ -121,15 +121,15 @@ def test_an_odd_name_does_not_reach_the_terminal(submitted, told):
 
 def test_mistakes_get_one_line(submitted, told):
     for arguments, code, says in (
-        ([*SUBMIT], 2, f"{ENTRY} is there already; choose another --out"),
+        ([*SUBMIT], 2, f"{ENTRY} exists already; choose another --out"),
         ([*SUBMIT, "--parameters", "many"], 2, "--parameters is a number such as 135M, 7B or 15"),
         ([*SUBMIT, "--parameters", "0"], 2, "--parameters is a number such as 135M"),
         ([*SUBMIT, "--parameters", "1.5"], 2, "--parameters is a number such as 135M"),
         ([*SUBMIT, "--out", "x", "--date", "today"], 2, 'date: "today" is not of the form'),
         (["submit", "run", "--name", "x"], 2, "the following arguments are required: --submitter"),
         (["submit", "nowhere", *SUBMIT[2:]], 2, "nowhere holds no run: there is no run.json"),
-        (["verify", "nowhere"], 2, "nowhere is not there; give the directory of an entry"),
-        (["reproduce", "nowhere", "random"], 2, "nowhere is not there; give the directory of an"),
+        (["verify", "nowhere"], 2, "nowhere does not exist; give the directory of an entry"),
+        (["reproduce", "nowhere", "random"], 2, "nowhere does not exist; give the directory of an"),
         (["reproduce", ENTRY, "nobody"], 2, "unknown model 'nobody'"),
         (["reproduce", ENTRY, "random", "--concurrency", "4"], 2, "--concurrency: for openai/"),
     ):

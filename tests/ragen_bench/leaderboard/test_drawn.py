@@ -9,12 +9,12 @@ import pytest
 
 from ragen_bench.cli import main
 from ragen_bench.errors import UserError
-from ragen_bench.leaderboard import About, pack, read_entry, reproduction, verify
-from ragen_bench.leaderboard.announcements import read_draw, text_of
-from ragen_bench.leaderboard.draws import draw_all, rerun_draw
+from ragen_bench.leaderboard import About, compare_rerun, pack, read_entry, verify
+from ragen_bench.leaderboard.announcements.draws import draw_all, draw_for_rerun
+from ragen_bench.leaderboard.announcements.files import read_draw, render_json
 from ragen_bench.models import resolve
 from ragen_bench.pages.leaderboard import build_site
-from ragen_bench.runs.draws import announcement_of, commitment_of
+from ragen_bench.runs.draws import build_announcement, compute_commitment
 from tests.ragen_bench.leaderboard.entries import (
     ABOUT,
     Mixed,
@@ -35,13 +35,13 @@ def agent():
 def announce(leaderboard, what=None, model=None):
     """Write an announcement, have it answered, and return the draw."""
     what = what or agent()
-    announced = announcement_of(what.config(model or Mixed()).as_json())
+    announced = build_announcement(what.config(model or Mixed()).as_json())
     file = leaderboard / "announcements/mine.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text_of(announced))
-    (answer,) = draw_all(leaderboard)
-    assert not answer.problem
-    return read_draw(answer.file.read_bytes())
+    file.write_text(render_json(announced))
+    (result,) = draw_all(leaderboard)
+    assert not result.problem
+    return read_draw(result.file.read_bytes())
 
 
 @pytest.fixture(scope="module")
@@ -81,15 +81,15 @@ def edit(file, change):
 def test_an_announced_entry_is_verified(mine):
     verdict = verify(mine)
     assert verdict.problems == []
-    (said,) = [check.said for check in verdict.checks if check.name == "run"]
+    (said,) = [check.message for check in verdict.checks if check.name == "run"]
     commitment = entry_json(mine)["run"]["draw"]["commitment"]
     assert f"; announced as {commitment[:12]}, drawn 20" in said
 
 
 def test_a_draw_is_made_once_and_no_two_are_alike(board, drawn_file, tmp_path):
     before = drawn_file.read_bytes()
-    (answer,) = draw_all(board)
-    assert (answer.draw, drawn_file.read_bytes()) == (None, before)
+    (result,) = draw_all(board)
+    assert (result.draw, drawn_file.read_bytes()) == (None, before)
     assert announce(tmp_path / "other").value != read_draw(before).value
 
 
@@ -98,7 +98,7 @@ def test_another_value_than_the_project_s(mine, drawn_file):
     edit(drawn_file, lambda draw: draw.update(value="1" * 64))
     (problem,) = problems_of(mine)
     assert problem.startswith("run: draw.value: recorded ")
-    assert "the run has another draw than the project's" in problem
+    assert "the run does not use the project's draw" in problem
 
 
 def test_a_value_that_was_not_played(mine, drawn_file):
@@ -142,7 +142,7 @@ def test_settings_that_were_not_announced(mine, drawn_file, setting, value):
 def test_an_identity_that_was_not_announced(mine):
     edit_entry(mine, lambda entry: entry["run"]["model_identity"].update(weights="better"))
     (problem,) = problems_of(mine)
-    assert "announced otherwise (there: the announcement): model_identity.weights" in problem
+    assert "differs from the announcement (there): model_identity.weights" in problem
 
 
 def test_a_draw_that_is_missing_or_of_another_name(mine, board, drawn_file):
@@ -151,7 +151,7 @@ def test_a_draw_that_is_missing_or_of_another_name(mine, board, drawn_file):
     assert f"the draw {'2' * 64}.json is not in" in problem
     drawn_file.rename(board / "draws" / f"{'2' * 64}.json")
     (problem,) = problems_of(mine)
-    assert "holds the draw of another commitment" in problem
+    assert "contains the draw for another commitment" in problem
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_other_settings_than_announced_are_not_played(tmp_path):
 
 def test_the_commitment_is_the_hash_of_the_canonical_text():
     text = b'{"a":[0.5,"\\u00e9"],"b":1}'
-    assert commitment_of({"b": 1, "a": [0.5, "é"]}) == hashlib.sha256(text).hexdigest()
+    assert compute_commitment({"b": 1, "a": [0.5, "é"]}) == hashlib.sha256(text).hexdigest()
 
 
 def test_the_commands(tmp_path, monkeypatch, capsys):
@@ -201,16 +201,16 @@ def test_the_commands(tmp_path, monkeypatch, capsys):
     assert rerun["draw"]["value"] != entry_json(tmp_path / entry)["run"]["draw"]["value"]
     capsys.readouterr()
     for arguments, says in (
-        (["announce", *asked], "is there already; choose another --out"),
+        (["announce", *asked], "exists already; choose another --out"),
         (["announce", *asked, *drawn], "leave --split and --draw out"),
         (["evaluate", *asked, *drawn[2:]], "--draw goes with --split drawn"),
         (["evaluate", *asked, *drawn[:3], "none.json"], "the draw none.json cannot be read"),
-        (["evaluate", *asked, *drawn[:3], "run/run.json"], "run/run.json holds no draw: "),
+        (["evaluate", *asked, *drawn[:3], "run/run.json"], "run/run.json is not a draw: "),
         (["evaluate", *asked, *drawn[:2]], "--split drawn needs --draw FILE"),
         (["evaluate", *asked, *drawn, "--samples", "2"], "samples: 1 there, 2 here"),
         (["evaluate", "oracle", *asked[1:], *drawn], 'model: "random" there, "oracle" here'),
         (["play", "Bandit-v0", "--split", "drawn"], "the drawn split is for `ragen-bench eval"),
-        (["leaderboard", "draw", "run"], "run holds no announcements/"),
+        (["leaderboard", "draw", "run"], "run has no announcements/"),
     ):
         assert main(arguments) == 2, arguments
         out = capsys.readouterr()
@@ -243,9 +243,9 @@ def test_the_same_in_other_words_gets_no_draw_of_its_own(board, drawn_file, chan
         change(one)
 
     edit(board / "announcements/mine.json", at_zero)
-    (answer,) = draw_all(board)
-    assert answer.draw is None
-    assert answer.problem
+    (result,) = draw_all(board)
+    assert result.draw is None
+    assert result.problem
     assert list((board / "draws").iterdir()) == [drawn_file]
 
 
@@ -257,12 +257,12 @@ def test_an_identity_of_another_type_is_not_the_announced_one(mine, drawn_file):
         return change
 
     edit(drawn_file, lambda draw: seen(1)(draw["announcement"]))
-    commitment = commitment_of(json.loads(drawn_file.read_text())["announcement"])
+    commitment = compute_commitment(json.loads(drawn_file.read_text())["announcement"])
     edit(drawn_file, lambda draw: draw.update(commitment=commitment))
     drawn_file.rename(drawn_file.with_name(f"{commitment}.json"))
     edit_entry(mine, lambda entry: entry["run"]["draw"].update(commitment=commitment))
     edit_entry(mine, lambda entry: seen(True)(entry["run"]))
-    assert "run: the run would be announced in other words than those of its draw" in problems_of(
+    assert "run: the announcement differs from the one that the draw was made for" in problems_of(
         mine
     )
 
@@ -271,7 +271,7 @@ def test_a_folder_of_draws_is_no_link(mine, board):
     (board / "draws").rename(board / "elsewhere")
     (board / "draws").symlink_to(board / "elsewhere")
     (problem,) = problems_of(mine)
-    assert "draws is a link; draws lie in a folder" in problem
+    assert "draws is a link; use a folder in the leaderboard" in problem
 
 
 @pytest.mark.parametrize("time", ["2026-99-99T22:23:51Z", "2026-1-1T22:23:51Z", "now"])
@@ -283,31 +283,31 @@ def test_a_draw_has_a_time(mine, drawn_file, time):
 
 def test_a_draw_that_cannot_be_read_is_not_kept_in_silence(board, drawn_file):
     drawn_file.write_text("{")
-    (answer,) = draw_all(board)
-    assert "is not JSON" in answer.problem
+    (result,) = draw_all(board)
+    assert "is not JSON" in result.problem
 
 
 def test_the_draw_of_another_rerun_is_not_taken(mine, tmp_path):
     config = read_entry(mine).run
     out = tmp_path / "rerun"
-    file = rerun_draw(config, out)
-    with pytest.raises(UserError, match=r"rerun.draw.json is of another rerun; remove it"):
-        rerun_draw(config, out)  # nothing was played on it
+    file = draw_for_rerun(config, out)
+    with pytest.raises(UserError, match=r"rerun.draw.json belongs to another rerun; remove it"):
+        draw_for_rerun(config, out)  # nothing was played on it
     out.mkdir()
-    assert rerun_draw(config, out) == file
+    assert draw_for_rerun(config, out) == file
     edit(file, lambda draw: draw.update(commitment="3" * 64))
-    with pytest.raises(UserError, match="is of another rerun"):
-        rerun_draw(config, out)
+    with pytest.raises(UserError, match="belongs to another rerun"):
+        draw_for_rerun(config, out)
     file.write_text("{")
     with pytest.raises(UserError, match="is not JSON"):
-        rerun_draw(config, out)
+        draw_for_rerun(config, out)
 
 
 def test_an_announcement_that_can_be_no_entry_is_not_sent(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["announce", "random", "--env", "Bandit-v0"]) == 0
     said = capsys.readouterr().out
-    why = "no entry of the leaderboard: the announced run is of chosen environments; an entry is of"
+    why = "not an entry of the leaderboard: the announced run is of chosen environments; an entry"
     assert f"Note          {why}" in said
     assert "pull request" not in said
     # Whoever announces among themselves gets a draw, and is told.
@@ -345,7 +345,7 @@ def write_rerun(board, draw):
         "model": "hf/mine",
         "seed": 1,
         "draw": draw,
-        **reproduction(entry["summary"], entry["summary"]),
+        **compare_rerun(entry["summary"], entry["summary"]),
     }
     (board / "reproductions").mkdir(exist_ok=True)
     (board / "reproductions/mine.json").write_text(json.dumps(said))
@@ -400,8 +400,8 @@ def test_an_entry_outside_of_the_leaderboard(
     own = json.loads((tmp_path / "again/reproduction.json").read_text())["draw"]["value"]
     assert own != read_draw(drawn_file.read_bytes()).value
     for wrong, code, says in (
-        ("none", 2, "none is not there; name the folder of the draws, or the file of one"),
-        ("again.draw.json", 1, "the draw is of a rerun, and answers no announcement"),
+        ("none", 2, "none does not exist; name a folder of draws"),
+        ("again.draw.json", 1, "the draw was made for a rerun, and answers no announcement"),
         ("run/run.json", 1, "draw: lacks "),
     ):
         assert main(["verify", "mine", "--draws", wrong]) == code

@@ -7,8 +7,8 @@ import shutil
 import pytest
 
 from ragen_bench.errors import UserError
-from ragen_bench.leaderboard import About, entry_name, pack
-from ragen_bench.leaderboard.files import _DIRECTORY_NAME
+from ragen_bench.leaderboard import About, make_entry_name, pack
+from ragen_bench.leaderboard.files import _is_directory_name
 from ragen_bench.runs.atomic import alone
 from tests.ragen_bench.leaderboard.entries import ABOUT, evaluation, run_of
 
@@ -47,7 +47,7 @@ def test_two_at_once(run):
             {"instances": {**TINY, "ragen/Sokoban-v0": 2}},
             "the run has 2 of the 4 instances of ragen/Sokoban-v0; evaluate without --limit",
         ),
-        ({"seed": 3}, "the run has the seed 3, so that it could be the best of many; evaluate w"),
+        ({"seed": 3}, "the run has the seed 3, and could be the best of many; evaluate w"),
         ({"samples": 17}, "the run has samples: 17; evaluate with --samples 16 at most"),
     ],
 )
@@ -69,7 +69,7 @@ def test_chosen_environments(tmp_path, monkeypatch):
 def test_fewer_samples_than_the_suite_demands(tmp_path):
     run = run_of(tmp_path / "run", evaluation("random", "twice"))
     assert refusal_of(run.path).endswith(
-        "the run has samples: 1, and the suite demands 2; evaluate with --samples 2"
+        "the run has samples: 1, and the suite needs 2; evaluate with --samples 2"
     )
 
 
@@ -77,13 +77,12 @@ def test_an_incomplete_run(run):
     lines = (run / "episodes.jsonl").read_text().splitlines(keepends=True)
     (run / "episodes.jsonl").write_text("".join(lines[:-1]) + lines[-1][:20])
     assert refusal_of(run) == (
-        f"{run}: 7 of 8 episodes are there; the command of the run goes on from there"
+        f"{run}: 7 of 8 episodes are recorded; repeat the command of the run to complete it"
     )
     fault = '{"env":"ragen/FrozenLake-v0","split":"test","index":3,"sample":0,"reason":"asleep"}\n'
     (run / "faults.jsonl").write_text(fault)
     assert refusal_of(run) == (
-        f"{run}: 1 episodes were left unfinished by the server, faults.jsonl says why; the command "
-        "of the run plays them anew"
+        f"{run}: 1 episodes failed at the server, see faults.jsonl; repeat the command of the run"
     )
     (run / "episodes.jsonl").write_text("".join(lines))
     assert pack(run, run.parent / "entry", ABOUT)["summary"]["infra_faults"] == 0
@@ -110,7 +109,7 @@ def test_runs_of_another_version(run):
     ("about", "says"),
     [
         (About("", "x"), 'name: "" is too short'),
-        (About("x", "a\nb"), 'submitter: "a\\nb" holds characters that are not shown'),
+        (About("x", "a\nb"), 'submitter: "a\\nb" has invisible characters'),
         (
             About("x", "x", link="ftp://x"),
             'link: "ftp://x" is not an address that begins with http:// or https://',
@@ -130,10 +129,10 @@ DEEP = functools.reduce(lambda inner, _: [inner], range(16), "x")
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        (float("nan"), "entry.json holds NaN, which is not a number in JSON"),
-        (float("-inf"), "entry.json holds -Infinity, which is not a number in JSON"),
-        (10**18, "entry.json holds a whole number of 19 digits"),
-        (DEEP, "entry.json has objects and lists too deep inside each other"),
+        (float("nan"), "entry.json has NaN, which is not a number in JSON"),
+        (float("-inf"), "entry.json has -Infinity, which is not a number in JSON"),
+        (10**18, "entry.json has an integer of 19 digits"),
+        (DEEP, "entry.json is nested too deeply"),
     ],
 )
 def test_json_that_verify_would_refuse_is_not_packed(run, value, says):
@@ -153,7 +152,7 @@ def test_nothing_is_overwritten(run):
     out = run.parent / "entry"
     out.mkdir()
     (out / "mine").touch()
-    with pytest.raises(UserError, match="is there already; choose another --out"):
+    with pytest.raises(UserError, match="exists already; choose another --out"):
         pack(run, out, ABOUT)
     assert [file.name for file in out.iterdir()] == ["mine"]
 
@@ -162,7 +161,7 @@ def test_an_absurdly_long_answer_cannot_be_packed(run):
     from ragen_bench.leaderboard.errors import EntryError
     from ragen_bench.leaderboard.packed import write_packed
 
-    with pytest.raises(EntryError, match=r"line 1 is longer than the 4,194,304 bytes"):
+    with pytest.raises(EntryError, match=r"line 1 is longer than the maximum of 4,194,304 bytes"):
         write_packed(run / "x", [{"x": "y" * (4 << 20)}])
     with pytest.raises(EntryError, match="more than 500 times its size"):
         write_packed(run / "x", [{"x": "y" * (2 << 20)}] * 2)
@@ -178,5 +177,5 @@ def test_an_absurdly_long_answer_cannot_be_packed(run):
     ],
 )
 def test_directories_are_named_for_models(name, directory):
-    assert entry_name(name, "core", "test") == directory
-    assert _DIRECTORY_NAME(directory)
+    assert make_entry_name(name, "core", "test") == directory
+    assert _is_directory_name(directory)

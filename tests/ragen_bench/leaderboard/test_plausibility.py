@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from ragen_bench.console.verification import verify_entry
 from ragen_bench.leaderboard import verify
-from ragen_bench.leaderboard.plausibility import Plausibility, at_least
+from ragen_bench.leaderboard.plausibility import Plausibility, probability_of_at_least
 from ragen_bench.models import Completion
 from ragen_bench.runs.directory import read_run
 from ragen_bench.suites import SUITES, Suite
@@ -27,13 +27,15 @@ def test_the_chance_is_the_sum_over_all_outcomes(chances, solved):
         for outcome in product((True, False), repeat=len(chances))
         if sum(outcome) >= solved
     )
-    assert at_least(solved, chances) == pytest.approx(min(wanted, 1.0), abs=1e-12)
+    assert probability_of_at_least(solved, chances) == pytest.approx(min(wanted, 1.0), abs=1e-12)
 
 
 def test_equal_chances_are_the_binomial_distribution():
     for solved in (0, 300, 471, 530, 700, 1024):
         wanted = binom.sf(solved - 1, 1024, 0.46)
-        assert at_least(solved, [0.46] * 1024) == pytest.approx(wanted, rel=1e-9, abs=1e-15)
+        assert probability_of_at_least(solved, [0.46] * 1024) == pytest.approx(
+            wanted, rel=1e-9, abs=1e-15
+        )
 
 
 class Contender(Player):
@@ -71,15 +73,15 @@ def test_an_oracle_that_calls_itself_a_language_model_shows_all_signs(tmp_path, 
     verdict = verify(path)
     assert verdict.verified
     assert [sign.name for sign in verdict.signs] == ["tokens", "samples", "oracle"]
-    said = {sign.name: sign.said for sign in verdict.signs}
-    assert said["samples"].startswith("all 24 further samples of an instance begin with the same")
-    assert said["tokens"] == f"none was counted in {verdict.turns} answers of a language model"
+    said = {sign.name: sign.message for sign in verdict.signs}
+    assert said["samples"].startswith("all 24 later samples of an instance begin with the same")
+    assert said["tokens"] == f"none was counted in {verdict.turns} responses of a language model"
     content = {}
     assert verify_entry(path, content)
-    assert content["signs"] == [vars(sign) for sign in verdict.signs]
+    assert content["signs"] == [sign.as_json() for sign in verdict.signs]
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith("sign")] == [
-        f"sign  {sign.name:<10} {sign.said}" for sign in verdict.signs
+        f"sign  {sign.name:<10} {sign.message}" for sign in verdict.signs
     ]
 
 
@@ -88,7 +90,7 @@ def test_answers_that_are_cut_below_the_limit_are_a_sign(tmp_path):
     cut = Contender(False, lambda number: (9, 40 if number % 2 else 39))
     [sign] = verify(of_language_model(cut, tmp_path)).signs
     assert sign.name == "cut"
-    assert sign.said.endswith("answers are said to be cut at 40 tokens, and have fewer")
+    assert sign.message.endswith("responses are recorded as cut at 40 tokens, but have fewer")
 
 
 @pytest.mark.usefixtures("rooms")
@@ -104,17 +106,17 @@ def test_more_than_the_best_player_solves_is_a_sign(tmp_path):
     episodes = list(run.episodes())
     honest, lucky = Plausibility(config), Plausibility(config)
     for episode in episodes:
-        honest.look(episode)
+        honest.add(episode)
         episode.score, episode.success = 1.0, True
-        lucky.look(episode)
-    assert honest.signs() == []
-    [sign] = lucky.signs()
+        lucky.add(episode)
+    assert honest.find_signs() == []
+    [sign] = lucky.find_signs()
     assert sign.name == "ceiling"
     best = sum(episode.ceiling for episode in episodes)
     chance = prod(episode.ceiling for episode in episodes)
-    assert sign.said == (
-        "ragen/FrozenLake-v0: 64 of 64 episodes are solved, where the best player solves "
-        f"{best:.1f} on average, and as many by a chance of {chance:.1g}"
+    assert sign.message == (
+        "ragen/FrozenLake-v0: 64 of 64 episodes are solved; the best player solves "
+        f"{best:.1f} on average, and that many with probability {chance:.1g}"
     )
 
 
@@ -125,5 +127,5 @@ def test_more_than_a_reference_player_solves_is_no_sign(tmp_path):
     lucky = Plausibility(config)
     for episode in run.episodes():
         episode.score, episode.success, episode.ceiling = 1.0, True, 0.1
-        lucky.look(episode)
-    assert lucky.signs() == []
+        lucky.add(episode)
+    assert lucky.find_signs() == []

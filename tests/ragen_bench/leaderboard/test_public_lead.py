@@ -12,8 +12,7 @@ from scipy.stats import binom, norm
 
 from ragen_bench.cli import main
 from ragen_bench.leaderboard import pack, verify
-from ragen_bench.leaderboard.neighbours import entries_beside
-from ragen_bench.leaderboard.public_lead import Scored, public_leads
+from ragen_bench.leaderboard.public_lead import EntryScores, find_public_leads, read_local_scores
 from ragen_bench.pages.leaderboard import build_site
 from ragen_bench.statistics import Estimate, wilson
 from ragen_bench.suites import SUITES, Suite
@@ -34,7 +33,7 @@ def solved(successes, trials=TRIALS):
 
 def signs(public, unseen):
     """Return the signs of successes by environment."""
-    return public_leads(Scored("a", PUBLIC, public), [Scored("b", UNSEEN, unseen)])
+    return find_public_leads(EntryScores("a", PUBLIC, public), [EntryScores("b", UNSEEN, unseen)])
 
 
 SUCCESSES = st.lists(st.tuples(st.integers(0, TRIALS), st.integers(0, TRIALS)), min_size=1)
@@ -76,7 +75,7 @@ def test_what_is_not_compared():
     assert len(signs(high, low)) == 1
     assert signs(low, high) == []
     assert signs(high, {"other": solved(0)}) == []
-    unseen = Scored("b", UNSEEN, low)
+    unseen = EntryScores("b", UNSEEN, low)
     for changed in (
         {"model": "hf/other"},
         {"model_identity": {"revision": "abd"}},
@@ -84,12 +83,17 @@ def test_what_is_not_compared():
         {"split": "drawn"},
     ):
         other = PUBLIC.model_copy(update=changed)
-        assert public_leads(Scored("a", other, high), [unseen]) == []
+        assert find_public_leads(EntryScores("a", other, high), [unseen]) == []
     for run in (PUBLIC, UNSEEN):  # of the same kind
         for one, other in ((high, low), (low, high)):
-            assert public_leads(Scored("a", run, one), [Scored("b", run, other)]) == []
+            assert (
+                find_public_leads(EntryScores("a", run, one), [EntryScores("b", run, other)]) == []
+            )
     random = [run.model_copy(update={"model": "random"}) for run in (PUBLIC, UNSEEN)]
-    assert public_leads(Scored("a", random[0], high), [Scored("b", random[1], low)]) == []
+    assert (
+        find_public_leads(EntryScores("a", random[0], high), [EntryScores("b", random[1], low)])
+        == []
+    )
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -137,7 +141,7 @@ def test_verify_looks_at_the_entries_beside(board, tmp_path):
         verdict = verify(board / "entries" / name)
         assert verdict.verified
         (sign,) = [sign for sign in verdict.signs if sign.name == "public"]
-        assert sign.said.startswith(said)
+        assert sign.message.startswith(said)
     assert verdict.as_json()["signs"][-1]["name"] == "public"
     shutil.copytree(board / "entries", tmp_path / "elsewhere")  # in no leaderboard
     assert "public" not in [sign.name for sign in verify(tmp_path / "elsewhere/seen").signs]
@@ -149,10 +153,10 @@ def test_what_is_no_entry_is_not_compared(board, rate):
     edit_entry(new, lambda entry: entry["summary"]["envs"][0].update(success=rate))
     (board / "entries/note").write_text("no entry")
     (board / "entries/broken").mkdir()
-    assert [entry.name for entry in entries_beside(new)] == ["seen"]
-    assert list(entries_beside(board / "entries/seen")) == []
+    assert [entry.name for entry in read_local_scores(new)] == ["seen"]
+    assert list(read_local_scores(board / "entries/seen")) == []
     (new / "entry.json").write_text("{")
-    assert list(entries_beside(board / "entries/seen")) == []
+    assert list(read_local_scores(board / "entries/seen")) == []
     assert verify(board / "entries/seen").verified
 
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from ragen_bench.cli import main
-from ragen_bench.leaderboard.files import MOST_BYTES
+from ragen_bench.leaderboard.files import MAX_BYTES
 from tests.ragen_bench.leaderboard.entries import entry_of, evaluation
 
 pytestmark = pytest.mark.xdist_group("pull-request")  # its runs are made once
@@ -119,15 +119,15 @@ def test_a_rerun_without_its_entry_is_refused(repository, checked, name, change)
     code, said = checked()
     assert (code, said.count("\n")) == (1, 1)
     assert said.startswith("NOT verified: 'leaderboard/reproductions/")
-    assert "changes, and a rerun is the word of a maintainer" in said
+    assert "changes, and only maintainers commit leaderboard/reproductions/" in said
 
 
 @pytest.mark.parametrize(
     ("place", "says"),
     [
-        ("draws/new.json", "and a draw is the word of a maintainer"),
-        ("draws/a/b", "and a draw is the word of a maintainer"),
-        ("reference.json", "and published figures are the word of a maintainer"),
+        ("draws/new.json", "and only maintainers commit leaderboard/draws/"),
+        ("draws/a/b", "and only maintainers commit leaderboard/draws/"),
+        ("reference.json", "and only maintainers commit leaderboard/reference.json"),
     ],
 )
 def test_what_maintainers_alone_commit_is_refused(repository, checked, place, says):
@@ -164,14 +164,13 @@ def test_an_announcement_its_draw_and_its_entry(repository, checked, capsys):
     draws = repository / "leaderboard/draws"
     draws.mkdir()
     (draws / "x.json").write_text("{}")
-    assert "'leaderboard/draws/x.json' changes, and a draw is the word" in checked()[1]
+    assert "'leaderboard/draws/x.json' changes, and only maintainers commit" in checked()[1]
     shutil.rmtree(draws)
     other = repository / "README.md"
     other.write_text("Mine.\n")
     assert checked() == (
         1,
-        "NOT verified: an announcement and 1 other files change; send one announcement and "
-        "nothing else\n",
+        "NOT verified: an announcement and 1 other files change; send only one announcement\n",
     )
     other.write_text("A leaderboard.\n")
     assert main(["leaderboard", "draw"]) == 0
@@ -194,12 +193,12 @@ def test_an_announcement_its_draw_and_its_entry(repository, checked, capsys):
     shutil.rmtree(repository / "leaderboard/entries" / name)
     (repository / "leaderboard/announcements/again.json").write_text(file.read_text())
     code, said = checked()
-    assert (code, "the same was announced before, and is answered by" in said) == (1, True)
+    assert (code, "the same run was announced before, and leaderboard/draws/" in said) == (1, True)
     (repository / "leaderboard/announcements/again.json").unlink()
     for change in (lambda: file.write_text("{}"), file.unlink):
         change()
         code, said = checked()
-        assert (code, "is there already, and stays as it was announced" in said) == (1, True)
+        assert (code, "exists already and cannot be changed" in said) == (1, True)
 
 
 def test_an_announcement_is_looked_at(repository, checked, capsys):
@@ -211,7 +210,7 @@ def test_an_announcement_is_looked_at(repository, checked, capsys):
         (text.replace('"samples": 1', '"samples": 1, "time": 0'), "announcement: has the unknown"),
         (text.replace('"instances": 32', '"instances": 31'), "announcement's suite_hash"),
         ("{", "the announcement is not JSON"),
-        (" " * (1 << 18) + text, "bytes; at most 262,144 are read"),
+        (" " * (1 << 18) + text, "bytes; the maximum is 262,144"),
     ):
         file.write_text(cheat)
         code, said = checked()
@@ -228,23 +227,26 @@ def test_an_object_that_the_repository_lacks_is_one_line(repository, quick, caps
     (repository / ".git/objects" / blob[:2] / blob[2:]).unlink()
     assert main(["leaderboard", "check", "base"]) == 1
     said = capsys.readouterr().out
-    assert said == ("NOT verified: entry.json is not in the repository; fetch the branch anew\n")
+    assert said == ("NOT verified: entry.json is not in the repository; fetch the branch again\n")
 
 
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        ("README.md", "'README.md' changes too; send the directory"),
+        ("README.md", "'README.md' changes too; send only the directory"),
         ("leaderboard/reference.json", "'leaderboard/reference.json' changes too"),
         ("leaderboard/entries/mine_quick_test/run.sh", "holds 'run.sh'"),
         ("leaderboard/entries/mine_quick_test/a/entry.json", "holds 'a/entry.json'"),
         (
             "leaderboard/entries/other/entry.json",
-            "2 entries are touched: 'mine_quick_test', 'other'",
+            "2 entries are changed: 'mine_quick_test', 'other'",
         ),
-        ("leaderboard/entries/note", "2 entries are touched"),
+        ("leaderboard/entries/note", "2 entries are changed"),
         ("ragen_bench/\nx.py", "'ragen_bench/\\nx.py' changes too"),
-        ("leaderboard/reproductions/mine_quick_test.json", "is of the entry as it was; remove it"),
+        (
+            "leaderboard/reproductions/mine_quick_test.json",
+            "belongs to the previous version of the entry; remove it",
+        ),
     ],
 )
 def test_anything_else_is_refused(repository, quick, checked, path, reason):
@@ -286,10 +288,10 @@ def test_a_link_is_refused_and_not_followed(repository, quick, checked):
 
 def test_a_large_file_is_not_written(repository, quick, checked, monkeypatch):
     shutil.copytree(quick, PLACE)
-    monkeypatch.setitem(MOST_BYTES, "episodes.jsonl.gz", 10)
+    monkeypatch.setitem(MAX_BYTES, "episodes.jsonl.gz", 10)
     code, said = checked()
     assert code == 1
-    assert said.endswith("bytes; at most 10 are read\n")
+    assert said.endswith("bytes; the maximum is 10\n")
     assert "verified: episodes" in said
 
 
@@ -418,7 +420,7 @@ def tree(repository, *items):
 def test_trees_that_git_does_not_write(repository, quick, capsys):
     shutil.copytree(quick, PLACE)
     top = commit(repository)
-    ids = {name: git(repository, "rev-parse", f"{top}:{PLACE / name}") for name in MOST_BYTES}
+    ids = {name: git(repository, "rev-parse", f"{top}:{PLACE / name}") for name in MAX_BYTES}
     files = [("100644", name, one) for name, one in ids.items()]
     entry = "40000", PLACE.name, tree(repository, *files)
     twice = "40000", PLACE.name, tree(repository, files[0], *files)
@@ -428,7 +430,7 @@ def test_trees_that_git_does_not_write(repository, quick, capsys):
     for entries, says in (
         ([entry], "Verified: "),
         ([twice], "entry.json is there twice"),
-        ([hidden, entry], "2 entries are touched: '.', 'mine_quick_test'"),
+        ([hidden, entry], "2 entries are changed: '.', 'mine_quick_test'"),
         ([hidden], 'is called "."'),
     ):
         board = tree(repository, ("40000", "entries", tree(repository, *entries)))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragen_bench.leaderboard import reproduction
+from ragen_bench.leaderboard import compare_rerun
 
 
 def summary(suite, *envs):
@@ -27,8 +27,8 @@ def summary(suite, *envs):
 def test_overlap(entry, rerun, overlaps):
     wide = (0.0, 1.0)
     for made in (
-        reproduction(summary(entry, wide), summary(rerun, wide)),
-        reproduction(summary(wide, wide, entry), summary(wide, wide, rerun)),
+        compare_rerun(summary(entry, wide), summary(rerun, wide)),
+        compare_rerun(summary(wide, wide, entry), summary(wide, wide, rerun)),
     ):
         assert made["reproduced"] == overlaps
         overlap = [made["suite"]["overlap"], *(each["overlap"] for each in made["envs"])]
@@ -38,4 +38,4 @@ def test_overlap(entry, rerun, overlaps):
 def test_environments_are_matched_by_name():
     a, b = summary((0.0, 1.0), (0.1, 0.2), (0.8, 0.9)), summary((0.0, 1.0), (0.1, 0.2), (0.8, 0.9))
     b["envs"].reverse()
-    assert reproduction(a, b)["reproduced"]
+    assert compare_rerun(a, b)["reproduced"]

@@ -9,10 +9,10 @@ from jsonschema.validators import extend
 
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.schema import (
-    checked_entry,
-    entry_schema,
+    build_schema,
+    parse_entry,
     read_statement,
-    schema_text,
+    render_schema,
 )
 from tests.ragen_bench.leaderboard.entries import edit_entry, entry_json, problems_of
 
@@ -25,9 +25,9 @@ STRICT = extend(Draft202012Validator, type_checker=WHOLE)
 
 
 def test_the_published_schema_is_the_models():
-    """To renew it, write what `schema_text` returns to the file."""
-    assert PUBLISHED.read_text(encoding="utf-8") == schema_text()
-    Draft202012Validator.check_schema(entry_schema())
+    """To renew it, write what `render_schema` returns to the file."""
+    assert PUBLISHED.read_text(encoding="utf-8") == render_schema()
+    Draft202012Validator.check_schema(build_schema())
 
 
 def resolved(schema, whole=None):
@@ -41,14 +41,14 @@ def resolved(schema, whole=None):
 
 def problem_of(entry):
     try:
-        checked_entry(entry)
+        parse_entry(entry)
     except EntryError as error:
         return str(error)
     return None
 
 
 def test_it_names_what_the_harness_writes(honest):
-    entry, schema = entry_json(honest), resolved(entry_schema())
+    entry, schema = entry_json(honest), resolved(build_schema())
     assert set(schema["required"]) == set(schema["properties"]) == set(entry)
     run, summary = (schema["properties"][name] for name in ("run", "summary"))
     assert set(run["required"]) == set(entry["run"]) - {"machine"}
@@ -56,7 +56,7 @@ def test_it_names_what_the_harness_writes(honest):
     assert set(run["properties"]) == {*entry["run"], *rare}
     assert set(summary["required"]) == set(summary["properties"]) == set(entry["summary"])
     assert problem_of(entry) is None
-    assert STRICT(entry_schema()).is_valid(entry)
+    assert STRICT(build_schema()).is_valid(entry)
 
 
 @pytest.mark.parametrize(
@@ -70,9 +70,9 @@ def test_it_names_what_the_harness_writes(honest):
         ("name", "", 'name: "" is too short'),
         ("name", "x" * 101, 'name: "' + "x" * 48 + '"... is too long'),
         ("name", " x", 'name: " x" begins with a space'),
-        ("name", "a\nb", 'name: "a\\nb" holds characters that are not shown'),
-        ("name", "a\n", 'name: "a\\n" holds characters that are not shown'),
-        ("name", "a\u202eb", 'name: "a\\u202eb" holds characters that are not shown'),
+        ("name", "a\nb", 'name: "a\\nb" has invisible characters'),
+        ("name", "a\n", 'name: "a\\n" has invisible characters'),
+        ("name", "a\u202eb", 'name: "a\\u202eb" has invisible characters'),
         ("name", "a\ud800", 'name: "a\\ud800" holds half a surrogate pair, which is not a text'),
         ("name", None, "name: null is not a text"),
         ("submitter", 3, "submitter: 3 is not a text"),
@@ -113,7 +113,11 @@ def test_it_names_what_the_harness_writes(honest):
             "\ud800",
             'run.model: "\\ud800" holds half a surrogate pair, which is not a text',
         ),
-        ("run.model_identity", {"a": "\ud800"}, "holds half a surrogate pair, which is not a text"),
+        (
+            "run.model_identity",
+            {"a": "\ud800"},
+            "holds half a surrogate pair, which is not a text",
+        ),
         ("run.opponent", None, 'run: has the unknown field "opponent"'),
         ("run.sealed_key_hash", None, "run.sealed_key_hash: null is not a text"),
         ("run.extra", 1, 'run: has the unknown field "extra"'),
@@ -142,22 +146,22 @@ def leaves(schema, path=()):
 
 
 LOOK_ALIKES = [
-    ("Dеmo agent", "holds letters that look like others"),  # noqa: RUF001
-    ("ΟpenAI", "holds letters that look like others"),  # noqa: RUF001
-    ("ΟΡΕΝ", "holds letters that look like others"),  # noqa: RUF001
-    ("о3", "holds letters that look like others"),  # noqa: RUF001
-    ("Grok ССС", "holds letters that look like others"),  # noqa: RUF001
-    ("ꓚꓡꓮꓴꓓꓰ", "holds letters that look like others"),  # noqa: RUF001
-    ("ᏢᎪᏞᎷ", "holds letters that look like others"),  # noqa: RUF001
-    ("Ｄｅｍｏ", "holds letters that look like others"),  # noqa: RUF001
-    ("\U0001d403emo", "holds letters that look like others"),
-    ("Demo\xa0agent", "holds characters that are not shown"),
-    ("De\xadmo", "holds characters that are not shown"),
-    ("Demo\u3164", "holds characters that are not shown"),
-    ("Demo\u2800", "holds characters that are not shown"),
-    ("Demo\ufe0f", "holds characters that are not shown"),
-    ("Demo\ue000", "holds characters that are not shown"),
-    ("Demo\U000e0041", "holds characters that are not shown"),
+    ("Dеmo agent", "has letters that look like others"),  # noqa: RUF001
+    ("ΟpenAI", "has letters that look like others"),  # noqa: RUF001
+    ("ΟΡΕΝ", "has letters that look like others"),  # noqa: RUF001
+    ("о3", "has letters that look like others"),  # noqa: RUF001
+    ("Grok ССС", "has letters that look like others"),  # noqa: RUF001
+    ("ꓚꓡꓮꓴꓓꓰ", "has letters that look like others"),  # noqa: RUF001
+    ("ᏢᎪᏞᎷ", "has letters that look like others"),  # noqa: RUF001
+    ("Ｄｅｍｏ", "has letters that look like others"),  # noqa: RUF001
+    ("\U0001d403emo", "has letters that look like others"),
+    ("Demo\xa0agent", "has invisible characters"),
+    ("De\xadmo", "has invisible characters"),
+    ("Demo\u3164", "has invisible characters"),
+    ("Demo\u2800", "has invisible characters"),
+    ("Demo\ufe0f", "has invisible characters"),
+    ("Demo\ue000", "has invisible characters"),
+    ("Demo\U000e0041", "has invisible characters"),
 ]
 PLAIN = [
     "Demo agent [7B] 4.5",
@@ -191,7 +195,7 @@ def test_names_in_any_script_are_taken(entry, name):
 
 def test_every_field_is_needed(honest):
     whole = entry_json(honest)
-    paths = list(leaves(resolved(entry_schema())))
+    paths = list(leaves(resolved(build_schema())))
     assert len(paths) == 43
     for *inside, name in paths:
         entry = copy.deepcopy(whole)
@@ -200,7 +204,7 @@ def test_every_field_is_needed(honest):
             holder = holder[key]
         del holder[name]
         assert problem_of(entry).endswith(f"lacks {name}")
-        assert not STRICT(entry_schema()).is_valid(entry)
+        assert not STRICT(build_schema()).is_valid(entry)
 
 
 def test_what_the_submitter_says_is_checked_alone():

@@ -38,10 +38,10 @@ def env(number, **changes):
         ),
         (
             config(suite="../tiny"),
-            "the run is of the suite '../tiny', which is none; an entry is",
+            "the run is of the unknown suite '../tiny'; an entry is",
         ),
         (config(suite="quick"), "the run is of version 3 of the suite quick, which has version 1"),
-        (config(seed=1), "the run has the seed 1, so that it could be the best of many; evaluate"),
+        (config(seed=1), "the run has the seed 1, and could be the best of many; evaluate"),
         (config(samples=17), "the run has samples: 17; evaluate with --samples 16 at most"),
         (
             env(1, instances=3),
@@ -75,7 +75,7 @@ def test_a_suite_may_demand_more_samples(tmp_path, entry, monkeypatch):
     assert problems_of(path) == []
     edit_entry(path, config(samples=1))
     assert problems_of(path) == [
-        "run: the run has samples: 1, and the suite demands 2; evaluate with --samples 2"
+        "run: the run has samples: 1, and the suite needs 2; evaluate with --samples 2"
     ]
 
 

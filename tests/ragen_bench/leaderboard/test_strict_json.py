@@ -37,7 +37,7 @@ def test_whatever_the_bytes_there_is_a_value_or_a_reason(data):
 
 def test_levels_are_counted():
     assert parse(b"[" * 16 + b"1" + b"]" * 16)
-    with pytest.raises(BadJsonError, match="too deep"):
+    with pytest.raises(BadJsonError, match="too deeply"):
         parse(b"[" * 17 + b"]" * 17)
 
 

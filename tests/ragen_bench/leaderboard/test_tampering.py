@@ -146,11 +146,11 @@ def test_an_edited_token_count_breaks_the_hash(entry):
         (
             # Of an agent of one's own, which may ask models more than once for an answer.
             tokens("completion_tokens", 10**7 + 1),
-            EPISODE + "turns[0].completion_tokens: 10000001 is more than the 10000000 there can be",
+            EPISODE + "turns[0].completion_tokens: 10000001 is more than the maximum of 10000000",
         ),
         (
             tokens("prompt_tokens", 10**7 + 1),
-            EPISODE + "turns[0].prompt_tokens: 10000001 is more than the 10000000 there can be",
+            EPISODE + "turns[0].prompt_tokens: 10000001 is more than the maximum of 10000000",
         ),
         (tokens("prompt_tokens", 0), "episodes: ragen/Sokoban-v0/test/0/0 turns[0].prompt_tokens"),
     ],
@@ -164,7 +164,7 @@ def test_an_edited_token_count_with_its_hash_is_caught(entry, edit, says):
 def test_more_tokens_than_one_answer_of_a_model_may_have(entry):
     edit_entry(entry, lambda e: e["run"].update(model="hf/somebody"))
     edit_records(entry, tokens("completion_tokens", 41))
-    says = "turns[0].completion_tokens: 41 is more than the 40 there can be"
+    says = "turns[0].completion_tokens: 41 is more than the maximum of 40"
     assert problems_of(entry)[0] == EPISODE + says
 
 

@@ -53,9 +53,11 @@ def test_thoughts_apart_from_answers_and_constraints_are_verified_and_ranked_apa
         "constrained to the form",
         "format answer",
         "history 1",
-        "90 tokens an answer",
+        "90 tokens per response",
     ]
-    assert "; ranked apart: constrained to the form, format answer" in verdict.checks[2].said
+    assert (
+        "; ranked separately: constrained to the form, format answer" in verdict.checks[2].message
+    )
 
 
 def test_the_same_run_gives_the_same_bytes(honest, tmp_path):

@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from ragen_bench.errors import UserError
-from ragen_bench.leaderboard.rules import refusal
+from ragen_bench.leaderboard.rules import explain_refusal
 from ragen_bench.models import resolve
 from ragen_bench.opponents.opponent import Opponent
 from ragen_bench.opponents.pair import Pair
@@ -33,9 +33,9 @@ def test_runs_against_other_opponents_are_not_compared(run, tmp_path):
 
 
 def test_no_run_of_two_models_becomes_an_entry(run):
-    assert "the run is played against a model, on which its scores depend" in refusal(run.config)
+    assert "the run has an opponent, on which its scores depend" in explain_refusal(run.config)
     named = read_config({**run.config.as_json(), "suite": "quick"})
-    assert refusal(named) == refusal(run.config)
+    assert explain_refusal(named) == explain_refusal(run.config)
 
 
 def without(config, *names):

@@ -5,7 +5,7 @@ import dataclasses
 import json
 
 from ragen_bench.leaderboard.schema import Entry
-from ragen_bench.leaderboard.verdict import Check
+from ragen_bench.leaderboard.verify import Check
 from ragen_bench.pages.leaderboard.figures import figures_of
 from ragen_bench.pages.leaderboard.site_entries import SiteEntry
 from ragen_bench.runs.draws import Draw

@@ -11,8 +11,8 @@ from playwright.sync_api import expect
 
 from ragen_bench.cli import main
 from ragen_bench.errors import UserError
-from ragen_bench.leaderboard import EntryError, reproduction
-from ragen_bench.leaderboard.schema import checked_entry
+from ragen_bench.leaderboard import EntryError, compare_rerun
+from ragen_bench.leaderboard.schema import parse_entry
 from ragen_bench.pages.leaderboard import build_site
 from ragen_bench.pages.leaderboard.entry_report import EntryDirectory
 from ragen_bench.pages.leaderboard.reference import read_reference
@@ -57,7 +57,7 @@ def write_rerun(folder, name, **changed):
         "episodes_sha256": entry["episodes_sha256"],
         "model": "hf/mine",
         "seed": 1,
-        **reproduction(entry["summary"], entry["summary"]),
+        **compare_rerun(entry["summary"], entry["summary"]),
         **changed,
     }
     (folder / "reproductions").mkdir(exist_ok=True)
@@ -109,8 +109,8 @@ def test_a_site_of_verified_entries(site, originals):
 def test_episodes_that_change_after_their_verification(originals, tmp_path):
     path = originals / "entries/mixed"
     entry = entry_json(path)
-    assert len(list(EntryDirectory(path, checked_entry(entry), tmp_path).episodes())) == 8
-    other = checked_entry({**entry, "episodes_sha256": "0" * 64})
+    assert len(list(EntryDirectory(path, parse_entry(entry), tmp_path).episodes())) == 8
+    other = parse_entry({**entry, "episodes_sha256": "0" * 64})
     changed = EntryDirectory(path, other, tmp_path)
     with pytest.raises(EntryError, match="has changed"):
         list(changed.episodes())
@@ -235,7 +235,7 @@ def test_a_rerun_that_differs_is_told(leaderboard, tmp_path):
     entry = entry_json(leaderboard / "entries/mixed")["summary"]
     other = json.loads(json.dumps(entry))
     other["envs"][0]["score_interval"] = [2.0, 3.0]
-    write_rerun(leaderboard, "mixed", **reproduction(entry, other))
+    write_rerun(leaderboard, "mixed", **compare_rerun(entry, other))
     build_site(leaderboard, tmp_path / "site", verified=False)
     (shown,) = json.loads((tmp_path / "site/leaderboard.json").read_text())["boards"]
     assert [e["reproduced"] for e in shown["entries"] if e["rank"]] == [False]

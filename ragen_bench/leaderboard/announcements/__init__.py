@@ -1,0 +1,1 @@
+"""Announcements of runs, and the random draws that answer them."""
