@@ -22,6 +22,7 @@ import torch
 from ragen_starpo.local.trainer import Trainer
 from ragen_starpo.recipes.recipe import Recipe, read_recipe
 from ragen_starpo.rollout.episodes import rollout_specs
+from ragen_starpo.rollout.selection import select_rollouts
 from ragen_starpo.rollout.trajectory import TokenTrajectory, batch_of
 
 MODEL = Path(__file__).parents[1] / "ragen_bench" / "models" / "demo_agent"
@@ -70,7 +71,8 @@ class Round:
         told: list[list[list[float]]] = []
         plain = spent(lambda: told.extend(self._rollouts.play(specs, played)))
         check_tokens(played, told)
-        kept = trainer._kept(played)  # noqa: SLF001 - the same rows are learned from
+        is_kept = select_rollouts(recipe.filter, played)
+        kept = [rollout for rollout, keep in zip(played, is_kept, strict=True) if keep]
         if not kept:
             return {}
         before = {name: row.clone() for name, row in self._learning.policy.state_dict().items()}
@@ -87,7 +89,7 @@ class Round:
         weights = trainer.policy.state_for_rollout()
         self._rollouts.model.load_state_dict(weights)
         self._learning.policy.load_state_dict(weights)
-        self._learning.critic.load_state_dict(trainer._critic._backend.state())  # noqa: SLF001
+        self._learning.critic.load_state_dict(trainer.critic._backend.state())  # noqa: SLF001
 
     def _check(self, before: dict[str, torch.Tensor]) -> None:
         ours, plain = self._trainer.policy.state_for_rollout(), self._learning.policy.state_dict()

@@ -92,7 +92,7 @@ class Run:
         found, update = timed(lambda: self._update(self._policy, batch))
         memory = memory_taken()
         state, _ = timed(self._policy.state_for_rollout)
-        _, weights = timed(lambda: self._actor.take(state))
+        _, weights = timed(lambda: self._actor.load_weights(state))
         return {
             "generated": int(batch.mask.sum()),
             "positions": int(batch.attention.sum()),

@@ -26,8 +26,8 @@ from gpu_smoke_run import SHAPES, Run, made_model, recipe_for
 
 from ragen_bench.runs.json_lines import read_whole
 from ragen_starpo.engine.quiet import libraries_quiet
+from ragen_starpo.iteration import Iteration
 from ragen_starpo.local.train import train
-from ragen_starpo.local.trainer import Iteration
 from ragen_starpo.recipes.recipe import Recipe, recipe_of
 from ragen_starpo.small_model import Shape as SmallShape
 from ragen_starpo.small_model import make_small_model

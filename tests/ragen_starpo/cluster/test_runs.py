@@ -72,13 +72,13 @@ def in_one_process(settings, warm, folder):
 
 def one_ahead(monkeypatch):
     """Let one process play by the weights from before the latest update, as one ahead does."""
-    take = Actor.take
+    load_weights = Actor.load_weights
 
     def taken(actor, weights):
-        take(actor, vars(actor).get("before", weights))
+        load_weights(actor, vars(actor).get("before", weights))
         actor.before = weights
 
-    monkeypatch.setattr(Actor, "take", taken)
+    monkeypatch.setattr(Actor, "load_weights", taken)
 
 
 def write(settings, warm, folder):

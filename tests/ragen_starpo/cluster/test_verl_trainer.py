@@ -4,8 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from ragen_starpo import iteration
 from ragen_starpo.cluster import verl_trainer
-from ragen_starpo.cluster.rollouts import Rollouts
+from ragen_starpo.cluster.rollouts import QueuedRollouts
 from ragen_starpo.recipes.recipe import recipe_of
 
 
@@ -17,9 +18,10 @@ def test_one_ahead_the_wait_is_not_timed_as_rollouts(monkeypatch, ahead, phase):
     trainer.recipe = recipe_of({"model": "m", "envs": ["Bandit-v0"], **settings}, "a test")
     trainer.checkpoint_manager = SimpleNamespace(update_weights=lambda _: None)
     trainer._next = None
-    played = Rollouts(None, [SimpleNamespace(record=None)], [], None)
+    trainer._learner = SimpleNamespace(settings=None)
+    played = QueuedRollouts([SimpleNamespace(record=None)], [], None, None)
     monkeypatch.setattr(trainer, "_begin", lambda _: None)
     monkeypatch.setattr(trainer, "_end", lambda _: played)
-    monkeypatch.setattr(verl_trainer, "iteration_metrics", lambda *_: {})
+    monkeypatch.setattr(iteration, "iteration_metrics", lambda *_: {})
     for number in (0, 1):
         assert trainer.iterate(number).seconds.keys() == {phase, "weights"}

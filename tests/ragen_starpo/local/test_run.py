@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_bench.errors import UserError
+from ragen_starpo.iteration import Iteration
 from ragen_starpo.local.run import TrainingDirectory, check_run
 from ragen_starpo.local.train import go_on, train
-from ragen_starpo.local.trainer import Iteration
 from ragen_starpo.recipes.recipe import recipe_of
 
 SETTINGS = {

@@ -9,6 +9,7 @@ from ragen_envs.games.frozen_lake.env import FrozenLakeEnv
 from ragen_starpo.diagnostics import thoughts
 from ragen_starpo.diagnostics.information import information_figures
 from ragen_starpo.diagnostics.thoughts import Thought
+from ragen_starpo.iteration import compute_columns
 from ragen_starpo.local.trainer import Trainer
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.rollout.trajectory import batch_of
@@ -61,7 +62,9 @@ def test_advantages_are_scaled_by_what_the_filter_kept(small):
         told = {**SETTINGS, "filter": {"loss_scale": how}}
         trainer = Trainer(small, recipe_of(told, "a test"))
         batch = batch_of(trainer._actor.rollouts(0, 1.0), 0)
-        found[how] = trainer._columns(batch, 0.25)[0]["advantages"]
+        models = trainer.load(None, batch, [])
+        columns, _ = compute_columns(trainer.recipe, batch, models, 0.25)
+        found[how] = columns["advantages"]
     assert found["none"].abs().max() > 0.1
     torch.testing.assert_close(found["linear"], 0.25 * found["none"])
     torch.testing.assert_close(found["sqrt"], 0.5 * found["none"])
@@ -128,7 +131,7 @@ def test_the_gap_of_rollouts_that_are_an_update_behind(small, monkeypatch, level
     assert first["correction/kl"] == pytest.approx(0, abs=1e-5)
     plain = without.iterate(0).metrics
     assert {name: first[name] for name in plain} == pytest.approx(plain, rel=1e-3, abs=1e-5)
-    monkeypatch.setattr(trainer._actor, "take", lambda _: None)
+    monkeypatch.setattr(trainer._actor, "load_weights", lambda _: None)
     trainer.iterate(1)
     behind = trainer.iterate(2).metrics
     assert behind["correction/kl"] > 1e-3
@@ -143,7 +146,7 @@ def test_packing_and_micro_batches_by_tokens_change_no_figure(small):
     for changed in ({}, {"micro_batch_tokens": 400, "cluster": {"packing": "on"}}):
         told = recipe_of({**SETTINGS, "loss": {"kl": 0.01}, **changed}, "a test")
         trainer = Trainer(small, told)
-        models = (trainer.policy, trainer._critic, trainer._reference)
+        models = (trainer.policy, trainer.critic, trainer.reference)
         assert {model._computing.tokens for model in models} == {told.micro_batch_tokens}
         engines = [model._backend.worker.engine for model in models]
         assert {engine.use_remove_padding for engine in engines} == {bool(changed)}

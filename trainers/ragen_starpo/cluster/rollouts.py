@@ -1,4 +1,4 @@
-"""The rollouts of an iteration, as a checkpoint keeps those that were played one ahead."""
+"""Rollouts in verl's queue, and their file in a checkpoint where they were played ahead."""
 
 from __future__ import annotations
 
@@ -10,24 +10,18 @@ import torch
 import transfer_queue as tq
 from transfer_queue import KVBatchMeta
 
-from ragen_starpo.rollout.trajectory import TokenTrajectory
+from ragen_starpo.iteration import Rollouts
 
 
 @dataclass(frozen=True)
-class Rollouts:
-    """What an iteration learns from.
+class QueuedRollouts(Rollouts):
+    """The rollouts of an iteration, whose kept ones have rows in verl's queue.
 
     Attributes:
-        rows: in verl's queue, of the trajectories that the filter kept.
-        played: trajectories before any filter, by group and rollout.
-        kept: those of the rows, in their order.
-        error: of the first episode that failed, None if all ended well.
+        rows: Rows of the kept trajectories, in their order.
     """
 
     rows: KVBatchMeta
-    played: list[TokenTrajectory]
-    kept: list[TokenTrajectory]
-    error: str | None
 
     def save(self, file: Path) -> None:
         """Write them with their rows, which stay in the queue."""
@@ -37,12 +31,12 @@ class Rollouts:
         torch.save((self, fields), file)
 
 
-def load_rollouts(file: Path) -> Rollouts:
-    """Return the rollouts of a file, whose rows are put in the queue again.
+def load_rollouts(file: Path) -> QueuedRollouts:
+    """Return the rollouts of a file, and put their rows in the queue again.
 
-    It is unpickled, so load only what you wrote yourself.
+    The file is unpickled: load only files that you wrote yourself.
     """
-    rollouts: Rollouts
+    rollouts: QueuedRollouts
     rollouts, fields = torch.load(file, weights_only=False)
     rows = rollouts.rows
     if rows.keys:

@@ -10,6 +10,7 @@ from typing import Any
 import ray
 import transfer_queue as tq
 from tensordict import NonTensorData, NonTensorStack, TensorDict
+from torch import Tensor
 from verl.trainer.ppo.utils import Role
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils.tracking import Tracking
@@ -18,22 +19,18 @@ from ragen_bench.errors import UserError
 from ragen_starpo.cluster import hf_replica
 from ragen_starpo.cluster.agent_loop import recipe_of_text
 from ragen_starpo.cluster.group_sampler import GroupSampler
-from ragen_starpo.cluster.learner import Learner, Processes
+from ragen_starpo.cluster.learner import Learner, Processes, QueuedModels
 from ragen_starpo.cluster.names import AGENT_LOOP, TRAIN, VAL, uid_of
-from ragen_starpo.cluster.rollouts import Rollouts, load_rollouts
+from ragen_starpo.cluster.rollouts import QueuedRollouts, load_rollouts
 from ragen_starpo.cluster.workers import PolicyWorker, TrainedWorker
 from ragen_starpo.diagnostics.adaptation import AdaptableSettings
-from ragen_starpo.diagnostics.metrics import iteration_metrics
-from ragen_starpo.diagnostics.thoughts import thought_figures
 from ragen_starpo.engine.computing import computing_of
-from ragen_starpo.local.clock import Clock
+from ragen_starpo.iteration import Clock, Iteration, run_iteration
 from ragen_starpo.local.run import TrainingDirectory
 from ragen_starpo.local.train import go_on
-from ragen_starpo.local.trainer import Iteration
 from ragen_starpo.local.validation import held_out
 from ragen_starpo.rollout.episodes import RolloutSpec, held_out_specs, rollout_specs
-from ragen_starpo.rollout.selection import find_reward_scales, scale_rewards
-from ragen_starpo.rollout.trajectory import TokenTrajectory
+from ragen_starpo.rollout.trajectory import TokenBatch
 
 _OURS = {
     Role.ActorRollout: PolicyWorker,
@@ -59,7 +56,7 @@ class VerlTrainer(PPOTrainerSync):
         super().__init__(config)
         self.recipe = recipe_of_text(config.ragen.recipe)
         self._learner: Learner | None = None
-        self._next: Rollouts | None = None
+        self._next: QueuedRollouts | None = None
 
     def fit(self, agent_loop_manager: Any) -> None:
         """Iterate to the recipe's last iteration.
@@ -76,30 +73,42 @@ class VerlTrainer(PPOTrainerSync):
         go_on(self.recipe, self, run, self._log)
 
     def iterate(self, number: int) -> Iteration:
-        """Play, and learn from what is played; one ahead, play the next ones meanwhile."""
-        clock = Clock()
+        """Play rollouts and learn from them; with `cluster.ahead`, play the next ones meanwhile."""
         self.global_steps = number
-        # One ahead, only the wait is timed here, which does not measure the engines' speed.
-        phase = "waiting" if self.recipe.cluster.ahead else "rollouts"
-        rollouts = clock.during(phase, lambda: self._next or self._play(number))
-        ahead = self.recipe.cluster.ahead > 0 and number + 1 < self.recipe.iterations
-        if ahead:
+        return run_iteration(self.recipe, self.learner.settings, number, self)
+
+    @property
+    def pad(self) -> int:
+        """Id on padding."""
+        return self.tokenizer.eos_token_id or 0
+
+    def play(self, number: int, clock: Clock) -> QueuedRollouts:
+        """Return the rollouts of an iteration, and begin the next ones if they are played ahead."""
+        with clock.measure(self._phase):
+            rollouts = self._next or self._play(number)
+        if self._plays_ahead(number):
             self._begin(number + 1)
-        scales = find_reward_scales(self.recipe.mixture, rollouts.played)
-        metrics = iteration_metrics(self.recipe, rollouts.played, scales)
-        if self.recipe.diagnostics.thoughts:
-            metrics |= clock.during("diagnostics", lambda: self._thoughts(rollouts.played, number))
-        kept = scale_rewards(rollouts.kept, scales)
-        share = metrics["filter/kept"] = len(kept) / len(rollouts.played)
-        if kept:
-            metrics |= clock.during(
-                "updates", lambda: self.learner.learn(rollouts.rows, kept, number, share)
-            )
+        return rollouts
+
+    def log_probs(self, batch: TokenBatch) -> Tensor:
+        """Return log-probabilities of sampled tokens under the current policy."""
+        return self.learner.log_probs(batch)
+
+    def load(
+        self, rollouts: QueuedRollouts, batch: TokenBatch, steps: Sequence[Tensor]
+    ) -> QueuedModels:
+        """Return the models with a batch."""
+        return QueuedModels(self.learner, rollouts, batch, steps)
+
+    def publish_weights(self, number: int, clock: Clock, *, learned: bool) -> None:  # noqa: ARG002 - of the protocol
+        """Give the policy's weights to the engines, after the episodes that are played ahead."""
         # Before the weights change: no episode is played by two versions of them.
-        self._next = clock.during(phase, lambda: self._end(number + 1)) if ahead else None
-        clock.during("weights", lambda: self.checkpoint_manager.update_weights(number))
-        records = [trajectory.record for trajectory in rollouts.played]
-        return Iteration(number, bool(kept), metrics, clock.seconds, records, rollouts.error)
+        self._next = None
+        if self._plays_ahead(number):
+            with clock.measure(self._phase):
+                self._next = self._end(number + 1)
+        with clock.measure("weights"):
+            self.checkpoint_manager.update_weights(number)
 
     def adapt(self, settings: AdaptableSettings) -> None:
         """Play and learn by these settings from now on."""
@@ -163,7 +172,7 @@ class VerlTrainer(PPOTrainerSync):
                     self._ranks,
                     self.ref_in_actor,
                 ),
-                self.tokenizer.eos_token_id or 0,
+                self.pad,
                 computing_of(self.recipe, self.config.trainer.device),
             )
         return self._learner
@@ -177,14 +186,18 @@ class VerlTrainer(PPOTrainerSync):
         critic = [("critic", self.critic_wg)] if self.use_critic else []
         return [("policy", self.actor_rollout_wg), *critic]
 
-    def _play(self, number: int) -> Rollouts:
+    @property
+    def _phase(self) -> str:
+        # Ahead, only the wait is timed, which does not measure the engines' speed.
+        return "waiting" if self.recipe.cluster.ahead else "rollouts"
+
+    def _plays_ahead(self, number: int) -> bool:
+        return self.recipe.cluster.ahead > 0 and number + 1 < self.recipe.iterations
+
+    def _play(self, number: int) -> QueuedRollouts:
         """Play the rollouts of an iteration."""
         self._begin(number)
         return self._end(number)
-
-    def _thoughts(self, played: Sequence[TokenTrajectory], number: int) -> dict[str, float]:
-        """Return what thoughts tell of their contexts to the policy before it learns."""
-        return thought_figures(self.recipe, played, number, self.tokenizer, self.learner.log_probs)
 
     def _begin(self, number: int) -> None:
         """Let the engines play the rollouts of an iteration, without waiting for them."""
@@ -192,14 +205,14 @@ class VerlTrainer(PPOTrainerSync):
         specs = rollout_specs(recipe.in_turn, recipe.rollouts, recipe.seed, number)
         self._submit(_prompts(specs, number, TRAIN, temperature), TRAIN)
 
-    def _end(self, number: int) -> Rollouts:
+    def _end(self, number: int) -> QueuedRollouts:
         """Wait for the rollouts of an iteration, and keep those that are learned from."""
         count = self.recipe.rollouts.instances
         rows, _ = self.replay_buffer.sample(number, TRAIN, count)
         if not self.recipe.cluster.ahead:
             self.checkpoint_manager.sleep_replicas()
         buffer = self.replay_buffer
-        return Rollouts(rows, buffer.played, buffer.kept, buffer.error)
+        return QueuedRollouts(buffer.played, buffer.kept, buffer.error, rows)
 
     def _submit(self, rows: TensorDict, partition: str) -> None:
         uids = list(rows["uid"])

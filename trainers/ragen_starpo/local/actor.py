@@ -58,7 +58,7 @@ class Actor:
         """The model's."""
         return self._loaded.tokenizer
 
-    def take(self, weights: Mapping[str, Tensor]) -> None:
+    def load_weights(self, weights: Mapping[str, Tensor]) -> None:
         """Play with these weights from now on."""
         self._loaded.model.load_state_dict(weights)
 

@@ -10,10 +10,10 @@ from typing import Any, Protocol, TypeAlias
 from ragen_bench.errors import UserError
 from ragen_starpo.diagnostics.adaptation import AdaptableSettings, Adaptation
 from ragen_starpo.diagnostics.monitor import EchoTrapMonitor, TrapWarning
-from ragen_starpo.local.clock import Clock
+from ragen_starpo.iteration import Clock, Iteration
 from ragen_starpo.local.kept_rollouts import keep_rollouts
 from ragen_starpo.local.run import TrainingDirectory, check_run, finished
-from ragen_starpo.local.trainer import Iteration, Trainer
+from ragen_starpo.local.trainer import Trainer
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.recipes.sections import MonitorSettings
 from ragen_starpo.rollout.training_envs import training_pool
@@ -203,7 +203,8 @@ def _validated(
     if not _due(done, every) and not (every and done == iterations):
         return iteration
     clock = Clock()
-    figures = clock.during("validation", lambda: trainer.validate(run.path / "latest"))
+    with clock.measure("validation"):
+        figures = trainer.validate(run.path / "latest")
     earlier = [run.start(), *run.lines("metrics.jsonl")]
     if figures["success"] > max(line.get("val/success", -1.0) for line in earlier):
         trainer.save(run.path / "best")

@@ -1,115 +1,68 @@
-"""One iteration after the other: rollouts, advantages, updates."""
+"""StarPO in one process: the driver of `ragen_starpo.iteration` on one device."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
-from ragen_bench.runs.schema import EpisodeRecord
-from ragen_starpo.algorithms.aggregation import token_weights
-from ragen_starpo.algorithms.mini_batches import mini_batches
 from ragen_starpo.diagnostics.adaptation import AdaptableSettings
-from ragen_starpo.diagnostics.gradients import gradient_figures
-from ragen_starpo.diagnostics.metrics import iteration_metrics
-from ragen_starpo.diagnostics.step_metrics import StepFigures
-from ragen_starpo.diagnostics.thoughts import thought_figures
 from ragen_starpo.engine.computing import computing_of
 from ragen_starpo.engine.worker import Critic, Policy, PolicyLossFunction, Reference
 from ragen_starpo.hardware import device_here
+from ragen_starpo.iteration import Clock, Iteration, Rollouts, run_iteration
 from ragen_starpo.local.actor import Actor
-from ragen_starpo.local.clock import Clock
 from ragen_starpo.local.validation import validate
-from ragen_starpo.objective import (
-    compute_advantages,
-    correct_gap,
-    policy_contribution,
-    value_contribution,
-)
+from ragen_starpo.objective import policy_contribution, value_contribution
 from ragen_starpo.recipes.recipe import Recipe
-from ragen_starpo.rollout.selection import find_reward_scales, scale_rewards, select_rollouts
-from ragen_starpo.rollout.trajectory import TokenBatch, TokenTrajectory, batch_of
-
-
-@dataclass(frozen=True)
-class Iteration:
-    """What came of an iteration.
-
-    Attributes:
-        number: from 0 on.
-        learned: whether the filter left anything to learn from.
-        metrics: figures by name.
-        seconds: by phase.
-        rollouts: as the harness records them, before any filter, by group.
-        error: of the first rollout that failed, None if all ended well.
-    """
-
-    number: int
-    learned: bool
-    metrics: dict[str, float]
-    seconds: dict[str, float]
-    rollouts: Sequence[EpisodeRecord]
-    error: str | None
+from ragen_starpo.rollout.selection import select_rollouts
+from ragen_starpo.rollout.trajectory import TokenBatch
 
 
 class Trainer:
-    """StarPO in one process.
+    """Trains in one process.
 
     Args:
-        folder: of the model that training begins with.
-        recipe: of the run.
+        folder: Folder of the initial model.
+        recipe: The recipe of the run.
 
     Raises:
-        UserError: if there is no model or no such environment.
+        UserError: If there is no model or no such environment.
     """
 
     driver = "local"
 
     def __init__(self, folder: Path, recipe: Recipe) -> None:
-        self._recipe = recipe
-        self._settings = AdaptableSettings(recipe.rollouts.temperature, recipe.updates)
+        self.recipe = recipe
+        self.settings = AdaptableSettings(recipe.rollouts.temperature, recipe.updates)
         self._actor = Actor(folder, recipe)
+        self.pad, self.tokenizer = self._actor.pad, self._actor.tokenizer
         micro, computing = recipe.micro_batch, computing_of(recipe, device_here())
-        made: Any = {"seed": recipe.seed, "computing": computing}
-        self.policy = Policy(folder, recipe.optimiser, micro, recipe.lora, **made)
-        self._critic = (
-            Critic(folder, recipe.critic, micro, recipe.critic_lora, **made)
+        extra: Any = {"seed": recipe.seed, "computing": computing}
+        self.policy = Policy(folder, recipe.optimiser, micro, recipe.lora, **extra)
+        self.critic = (
+            Critic(folder, recipe.critic, micro, recipe.critic_lora, **extra)
             if recipe.has_critic
             else None
         )
-        self._reference = Reference(folder, micro, computing) if recipe.loss.kl else None
-        self._actor.take(self.policy.state_for_rollout())
+        self.reference = Reference(folder, micro, computing) if recipe.loss.kl else None
+        self._actor.load_weights(self.policy.state_for_rollout())
 
     def iterate(self, number: int) -> Iteration:
-        """Play, and learn from what is played."""
-        clock = Clock()
-        temperature = self._settings.temperature
-        trajectories = clock.during("rollouts", lambda: self._actor.rollouts(number, temperature))
-        scales = find_reward_scales(self._recipe.mixture, trajectories)
-        metrics = iteration_metrics(self._recipe, trajectories, scales)
-        if self._recipe.diagnostics.thoughts:
-            metrics |= clock.during("diagnostics", lambda: self._thoughts(trajectories, number))
-        kept = self._kept(trajectories)
-        share = metrics["filter/kept"] = len(kept) / len(trajectories)
-        if kept:
-            batch = batch_of(scale_rewards(kept, scales), self._actor.pad)
-            metrics |= clock.during("updates", lambda: self._learn(batch, number, share))
-            clock.during("weights", lambda: self._actor.take(self.policy.state_for_rollout()))
-        records = [trajectory.record for trajectory in trajectories]
-        return Iteration(number, bool(kept), metrics, clock.seconds, records, self._actor.error)
+        """Play rollouts and learn from them."""
+        return run_iteration(self.recipe, self.settings, number, self)
 
     def adapt(self, settings: AdaptableSettings) -> None:
-        """Play and learn by these settings from now on."""
-        self._settings = settings
+        """Use these settings from now on."""
+        self.settings = settings
 
     def validate(self, folder: Path) -> dict[str, float]:
-        """Return held-out figures of the model, which is written to a folder for it."""
+        """Return held-out metrics of the model, which is saved to a folder for it."""
         self.save(folder)
-        recipe, rollouts = self._recipe, self._recipe.rollouts
+        recipe, rollouts = self.recipe, self.recipe.rollouts
         return validate(
             folder,
             recipe.envs,
@@ -124,99 +77,89 @@ class Trainer:
         self.policy.save(folder)
 
     def save_checkpoint(self, folder: Path) -> None:
-        """Write all that the next iterations depend on."""
-        for name, model in self._trained():
+        """Write all state that the next iterations depend on."""
+        for name, model in self._trained_models():
             model.save_checkpoint(folder / name)
 
     def load_checkpoint(self, folder: Path) -> None:
-        """Go on from a checkpoint.
+        """Continue from a checkpoint.
 
         Raises:
-            UserError: if there is none, or of another recipe.
+            UserError: If there is none, or it is of another recipe.
         """
-        for name, model in self._trained():
+        for name, model in self._trained_models():
             model.load_checkpoint(folder / name)
-        self._actor.take(self.policy.state_for_rollout())
+        self._actor.load_weights(self.policy.state_for_rollout())
 
-    def _trained(self) -> Iterator[tuple[str, Policy | Critic]]:
+    def play(self, number: int, clock: Clock) -> Rollouts:
+        """Play the rollouts of an iteration and filter them."""
+        with clock.measure("rollouts"):
+            played = self._actor.rollouts(number, self.settings.temperature)
+        is_kept = select_rollouts(self.recipe.filter, played)
+        kept = [rollout for rollout, keep in zip(played, is_kept, strict=True) if keep]
+        return Rollouts(played, kept, self._actor.error)
+
+    def log_probs(self, batch: TokenBatch) -> Tensor:
+        """Return log-probabilities of sampled tokens under the current policy."""
+        return self.policy.log_probs(batch, self.settings.temperature)[0]
+
+    def load(self, _rollouts: Rollouts, batch: TokenBatch, _steps: Sequence[Tensor]) -> _Models:
+        """Return the models with a batch."""
+        return _Models(self, batch)
+
+    def publish_weights(self, _number: int, clock: Clock, *, learned: bool) -> None:
+        """Give the policy's weights to the actor, if they have changed."""
+        if learned:
+            with clock.measure("weights"):
+                self._actor.load_weights(self.policy.state_for_rollout())
+
+    def _trained_models(self) -> Iterator[tuple[str, Policy | Critic]]:
         yield "policy", self.policy
-        if self._critic is not None:
-            yield "critic", self._critic
+        if self.critic is not None:
+            yield "critic", self.critic
 
-    def _kept(self, trajectories: list[TokenTrajectory]) -> list[TokenTrajectory]:
-        """Return what is learned from."""
-        kept = select_rollouts(self._recipe.filter, trajectories)
-        return [trajectory for trajectory, keep in zip(trajectories, kept, strict=True) if keep]
 
-    def _thoughts(self, trajectories: list[TokenTrajectory], number: int) -> dict[str, float]:
-        """Return what thoughts tell of their contexts to the policy before it learns."""
+class _Models:
+    """The trainer's models with the batch of an iteration, see `ragen_starpo.iteration.Models`."""
 
-        def log_probs(batch: TokenBatch) -> Tensor:
-            return self.policy.log_probs(batch, self._settings.temperature)[0]
+    measures_gap = False
 
-        return thought_figures(self._recipe, trajectories, number, self._actor.tokenizer, log_probs)
+    def __init__(self, trainer: Trainer, batch: TokenBatch) -> None:
+        self._trainer, self._batch = trainer, batch
+        self._loss, self._temperature = trainer.recipe.loss, trainer.settings.temperature
+        self._columns: Mapping[str, Tensor] = {}
 
-    def _learn(self, batch: TokenBatch, number: int, share: float) -> dict[str, float]:
-        columns, correction = self._columns(batch, share)
-        figures = StepFigures()
-        recipe, passes = self._recipe, self._settings.updates
-        measured = self._gradients(batch, columns) if recipe.diagnostics.gradients else {}
-        batches = mini_batches(
-            batch.count, number, size=recipe.mini_batch, passes=passes, seed=recipe.seed
-        )
-        steps = [batch.rows_of(chosen) for chosen in batches]
-        for rows in steps:
-            some = batch.rows(rows)
-            figures.add(self._step(some, _rows(columns, rows)), int(some.mask.sum()))
-        trained = passes * int(batch.mask.sum())
-        told = {**figures.means(), **correction, **measured}
-        return {**told, "steps": len(steps), "trained_tokens": trained}
+    def values(self) -> Tensor | None:
+        critic = self._trainer.critic
+        return critic.values(self._batch) if critic else None
 
-    def _gradients(self, batch: TokenBatch, columns: dict[str, Tensor]) -> dict[str, float]:
-        """Return norms of the gradient by buckets of groups, before the first step."""
+    def old_log_probs(self) -> Tensor:
+        if self._trainer.recipe.correction.level == "none":
+            return self._batch.log_probs
+        return self._trainer.log_probs(self._batch)
 
-        def norm(some: TokenBatch, own: Mapping[str, Tensor], loss: PolicyLossFunction) -> float:
-            return self.policy.gradient_norm(some, own, loss, self._settings.temperature)
+    def reference_log_probs(self) -> Tensor | None:
+        reference = self._trainer.reference
+        return reference.log_probs(self._batch, self._temperature)[0] if reference else None
 
-        buckets = self._recipe.diagnostics.gradients
-        return gradient_figures(self._recipe.loss, buckets, batch, columns, norm)
+    def store(self, columns: Mapping[str, Tensor]) -> None:
+        self._columns = columns
 
-    def _columns(
-        self, batch: TokenBatch, share: float
-    ) -> tuple[dict[str, Tensor], dict[str, float]]:
-        """Return what the losses need, computed before the first step, and the gap's figures."""
-        values = self._critic.values(batch) if self._critic else None
-        advantages, returns = compute_advantages(self._recipe.advantage, batch, values)
-        advantages = advantages * self._recipe.filter.advantage_factor(share)
-        old = batch.log_probs
-        if self._recipe.correction.level != "none":
-            old = self.policy.log_probs(batch, self._settings.temperature)[0]
-        advantages, figures = correct_gap(self._recipe.correction, advantages, old, batch)
-        columns = {"advantages": advantages, "old_log_probs": old}
-        if values is not None and returns is not None:
-            columns |= {"old_values": values, "returns": returns}
-        if self._reference is not None:
-            temperature = self._settings.temperature
-            columns["reference"] = self._reference.log_probs(batch, temperature)[0]
-        return columns, figures
+    def gradient_norm(
+        self, batch: TokenBatch, columns: Mapping[str, Tensor], loss: PolicyLossFunction
+    ) -> float:
+        return self._trainer.policy.gradient_norm(batch, columns, loss, self._temperature)
 
-    def _step(self, batch: TokenBatch, columns: dict[str, Tensor]) -> dict[str, float]:
-        loss, temperature = self._recipe.loss, self._settings.temperature
-        columns = {
-            **columns,
-            "weights": token_weights(
-                batch.mask, loss.aggregation, loss.horizon, batch.trajectories
-            ),
-        }
-        figures = self.policy.update(
-            batch, columns, partial(policy_contribution, loss), temperature
-        )
-        metrics = {f"policy/{name}": value for name, value in figures.items()}
-        if self._critic is not None:
-            figures = self._critic.update(batch, columns, partial(value_contribution, loss))
-            metrics |= {f"critic/{name}": value for name, value in figures.items()}
+    def step(self, rows: Tensor, weights: Tensor) -> dict[str, dict[str, float]]:
+        batch, trainer = self._batch.rows(rows), self._trainer
+        columns = {name: column[rows] for name, column in self._columns.items()}
+        columns["weights"] = weights
+        policy_loss = partial(policy_contribution, self._loss)
+        metrics = {"policy": trainer.policy.update(batch, columns, policy_loss, self._temperature)}
+        if trainer.critic is not None:
+            value_loss = partial(value_contribution, self._loss)
+            metrics["critic"] = trainer.critic.update(batch, columns, value_loss)
         return metrics
 
-
-def _rows(columns: dict[str, Tensor], rows: Tensor) -> dict[str, Tensor]:
-    return {name: column[rows] for name, column in columns.items()}
+    def unload(self) -> None:
+        pass

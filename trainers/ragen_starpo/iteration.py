@@ -1,0 +1,277 @@
+"""One iteration of StarPO: rollouts, metrics, filter, advantages, updates.
+
+`run_iteration` is the same for every driver. A `Driver` plays rollouts and computes with the
+models: in one process, or in the processes of verl's cluster.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from torch import Tensor
+
+from ragen_bench.runs.schema import EpisodeRecord
+from ragen_starpo.algorithms.aggregation import token_weights
+from ragen_starpo.algorithms.mini_batches import mini_batches
+from ragen_starpo.diagnostics.adaptation import AdaptableSettings
+from ragen_starpo.diagnostics.gradients import gradient_figures
+from ragen_starpo.diagnostics.metrics import iteration_metrics
+from ragen_starpo.diagnostics.step_metrics import StepFigures
+from ragen_starpo.diagnostics.thoughts import thought_figures
+from ragen_starpo.engine.worker import PolicyLossFunction
+from ragen_starpo.objective import compute_advantages, correct_gap
+from ragen_starpo.recipes.recipe import Recipe
+from ragen_starpo.rollout.selection import find_reward_scales, scale_rewards
+from ragen_starpo.rollout.trajectory import TokenBatch, TokenTrajectory, batch_of
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """The result of an iteration.
+
+    Attributes:
+        number: Number of the iteration, from 0.
+        learned: Whether the filter kept anything.
+        metrics: Metrics by name.
+        seconds: Seconds by phase.
+        rollouts: Records of the harness, before the filter, by group.
+        error: Error of the first rollout that failed; None if all succeeded.
+    """
+
+    number: int
+    learned: bool
+    metrics: dict[str, float]
+    seconds: dict[str, float]
+    rollouts: Sequence[EpisodeRecord]
+    error: str | None
+
+
+@dataclass(frozen=True)
+class Rollouts:
+    """The rollouts of an iteration.
+
+    Attributes:
+        played: Trajectories before the filter, by group and rollout, without failed groups.
+        kept: Those that the recipe's filter keeps, in the same order.
+        error: Error of the first episode that failed; None if all succeeded.
+    """
+
+    played: list[TokenTrajectory]
+    kept: list[TokenTrajectory]
+    error: str | None
+
+
+R = TypeVar("R", bound=Rollouts)
+
+
+class Models(Protocol):
+    """The models of a run, with the batch of an iteration loaded.
+
+    All tensors are (sequences, tokens), 0 on tokens that were not sampled.
+
+    Attributes:
+        measures_gap: Whether `old_log_probs` always recomputes log-probabilities, so that their
+            difference from the engine's is a metric.
+    """
+
+    measures_gap: bool
+
+    def values(self) -> Tensor | None:
+        """Return the critic's values; None without a critic."""
+
+    def old_log_probs(self) -> Tensor:
+        """Return log-probabilities of the policy that the updates start from."""
+
+    def reference_log_probs(self) -> Tensor | None:
+        """Return log-probabilities of the reference; None without a KL term."""
+
+    def store(self, columns: Mapping[str, Tensor]) -> None:
+        """Keep columns of the batch for the steps."""
+
+    def gradient_norm(
+        self, batch: TokenBatch, columns: Mapping[str, Tensor], loss: PolicyLossFunction
+    ) -> float:
+        """Return the norm of a loss's gradient for some sequences, without a step."""
+
+    def step(self, rows: Tensor, weights: Tensor) -> dict[str, dict[str, float]]:
+        """Take an optimiser step with each model.
+
+        Args:
+            rows: Indices of the sequences.
+            weights: Weights of their token losses.
+
+        Returns:
+            Metrics of `policy` and, if there is one, of `critic`.
+        """
+
+    def unload(self) -> None:
+        """Release the batch."""
+
+
+class Driver(Protocol, Generic[R]):
+    """The part of an iteration that depends on where it computes."""
+
+    @property
+    def pad(self) -> int:
+        """Id on padding."""
+
+    @property
+    def tokenizer(self) -> Any:
+        """The model's tokenizer."""
+
+    def play(self, number: int, clock: Clock) -> R:
+        """Return the rollouts of an iteration, in a phase of the clock."""
+
+    def log_probs(self, batch: TokenBatch) -> Tensor:
+        """Return log-probabilities of sampled tokens under the current policy."""
+
+    def load(self, rollouts: R, batch: TokenBatch, steps: Sequence[Tensor]) -> Models:
+        """Load a batch.
+
+        Args:
+            rollouts: The rollouts as `play` returned them.
+            batch: Tensors of the kept ones.
+            steps: Indices of the sequences of each step.
+        """
+
+    def publish_weights(self, number: int, clock: Clock, *, learned: bool) -> None:
+        """Give the policy's weights to the engines that sample, in a phase of the clock."""
+
+
+class Clock:
+    """Adds up the seconds of phases.
+
+    Attributes:
+        seconds: Seconds by phase.
+    """
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def measure(self, phase: str) -> Iterator[None]:
+        """Add the time of a block to a phase."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            seconds = time.perf_counter() - start
+            self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds
+
+
+def run_iteration(
+    recipe: Recipe, settings: AdaptableSettings, number: int, driver: Driver[R]
+) -> Iteration:
+    """Play rollouts and learn from them.
+
+    Args:
+        recipe: The recipe of the run.
+        settings: Settings that a warning may have changed.
+        number: Number of the iteration, from 0.
+        driver: The driver.
+    """
+    clock = Clock()
+    rollouts = driver.play(number, clock)
+    played, kept = rollouts.played, rollouts.kept
+    scales = find_reward_scales(recipe.mixture, played)
+    metrics = iteration_metrics(recipe, played, scales)
+    if recipe.diagnostics.thoughts:
+        with clock.measure("diagnostics"):
+            metrics |= thought_figures(recipe, played, number, driver.tokenizer, driver.log_probs)
+    metrics["filter/kept"] = len(kept) / len(played)
+    if kept:
+        with clock.measure("updates"):
+            batch = batch_of(scale_rewards(kept, scales), driver.pad)
+            steps = _divide_into_steps(recipe, settings, number, batch)
+            models = driver.load(rollouts, batch, steps)
+            metrics |= update_models(recipe, batch, steps, models, metrics["filter/kept"])
+            models.unload()
+    driver.publish_weights(number, clock, learned=bool(kept))
+    records = [trajectory.record for trajectory in played]
+    return Iteration(number, bool(kept), metrics, clock.seconds, records, rollouts.error)
+
+
+def update_models(
+    recipe: Recipe, batch: TokenBatch, steps: Sequence[Tensor], models: Models, kept: float
+) -> dict[str, float]:
+    """Take all optimiser steps of an iteration, and return their metrics.
+
+    Args:
+        recipe: The recipe of the run.
+        batch: All sequences that are learned from.
+        steps: Indices of the sequences of each step.
+        models: The models.
+        kept: Fraction of the trajectories that the filter kept.
+    """
+    columns, correction = compute_columns(recipe, batch, models, kept)
+    models.store(columns)
+    gradients: dict[str, float] = {}
+    if buckets := recipe.diagnostics.gradients:
+        gradients = gradient_figures(recipe.loss, buckets, batch, columns, models.gradient_norm)
+    step_metrics, trained_tokens = StepFigures(), 0
+    for rows in steps:
+        mask = batch.mask[rows]
+        trained_tokens += int(mask.sum())
+        weights = token_weights(
+            mask, recipe.loss.aggregation, recipe.loss.horizon, batch.trajectories[rows]
+        )
+        metrics = {
+            f"{model}/{name}": value
+            for model, values in models.step(rows, weights).items()
+            for name, value in values.items()
+        }
+        step_metrics.add(metrics, int(mask.sum()))
+    gap = {}
+    if models.measures_gap:
+        difference = columns["old_log_probs"] - batch.log_probs
+        gap = {"policy/engine_gap": float(difference.abs().max())}
+    return {
+        **step_metrics.means(),
+        **correction,
+        **gradients,
+        **gap,
+        "steps": len(steps),
+        "trained_tokens": trained_tokens,
+    }
+
+
+def compute_columns(
+    recipe: Recipe, batch: TokenBatch, models: Models, kept: float
+) -> tuple[dict[str, Tensor], dict[str, float]]:
+    """Compute the inputs of the losses before the first step, and metrics of the correction.
+
+    Args:
+        recipe: The recipe of the run.
+        batch: All sequences that are learned from.
+        models: The models.
+        kept: Fraction of the trajectories that the filter kept.
+    """
+    old_log_probs, reference = models.old_log_probs(), models.reference_log_probs()
+    values = models.values()
+    advantages, returns = compute_advantages(recipe.advantage, batch, values)
+    advantages = advantages * recipe.filter.advantage_factor(kept)
+    advantages, metrics = correct_gap(recipe.correction, advantages, old_log_probs, batch)
+    columns = {"advantages": advantages, "old_log_probs": old_log_probs}
+    if values is not None and returns is not None:
+        columns |= {"old_values": values, "returns": returns}
+    if reference is not None:
+        columns["reference"] = reference
+    return columns, metrics
+
+
+def _divide_into_steps(
+    recipe: Recipe, settings: AdaptableSettings, number: int, batch: TokenBatch
+) -> list[Tensor]:
+    """Return the indices of the sequences of each optimiser step."""
+    batches = mini_batches(
+        batch.count,
+        number,
+        size=recipe.mini_batch,
+        passes=settings.updates,
+        seed=recipe.seed,
+    )
+    return [batch.rows_of(trajectories) for trajectories in batches]
