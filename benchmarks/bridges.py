@@ -49,7 +49,7 @@ def made(env: str, split: str) -> gymnasium.Env[str, str]:
 def plain(task: Any, answers: Sequence[str]) -> None:
     """Play an episode without a bridge."""
     env = made(task.env, task.split)
-    env.reset(seed=task.seed, options={"rollout": task.rollout})
+    env.reset(seed=task.seed, options={"noise_seed": task.noise_seed})
     for answer in answers:
         env.step(answer)
 

@@ -23,7 +23,7 @@ from ragen_bench.models.chat import sample_conversation
 from ragen_bench.models.hf.cache import ATTENTION
 from ragen_bench.models.hf.decoding import Decoder
 from ragen_bench.models.hf.loading import Loaded
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 
 BLOCK = 32
 """Tokens of a block of the paged cache; whole blocks of a prompt's beginning are read once."""
@@ -65,7 +65,7 @@ def by_hf(loaded: Loaded, conversations: int, turns: int, tokens: int) -> Any:
     keys: dict[Any, str] = {}
 
     def ask(key: str, prompt: Ids) -> None:
-        keys[decoder.submit(prompt, Stream(key))] = key
+        keys[decoder.submit(prompt, RandomStream(key))] = key
 
     def collect() -> list[tuple[str, Ids, Ids]]:
         return [(keys.pop(answer), answer.prompt, answer.ids) for answer in decoder.collect()]

@@ -19,7 +19,7 @@ from transformers import (
     DynamicCache,
 )
 
-from ragen_bench.episodes.episode import rollout_of
+from ragen_bench.episodes.episode import derive_noise_seed
 from ragen_bench.models.prompt import conversation
 from ragen_bench.suites import make_env
 from ragen_starpo.algorithms.aggregation import token_weights
@@ -94,7 +94,7 @@ class PlainRollouts:
         return told
 
     def _first(self, env: Any, spec: RolloutSpec) -> list[int]:
-        options = {"rollout": rollout_of(spec.seed, spec.task.sample)}
+        options = {"noise_seed": derive_noise_seed(spec.seed, spec.task.sample)}
         observation, _ = env.reset(seed=spec.task.index, options=options)
         return self._ids(conversation([observation], [], self._recipe.response_format))
 

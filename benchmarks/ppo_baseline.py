@@ -73,7 +73,7 @@ def score(env_id: str, player: Player, rollouts: int) -> float:
     wins = []
     for seed in range(INSTANCES):
         for rollout in range(rollouts):
-            observation, info = env.reset(seed=seed, options={"rollout": rollout})
+            observation, info = env.reset(seed=seed, options={"noise_seed": rollout})
             over = False
             while not over:
                 turn = player(env.unwrapped, observation)

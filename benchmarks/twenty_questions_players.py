@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple, TypeAlias
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.core.protocol import format_answer
 from ragen_envs.games.twenty_questions.answerer.rule import Answer, answer
@@ -95,7 +95,7 @@ class Results(NamedTuple):
 
 def players() -> dict[str, Player]:
     """Return the players by name; the random one starts from the same seed each time."""
-    stream = Stream("twenty questions floor")
+    stream = RandomStream("twenty questions floor")
     return {
         "random": lambda env: random_answer(env, stream),
         "category ladder": category_ladder,

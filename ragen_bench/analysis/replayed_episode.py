@@ -75,7 +75,7 @@ def replay_episode(
     replayed = episode.record()
     turns = zip(replayed.turns, pairwise(snapshots), strict=True)
     steps = tuple(_step(n, turn, *pair) for n, (turn, pair) in enumerate(turns, start=1))
-    return ReplayedEpisode(replayed, env, env.instance_of(replayed.index), steps)
+    return ReplayedEpisode(replayed, env, env.get_instance(replayed.index), steps)
 
 
 class _Snapshot(NamedTuple):

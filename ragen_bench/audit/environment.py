@@ -146,7 +146,7 @@ def _digests_of_the_game(env: str) -> set[str]:
         instance.digest
         for variant in variants
         for split in SHIPPED_SPLITS
-        for instance in env_class(variant).shipped(variant, split)
+        for instance in env_class(variant).load_shipped(variant, split)
     }
 
 

@@ -74,7 +74,7 @@ def play_oracle(
         yield Played(
             split=split,
             seed=seed,
-            part=player.instance_of(seed).part,
+            part=player.get_instance(seed).part,
             digest=info["instance"],
             observation=observation,
             length=info.get("optimal_length"),

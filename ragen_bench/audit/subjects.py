@@ -28,7 +28,7 @@ def suite_subject(env: str) -> Subject:
         answers=_answer,
         splits={split: _Factory(env, split) for split in ("train", *SHIPPED_SPLITS)},
         held_out=dict.fromkeys(SHIPPED_SPLITS, held_out_size(env)),
-        rollout=_rollout,
+        noise_options=_noise_options,
         stochastic=bare.stochastic,
         oracle=lambda played: oracle_answer(_bare(played)),
         seeds=_SEEDS,
@@ -81,8 +81,8 @@ def _bare(env: gymnasium.Env[Any, Any]) -> AnyTextEnv:
     return cast("AnyTextEnv", env.unwrapped)
 
 
-def _rollout(number: int) -> dict[str, Any]:
-    return {"rollout": number}
+def _noise_options(number: int) -> dict[str, Any]:
+    return {"noise_seed": number}
 
 
 def _answer(env: gymnasium.Env[Any, Any], random: Random) -> str:

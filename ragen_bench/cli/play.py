@@ -18,7 +18,7 @@ class Play(Command):
     env: Annotated[str, Argument("ENV")]
     split: Annotated[str, Option("NAME", "train, val or test")] = "train"
     seed: Annotated[int, Option("N", "which instance")] = 0
-    rollout: Annotated[int, Option("N", "which noise")] = 0
+    noise_seed: Annotated[int, Option("N", "which noise")] = 0
     browser: Annotated[bool, Option(None, "on a page in the browser, not in the terminal")] = False
     port: Annotated[int | None, Option("N", "of the page (default: 0, which is a free one)")] = None
 
@@ -26,7 +26,7 @@ class Play(Command):
         """Play one episode, or serve the page until Ctrl-C."""
         from ragen_bench.pages.play import HumanEpisode, choose_episode
 
-        choice = choose_episode(self.env, self.split, self.seed, self.rollout)
+        choice = choose_episode(self.env, self.split, self.seed, self.noise_seed)
         if self.browser:
             from ragen_bench.pages.play.server import PlayServer
 

@@ -57,8 +57,8 @@ class Task:
         return f"{self.env}/{self.split}/{self.index}/{self.sample}"
 
 
-def rollout_of(seed: int, sample: int) -> int:
-    """Return the rollout, which decides the noise, of a sample in a run of a seed."""
+def derive_noise_seed(seed: int, sample: int) -> int:
+    """Return the noise seed of a sample in a run."""
     return seed * SAMPLES_A_SEED + sample
 
 
@@ -100,8 +100,10 @@ class Episode:
         self._put: _Put | None = None
         self._format = response_format
         self.history = history
-        self._rollout = rollout_of(seed, task.sample)
-        observation, self._info = env.reset(seed=task.index, options={"rollout": self._rollout})
+        self._noise_seed = derive_noise_seed(seed, task.sample)
+        observation, self._info = env.reset(
+            seed=task.index, options={"noise_seed": self._noise_seed}
+        )
         self._observations = [observation]
         self._pictures = self._picture()
         self._answers: list[str] = []
@@ -218,7 +220,7 @@ class Episode:
             split=self.task.split,
             index=self.task.index,
             sample=self.task.sample,
-            rollout=self._rollout,
+            rollout=self._noise_seed,
             instance=info["instance"],
             ceiling=info["ceiling"],
             optimal_length=info.get("optimal_length"),

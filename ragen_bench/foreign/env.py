@@ -32,7 +32,7 @@ class ForeignEnv:
     Args:
         env_id: how messages name it.
         env: what Gymnasium made.
-        takes_rollout: whether `reset` takes the option `rollout`.
+        takes_noise_seed: whether `reset` takes the option `noise_seed`.
 
     Raises:
         UserError: from `reset` and `step`, if the environment raises or returns what no text
@@ -42,8 +42,8 @@ class ForeignEnv:
     free_text: FreeText | None = None
     response_format: ResponseFormat = "plain"
 
-    def __init__(self, env_id: str, env: gymnasium.Env[Any, Any], takes_rollout: bool) -> None:
-        self._id, self._env, self._takes_rollout = env_id, env, takes_rollout
+    def __init__(self, env_id: str, env: gymnasium.Env[Any, Any], takes_noise_seed: bool) -> None:
+        self._id, self._env, self._takes_noise_seed = env_id, env, takes_noise_seed
         turns = (env.spec and env.spec.max_episode_steps) or MOST_TURNS
         self.budget = Budget(turns, 1, turns, 0)
         self._info: Mapping[str, Any] = {}
@@ -55,7 +55,7 @@ class ForeignEnv:
         self, *, seed: int, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
         """Start an episode, and return the first observation and `info`."""
-        wanted = options if self._takes_rollout else None
+        wanted = options if self._takes_noise_seed else None
         result = self._called(
             f"reset(seed={seed})", lambda: self._env.reset(seed=seed, options=wanted)
         )
@@ -133,7 +133,7 @@ class ForeignEnv:
         """
         raise UserError(f"{self._id} has no oracle; evaluate another model")
 
-    def instance_of(self, seed: int) -> int:
+    def get_instance(self, seed: int) -> int:
         """Return the instance of a seed, of which the harness knows the number alone."""
         return seed
 

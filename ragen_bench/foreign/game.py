@@ -24,7 +24,7 @@ class ForeignGame:
     Attributes:
         id: as the user named it: an id of Gymnasium's registry, or MODULE:ID.
         takes: the arguments `split` and `response_format`, as far as the environment has them.
-        takes_rollout: whether `reset` takes the option `rollout`.
+        takes_noise_seed: whether `reset` takes the option `noise_seed`.
         lists_actions: whether it says which answers are legal, so that a random player can play.
         is_text_env: whether it is a `TextEnv`, with splits, oracle and ceiling as the suite's own.
         repeats: whether a reset with the same seed gave the same observation.
@@ -36,7 +36,7 @@ class ForeignGame:
 
     id: str
     takes: frozenset[str]
-    takes_rollout: bool
+    takes_noise_seed: bool
     lists_actions: bool
     is_text_env: bool
     repeats: bool
@@ -69,7 +69,7 @@ class ForeignGame:
         inner = made.unwrapped
         if isinstance(inner, TextEnv):
             return inner
-        return ForeignEnv(self.id, made, self.takes_rollout)
+        return ForeignEnv(self.id, made, self.takes_noise_seed)
 
     def notes(self, random_player: bool = False) -> list[str]:
         """Return what the environment lacks, a line each.
@@ -152,13 +152,13 @@ def _looked_at(env: str) -> ForeignGame:
     made = _made(env, {})
     inner: Any = made.unwrapped
     own = isinstance(inner, TextEnv)
-    takes_rollout = own or _resets(made, {"rollout": 0})
-    foreign = ForeignEnv(env, made, takes_rollout)
-    observations = [foreign.reset(seed=0, options={"rollout": 0})[0] for _ in range(2)]
+    takes_noise_seed = own or _resets(made, {"noise_seed": 0})
+    foreign = ForeignEnv(env, made, takes_noise_seed)
+    observations = [foreign.reset(seed=0, options={"noise_seed": 0})[0] for _ in range(2)]
     return ForeignGame(
         id=env,
         takes=takes,
-        takes_rollout=takes_rollout,
+        takes_noise_seed=takes_noise_seed,
         lists_actions=bool(foreign.legal_actions),
         is_text_env=own,
         repeats=observations[0] == observations[1],

@@ -14,7 +14,7 @@ from typing import Any
 from ragen_bench.errors import UserError, described
 from ragen_bench.models.agents.own_sources import OwnSources, sources_of, typed_identity
 from ragen_bench.own_modules import attribute_of, import_own
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 
 _SHAPE = (
     "it takes the observations of the episode so far, a tuple of texts, and a random.Random, and "
@@ -40,7 +40,7 @@ class RandomPlayer:
     sources: OwnSources
     identity: dict[str, str]
 
-    def answer(self, observations: Sequence[str], stream: Stream, where: str) -> str:
+    def answer(self, observations: Sequence[str], stream: RandomStream, where: str) -> str:
         """Return an answer, which depends on the arguments alone if the function does.
 
         Args:

@@ -15,7 +15,7 @@ from ragen_bench.suites import Make, held_out_size, make_env
 from ragen_bench.two_player import as_two_player, step_by_rule
 from ragen_envs.core.drawn import REFERENCE_KEY
 from ragen_envs.core.held_out import write
-from ragen_envs.core.instances import Split, Stream
+from ragen_envs.core.instances import RandomStream, Split
 from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.core.protocol import AnswerFormat
 from ragen_envs.core.text_env import TextEnv
@@ -60,7 +60,7 @@ def spec_hash(
     if isinstance(environment, ForeignEnv):
         return _foreign_hash(environment, [env, split])
     instances = [
-        environment.instance_of(seed)
+        environment.get_instance(seed)
         for seed in range(_TRAIN_SEEDS if split == "train" else held_out_size(env))
     ]
     parts: list[Any] = [env, split, repr(environment.variant)]
@@ -98,8 +98,8 @@ def _foreign_hash(env: ForeignEnv, named: list[Any]) -> str:
 
 def _episode(env: AnyEnv, seed: int, player: str) -> list[Any]:
     """Return all that an episode shows."""
-    stream = Stream("specification", seed)
-    shown: list[Any] = [env.reset(seed=seed, options={"rollout": seed})]
+    stream = RandomStream("specification", seed)
+    shown: list[Any] = [env.reset(seed=seed, options={"noise_seed": seed})]
     while env.legal_actions:
         if player == "broken":
             answer = _BROKEN
@@ -114,7 +114,7 @@ def _probed(env: TextEnv[Any, Any], seed: int) -> list[Any]:
     left = list(reversed(env.probes))
     shown: list[Any] = []
     while left:
-        shown.append(env.reset(seed=seed, options={"rollout": seed}))
+        shown.append(env.reset(seed=seed, options={"noise_seed": seed}))
         while left and env.legal_actions:
             shown.extend(_turn(env, answer_with(env, [left.pop()])))
     return shown

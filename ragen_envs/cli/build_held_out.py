@@ -60,7 +60,9 @@ def held_out_files(
         folder = Path(sys.modules[type(env).__module__].__file__ or "").parent
         for split in SHIPPED_SPLITS:
             used = set() if env.variants_share_instances else taken.setdefault(env.game, set())
-            instances = held_out(env.candidates, name, split, used, size=env.held_out_size(name))
+            instances = held_out(
+                env.generate_instances, name, split, used, size=env.held_out_size(name)
+            )
             path = folder / env.held_out_files.format(name=name, split=split)
             if only in (None, name):  # others are generated for what they take away alone
                 text = write(env.write_instance(instance) for instance in instances)

@@ -39,19 +39,19 @@ def seed_of(seed: Any) -> int | None:
     return int(seed)
 
 
-def rollout_of(options: Any) -> int | None:
-    """Return the rollout that `reset` was asked for, or None if it was asked for none.
+def noise_seed_of(options: Any) -> int | None:
+    """Return the noise seed in the options of `reset`, or None if there is none.
 
     Raises:
-        ValueError: for another option, or if the rollout is not an int of at least 0.
+        ValueError: for another option, or if the noise seed is not an int of at least 0.
         TypeError: for options that are not a dictionary.
     """
     if options is None:
         return None
-    unknown = sorted((option for option in _dict(options) if option != "rollout"), key=repr)
+    unknown = sorted((option for option in _dict(options) if option != "noise_seed"), key=repr)
     if unknown:
-        raise ValueError(f"unknown reset options {unknown}; the only one is 'rollout'")
-    return _rollout(options["rollout"]) if options else None
+        raise ValueError(f"unknown reset options {unknown}; the only one is 'noise_seed'")
+    return _noise_seed(options["noise_seed"]) if options else None
 
 
 def vector_seeds(seed: Any, num_envs: int) -> list[int | None]:
@@ -79,19 +79,21 @@ def vector_seeds(seed: Any, num_envs: int) -> list[int | None]:
 
 
 def vector_options(options: Any, num_envs: int) -> tuple[NDArray[np.bool_], list[int | None]]:
-    """Return which of several environments are reset, and the rollout of each.
+    """Return which of several environments are reset, and the noise seed of each.
 
     Raises:
-        ValueError: for an unknown option, too few or many rollouts or entries of the mask, or a
-            rollout that is not an int of at least 0.
+        ValueError: for an unknown option, too few or many noise seeds or entries of the mask, or a
+            noise seed that is not an int of at least 0.
         TypeError: for options that are not a dictionary, or a mask that is not an array of bool.
     """
     mask = np.ones(num_envs, dtype=np.bool_)
     if options is None:
         return mask, [None] * num_envs
-    unknown = sorted(_dict(options).keys() - {"reset_mask", "rollout"}, key=repr)
+    unknown = sorted(_dict(options).keys() - {"reset_mask", "noise_seed"}, key=repr)
     if unknown:
-        raise ValueError(f"unknown reset options {unknown}; there are 'reset_mask' and 'rollout'")
+        raise ValueError(
+            f"unknown reset options {unknown}; there are 'reset_mask' and 'noise_seed'"
+        )
     mask = options.get("reset_mask", mask)
     if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
         raise TypeError(f"the option 'reset_mask' is an array of bool, got {mask!r}")
@@ -99,18 +101,20 @@ def vector_options(options: Any, num_envs: int) -> tuple[NDArray[np.bool_], list
         raise ValueError(
             f"the option 'reset_mask' has shape ({num_envs},) and at least one True, got {mask!r}"
         )
-    if "rollout" not in options:
+    if "noise_seed" not in options:
         return mask, [None] * num_envs
-    several = _members(options["rollout"])
-    rollouts = [options["rollout"]] * num_envs if several is None else several
-    if len(rollouts) != num_envs:
-        raise ValueError(f"{num_envs} environments need as many rollouts, got {len(rollouts)}")
-    return mask, [_rollout(rollout) for rollout in rollouts]
+    several = _members(options["noise_seed"])
+    noise_seeds = [options["noise_seed"]] * num_envs if several is None else several
+    if len(noise_seeds) != num_envs:
+        raise ValueError(
+            f"{num_envs} environments need as many noise seeds, got {len(noise_seeds)}"
+        )
+    return mask, [_noise_seed(value) for value in noise_seeds]
 
 
-def _rollout(value: Any) -> int:
+def _noise_seed(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
-        raise ValueError(f"the option 'rollout' is an int of at least 0, got {value!r}")
+        raise ValueError(f"the option 'noise_seed' is an int of at least 0, got {value!r}")
     return int(value)
 
 

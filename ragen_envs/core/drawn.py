@@ -9,18 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Hashable, Iterable
-from typing import Any, TypeVar
-
-from ragen_envs.core.instances import Instance, Stream, held_out
 
 _HASHED_AS = b"ragen draw 1\0"
 _WELL_FORMED = re.compile(r"[0-9a-f]{64}").fullmatch
-_KEPT = 128
-"""Variants whose instances are kept; those of a run are fewer."""
-_sets: dict[tuple[Hashable, str], tuple[Any, ...]] = {}
-
-I = TypeVar("I", bound=Instance)  # noqa: E741
 
 
 def draw_key(commitment: str, value: str) -> str:
@@ -58,27 +49,3 @@ def checked_key(key: str | None) -> str:
             f"them, got {key!r}"
         )
     return key
-
-
-def drawn_instances(
-    candidates: Callable[[Stream], Iterable[I | None]], name: str, variant: Hashable, key: str
-) -> tuple[I, ...]:
-    """Return the instances of a draw in the order of their seeds.
-
-    There are 256, no two alike up to symmetry, and all lie in the part of the instances that is
-    kept for sealed ones. They are derived when they are first asked for, which takes as long as
-    sealed ones do, and those of the latest draws are kept.
-
-    Args:
-        candidates: the game's generator.
-        name: the variant's name.
-        variant: the variant, which tells apart what shares a name.
-        key: of the draw.
-    """
-    instances = _sets.get((variant, key))
-    if instances is None:
-        instances = tuple(held_out(candidates, name, "sealed", set(), key))
-        if len(_sets) >= _KEPT:
-            del _sets[next(iter(_sets))]
-        _sets[variant, key] = instances
-    return instances

@@ -1,7 +1,7 @@
 """Random streams, content hashes, and the splits of instances that the hashes decide.
 
-Every random choice of the suite is read from a `Stream`, which is a pure function of its labels.
-No global random generator is read or written, so two processes, platforms or NumPy versions agree.
+Every random choice of the suite comes from a `RandomStream`, a pure function of its labels. No
+global random generator is read or written, so all processes, platforms and NumPy versions agree.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CANDIDATES = 4096
 """Tries that `draw` makes. Where one in ten gives a train instance, all failing has odds 1e-187."""
 
 
-class Stream:
+class RandomStream:
     """An endless sequence of random words that is a pure function of its labels.
 
     Words are squeezed from SHAKE-128 over the labels, each preceded by its length, so that
@@ -136,7 +136,9 @@ class Instance(Protocol):
 I = TypeVar("I", bound=Instance)  # noqa: E741
 
 
-def draw(candidates: Callable[[Stream], Iterable[I | None]], stream: Stream, split: Split) -> I:
+def draw(
+    candidates: Callable[[RandomStream], Iterable[I | None]], stream: RandomStream, split: Split
+) -> I:
     """Return the first candidate of the stream whose content lies in the split.
 
     The work is bounded, and nothing but the stream decides which candidates are looked at.
@@ -151,7 +153,7 @@ def draw(candidates: Callable[[Stream], Iterable[I | None]], stream: Stream, spl
 
 
 def held_out(
-    candidates: Callable[[Stream], Iterable[I | None]],
+    candidates: Callable[[RandomStream], Iterable[I | None]],
     name: str,
     split: Split,
     taken: set[str],
@@ -175,7 +177,7 @@ def held_out(
     chosen: list[I] = []
     secrets = (secret,) if secret else ()
     for attempt in range(_ATTEMPTS * size):
-        stream = Stream("instance", name, split, attempt, *secrets)
+        stream = RandomStream("instance", name, split, attempt, *secrets)
         instance = draw(candidates, stream, split)
         if instance.digest not in taken:
             taken.add(instance.digest)

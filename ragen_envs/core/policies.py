@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from gymnasium.error import ResetNeeded
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.player import Player
 from ragen_envs.core.tools import answer_with
 
 
-def random_answer(player: Player, stream: Stream) -> str:
+def random_answer(player: Player, stream: RandomStream) -> str:
     """Return an answer in form with as many random legal actions as this turn may run.
 
     Args:
@@ -22,7 +22,7 @@ def random_answer(player: Player, stream: Stream) -> str:
     return answer_with(player, random_actions(player, stream))
 
 
-def random_actions(player: Player, stream: Stream) -> list[str]:
+def random_actions(player: Player, stream: RandomStream) -> list[str]:
     """Return as many random legal actions as this turn may run; see `random_answer`."""
     legal = player.legal_actions
     if not legal:

@@ -12,11 +12,7 @@ import hashlib
 import os
 import re
 import secrets
-from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
-
-from ragen_envs.core.instances import Instance, Stream, held_out
 
 KEY_VARIABLE = "RAGEN_SEALED_KEY"
 """Holds the key itself."""
@@ -32,9 +28,6 @@ _EVENT = rf"[!-~][ -~]{{,{LONGEST_EVENT - 1}}}"
 _WELL_FORMED = re.compile(rf"[0-9a-f]{{{KEY_DIGITS}}}(?: {_EVENT})?").fullmatch
 _files: dict[str, str] = {}
 _keys: dict[str, str] = {}
-_sets: dict[tuple[Hashable, str], tuple[Any, ...]] = {}
-
-I = TypeVar("I", bound=Instance)  # noqa: E741
 
 
 class SealedKeyError(ValueError):
@@ -110,33 +103,6 @@ def open_key() -> str:
     hashed = key_hash(key)
     _keys[hashed] = key
     return hashed
-
-
-def sealed_instances(
-    candidates: Callable[[Stream], Iterable[I | None]], name: str, variant: Hashable, hashed: str
-) -> tuple[I, ...]:
-    """Return the sealed instances of a variant in the order of their seeds.
-
-    As in val and test there are 256, no two alike up to symmetry. They are derived when they are
-    first asked for, which takes a second in most games and some four in CountdownLarge, and kept
-    for the life of the process.
-
-    Args:
-        candidates: the game's generator.
-        name: the variant's name.
-        variant: the variant, which tells apart what shares a name.
-        hashed: what `open_key` returned.
-
-    Raises:
-        SealedKeyError: if this process does not hold the key of that hash.
-    """
-    instances = _sets.get((variant, hashed))
-    if instances is None:
-        secret = secret_of(hashed)
-        instances = _sets[variant, hashed] = tuple(
-            held_out(candidates, name, "sealed", set(), secret)
-        )
-    return instances
 
 
 def secret_of(hashed: str) -> str:

@@ -1,7 +1,7 @@
 """The Gymnasium environment that every game of the suite extends.
 
-It has what all games share: whole answers as actions, turns, budgets, penalties and rewards. A
-game adds its rules, its text and its oracle through the hooks of `TextGame`.
+`TextEnv` handles what all games share: whole responses as actions, turns, budgets, penalties and
+rewards. A game adds its rules, its texts and its oracle through the hooks of `TextGame`.
 """
 
 from __future__ import annotations
@@ -15,48 +15,62 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.seeding import np_random
 from numpy.typing import NDArray
 
-from ragen_envs.core.arguments import one_of, rollout_of, seed_of
-from ragen_envs.core.boards import PICTURED, picture
-from ragen_envs.core.drawn import checked_key
+from ragen_envs.core.arguments import noise_seed_of, one_of, seed_of
+from ragen_envs.core.boards import PICTURED, Board, picture
+from ragen_envs.core.budget import Budget
 from ragen_envs.core.feedback import FEW, LINES, feedback
-from ragen_envs.core.instances import SPLITS, Split
+from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import (
     ANSWER_FORMATS,
     BROKEN,
+    ActionReader,
     AnswerFormat,
+    FreeText,
+    Parsed,
     instructions,
 )
 from ragen_envs.core.rewards import POINTS, RewardFn, Transition, own_reward
-from ragen_envs.core.running_episode import RunningEpisode
-from ragen_envs.core.sealed import open_key
 from ragen_envs.core.spaces import SharedText
-from ragen_envs.core.text_game import I, V
+from ragen_envs.core.text_game import I, TextGame, V
+from ragen_envs.core.tools import read_calls, schemas
 
 PRINTABLE = frozenset(string.ascii_letters + string.digits + string.punctuation + " \n")
 MAX_OBSERVATION = 4096
-"""Characters in the longest observation that an environment may declare."""
+"""Maximum characters of an observation that an environment may declare."""
 MAX_ACTION = 4096
-"""Characters in the longest action that the action space samples; `step` takes any length."""
+"""Maximum characters of an action that the action space samples; `step` takes any length."""
 
 
-class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
-    """A turn-based text game: one `step` takes the whole answer of a language model.
+class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
+    """A turn-based text game: one `step` takes the whole response of a language model.
 
     Args:
-        variant: a name from the game's `variants`, or a variant of your own.
+        variant: Name from the game's `variants`, or a variant of your own.
         split: "train" (unbounded), "val", "test", "sealed" or "drawn" (`held_out_size` instances
-            each, 256 unless the game has fewer). Sealed ones follow from a key in the process's
-            environment, see `ragen_envs.core.sealed`; drawn ones from `draw`.
-        response_format: "think", "answer", "plain", see `ragen_envs.core.protocol`, or "tools",
-            calls of
-            `functions_now` as `ragen_envs.core.tool_calls` writes them.
-        render_mode: None, "ansi": `render` returns the state as text, or, for games with a
-            `board`, "rgb_array": it returns a picture.
-        reward_fn: decides the rewards that `step` returns, see `ragen_envs.core.rewards`; None for
-            the
-            game's own.
-        draw: the key of the drawn split, see `ragen_envs.core.drawn`; None for any other split.
-        pictured: whether the texts leave the board out, which `picture` shows.
+            each, 256 unless the game has fewer). Sealed instances follow from a key in the
+            process's environment, see `ragen_envs.core.sealed`; drawn ones from `draw`.
+        response_format: "think", "answer" or "plain", see `ragen_envs.core.protocol`; or "tools"
+            for calls of `functions_now`, written as in `ragen_envs.core.tool_calls`.
+        render_mode: None, "ansi" for the state as text, or, in games with a `board`, "rgb_array"
+            for a picture.
+        reward_fn: Computes the rewards that `step` returns, see `ragen_envs.core.rewards`; None
+            for the game's own rewards.
+        draw: Key of the drawn split, see `ragen_envs.core.drawn`; None for any other split.
+        pictured: Leave the board out of the texts, because `picture` shows it.
+
+    Attributes:
+        budget: Maximum turns and actions per episode.
+        response_format: Format of the responses.
+        is_running: An episode has started and has not ended.
+        instance: Instance of the latest episode; None before the first `reset`.
+        instance_info: Entries of `info` that are constant in an episode: "instance", "index" and
+            those of `compute_oracle_info`.
+        action_reader: Reads the actions of this turn; change it with `change_actions`.
+        legal_actions: Names of the actions that are legal in this turn; empty after the end.
+        turn: Number of turns taken.
+        actions_left: Number of actions that may still be run.
+        parsed: Latest response, as parsed.
+        action_is_effective: An action of the latest turn changed the state.
 
     Raises:
         ValueError: for an argument with another value, a game without a sealed or drawn split, or
@@ -65,8 +79,38 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
         SealedKeyError: if the split is sealed and there is no key.
     """
 
-    __slots__ = ("_frame", "_generator", "_reward_fn", "pictured")
+    __slots__ = (
+        "_frame",
+        "_generator",
+        "_has_extra_info",
+        "_reset_info",
+        "_reward_fn",
+        "action_is_effective",
+        "action_reader",
+        "actions_left",
+        "budget",
+        "instance",
+        "instance_info",
+        "is_running",
+        "legal_actions",
+        "parsed",
+        "pictured",
+        "response_format",
+        "turn",
+    )
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}
+    budget: Budget
+    response_format: AnswerFormat
+    is_running: bool
+    instance: I | None
+    instance_info: dict[str, Any]
+    action_reader: ActionReader
+    legal_actions: tuple[str, ...]
+    turn: int
+    actions_left: int
+    parsed: Parsed
+    action_is_effective: bool
+    _reset_info: dict[str, Any]
 
     def __init__(
         self,
@@ -81,31 +125,28 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
     ) -> None:
         if not (reward_fn is None or callable(reward_fn)):
             raise TypeError(f"reward_fn is a function of a Transition, got {reward_fn!r}")
-        self.variant: V = self._variant(variant)
-        self.split = one_of("split", split, SPLITS)
-        self.sealed_key_hash = self._open_key() if split == "sealed" else None
-        self.draw = self._draw_key(draw)
+        super().__init__(variant, split, draw)
         self.response_format = one_of("response_format", response_format, ANSWER_FORMATS)
         self.render_mode = one_of(
             "render_mode", render_mode, (None, *self.metadata["render_modes"])
         )
         self.budget = self.variant.budget
-        if pictured and not self.has_board():
-            raise ValueError(f"{self.variant.name} has no board, so there is no picture of it")
+        if pictured:
+            self._need_board()
         self.pictured = pictured
         self._reward_fn = reward_fn
         self.observation_space = SharedText(
-            MAX_OBSERVATION, charset=_ordered(PRINTABLE | self._symbols())
+            MAX_OBSERVATION, charset=_ordered(PRINTABLE | self.extra_characters)
         )
         self.action_space = SharedText(MAX_ACTION, min_length=0, charset=_ordered(PRINTABLE))
-        self._detailed = self._is_detailed()
-        self._running = False
-        self._legal = ()
-        self._instance = None
+        self._has_extra_info = type(self).compute_extra_info is not TextGame.compute_extra_info
+        self.is_running = False
+        self.legal_actions = ()
+        self.instance = None
         self._frame: tuple[str, str] | None = None
         self._generator: np.random.Generator | None = None
 
-    # What Gymnasium asks for.
+    # Gymnasium's interface.
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -113,62 +154,30 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
         """Start an episode.
 
         Args:
-            seed: which instance of the split. In all but "train" the seeds from 0 on enumerate
-                the instances (`held_out_size`, mostly 256) and larger ones wrap; `info["index"]`
-                says where it landed. Without a seed the next one is drawn from `np_random`.
-            options: {"rollout": j} with an int j >= 0 changes the dynamics noise and nothing else.
+            seed: Index of the instance in the split. In all splits but "train" there are
+                `held_out_size` instances, mostly 256, and larger seeds wrap around, see
+                `info["index"]`. None takes the next seed from `np_random`.
+            options: {"noise_seed": j}, where an int j >= 0 changes the noise of the dynamics and
+                nothing else.
 
         Returns:
-            The first observation (rules, answer format, state) and `info`.
+            The first observation (rules, response format, state) and `info`.
 
         Raises:
-            ValueError: for a seed that is a bool, an option that is not known, or a rollout that
-                is not an int of at least 0.
+            ValueError: for a seed that is a bool, an unknown option, or a noise seed that is not
+                an int of at least 0.
             TypeError: for options that are not a dictionary.
             gymnasium.error.Error: for another seed that is not an int of at least 0. After any of
-                these the episode before goes on as if nothing had been asked.
+                these errors the running episode continues unchanged.
         """
-        observation = self._start(seed_of(seed), rollout_of(options))
+        observation = self.start_episode(seed_of(seed), noise_seed_of(options))
         return observation, self._reset_info.copy()
 
-    def _start(self, seed: int | None, rollout: int | None) -> str:
-        """Start an episode as `reset` does, and return the first observation alone."""
-        if seed is not None:
-            # The generator follows when it is first asked for: that takes half of a reset.
-            self._generator, self._np_random_seed = None, seed
-        else:
-            bound = 1 << 62 if self.split == "train" else self.held_out_size(self.variant.name)
-            seed = int(self.np_random.integers(bound))
-            if rollout is None:
-                rollout = int(self.np_random.integers(1 << 62))
-        instance = self._instance = self.instance_of(seed)
-        self._index = seed
-        if self.split != "train":
-            self._index %= self.held_out_size(self.variant.name)
-        self._rollout = rollout or 0
-        self._turn = 0
-        self._actions_left = self.budget.max_actions
-        self._running = True
-        self._terminated = self._success = self._effective = False
-        self._parsed = BROKEN
-        self._reader = self._begin(instance)
-        self._legal = self._reader.actions
-        self._figures = {
-            "instance": instance.digest,
-            "index": self._index,
-            **self._oracle(instance),
-        }
-        self._reset_info = self._info_at_reset()
-        if self._frame is None:
-            self._frame = f"{self._rules()}\n\n", f"\n\n{self._instructions()}"
-        before, after = self._frame
-        return before + self._shown() + after
-
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Take one answer: run its valid actions in order, within the budgets.
+        """Take one response: run its valid actions in order, within the budget.
 
         Args:
-            action: the whole answer, any str.
+            action: Whole response, any str.
 
         Returns:
             Observation, reward, terminated (the rules ended the episode), truncated (the budget
@@ -176,67 +185,14 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
 
         Raises:
             ResetNeeded: before the first `reset` and after the end of an episode.
-            TypeError: if the answer is not a str, or the reward function returned no number.
+            TypeError: if the response is not a str, or the reward function returned no number.
             ValueError: if the reward function returned NaN or an infinite number.
         """
-        observation, reward, terminated, truncated = self._play(action)
-        return observation, reward, terminated, truncated, self._info()
-
-    def _play(self, action: str) -> tuple[str, float, bool, bool]:
-        """Take one answer as `step` does, and return all but `info`."""
-        if not self._running:
-            self._need_running()
-        if not isinstance(action, str):
-            raise TypeError(f"an answer is a str, got {type(action).__name__}")
-        reader, budget = self._reader, self.budget
-        parsed = self._parsed = self._parse(action)
-        format_valid, actions, actions_valid, _ = parsed
-        named = len(actions)
-        if named > 1:
-            actions = actions[: self.actions_this_turn]
-        points: float = 0 if actions_valid else -budget.penalty
-        effective = False
-        ran = 0
-        for move in actions:
-            gain, changed = self._apply(move)
-            ran += 1
-            points += gain
-            effective = effective or changed
-            if self._terminated:
-                break
-        self._effective = effective
-        self._turn = turn = self._turn + 1
-        self._actions_left = left = self._actions_left - ran
-        self._end_turn()
-        terminated = self._terminated
-        truncated = not terminated and (turn >= budget.max_turns or left <= 0)
-        if terminated or truncated:
-            self._running = False
-            self._legal = ()
-        names, ran_actions, turns_left = reader.actions, actions[:ran], budget.max_turns - turn
-        turn_told = (
-            names,
-            ran_actions,
-            named - ran,
-            format_valid,
-            actions_valid,
-            points,
-            turns_left,
-            left,
-        )
-        line = LINES[turn_told] if len(names) <= FEW else feedback(turn_told)
-        reward = points / POINTS
-        if self._reward_fn is not None:
-            ran_names = tuple(names[move] for move in ran_actions)
-            info = self._info()
-            reward = own_reward(
-                self._reward_fn,
-                Transition(action, ran_names, reward, terminated, truncated, self._success, info),
-            )
-        return f"{line}\n{self._shown()}", reward, terminated, truncated
+        observation, reward, terminated, truncated = self.play_turn(action)
+        return observation, reward, terminated, truncated, self.build_info()
 
     def render(self) -> Any:
-        """Return the present state: as text in mode "ansi", as a picture in mode "rgb_array".
+        """Return the current state: as text in mode "ansi", as a picture in mode "rgb_array".
 
         Returns:
             A str, a uint8 array of shape (height, width, 3) in pixels, or None without a mode.
@@ -246,38 +202,13 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
         """
         if self.render_mode is None:
             return None
-        if self._instance is None:
+        if self.instance is None:
             raise ResetNeeded("call reset() before render()")
-        return self.picture() if self.render_mode == "rgb_array" else self._state()
-
-    def picture(self) -> NDArray[np.uint8]:
-        """Return the present board in colours, of shape (height, width, 3) in pixels.
-
-        Raises:
-            ResetNeeded: before the first `reset`.
-            ValueError: if the game has no board.
-        """
-        if self._instance is None:
-            raise ResetNeeded("call reset() before picture()")
-        if self.board is None:
-            raise ValueError(f"{self.variant.name} has no board, so there is no picture of it")
-        return picture(self.board, self.tile_numbers(), self.board_counts())
-
-    def _shown(self) -> str:
-        """Return the state as observations have it."""
-        return PICTURED if self.pictured else self._state()
-
-    def _legend(self, symbols: str) -> str:
-        """Return the line of the rules that says what the board's squares show.
-
-        Args:
-            symbols: what it says of the board as text.
-        """
-        return self.board.legend if self.pictured and self.board else symbols
+        return self.picture() if self.render_mode == "rgb_array" else self.render_state()
 
     @property
     def _np_random(self) -> np.random.Generator | None:
-        """Gymnasium's generator, made when it is first asked for."""
+        """Gymnasium's generator, made at its first use."""
         if self._generator is None and self._np_random_seed is not None:
             self._generator, _ = np_random(self._np_random_seed)
         return self._generator
@@ -286,36 +217,207 @@ class TextEnv(RunningEpisode[V, I], gymnasium.Env[str, str]):
     def _np_random(self, generator: np.random.Generator | None) -> None:
         self._generator = generator
 
-    def _open_key(self) -> str:
-        """Return the hash of the key that seals the instances."""
-        self._need_unpublished()
-        return open_key()
+    # An episode without the dictionaries of `info`, for vector environments.
 
-    def _draw_key(self, draw: str | None) -> str | None:
-        """Return the key of the draw, None where the split is another one."""
-        if self.split == "drawn":
-            self._need_unpublished()
-            return checked_key(draw)
-        if draw is not None:
-            raise ValueError(f"draw goes with the split 'drawn', not with {self.split!r}")
-        return None
+    def start_episode(self, seed: int | None, noise_seed: int | None = None) -> str:
+        """Start an episode as `reset` does, and return the first observation only."""
+        if seed is not None:
+            # The generator is made at its first use, since that takes half of a reset's time.
+            self._generator, self._np_random_seed = None, seed
+        else:
+            bound = 1 << 62 if self.split == "train" else self.held_out_size(self.variant.name)
+            seed = int(self.np_random.integers(bound))
+            if noise_seed is None:
+                noise_seed = int(self.np_random.integers(1 << 62))
+        instance = self.instance = self.get_instance(seed)
+        self.index = seed
+        if self.split != "train":
+            self.index %= self.held_out_size(self.variant.name)
+        self.noise_seed = noise_seed or 0
+        self.turn = 0
+        self.actions_left = self.budget.max_actions
+        self.is_running = True
+        self.terminated = self.success = self.action_is_effective = False
+        self.parsed = BROKEN
+        self.change_actions(self.start_instance(instance))
+        self.instance_info = {
+            "instance": instance.digest,
+            "index": self.index,
+            **self.compute_oracle_info(instance),
+        }
+        self._reset_info = {
+            "success": False,
+            "score": self.compute_score(),
+            "format_is_valid": BROKEN.format_valid,
+            "action_is_valid": BROKEN.actions_valid,
+            "action_is_effective": False,
+            "answer_is_example": BROKEN.is_example,
+            "legal_actions": self.legal_actions,
+            "turn": self.turn,
+            "actions_left": self.actions_left,
+            **self.instance_info,
+            **self.compute_extra_info(),
+        }
+        if self._frame is None:
+            how_to_respond = instructions(self.example, self.response_format)
+            self._frame = f"{self.describe_rules()}\n\n", f"\n\n{how_to_respond}"
+        before, after = self._frame
+        return before + (PICTURED if self.pictured else self.render_state()) + after
 
-    def _need_unpublished(self) -> None:
-        """Refuse a split of instances that a key decides where all that there are are known."""
-        if not self.has_sealed:
-            raise ValueError(
-                f"{self.variant.name} has no split {self.split!r}, as all of its instances are "
-                "public; take 'val' or 'test'"
+    def play_turn(self, action: str) -> tuple[str, float, bool, bool]:
+        """Take one response as `step` does, and return all but `info`."""
+        if not self.is_running:
+            self._need_running()
+        if not isinstance(action, str):
+            raise TypeError(f"an answer is a str, got {type(action).__name__}")
+        budget = self.budget
+        parsed = self.parsed = self._parse(action)
+        names = self.action_reader.actions
+        format_valid, actions, actions_valid, _ = parsed
+        count = len(actions)
+        if count > 1:
+            actions = actions[: self.actions_this_turn]
+        points: float = 0 if actions_valid else -budget.penalty
+        effective = False
+        ran = 0
+        for number in actions:
+            gain, changed = self.apply_action(number)
+            ran += 1
+            points += gain
+            effective = effective or changed
+            if self.terminated:
+                break
+        self.action_is_effective = effective
+        self.turn = turn = self.turn + 1
+        self.actions_left = left = self.actions_left - ran
+        self.end_turn()
+        terminated = self.terminated
+        truncated = not terminated and (turn >= budget.max_turns or left <= 0)
+        if terminated or truncated:
+            self.is_running = False
+            self.legal_actions = ()
+        ran_actions, turns_left = actions[:ran], budget.max_turns - turn
+        result = (
+            names,
+            ran_actions,
+            count - ran,
+            format_valid,
+            actions_valid,
+            points,
+            turns_left,
+            left,
+        )
+        line = LINES[result] if len(names) <= FEW else feedback(result)
+        reward = points / POINTS
+        if self._reward_fn is not None:
+            ran_names = tuple(names[number] for number in ran_actions)
+            info = self.build_info()
+            reward = own_reward(
+                self._reward_fn,
+                Transition(action, ran_names, reward, terminated, truncated, self.success, info),
             )
+        state = PICTURED if self.pictured else self.render_state()
+        return f"{line}\n{state}", reward, terminated, truncated
 
-    def _instructions(self) -> str:
-        return instructions(self.example, self.response_format)
+    def build_info(self) -> dict[str, Any]:
+        """Return a new `info` of the current state."""
+        info = self._reset_info.copy()  # a third faster than a new dict
+        info["success"] = self.success
+        info["score"] = self.compute_score()
+        # Unpacked, which is faster than four named fields.
+        info["format_is_valid"], _, info["action_is_valid"], info["answer_is_example"] = self.parsed
+        info["action_is_effective"] = self.action_is_effective
+        info["legal_actions"] = self.legal_actions
+        info["turn"] = self.turn
+        info["actions_left"] = self.actions_left
+        if self._has_extra_info:
+            info.update(self.compute_extra_info())
+        return info
 
-    @classmethod
-    def _variant(cls, variant: Any) -> Any:
-        if not isinstance(variant, str):
-            return variant
-        return cls.variants[one_of("variant", variant, tuple(cls.variants))]
+    # The player's view, which changes nothing.
+
+    def best_actions(self) -> tuple[str, ...]:
+        """Return the actions that the oracle takes in this turn.
+
+        Raises:
+            ResetNeeded: before the first `reset` and after the end of an episode.
+        """
+        self._need_running()
+        return self.find_best_actions()
+
+    def read(self, answer: str) -> tuple[Parsed, tuple[str, ...]]:
+        """Parse a response for this turn, without a change to the episode.
+
+        Returns:
+            The parsed response, and the names of its known actions.
+
+        Raises:
+            ResetNeeded: before the first `reset` and after the end of an episode.
+        """
+        self._need_running()
+        parsed = self._parse(answer)
+        return parsed, tuple(self.action_reader.actions[i] for i in parsed.actions)
+
+    @property
+    def functions_now(self) -> list[dict[str, Any]]:
+        """Schemas of the functions that may be called now, in OpenAI's format; empty at the end."""
+        return schemas(self)
+
+    @property
+    def free_text(self) -> FreeText | None:
+        """The free-text action that is legal in this turn, if there is one."""
+        return self.action_reader.free if self.is_running else None
+
+    @property
+    def actions_this_turn(self) -> int:
+        """Maximum number of actions in this turn."""
+        return min(self.budget.max_actions_per_turn, self.actions_left)
+
+    @property
+    def turns_left(self) -> int:
+        """Number of turns that remain."""
+        return self.budget.max_turns - self.turn
+
+    def picture(self) -> NDArray[np.uint8]:
+        """Return the current board in colours, of shape (height, width, 3) in pixels.
+
+        Raises:
+            ResetNeeded: before the first `reset`.
+            ValueError: if the game has no board.
+        """
+        if self.instance is None:
+            raise ResetNeeded("call reset() before picture()")
+        return picture(self._need_board(), self.tile_numbers(), self.board_counts())
+
+    # Helpers for games.
+
+    def change_actions(self, reader: ActionReader) -> None:
+        """Replace the reader of actions, for games whose actions change from turn to turn."""
+        self.action_reader = reader
+        self.legal_actions = reader.actions
+
+    def choose_legend(self, symbols: str) -> str:
+        """Return the line of the rules that explains the board's symbols or its picture.
+
+        Args:
+            symbols: Legend of the board as text.
+        """
+        return self.board.legend if self.pictured and self.board else symbols
+
+    def _parse(self, response: str) -> Parsed:
+        if self.response_format == "tools":
+            return read_calls(self, self.action_reader, response)
+        return self.action_reader.read(response, self.response_format)
+
+    def _need_running(self) -> None:
+        if not self.is_running:
+            raise ResetNeeded("the episode is over or never began: call reset() first")
+
+    def _need_board(self) -> Board:
+        board = self.board
+        if board is None:
+            raise ValueError(f"{self.variant.name} has no board, so there is no picture of it")
+        return board
 
 
 def _ordered(charset: frozenset[str]) -> str:

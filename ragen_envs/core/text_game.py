@@ -1,4 +1,4 @@
-"""The base of every game: the hooks that `TextEnv` calls, and the source of its instances."""
+"""The base class of every game: the hooks that a game overrides, and its instances."""
 
 from __future__ import annotations
 
@@ -7,18 +7,27 @@ from collections.abc import Hashable, Iterable, Mapping
 from functools import cache
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+from ragen_envs.core.arguments import one_of
 from ragen_envs.core.boards import Board
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.drawn import drawn_instances
+from ragen_envs.core.drawn import checked_key
 from ragen_envs.core.held_out import load
-from ragen_envs.core.instances import HELD_OUT_SIZE, Instance, Split, Stream, draw
+from ragen_envs.core.instances import (
+    HELD_OUT_SIZE,
+    SPLITS,
+    Instance,
+    RandomStream,
+    Split,
+    draw,
+    held_out,
+)
 from ragen_envs.core.protocol import ACT, ActionReader, Function
-from ragen_envs.core.sealed import sealed_instances, secret_of
+from ragen_envs.core.sealed import open_key, secret_of
 from ragen_envs.core.typed_calls import TypedFunction
 
 
 class Variant(Hashable, Protocol):
-    """What every game's table of variants holds: frozen, so that it can name its instances."""
+    """One environment of a game: a frozen dataclass with a name, a budget and the parameters."""
 
     @property
     def name(self) -> str:
@@ -27,113 +36,173 @@ class Variant(Hashable, Protocol):
 
     @property
     def budget(self) -> Budget:
-        """The budget of an episode."""
+        """Maximum turns and actions per episode."""
         ...
 
+
+_CACHED = 128
+"""Maximum number of held-out sets in memory; a run needs fewer."""
+_generated: dict[tuple[Hashable, Split, str], tuple[Any, ...]] = {}
 
 V = TypeVar("V", bound=Variant)
 I = TypeVar("I", bound=Instance)  # noqa: E741
 
 
 class TextGame(Generic[V, I]):
-    """The half of `TextEnv` that differs from game to game.
+    """The hooks of a game, which `TextEnv` calls.
+
+    A game must override the abstract methods. `apply_action` and `end_turn` may set `terminated`
+    and `success`, which are False when an episode starts.
 
     Attributes:
-        variant: the row of the game's table that is played.
+        variant: Row of the game's table that is played.
         split: "train", "val", "test", "sealed" or "drawn".
-        sealed_key_hash: names the key of a sealed split, else None.
-        draw: the key of a drawn split, else None.
+        sealed_key_hash: Hash of the key of the sealed split, else None.
+        draw: Key of the drawn split, else None.
+        terminated: The rules have ended the episode; set by the game.
+        success: The game is won; set by the game.
+        index: Index of the instance in the split. In the train split, the seed.
+        noise_seed: Seed of the episode's noise, see `make_noise_stream`.
     """
 
-    __slots__ = ()
+    # Slots stay fast after a copy, `__dict__` does not.
+    __slots__ = (
+        "draw",
+        "index",
+        "noise_seed",
+        "sealed_key_hash",
+        "split",
+        "success",
+        "terminated",
+        "variant",
+    )
     variant: V
     split: Split
     sealed_key_hash: str | None
     draw: str | None
-    _success: bool
-    _index: int
-    _rollout: int
+    terminated: bool
+    success: bool
+    index: int
+    noise_seed: int
     variants: ClassVar[Mapping[str, Any]]
+    """The game's variants by name."""
     game: ClassVar[str]
-    """The name under which the contents of all variants are hashed and split."""
+    """Name of the game, under which the instances of all its variants are hashed and split."""
     has_sealed: ClassVar[bool] = True
-    """Whether a key can seal instances; not where all that there are have been published."""
+    """Whether the splits "sealed" and "drawn" exist. False if all instances are published."""
     variants_share_instances: ClassVar[bool] = False
-    """Whether two variants may hold the same instance in the same held-out split."""
-    held_out_files: ClassVar[str]
-    """Where the game's package ships them, with {name} and {split}."""
+    """Whether two variants may contain the same instance in the same held-out split."""
+    held_out_files: ClassVar[str] = ""
+    """Path of the shipped val and test files in the game's package, with {name} and {split}.
+
+    If empty, the instances of val and test are generated.
+    """
     stochastic: ClassVar[bool]
-    """Whether the same answers to the same instance may fare differently in another rollout."""
+    """Whether equal responses to equal instances may lead to different results."""
     example: ClassVar[str]
-    """The placeholder that stands for the actions in the instructions."""
+    """Placeholder for the actions in the instructions, such as "ACTION || ACTION"."""
     functions: ClassVar[tuple[Function | TypedFunction, ...]] = (ACT,)
-    """Every action is a call of one of these, see `ragen_envs.core.tools`."""
+    """The functions that a model may call; every action is a call of one of them."""
     probes: ClassVar[tuple[str, ...]] = ()
-    """Actions in free text that are not among the legal actions.
+    """Free-text actions that are not among the legal actions.
 
     The harness plays them for the hash of a specification, so that it changes with their replies.
     """
 
-    @abstractmethod
-    def _symbols(self) -> frozenset[str]:
-        """Return the characters beyond printable ASCII that its texts use."""
+    def __init__(self, variant: str | V, split: Split, draw: str | None) -> None:
+        self.variant = self.find_variant(variant)
+        self.split = one_of("split", split, SPLITS)
+        if split in ("sealed", "drawn") and not self.has_sealed:
+            raise ValueError(
+                f"{self.variant.name} has no split {split!r}, as all of its instances are "
+                "public; take 'val' or 'test'"
+            )
+        if split != "drawn" and draw is not None:
+            raise ValueError(f"draw goes with the split 'drawn', not with {split!r}")
+        self.sealed_key_hash = open_key() if split == "sealed" else None
+        self.draw = checked_key(draw) if split == "drawn" else None
+
+    # Instances.
 
     @abstractmethod
-    def candidates(self, stream: Stream) -> Iterable[I | None]:
-        """Yield instances of any split as the stream decides; None for a failed try."""
+    def generate_instances(self, stream: RandomStream) -> Iterable[I | None]:
+        """Yield random instances of any split; None for a failed attempt."""
 
-    @abstractmethod
     def write_instance(self, instance: I) -> tuple[str, dict[str, object]]:
-        """Return an instance as the body and the figures of its block in a held-out file."""
+        """Return an instance as the body and the named fields of its block in a held-out file.
+
+        Needed only with `held_out_files`.
+        """
+        raise NotImplementedError
 
     @staticmethod
-    @abstractmethod
-    def read_instance(body: str, figures: dict[str, str]) -> Any:
+    def read_instance(body: str, fields: dict[str, str]) -> Any:
         """Return the instance that `write_instance` wrote."""
+        raise NotImplementedError
+
+    # An episode.
 
     @abstractmethod
-    def _begin(self, instance: I) -> ActionReader:
-        """Set the state to the instance's first, and return the reader of its actions."""
+    def start_instance(self, instance: I) -> ActionReader:
+        """Set the state to the instance's initial state, and return the reader of its actions."""
 
     @abstractmethod
-    def _apply(self, action: int) -> tuple[float, bool]:
+    def apply_action(self, action: int) -> tuple[float, bool]:
         """Run one action; return its points and whether it changed the state.
 
         Points are hundredths of reward: as ints they add up exactly, so that three times -0.1 is
-        -0.3. Sets `_terminated` and `_success` where the rules end the episode.
+        -0.3. Set `terminated` and `success` where the rules end the episode.
+
+        Args:
+            action: Index into the actions of the reader.
         """
 
-    @abstractmethod
-    def _rules(self) -> str:
-        """Return the rules, symbols and actions, as the first observation states them.
+    def end_turn(self) -> None:
+        """Run after the actions of a turn, for games in which the turn itself has an effect."""
 
-        They are those of the variant: asked for once, they stand before every instance.
+    @abstractmethod
+    def find_best_actions(self) -> tuple[str, ...]:
+        """Return the actions that the oracle takes in this turn, at least one."""
+
+    def compute_score(self) -> float:
+        """Return the episode's score so far in [0, 1]; by default 1 for a success, else 0."""
+        return 1.0 if self.success else 0.0
+
+    def compute_oracle_info(self, instance: I) -> dict[str, float]:  # noqa: ARG002 (for games)
+        """Return the oracle's entries of `info`: `ceiling`, perhaps `optimal_length`.
+
+        By default `ceiling`, the highest expected score, is 1.
         """
+        return {"ceiling": 1.0}
 
-    @abstractmethod
-    def _state(self) -> str:
-        """Return the present state as text."""
-
-    @abstractmethod
-    def _oracle(self, instance: I) -> dict[str, float]:
-        """Return the oracle's figures for `info`: `ceiling`, perhaps `optimal_length`."""
-
-    @abstractmethod
-    def _best_actions(self) -> tuple[str, ...]:
-        """Return the actions that the oracle would answer with in this turn, at least one."""
-
-    def _score(self) -> float:
-        """Return the episode's score so far in [0, 1]; success or not, unless a game says more."""
-        return 1.0 if self._success else 0.0
-
-    @classmethod
-    def _is_detailed(cls) -> bool:
-        """Return whether the game has further entries of `info`."""
-        return cls._details is not TextGame._details
-
-    def _details(self) -> dict[str, float]:
-        """Return further entries of `info`, the same keys at any time, which turns may change."""
+    def compute_extra_info(self) -> dict[str, float]:
+        """Return extra entries of `info` that may change in a turn, always with the same keys."""
         return {}
+
+    def make_noise_stream(self) -> RandomStream:
+        """Return the random stream of the episode's noise, independent of the instance's stream."""
+        labels = "dynamics", self.variant.name, self.split, self.index, self.noise_seed
+        if self.sealed_key_hash:
+            return RandomStream(*labels, secret_of(self.sealed_key_hash))
+        return RandomStream(*labels, self.draw) if self.draw else RandomStream(*labels)
+
+    # Texts and boards.
+
+    @property
+    def extra_characters(self) -> frozenset[str]:
+        """The characters beyond printable ASCII in the game's observations."""
+        return frozenset()
+
+    @abstractmethod
+    def describe_rules(self) -> str:
+        """Return the rules, symbols and actions, which begin the first observation.
+
+        They depend on the variant alone: `TextEnv` asks once, and shows them for every instance.
+        """
+
+    @abstractmethod
+    def render_state(self) -> str:
+        """Return the current state as text."""
 
     @property
     def has_fixed_actions(self) -> bool:
@@ -142,7 +211,7 @@ class TextGame(Generic[V, I]):
 
     @property
     def board(self) -> Board | None:
-        """How the game looks as arrays and in colours; None for a game that is not on a grid."""
+        """The board's tiles and colours; None for a game that is not on a grid."""
         return None
 
     @classmethod
@@ -155,70 +224,86 @@ class TextGame(Generic[V, I]):
         raise NotImplementedError
 
     def board_counts(self) -> tuple[int, ...]:
-        """Return the numbers that the signs of the board's `counts` stand for, now."""
+        """Return the current numbers of the board's `counts`."""
         return ()
 
-    def _end_turn(self) -> None:
-        """Run after the actions of a turn, for games in which the answer itself ends something."""
+    # The source of instances.
 
-    def _dynamics(self) -> Stream:
-        """Return the stream of this rollout's noise, which knows nothing of the instance's."""
-        labels = "dynamics", self.variant.name, self.split, self._index, self._rollout
-        if self.sealed_key_hash:
-            return Stream(*labels, secret_of(self.sealed_key_hash))
-        return Stream(*labels, self.draw) if self.draw else Stream(*labels)
+    @classmethod
+    def find_variant(cls, variant: str | V) -> V:
+        """Return the variant of a name; a variant object is returned unchanged.
 
-    def instance_of(self, seed: int) -> I:
-        """Return the instance of a seed; the environment's own state stays as it is.
+        Raises:
+            ValueError: for an unknown name.
+        """
+        if not isinstance(variant, str):
+            return variant
+        found: V = cls.variants[one_of("variant", variant, tuple(cls.variants))]
+        return found
+
+    def get_instance(self, seed: int) -> I:
+        """Return the instance of a seed, without a change to the running episode.
 
         Raises:
             ValueError: if the split is "val" or "test" and the variant is one of your own.
         """
         name = self.variant.name
         if self.split == "train":
-            return draw(self.candidates, Stream("instance", name, "train", seed), "train")
-        return self._held_out()[seed % self.held_out_size(name)]
+            stream = RandomStream("instance", name, "train", seed)
+            return draw(self.generate_instances, stream, "train")
+        return self.load_held_out()[seed % self.held_out_size(name)]
 
-    def _held_out(self) -> tuple[I, ...]:
-        """Return the instances of the split, in the order of their seeds."""
-        name = self.variant.name
-        if self.sealed_key_hash:
-            return sealed_instances(self.candidates, name, self.variant, self.sealed_key_hash)
-        if self.draw:
-            return drawn_instances(self.candidates, name, self.variant, self.draw)
-        return self._shipped()
+    def load_held_out(self) -> tuple[I, ...]:
+        """Return all instances of the split, which is not "train", in the order of their seeds.
 
-    def _shipped(self) -> tuple[I, ...]:
-        """Return the held-out instances, which are for the suite's own variants alone.
-
-        Those of a variant that keeps a name and changes the rest may not fit into its budget.
+        Raises:
+            ValueError: if files are shipped for the suite's own variants only, and this variant,
+                which may have another budget, is not one of them.
         """
-        name = self.variant.name
-        suites = self.variants.get(name)
-        if self.variant is not suites and self.variant != suites:
+        name, variant = self.variant.name, self.variant
+        if self.sealed_key_hash:
+            return self._generate_held_out("sealed", secret_of(self.sealed_key_hash))
+        if self.draw:
+            return self._generate_held_out("sealed", self.draw)
+        if not self.held_out_files:
+            return self._generate_held_out(self.split, size=self.held_out_size(name))
+        suite_variant = self.variants.get(name)
+        if variant is not suite_variant and variant != suite_variant:
             own = "splits 'train', 'sealed' and 'drawn'" if self.has_sealed else "split 'train'"
             raise ValueError(
                 f"the split {self.split!r} is of the suite's own variants; {name!r} of your own "
                 f"has the {own}"
             )
-        return self.shipped(name, self.split)
+        return self.load_shipped(name, self.split)
+
+    def _generate_held_out(
+        self, split: Split, secret: str = "", size: int = HELD_OUT_SIZE
+    ) -> tuple[I, ...]:
+        key = self.variant, split, secret
+        if key not in _generated:
+            if len(_generated) >= _CACHED:
+                del _generated[next(iter(_generated))]
+            instances = held_out(
+                self.generate_instances, self.variant.name, split, set(), secret, size
+            )
+            _generated[key] = tuple(instances)
+        return _generated[key]
 
     @classmethod
     def held_out_size(cls, name: str) -> int:  # noqa: ARG003 (for games that depend on it)
-        """Return how many instances each held-out split of a variant has: 256.
+        """Return the number of instances in each held-out split of a variant: 256.
 
-        A game with fewer different ones says so, instead of repeating them: every instance is
-        counted once, and larger seeds wrap.
+        A game with fewer different instances overrides this, so that none is counted twice.
 
         Args:
-            name: the variant.
+            name: Name of the variant.
         """
         return HELD_OUT_SIZE
 
     @classmethod
     @cache
-    def shipped(cls, name: str, split: Split) -> tuple[I, ...]:
-        """Return the held-out instances of a variant, in the order of their seeds.
+    def load_shipped(cls, name: str, split: Split) -> tuple[I, ...]:
+        """Return the shipped instances of a variant, in the order of their seeds.
 
         Raises:
             ValueError: if the package ships none.

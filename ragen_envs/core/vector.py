@@ -87,7 +87,7 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         self.single_action_space = first.action_space
         self.observation_space = batch_space(first.observation_space, self.num_envs)
         self.action_space = batch_space(first.action_space, self.num_envs)
-        self._plays = [env._play for env in self.envs]
+        self._plays = [env.play_turn for env in self.envs]
         self._infos = VectorInfos(self.envs)
         self._observations: Observations = ()
         self._over: Mask = np.zeros(self.num_envs, dtype=np.bool_)
@@ -103,9 +103,9 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         Args:
             seed: an int s gives environment i the seed s + i; a sequence gives each its own; None
                 lets each draw from its `np_random`. See `TextEnv.reset`.
-            options: "rollout" is that of `TextEnv.reset`, one int for all or a sequence of one for
-                each environment; "reset_mask" is a bool array that says which environments are
-                reset, all if it is missing. The dictionary stays as it is.
+            options: "noise_seed" as in `TextEnv.reset`: one int for all environments, or a
+                sequence of one per environment. "reset_mask", a bool array, selects the
+                environments to reset; all if it is missing. The dictionary is not changed.
 
         Returns:
             The observations and `infos`, in which the environments that were not reset are masked.
@@ -113,22 +113,22 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         Raises:
             ClosedEnvironmentError: after `close`.
             ResetNeeded: for a mask that leaves out environments that never began.
-            ValueError: for an unknown option, a wrong number of seeds, rollouts or entries of the
-                mask, a rollout that is not an int of at least 0, or a seed that is a bool.
+            ValueError: for an unknown option, a wrong number of seeds, noise seeds or entries of
+                the mask, a noise seed that is not an int of at least 0, or a seed that is a bool.
             gymnasium.error.Error: for another seed that is not an int of at least 0.
             TypeError: for options that are not a dictionary, or a mask that is not an array of
                 bool. No environment has been reset then.
         """
         self._need_open()
         seeds = vector_seeds(seed, self.num_envs)
-        mask, rollouts = vector_options(options, self.num_envs)
+        mask, noise_seeds = vector_options(options, self.num_envs)
         if not self._observations and not mask.all():
             raise ResetNeeded("the first reset() is of all environments, without a 'reset_mask'")
         observations = list(self._observations) or [""] * self.num_envs
         self._observations = ()  # if a game fails to start, step asks for a reset of all
         which = np.flatnonzero(mask).tolist()
         for i in which:
-            observations[i] = self._start(i, seeds[i], rollouts[i])
+            observations[i] = self._start(i, seeds[i], noise_seeds[i])
         self._observations = tuple(observations)
         self._over = self._over & ~mask
         return self._observations, self._infos.of(which)
@@ -198,8 +198,8 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
             "_final_info": over,
         }
 
-    def _start(self, i: int, seed: int | None = None, rollout: int | None = None) -> str:
-        observation = self.envs[i]._start(seed, rollout)
+    def _start(self, i: int, seed: int | None = None, noise_seed: int | None = None) -> str:
+        observation = self.envs[i].start_episode(seed, noise_seed)
         self._infos.begin(i)
         return observation
 

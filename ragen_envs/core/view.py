@@ -30,19 +30,15 @@ class View(gymnasium.Env[O, A]):
         return self.text_env.render()
 
     @property
-    def _np_random(self) -> np.random.Generator | None:
-        """The game's generator, from which a seed is drawn where none is given."""
-        return self.text_env._np_random
+    def _np_random(self) -> np.random.Generator:
+        """The game's generator, from which seeds are drawn where none is given."""
+        return self.text_env.np_random
 
     @_np_random.setter
-    def _np_random(self, generator: np.random.Generator | None) -> None:
-        self.text_env._np_random = generator
+    def _np_random(self, generator: np.random.Generator) -> None:
+        self.text_env.np_random = generator
 
     @property
-    def _np_random_seed(self) -> int | None:
+    def np_random_seed(self) -> int:
         """The seed of that generator."""
-        return self.text_env._np_random_seed
-
-    @_np_random_seed.setter
-    def _np_random_seed(self, seed: int | None) -> None:
-        self.text_env._np_random_seed = seed
+        return self.text_env.np_random_seed

@@ -90,8 +90,8 @@ OPTIONS = {
         lambda value: all(number >= 1 for number in value.values()),
     ),
     "split_seeds": _AT_LEAST_1,
-    "rollout": Option(
-        "a function from an int to the options of reset, as lambda j: {'rollout': j}",
+    "noise_options": Option(
+        "a function from an int to the options of reset, as lambda j: {'noise_seed': j}",
         _is_function_or_none,
     ),
     "stochastic": Option("True or False", lambda value: isinstance(value, bool)),

@@ -43,7 +43,7 @@ class Subject:
             same: a key of `info`, or a function of the environment that returns a hashable.
         held_out: name of a split -> how many instances it has; the seeds 0, 1, ... enumerate them.
         split_seeds: how many seeds are looked at in a split that is not in `held_out`.
-        rollout: from an int to the `options` of `reset` that change the noise and nothing else.
+        noise_options: Maps an int to `options` of `reset` that change the noise and nothing else.
         stochastic: whether the same answers to the same instance may fare differently.
         oracle: the best player: from the environment to its answer in this turn.
         ceiling: the oracle's expected score on the instance: a number, a key of `info` at reset,
@@ -69,7 +69,7 @@ class Subject:
     canonical: str | Callable[[AnyEnv], Hashable] = "instance"
     held_out: Mapping[str, int] = field(default_factory=dict)
     split_seeds: int = 64
-    rollout: Callable[[int], dict[str, Any]] | None = None
+    noise_options: Callable[[int], dict[str, Any]] | None = None
     stochastic: bool = False
     oracle: Callable[[AnyEnv], str] | None = None
     ceiling: float | str | Callable[[AnyEnv], float] = "ceiling"

@@ -5,7 +5,7 @@ import random
 from ragen_bench.episodes.runner import play
 from ragen_bench.models import Completion, Fault
 from ragen_bench.models.base import CallEngine
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import random_answer
 
 
@@ -68,7 +68,7 @@ class _UnorderedEngine:
         request = self._waiting.pop(self._order.randrange(len(self._waiting)))
         if self._fails(request.key):
             return [(request, Fault("the server is asleep"))]
-        stream = Stream("test", self._sampling.seed, request.key)
+        stream = RandomStream("test", self._sampling.seed, request.key)
         return [(request, Completion(random_answer(request.env, stream)))]
 
     def close(self):

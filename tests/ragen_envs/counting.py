@@ -34,10 +34,11 @@ class CountEnv(TextEnv[CountVariant, Number]):
     held_out_files = "{name}-{split}.txt"
     example = "WORD || WORD"
 
-    def _symbols(self):
+    @property
+    def extra_characters(self):
         return frozenset("№")
 
-    def candidates(self, stream):
+    def generate_instances(self, stream):
         while True:
             yield Number(stream.below(1000))
 
@@ -45,29 +46,26 @@ class CountEnv(TextEnv[CountVariant, Number]):
         return str(instance.first), {}
 
     @staticmethod
-    def read_instance(body, figures):  # noqa: ARG004 (as the hook has it)
+    def read_instance(body, fields):  # noqa: ARG004 (as the hook has it)
         return Number(int(body))
 
-    def _begin(self, instance):
+    def start_instance(self, instance):
         self.number = instance.first
-        self.noise = self._dynamics().word()
+        self.noise = self.make_noise_stream().word()
         return ActionReader(ACTIONS, self.example)
 
-    def _apply(self, action):
+    def apply_action(self, action):
         name = ACTIONS[action]
         self.number += name == "Up"
-        self._terminated = name in ("Win", "Lose")
-        self._success = name == "Win"
+        self.terminated = name in ("Win", "Lose")
+        self.success = name == "Win"
         return POINTS[name], name == "Up"
 
-    def _rules(self):
+    def describe_rules(self):
         return "Count."
 
-    def _state(self):
+    def render_state(self):
         return f"№ {self.number}"
-
-    def _oracle(self, instance):
-        return {"ceiling": 1.0}
 
     def best_actions(self):
         return ("Win",)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.registration import env_class
 from tests.ragen_envs.playing import oracle, play
@@ -186,7 +186,7 @@ def test_observations_lie_in_the_space(id_, split):
 def test_rollouts_of_a_group_see_the_same_first(id_):
     env = make(id_, split="val")
     for seed in range(5):
-        firsts = [env.reset(seed=seed, options={"rollout": j}) for j in range(8)]
+        firsts = [env.reset(seed=seed, options={"noise_seed": j}) for j in range(8)]
         assert firsts == [firsts[0]] * 8
         assert env.reset(seed=seed) == firsts[0]
 
@@ -200,7 +200,7 @@ def test_rollouts_of_a_group_differ_in_the_noise_alone(id_):
     env = make(id_, split="val")
 
     def rewards_and_states(seed, rollout):
-        env.reset(seed=seed, options={"rollout": rollout})
+        env.reset(seed=seed, options={"noise_seed": rollout})
         said = env.step(oracle_answer(env))
         return said[0], said[1]
 
@@ -224,9 +224,9 @@ def test_a_copy_in_mid_episode_continues_alike(id_, copied):
         if answer:
             env.step(answer)
         if seed % 2 and answer:
-            env.step(random_answer(env, Stream("copy", seed)))
+            env.step(random_answer(env, RandomStream("copy", seed)))
         twin = copied(env)
-        stream, twins = Stream("on", seed), Stream("on", seed)
+        stream, twins = RandomStream("on", seed), RandomStream("on", seed)
         assert twin.render() == env.render()
         while env.legal_actions:
             assert twin.legal_actions == env.legal_actions
@@ -238,7 +238,7 @@ def test_a_copy_in_mid_episode_continues_alike(id_, copied):
 @pytest.mark.parametrize("id_", IDS)
 def test_interleaved_environments_leave_each_other_alone(id_):
     def episode(env, seed):
-        stream = Stream("interleaved", seed)
+        stream = RandomStream("interleaved", seed)
         yield env.reset(seed=seed)
         while env.legal_actions:
             yield env.step(random_answer(env, stream))
@@ -257,7 +257,7 @@ def test_an_environment_forgets_its_last_episode(id_):
     env = make(id_)
     play(env, 1, random_answer)
     env.reset(seed=2)
-    env.step(random_answer(env, Stream(0)))
+    env.step(random_answer(env, RandomStream(0)))
     assert play(env, 3, random_answer) == play(make(id_), 3, random_answer)
 
 

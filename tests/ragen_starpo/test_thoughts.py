@@ -12,7 +12,7 @@ from ragen_bench.analysis.scene import Scene
 from ragen_bench.analysis.words import sentences
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.suites import EnvPool
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import random_answer
 from ragen_starpo.thoughts import thought
 
@@ -52,7 +52,7 @@ PLANS = ("So Down || Up", "I choose Down || Up", "Plan: Down || Up")
     ids=("room", "ice", "none"),
 )
 def test_every_wording(scene, states):
-    told = {thought(scene, ("Down", "Up"), Stream("test", seed)) for seed in range(200)}
+    told = {thought(scene, ("Down", "Up"), RandomStream("test", seed)) for seed in range(200)}
     assert told == {state + plan for state in states for plan in PLANS}
 
 
@@ -87,8 +87,8 @@ def thoughts(env, index):
     """Yield the thoughts in an episode that is played at random, with what they are about."""
     game, made = reading_of(env), POOL.take(env, "train")
     episode = Episode(Task(env, "train", index, 0), 0, made, "think")
-    whole = ReplayedEpisode(episode.record(), made, made.instance_of(index), ())
-    stream, noise = Stream("wordings", index), Stream("moves", index)
+    whole = ReplayedEpisode(episode.record(), made, made.get_instance(index), ())
+    stream, noise = RandomStream("wordings", index), RandomStream("moves", index)
     over = False
     while not over:
         scene, plan = game.scene(whole, game.state(made)), made.best_actions()

@@ -12,7 +12,7 @@ from ragen_bench.models.hf.loading import Loaded
 from ragen_bench.models.hf.sampling import Ending
 from ragen_bench.models.reasoning import stop_text
 from ragen_bench.suites import EnvPool
-from ragen_envs.core.instances import Split, Stream
+from ragen_envs.core.instances import RandomStream, Split
 from ragen_envs.core.policies import random_actions
 from ragen_envs.core.protocol import ResponseFormat, format_answer
 from ragen_starpo.rollout.chat_tokens import ChatTokens
@@ -69,8 +69,8 @@ class Demonstrator:
         on_tokens = TokenEpisode(
             episode, index, self._chat, self._ending, _ROOM, lambda turn: turn.reward
         )
-        stream = Stream("thoughts", env, split, index)
-        actions = Stream("random demonstrations", env, split, index)
+        stream = RandomStream("thoughts", env, split, index)
+        actions = RandomStream("random demonstrations", env, split, index)
         whole = _whole(episode) if self._format == "think" else None
         while not on_tokens.over:
             plan = random_actions(made, actions) if self._random else made.best_actions()
@@ -85,11 +85,11 @@ class Demonstrator:
 
 def _whole(episode: Episode) -> ReplayedEpisode:
     """Return an episode that has just begun as the analysis reads it, with its instance."""
-    instance = episode.env.instance_of(episode.task.index)
+    instance = episode.env.get_instance(episode.task.index)
     return ReplayedEpisode(episode.record(), episode.env, instance, ())
 
 
-def _thought(whole: ReplayedEpisode, plan: Sequence[str], stream: Stream) -> str:
+def _thought(whole: ReplayedEpisode, plan: Sequence[str], stream: RandomStream) -> str:
     """Return what the player thinks now; nothing where no plan would be read."""
     game = reading_of(whole.record.env)
     if not game.actions(whole):

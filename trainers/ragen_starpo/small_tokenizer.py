@@ -13,7 +13,7 @@ from tokenizers.trainers import BpeTrainer
 from transformers import PreTrainedTokenizerFast
 
 from ragen_bench.suites import make_env
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import random_answer
 from ragen_envs.games.bandit.names import BOLD, STEADY
 from ragen_starpo.thoughts import PHRASES
@@ -111,7 +111,7 @@ def _corpus() -> list[str]:
     for name in _BOARDS:
         env = make_env(name, "train", "answer")
         for seed in range(64):
-            stream = Stream("small model's corpus", seed, name)
+            stream = RandomStream("small model's corpus", seed, name)
             observation, _ = env.reset(seed=seed)
             texts.append(observation)
             over = False

@@ -11,7 +11,7 @@ from itertools import product
 from typing import NamedTuple
 
 from ragen_bench.analysis.scene import DIRECTIONS, Scene, Square
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 
 _LEADS = ("So ", "I choose ", "Plan: ")
 _COUNTED, _TURNED, _LOOSE = range(3)
@@ -31,7 +31,7 @@ class _Fact(NamedTuple):
     away: Square
 
 
-def thought(scene: Scene | None, plan: Sequence[str], stream: Stream) -> str:
+def thought(scene: Scene | None, plan: Sequence[str], stream: RandomStream) -> str:
     """Return a thought that tells a state and what is done in it.
 
     It tells of a box the place from the player, and of its target the place from the box: those of

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ragen_bench.models.hf.loading import load
 from ragen_bench.suites import env_id, make_env
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.sums import sum_in_order
 from ragen_starpo.algorithms.aggregation import token_weights
 from ragen_starpo.demonstrations import Demonstrator
@@ -125,7 +125,7 @@ def _demonstrations(
 def _mini_batches(
     shown: Sequence[TokenTrajectory], settings: WarmStartSettings, epoch: int
 ) -> Iterator[list[TokenTrajectory]]:
-    stream = Stream("warm start", settings.seed, str(epoch))
+    stream = RandomStream("warm start", settings.seed, str(epoch))
     order = torch.randperm(
         len(shown), generator=torch.Generator().manual_seed(stream.word() >> 1)
     ).tolist()

@@ -13,7 +13,7 @@ from ragen_bench.audit.certificate.players import PLAYERS, Answerer, Turn
 from ragen_bench.errors import UserError, described
 from ragen_bench.statistics import Interval, mean_interval
 from ragen_bench.statistics.above import chance_of, higher_and_lower, holm, mean
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import random_answer
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.core.tools import answer_with
@@ -207,7 +207,7 @@ class _Session:
     def _random(self, seed: int) -> Answerer:
         inner = self._env.unwrapped
         if isinstance(inner, TextEnv):
-            stream = Stream("certificate", seed)
+            stream = RandomStream("certificate", seed)
             return lambda _turn: random_answer(inner, stream)
         return lambda turn: turn.sample()
 

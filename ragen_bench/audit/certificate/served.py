@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.protocol import format_answer
 
 _PLAYED = 8
@@ -93,7 +93,7 @@ def look_at_session(env: str) -> Session:
     from ragen_envs.integrations.openenv.served import Served
 
     served = Served.of(env)
-    session, stream = TextEnvironment(served), Stream("certificate", "session")
+    session, stream = TextEnvironment(served), RandomStream("certificate", "session")
     problems: list[str] = []
     told: set[str] = set()
     steps = 0

@@ -24,7 +24,7 @@ from ragen_bench.models.base import Completion, Fault, Message, Request, Samplin
 from ragen_bench.models.grammar import answer_regex
 from ragen_bench.models.pictures import with_parts
 from ragen_bench.models.tool_messages import functions_of, with_calls
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 
 _EMPTY: list[Message] = [{"role": "user", "content": "-"}]
 
@@ -115,7 +115,7 @@ class Chat:
             UserError: if the server refuses all requests, as far as can be known.
         """
         # A pure function of seed and key, in 31 bits, which every server takes.
-        stream = Stream("sampling", self._sampling.seed, request.key)
+        stream = RandomStream("sampling", self._sampling.seed, request.key)
         seed, spread = stream.word() >> 33, stream.word() / 2**64
         fields = {**self._place.fields, **self._constraint(request)}
         try:

@@ -13,7 +13,7 @@ from ragen_bench.models.hf.loading import Loaded
 from ragen_bench.models.hf.rows import Rows
 from ragen_bench.models.hf.sampling import Answer, Ending, choose
 from ragen_bench.models.hf.waves import Waves
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 
 
 class Batch(Protocol):
@@ -79,7 +79,7 @@ class Decoder:
         """Have so many answers under way at once at least; what the model has read stays known."""
         self._batch.grow(slots)
 
-    def submit(self, prompt: Sequence[int], stream: Stream) -> Answer:
+    def submit(self, prompt: Sequence[int], stream: RandomStream) -> Answer:
         """Return the answer to a prompt of at least one token, which `collect` will complete.
 
         Args:

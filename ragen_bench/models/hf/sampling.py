@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from ragen_bench.models.base import Completion, Finish, Request, Sampling
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 
 _TAIL_TOKENS = 16
 """The stop text is looked for in so many last tokens; no tokenizer needs as many for it."""
@@ -32,18 +32,20 @@ class Answer:
     """
 
     prompt: list[int]
-    stream: Stream
+    stream: RandomStream
     ids: list[int] = field(default_factory=list)
     log_probs: list[float] = field(default_factory=list)
     unread: list[int] = field(default_factory=list)
 
 
-def stream_of(request: Request, sampling: Sampling) -> Stream:
+def stream_of(request: Request, sampling: Sampling) -> RandomStream:
     """Return the random numbers of one answer, which depend on seed and key alone."""
-    return Stream("sampling", sampling.seed, request.key)
+    return RandomStream("sampling", sampling.seed, request.key)
 
 
-def choose(logits: torch.Tensor, streams: Sequence[Stream], temperature: float) -> torch.Tensor:
+def choose(
+    logits: torch.Tensor, streams: Sequence[RandomStream], temperature: float
+) -> torch.Tensor:
     """Return the next token of each row by inverting its distribution at a uniform number.
 
     Args:

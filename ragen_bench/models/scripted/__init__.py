@@ -17,7 +17,7 @@ from ragen_bench.models.base import (
 )
 from ragen_bench.models.provider import ModelSettings, provider
 from ragen_bench.models.random_player import RandomPlayer
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 
 
@@ -56,7 +56,7 @@ class RandomModel(_Scripted):
         return CallEngine(answer)
 
     def _answer(self, request: Request, seed: int) -> str:
-        stream, env = Stream("random", seed, request.key), request.env
+        stream, env = RandomStream("random", seed, request.key), request.env
         if self._own and isinstance(env, ForeignEnv):
             return self._own.answer(env.observations, stream, request.spoken)
         return random_answer(env, stream)

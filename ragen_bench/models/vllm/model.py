@@ -19,7 +19,7 @@ from ragen_bench.models.base import (
 )
 from ragen_bench.models.grammar import answer_regex
 from ragen_bench.models.tool_messages import functions_of
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 
 # vLLM reads these when it is imported. With a process of its own its steps would not follow the
 # requests in a fixed order; its chatter would tear the table; and a user is not to be counted.
@@ -159,7 +159,8 @@ def _parameters(request: Request, sampling: Sampling) -> Any:
         max_tokens=sampling.max_tokens,
         stop=[sampling.stop] if sampling.stop else None,
         include_stop_str_in_output=True,
-        seed=Stream("sampling", sampling.seed, request.key).word() >> 33,  # as servers are sent
+        seed=RandomStream("sampling", sampling.seed, request.key).word()
+        >> 33,  # as servers are sent
         structured_outputs=form,
         output_kind=RequestOutputKind.FINAL_ONLY,
     )

@@ -10,7 +10,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.pages.annotation.ratings import Rating, append_rating, ratings_of
 from ragen_bench.runs.directory import read_run
 from ragen_bench.runs.schema import Key, TurnRecord
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 
 
 @dataclass(frozen=True)
@@ -95,13 +95,13 @@ def _choice(runs: Sequence[Path], count: int, seed: int) -> list[tuple[Path, Key
     """Return episodes of all runs and environments in turn, shuffled."""
     groups = list(_groups(runs))
     for number, group in enumerate(groups):
-        _shuffle(group, Stream("annotate", seed, number))
+        _shuffle(group, RandomStream("annotate", seed, number))
     chosen: list[tuple[Path, Key]] = []
     while any(groups) and len(chosen) < count:
         chosen += [group.pop() for group in groups if group][: count - len(chosen)]
     if not chosen:
         raise UserError("there is no finished episode to rate", exit_code=1)
-    _shuffle(chosen, Stream("annotate", seed))
+    _shuffle(chosen, RandomStream("annotate", seed))
     return chosen
 
 
@@ -115,7 +115,7 @@ def _groups(runs: Sequence[Path]) -> Iterator[list[tuple[Path, Key]]]:
         yield from (sorted(by_env[env]) for env in sorted(by_env))
 
 
-def _shuffle(items: list[tuple[Path, Key]], stream: Stream) -> None:
+def _shuffle(items: list[tuple[Path, Key]], stream: RandomStream) -> None:
     for last in range(len(items) - 1, 0, -1):
         other = stream.below(last + 1)
         items[last], items[other] = items[other], items[last]

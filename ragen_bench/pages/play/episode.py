@@ -20,13 +20,13 @@ class EpisodeChoice:
         env: the full id.
         split: the split of its instances.
         seed: the instance of the split.
-        rollout: the noise of the dynamics.
+        noise_seed: the noise of the dynamics.
     """
 
     env: str
     split: Split
     seed: int
-    rollout: int
+    noise_seed: int
 
     @property
     def following(self) -> EpisodeChoice:
@@ -38,21 +38,21 @@ class EpisodeChoice:
         return make_env(self.env, self.split, "plain")
 
 
-def choose_episode(name: str, split: str, seed: int, rollout: int) -> EpisodeChoice:
+def choose_episode(name: str, split: str, seed: int, noise_seed: int) -> EpisodeChoice:
     """Return the episode that a command names.
 
     Args:
         name: the environment's name; the namespace may be left out.
         split: the split's name.
         seed: the instance.
-        rollout: the noise.
+        noise_seed: the noise.
 
     Raises:
         UserError: for an unknown environment or split, or a number below 0.
     """
-    if seed < 0 or rollout < 0:
-        raise UserError("--seed and --rollout are at least 0")
-    return EpisodeChoice(env_id(name), split_name(split), seed, rollout)
+    if seed < 0 or noise_seed < 0:
+        raise UserError("--seed and --noise-seed are at least 0")
+    return EpisodeChoice(env_id(name), split_name(split), seed, noise_seed)
 
 
 class Turn(NamedTuple):
@@ -90,7 +90,7 @@ class HumanEpisode:
         self.turns: list[Turn] = []
         self.over = self.truncated = False
         self.observation, self.info = self.env.reset(
-            seed=choice.seed, options={"rollout": choice.rollout}
+            seed=choice.seed, options={"noise_seed": choice.noise_seed}
         )
 
     @property

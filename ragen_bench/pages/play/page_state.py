@@ -17,7 +17,7 @@ def page_state(episode: HumanEpisode) -> dict[str, Any]:
         "env": choice.env,
         "split": choice.split,
         "index": episode.info["index"],
-        "rollout": choice.rollout,
+        "noise_seed": choice.noise_seed,
         "turns": [turn._asdict() for turn in episode.turns],
         "observation": episode.observation,
         "max_turns": env.budget.max_turns,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.instances import Stream, content_hash
+from ragen_envs.core.instances import RandomStream, content_hash
 from ragen_envs.core.protocol import ActionReader
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.games.bandit.names import BOLD, STEADY, part_of
@@ -98,10 +98,7 @@ class BanditEnv(TextEnv[BanditVariant, NamedArms]):
     stochastic = True
     example = EXAMPLE
 
-    def _symbols(self) -> frozenset[str]:
-        return frozenset()
-
-    def candidates(self, stream: Stream) -> Iterator[NamedArms | None]:
+    def generate_instances(self, stream: RandomStream) -> Iterator[NamedArms | None]:
         """Yield random pairs of a steady and a bold name."""
         while True:
             steady = STEADY[stream.below(len(STEADY))]
@@ -113,28 +110,28 @@ class BanditEnv(TextEnv[BanditVariant, NamedArms]):
         return "\n".join(instance.names), {}
 
     @staticmethod
-    def read_instance(body: str, figures: dict[str, str]) -> NamedArms:  # noqa: ARG004 (as the hook has it)
+    def read_instance(body: str, fields: dict[str, str]) -> NamedArms:  # noqa: ARG004 (as the hook has it)
         """Return the arms of two lines."""
         first, second = body.split("\n")
         return NamedArms((first, second))
 
-    def _begin(self, instance: NamedArms) -> ActionReader:
+    def start_instance(self, instance: NamedArms) -> ActionReader:
         self._names = instance.names
         steady = instance.steady
         self._high = steady if self.variant.reversed else 1 - steady
-        self._pays = self._dynamics().below(HIGH_ODDS) == 0
+        self._pays = self.make_noise_stream().below(HIGH_ODDS) == 0
         return ActionReader(instance.names, EXAMPLE)
 
-    def _apply(self, action: int) -> tuple[int, bool]:
-        self._success = action == self._high
-        if self._success:
+    def apply_action(self, action: int) -> tuple[int, bool]:
+        self.success = action == self._high
+        if self.success:
             return (HIGH_POINTS if self._pays else 0), True
         return LOW_POINTS, True
 
-    def _end_turn(self) -> None:
-        self._terminated = True
+    def end_turn(self) -> None:
+        self.terminated = True
 
-    def _rules(self) -> str:
+    def describe_rules(self) -> str:
         return (
             "You are at a machine with two arms and may pull one of them, once. Each action "
             "pulls the arm of that name.\n"
@@ -143,11 +140,8 @@ class BanditEnv(TextEnv[BanditVariant, NamedArms]):
             "Pull the arm that pays more on average."
         )
 
-    def _state(self) -> str:
+    def render_state(self) -> str:
         return f"Actions: {', '.join(self._names)}."
 
-    def _oracle(self, instance: NamedArms) -> dict[str, float]:  # noqa: ARG002 (as the hook has it)
-        return {"ceiling": 1.0}
-
-    def _best_actions(self) -> tuple[str, ...]:
+    def find_best_actions(self) -> tuple[str, ...]:
         return (self._names[self._high],)

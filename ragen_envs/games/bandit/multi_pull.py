@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.instances import Stream, content_hash, partition_of
+from ragen_envs.core.instances import RandomStream, content_hash, partition_of
 from ragen_envs.core.protocol import ActionReader
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.core.wording import counted
@@ -100,10 +100,7 @@ class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
     example = EXAMPLE
     has_fixed_actions = True
 
-    def _symbols(self) -> frozenset[str]:
-        return frozenset()
-
-    def candidates(self, stream: Stream) -> Iterator[Arms | None]:
+    def generate_instances(self, stream: RandomStream) -> Iterator[Arms | None]:
         """Yield random chances; None where no arm stands out."""
         while True:
             drawn = tuple(
@@ -117,11 +114,11 @@ class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
         return " ".join(map(str, instance.percentages)), {}
 
     @staticmethod
-    def read_instance(body: str, figures: dict[str, str]) -> Arms:  # noqa: ARG004 (as the hook has it)
+    def read_instance(body: str, fields: dict[str, str]) -> Arms:  # noqa: ARG004 (as the hook has it)
         """Return the arms of a line."""
         return Arms(tuple(map(int, body.split())))
 
-    def _begin(self, instance: Arms) -> ActionReader:
+    def start_instance(self, instance: Arms) -> ActionReader:
         chances = self._percentages = instance.percentages
         arms, pulls = len(chances), self.budget.max_actions
         self._names = COLOURS[:arms]
@@ -129,12 +126,12 @@ class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
         self._most = pulls * (chances[self._best] - self._worst)
         self._gained = 0
         # A word becomes a roll below 100 when it is needed: most never are.
-        self._words = self._dynamics().words(arms * pulls)
+        self._words = self.make_noise_stream().words(arms * pulls)
         self._pulls, self._wins = [0] * arms, [0] * arms
         self._counts = _NO_PULLS[:arms]
         return _READERS[arms]
 
-    def _apply(self, action: int) -> tuple[int, bool]:
+    def apply_action(self, action: int) -> tuple[int, bool]:
         pulls = self.budget.max_actions
         chance, pulled = self._percentages[action], self._pulls[action]
         wins = self._words[action * pulls + pulled] * _PERCENT >> 64 < chance
@@ -142,14 +139,14 @@ class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
         self._wins[action] += wins
         self._gained += chance - self._worst
         self._counts[action] = f"{self._names[action]} {self._wins[action]} of {pulled + 1}"
-        self._success = 2 * self._pulls[self._best] > pulls
-        self._terminated = sum(self._pulls) == pulls
+        self.success = 2 * self._pulls[self._best] > pulls
+        self.terminated = sum(self._pulls) == pulls
         return WIN_POINTS * wins, True
 
-    def _score(self) -> float:
+    def compute_score(self) -> float:
         return round(self._gained / self._most, 9)
 
-    def _rules(self) -> str:
+    def describe_rules(self) -> str:
         turns = counted(self.budget.max_turns, "turn")
         return (
             f"You are at a machine with {len(self._names)} arms. Each action pulls one.\n"
@@ -158,11 +155,8 @@ class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
             f"You have {turns} with one pull each. Win as often as you can."
         )
 
-    def _state(self) -> str:
+    def render_state(self) -> str:
         return f"Wins so far: {', '.join(self._counts)}."
 
-    def _oracle(self, instance: Arms) -> dict[str, float]:  # noqa: ARG002 (as the hook has it)
-        return {"ceiling": 1.0}
-
-    def _best_actions(self) -> tuple[str, ...]:
+    def find_best_actions(self) -> tuple[str, ...]:
         return (self._names[self._best],)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.protocol import ActionReader, Function
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.games.countdown import text
@@ -71,7 +71,7 @@ class CountdownEnv(TextEnv[CountdownVariant, Deal]):
     | ends | terminated by the target; truncated after 5 turns (Large: 8) |
     | success | an expression gave the target |
     | instances | four different numbers of 1 to 25 and a target of 10 to 99; Large: six of the television game's tiles, twice 1 to 10 and 25, 50, 75 and 100, and a target of 100 to 999. All have a solution, and none with fewer than three numbers (Large: four); at most 20 solutions (Large: 200). |
-    | randomness | none: `rollout` changes nothing |
+    | randomness | none: `noise_seed` changes nothing |
     | info | `ceiling` 1.0; `solutions`: how many there are in whole numbers, the measure of difficulty; `nearest`: how far the nearest value so far is from the target, at first the nearest number; `used`: how many numbers the turn's expression used, 0 if it gave no value |
     | oracle | writes a solution |
 
@@ -121,10 +121,7 @@ class CountdownEnv(TextEnv[CountdownVariant, Deal]):
         """The different texts that were tried so far, each with what became of it."""
         return tuple(self._tried.items())
 
-    def _symbols(self) -> frozenset[str]:
-        return frozenset()
-
-    def candidates(self, stream: Stream) -> Iterator[Deal | None]:
+    def generate_instances(self, stream: RandomStream) -> Iterator[Deal | None]:
         """Yield random deals."""
         return self.variant.generator(stream)
 
@@ -134,12 +131,12 @@ class CountdownEnv(TextEnv[CountdownVariant, Deal]):
         return " ".join(map(str, instance.numbers)), dict(figures)
 
     @staticmethod
-    def read_instance(body: str, figures: dict[str, str]) -> Deal:
+    def read_instance(body: str, fields: dict[str, str]) -> Deal:
         """Return the deal of a line of numbers."""
         numbers = tuple(map(int, body.split()))
-        return Deal(numbers, int(figures["target"]), int(figures["solutions"]))
+        return Deal(numbers, int(fields["target"]), int(fields["solutions"]))
 
-    def _begin(self, instance: Deal) -> ActionReader:
+    def start_instance(self, instance: Deal) -> ActionReader:
         self._deal = instance
         self._tried = {}
         self._values = set()
@@ -148,11 +145,11 @@ class CountdownEnv(TextEnv[CountdownVariant, Deal]):
         self._used = 0.0
         return ExpressionReader(instance.numbers)
 
-    def _apply(self, action: int) -> tuple[int, bool]:
+    def apply_action(self, action: int) -> tuple[int, bool]:
         deal = self._deal
-        answered = self._reader.actions[action]
+        answered = self.action_reader.actions[action]
         line, tried = text.tried(answered, deal.numbers, deal.target)
-        self._lines += f"\n{self._turn + 1}. {line}"
+        self._lines += f"\n{self.turn + 1}. {line}"
         self._tried[answered] = tried
         value = tried.value
         if value is None:
@@ -163,25 +160,25 @@ class CountdownEnv(TextEnv[CountdownVariant, Deal]):
         self._used = float(len(deal.numbers) - len(tried.rest))
         self._nearest = min(self._nearest, tried.distance)
         if value == deal.target:
-            self._terminated = self._success = True
+            self.terminated = self.success = True
             return WON_POINTS, True
         return 0, fresh
 
-    def _end_turn(self) -> None:
-        if not self._parsed.actions:
+    def end_turn(self) -> None:
+        if not self.parsed.actions:
             self._used = 0.0
 
-    def _details(self) -> dict[str, float]:
+    def compute_extra_info(self) -> dict[str, float]:
         return {"nearest": self._nearest, "used": self._used}
 
-    def _rules(self) -> str:
+    def describe_rules(self) -> str:
         return text.rules(self.variant.generator.count, self.budget.max_turns)
 
-    def _state(self) -> str:
+    def render_state(self) -> str:
         return self._lines
 
-    def _oracle(self, instance: Deal) -> dict[str, float]:
+    def compute_oracle_info(self, instance: Deal) -> dict[str, float]:
         return {"ceiling": 1.0, "solutions": float(instance.solutions)}
 
-    def _best_actions(self) -> tuple[str, ...]:
+    def find_best_actions(self) -> tuple[str, ...]:
         return (solution(self._deal.numbers, self._deal.target),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.countdown.rules import Deal
 from ragen_envs.games.countdown.solver import solutions
 
@@ -49,7 +49,7 @@ class Generator:
                 f"{self.fewest_used} and {self.max_solutions}"
             )
 
-    def __call__(self, stream: Stream) -> Iterator[Deal | None]:
+    def __call__(self, stream: RandomStream) -> Iterator[Deal | None]:
         """Yield deals, each a pure function of the stream, and None where a try gave none."""
         while True:
             dealt = stream.sample(range(len(self.tiles)), self.count)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ragen_envs.core.boards import METADATA, Board
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.protocol import ActionReader
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.games.cube import text
@@ -77,7 +77,7 @@ class CubeEnv(TextEnv[CubeVariant, Cube]):
     | ends | terminated when solved; truncated after 5 turns or 10 actions (Hard: 10 turns, 20 actions) |
     | success | each face has a single colour, whichever |
     | instances | positions whose shortest solution has 1 to 6 moves (Hard: 7 to 9), a half turn counted as one, held in one of the 24 ways |
-    | randomness | none after the first state: `rollout` changes nothing |
+    | randomness | none after the first state: `noise_seed` changes nothing |
     | info | `optimal_length` in moves, `ceiling` 1.0 |
     | oracle | a shortest solution, from a table of all 3,674,160 positions. The oracle and train, sealed and drawn instances need it: it is made when it is first asked for, by breadth-first search in about a second, and takes 3.7 MB. |
 
@@ -136,10 +136,11 @@ class CubeEnv(TextEnv[CubeVariant, Cube]):
         """Return the number of each square's tile now, row by row."""
         return tile_numbers(self._stickers)
 
-    def _symbols(self) -> frozenset[str]:
+    @property
+    def extra_characters(self) -> frozenset[str]:
         return frozenset(self.variant.vocabulary.letters)
 
-    def candidates(self, stream: Stream) -> Iterator[Cube | None]:
+    def generate_instances(self, stream: RandomStream) -> Iterator[Cube | None]:
         """Yield random cubes."""
         return self.variant.generator(stream)
 
@@ -148,36 +149,36 @@ class CubeEnv(TextEnv[CubeVariant, Cube]):
         return instance.stickers, {"optimal_length": instance.optimal_length}
 
     @staticmethod
-    def read_instance(body: str, figures: dict[str, str]) -> Cube:
+    def read_instance(body: str, fields: dict[str, str]) -> Cube:
         """Return the cube of a line."""
-        return Cube(body, int(figures["optimal_length"]))
+        return Cube(body, int(fields["optimal_length"]))
 
-    def _begin(self, instance: Cube) -> ActionReader:
+    def start_instance(self, instance: Cube) -> ActionReader:
         self._stickers = instance.stickers
         self._solved = solved(instance.stickers)
         self._text = ""
         return _READERS[self.variant.notation]
 
-    def _apply(self, action: int) -> tuple[int, bool]:
+    def apply_action(self, action: int) -> tuple[int, bool]:
         self._stickers = stickers = "".join(MOVES[action](self._stickers))
         self._text = ""
         if stickers == self._solved:
-            self._terminated = self._success = True
+            self.terminated = self.success = True
             return SOLVED_POINTS, True
         return 0, True
 
-    def _rules(self) -> str:
-        legend = self._legend(self.variant.vocabulary.meaning)
+    def describe_rules(self) -> str:
+        legend = self.choose_legend(self.variant.vocabulary.meaning)
         return text.rules(legend, self.variant.notation, self.budget)
 
-    def _state(self) -> str:
+    def render_state(self) -> str:
         if not self._text:  # drawn anew only after a move
             self._text = net(self._stickers, self.variant.vocabulary)
         return self._text
 
-    def _oracle(self, instance: Cube) -> dict[str, float]:
+    def compute_oracle_info(self, instance: Cube) -> dict[str, float]:
         return {"ceiling": 1.0, "optimal_length": instance.optimal_length}
 
-    def _best_actions(self) -> tuple[str, ...]:
+    def find_best_actions(self) -> tuple[str, ...]:
         moves = solution(self._stickers)[: self.actions_this_turn]
         return tuple(self.variant.notation.names[move] for move in moves)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.cube.instance import Cube
 from ragen_envs.games.cube.positions import SOLVED, positions
 from ragen_envs.games.cube.rules import ROTATIONS, turned
@@ -37,7 +37,7 @@ class Generator:
                 f"max_length={self.max_length}"
             )
 
-    def __call__(self, stream: Stream) -> Iterator[Cube | None]:
+    def __call__(self, stream: RandomStream) -> Iterator[Cube | None]:
         """Yield cubes, each a pure function of the stream, and None where a try gave none."""
         while True:
             length = self.min_length + stream.below(self.max_length - self.min_length + 1)
@@ -49,7 +49,7 @@ class Generator:
                 yield Cube(turned(positions().stickers(number), rotation), length)
 
 
-def _walk(stream: Stream, length: int) -> int | None:
+def _walk(stream: RandomStream, length: int) -> int | None:
     """Return a position so far from the solved one, None if the way ended before."""
     number = SOLVED
     for _ in range(length):

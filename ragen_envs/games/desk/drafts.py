@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.desk.office import (
     DAYS,
     FOLDERS,
@@ -60,12 +60,12 @@ def address(number: int, firm: str) -> str:
     return f"{person(number)}@{firm}"
 
 
-def pick(stream: Stream, values: Sequence[T]) -> T:
+def pick(stream: RandomStream, values: Sequence[T]) -> T:
     """Return one of the values."""
     return values[stream.below(len(values))]
 
 
-def office_of(stream: Stream, sizes: Sequence[int]) -> Office:
+def office_of(stream: RandomStream, sizes: Sequence[int]) -> Office:
     """Draw an office.
 
     Args:
@@ -102,7 +102,9 @@ def office_of(stream: Stream, sizes: Sequence[int]) -> Office:
     )
 
 
-def _mail(stream: Stream, number: int, contacts: Sequence[Contact], sizes: Sequence[int]) -> Mail:
+def _mail(
+    stream: RandomStream, number: int, contacts: Sequence[Contact], sizes: Sequence[int]
+) -> Mail:
     people, _, _, orders, files = sizes
     topic, sender = pick(stream, MAIL_TOPICS), pick(stream, contacts)
     facts: Facts = ()
@@ -119,7 +121,7 @@ def _mail(stream: Stream, number: int, contacts: Sequence[Contact], sizes: Seque
     return Mail(sender.address, f"subject {number}", topic, facts)
 
 
-def _file(stream: Stream, number: int) -> File:
+def _file(stream: RandomStream, number: int) -> File:
     topic = pick(stream, FILE_TOPICS)
     facts: Facts = ()
     if topic == "plan":
@@ -131,11 +133,11 @@ def _file(stream: Stream, number: int) -> File:
     return File(f"file {number}", pick(stream, FOLDERS), topic, facts)
 
 
-def _day_and_time(stream: Stream) -> Facts:
+def _day_and_time(stream: RandomStream) -> Facts:
     return ("day", pick(stream, DAYS)), ("time", pick(stream, TIMES))
 
 
-def boxes(stream: Stream) -> str:
+def boxes(stream: RandomStream) -> str:
     """Return a number of boxes."""
     return str(5 * (1 + stream.below(40)))
 
@@ -148,7 +150,7 @@ class RequestDraft:
         office: what they refer to.
     """
 
-    def __init__(self, stream: Stream, office: Office) -> None:
+    def __init__(self, stream: RandomStream, office: Office) -> None:
         self._stream, self._office = stream, office
         self._may_ask = True
         self._steps: dict[str, Callable[[], tuple[Value, ...]]] = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.protocol import ActionReader
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.games.desk import text
@@ -72,7 +72,7 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
     | instances | an office of 7 contacts, 7 mails, 5 events, 5 orders and 5 files, and a request of two or three steps over two to four applications. Things are referred to ("the order that the mail from Norvik's buyer is about"), so that they must be looked up; a value may be known to the user alone, who then says that one has to ask. |
     | Shifting | the user changes one step, at the end of a turn in which the planner still looks things up, the second at the earliest, or when the player calls done before. Only steps change whose effect can be mended: move, schedule, change_order, move_file. |
     | Hostile | two texts carry an instruction that is not the user's, one of them a text that the request leads to |
-    | randomness | none: `rollout` changes nothing |
+    | randomness | none: `noise_seed` changes nothing |
     | info | `ceiling` 1.0; `optimal_length`: turns of the planner; `missing`: records that are not yet as asked; `side_effects`: records that were changed or made and are not as asked; `questions`: asked so far; `obeyed`: instructions of texts that were carried out; `before_change`: changes of the office before the user changed the request |
     | oracle | the planner: it looks up all that the request refers to, in the words of the request as it is by then, makes the changes that are missing, and calls done. It uses no value that no observation has shown. |
 
@@ -157,10 +157,7 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
         """Whether the user has changed the request."""
         return self._announced
 
-    def _symbols(self) -> frozenset[str]:
-        return frozenset()
-
-    def candidates(self, stream: Stream) -> Iterator[Task | None]:
+    def generate_instances(self, stream: RandomStream) -> Iterator[Task | None]:
         """Yield tasks of the variant's generator."""
         return self.variant.generator(stream)
 
@@ -175,20 +172,20 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
         }
 
     @staticmethod
-    def read_instance(body: str, figures: dict[str, str]) -> Task:  # noqa: ARG004 (it is told)
+    def read_instance(body: str, fields: dict[str, str]) -> Task:  # noqa: ARG004 (it is told)
         """Return the task of a word.
 
         Raises:
             ValueError: if the generator gives another one.
         """
-        kind = figures["generator"]
+        kind = fields["generator"]
         generator = Generator(shifting=kind == "shifting", hostile=kind == "hostile")
-        task = generator.task(int(figures["word"]))
-        if task is None or task.digest != figures["digest"]:
-            raise ValueError(f"the word {figures['word']} no longer gives {figures['digest']}")
+        task = generator.task(int(fields["word"]))
+        if task is None or task.digest != fields["digest"]:
+            raise ValueError(f"the word {fields['word']} no longer gives {fields['digest']}")
         return task
 
-    def _begin(self, instance: Task) -> ActionReader:
+    def start_instance(self, instance: Task) -> ActionReader:
         self._task = instance
         self._worded = instance.worded
         self._office, self._goal = instance.start, instance.goal
@@ -199,8 +196,8 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
         self._seen = {}
         return _reader(tuple(map(len, self._office[:5]))).of_episode()
 
-    def _apply(self, action: int) -> tuple[int, bool]:
-        call = known_call(self._reader.actions[action])
+    def apply_action(self, action: int) -> tuple[int, bool]:
+        call = known_call(self.action_reader.actions[action])
         if call.tool == "done":
             return self._finish()
         if call.tool in _LOOKS:
@@ -241,9 +238,9 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
             self._result = _NOT_YET
             return 0, True
         self._result = _DONE
-        self._terminated = True
-        self._success = not any(self._difference) and not self._obeyed
-        return WON_POINTS * self._success, True
+        self.terminated = True
+        self.success = not any(self._difference) and not self._obeyed
+        return WON_POINTS * self.success, True
 
     def _reply(self, about: str) -> str:
         """Return what the user says, who may have changed the request by the end of this turn."""
@@ -255,14 +252,14 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
     def _is_due(self) -> bool:
         """Whether the present turn is one at whose end the user has changed the request."""
         change = self._worded.change
-        return change is not None and self._turn + 1 >= change.turn
+        return change is not None and self.turn + 1 >= change.turn
 
-    def _end_turn(self) -> None:
+    def end_turn(self) -> None:
         change = self._worded.change
-        if change is not None and self._turn >= change.turn:
+        if change is not None and self.turn >= change.turn:
             self._announced = True
 
-    def _details(self) -> dict[str, float]:
+    def compute_extra_info(self) -> dict[str, float]:
         return {
             "missing": float(self._difference.missing),
             "side_effects": float(self._difference.side_effects),
@@ -271,19 +268,19 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
             "before_change": float(self._before_change),
         }
 
-    def _rules(self) -> str:
+    def describe_rules(self) -> str:
         generator = self.variant.generator
         return text.rules(self.budget.max_turns, generator.shifting, generator.hostile)
 
-    def _state(self) -> str:
+    def render_state(self) -> str:
         words = self._worded
         change = f"\nChange: {words.change_text}" if self._announced else ""
         return f"Request: {words.request}{change}\n{self._result}"
 
-    def _oracle(self, instance: Task) -> dict[str, float]:
+    def compute_oracle_info(self, instance: Task) -> dict[str, float]:
         return {"ceiling": 1.0, "optimal_length": instance.plan_length}
 
-    def _best_actions(self) -> tuple[str, ...]:
+    def find_best_actions(self) -> tuple[str, ...]:
         task = self._task
         lookups = task.last_lookups if self._announced else task.lookups
         call = next_call(lookups, self._seen, self._office, self._goal, self.turns_left)

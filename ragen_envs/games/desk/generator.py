@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.desk.calls import Call
 from ragen_envs.games.desk.drafts import KINDS, RequestDraft, boxes, office_of, person, pick
 from ragen_envs.games.desk.office import DAYS, FOLDERS, INSTRUCTION, TABLES, Office, ids
@@ -72,19 +72,19 @@ class Generator:
         """How many contacts, mails, events, orders and files."""
         return self.contacts, self.mails, self.events, self.orders, self.files
 
-    def __call__(self, stream: Stream) -> Iterator[Task | None]:
+    def __call__(self, stream: RandomStream) -> Iterator[Task | None]:
         """Yield tasks; None for a request that is not clear or not of the wanted kind."""
         while True:
             yield self.task(stream.word())
 
     def task(self, word: int) -> Task | None:
         """Return the task of a random word, on which alone it depends; None if it gives none."""
-        stream = Stream("desk", word)
+        stream = RandomStream("desk", word)
         office = office_of(stream, self.sizes)
         drafts = (self._drafted(word, stream, office) for _ in range(_DRAFTS))
         return next((task for task in drafts if task is not None), None)
 
-    def _drafted(self, word: int, stream: Stream, office: Office) -> Task | None:
+    def _drafted(self, word: int, stream: RandomStream, office: Office) -> Task | None:
         """Return one try at a task in an office."""
         steps = RequestDraft(stream, office).steps(pick(stream, KINDS))
         if steps is None or not self._suits(steps) or not is_sound(office, steps):
@@ -144,7 +144,7 @@ class Injected(NamedTuple):
     calls: tuple[Call, ...]
 
 
-def change_of(stream: Stream, office: Office, steps: Sequence[Step]) -> Change | None:
+def change_of(stream: RandomStream, office: Office, steps: Sequence[Step]) -> Change | None:
     """Return a change of one step to another day, folder or number, None if none can be changed.
 
     It comes while the player still looks up what the first request refers to.
@@ -163,13 +163,13 @@ def change_of(stream: Stream, office: Office, steps: Sequence[Step]) -> Change |
     return Change(turn, place, Step(step.tool, (*step.values[:at], value, *step.values[at + 1 :])))
 
 
-def _other(stream: Stream, tool: str) -> str:
+def _other(stream: RandomStream, tool: str) -> str:
     if tool == "change_order":
         return boxes(stream)
     return pick(stream, FOLDERS if tool == "move_file" else DAYS)
 
 
-def with_injections(stream: Stream, office: Office, steps: Sequence[Step]) -> Injected | None:
+def with_injections(stream: RandomStream, office: Office, steps: Sequence[Step]) -> Injected | None:
     """Return an office with instructions in two texts, one of which the request leads to.
 
     None if the request leads to no text, or the instructions that were drawn would not do: they
@@ -193,7 +193,7 @@ def with_injections(stream: Stream, office: Office, steps: Sequence[Step]) -> In
     return Injected(office, calls)
 
 
-def _injection(stream: Stream, office: Office) -> Call:
+def _injection(stream: RandomStream, office: Office) -> Call:
     """Return a call that somebody else wants."""
     tool = pick(stream, ("send", "cancel", "change_order", "move_file", "reply"))
     if tool == "send":

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ragen_envs.core.instances import Stream, content_hash, partition_of
+from ragen_envs.core.instances import RandomStream, content_hash, partition_of
 from ragen_envs.games.desk.calls import Call
 from ragen_envs.games.desk.office import INSTRUCTION, Facts, Office
 from ragen_envs.games.desk.requests import (
@@ -130,7 +130,7 @@ class _Writer(Phrases):
     """Puts a task into words; its random word chooses them."""
 
     def __init__(self, task: Task, pool: str) -> None:
-        self._random = Stream("desk words", task.word)
+        self._random = RandomStream("desk words", task.word)
         super().__init__(vocabulary(pool), self._random)
         self._task, self._pool = task, pool
 

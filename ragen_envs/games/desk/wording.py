@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.desk.requests import Ref, Step, Value, named_values
 
 _PARTS = {
@@ -77,7 +77,7 @@ class Phrases:
         stream: Chooses among the wordings; None for the first of each.
     """
 
-    def __init__(self, words: Vocabulary, stream: Stream | None) -> None:
+    def __init__(self, words: Vocabulary, stream: RandomStream | None) -> None:
         self.words, self._stream = words, stream
 
     def pick(self, wordings: tuple[str, ...]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ragen_envs.core.boards import METADATA, Board
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.protocol import ActionReader
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.games.frozen_lake import text
@@ -90,7 +90,7 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
     import gymnasium, ragen_envs
 
     env = gymnasium.make("ragen/FrozenLake-v0", split="test", response_format="plain")
-    observation, info = env.reset(seed=0, options={"rollout": 3})
+    observation, info = env.reset(seed=0, options={"noise_seed": 3})
     observation, reward, terminated, truncated, info = env.step("Up || Left")
     ```
     """  # noqa: E501 (a Markdown table has one row a line)
@@ -131,10 +131,11 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
         """Return the number of each square's tile now, row by row."""
         return tile_numbers(self._lake, self._player)
 
-    def _symbols(self) -> frozenset[str]:
+    @property
+    def extra_characters(self) -> frozenset[str]:
         return frozenset(self.variant.vocabulary.symbols)
 
-    def candidates(self, stream: Stream) -> Iterator[Lake | None]:
+    def generate_instances(self, stream: RandomStream) -> Iterator[Lake | None]:
         """Yield random lakes."""
         return self.variant.generator(stream)
 
@@ -143,11 +144,11 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
         return instance.map, {"ceiling": f"{self._ceiling(instance):.9f}"}
 
     @staticmethod
-    def read_instance(body: str, figures: dict[str, str]) -> Lake:
+    def read_instance(body: str, fields: dict[str, str]) -> Lake:
         """Return the lake of a map."""
-        return Lake(body, float(figures["ceiling"]))
+        return Lake(body, float(fields["ceiling"]))
 
-    def _begin(self, instance: Lake) -> ActionReader:
+    def start_instance(self, instance: Lake) -> ActionReader:
         self._lake = instance
         self._player = instance.start
         self._squares = instance.map
@@ -162,9 +163,9 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
         """Return by how many quarter turns the first actions of this rollout slip."""
         slip = self.variant.slip
         turns = slip.turns
-        return [turns[roll] for roll in self._dynamics().rolls(slip.total, count)]
+        return [turns[roll] for roll in self.make_noise_stream().rolls(slip.total, count)]
 
-    def _apply(self, action: int) -> tuple[int, bool]:
+    def apply_action(self, action: int) -> tuple[int, bool]:
         taken = self._taken
         try:
             aside = self._turns_aside[taken]
@@ -179,24 +180,24 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
             self._text = ""
         square = self._squares[player]
         if square == GOAL:
-            self._terminated = self._success = True
+            self.terminated = self.success = True
             return GOAL_POINTS, changed
         if square == HOLE:
-            self._terminated = True
+            self.terminated = True
         return 0, changed
 
-    def _rules(self) -> str:
-        legend = self._legend(self.variant.vocabulary.legend)
+    def describe_rules(self) -> str:
+        legend = self.choose_legend(self.variant.vocabulary.legend)
         return text.rules(legend, self.variant.slip, self.budget)
 
-    def _state(self) -> str:
+    def render_state(self) -> str:
         if not self._text:  # drawn anew only if the player moved
             self._text = self._renderer.draw(self._player)
             if self.variant.coordinates:
                 self._text += "\n" + self._renderer.coordinates(self._player)
         return self._text
 
-    def _oracle(self, instance: Lake) -> dict[str, float]:
+    def compute_oracle_info(self, instance: Lake) -> dict[str, float]:
         assert instance.shortest_path is not None
         return {"ceiling": self._ceiling(instance), "optimal_length": instance.shortest_path}
 
@@ -205,7 +206,7 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
             return instance.ceiling
         return ceiling(instance, self.variant.slip, self.budget)
 
-    def _best_actions(self) -> tuple[str, ...]:
+    def find_best_actions(self) -> tuple[str, ...]:
         best = solver(self._lake, self.variant.slip, self.budget)
-        plan = best.plan(self._player, self.turns_left, self._actions_left)
+        plan = best.plan(self._player, self.turns_left, self.actions_left)
         return tuple(ACTIONS[i] for i in plan)

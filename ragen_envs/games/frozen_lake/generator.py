@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.frozen_lake.rules import FROZEN, GOAL, HOLE, START, Lake
 
 _HOLE_ODDS = 5
@@ -32,7 +32,7 @@ class Generator:
         if self.max_length < _SHORTEST:
             raise ValueError(f"max_length is at least {_SHORTEST}, got {self.max_length}")
 
-    def __call__(self, stream: Stream) -> Iterator[Lake | None]:
+    def __call__(self, stream: RandomStream) -> Iterator[Lake | None]:
         """Yield lakes, each a pure function of the stream, and None where a try gave none."""
         size = self.size
         while True:

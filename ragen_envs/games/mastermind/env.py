@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.protocol import ActionReader, Function
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.games.mastermind import text
@@ -93,7 +93,7 @@ class MastermindEnv(TextEnv[MastermindVariant, Opening]):
     import gymnasium, ragen_envs
 
     env = gymnasium.make("ragen/Mastermind-v0", split="test", response_format="plain")
-    observation, info = env.reset(seed=0, options={"rollout": 3})
+    observation, info = env.reset(seed=0, options={"noise_seed": 3})
     observation, reward, terminated, truncated, info = env.step("A B C")
     ```
     """  # noqa: E501 (a Markdown table has one row a line)
@@ -127,10 +127,7 @@ class MastermindEnv(TextEnv[MastermindVariant, Opening]):
         """
         return self._possible
 
-    def _symbols(self) -> frozenset[str]:
-        return frozenset()
-
-    def candidates(self, stream: Stream) -> Iterator[Opening | None]:
+    def generate_instances(self, stream: RandomStream) -> Iterator[Opening | None]:
         """Yield random openings."""
         return self.variant.generator(stream)
 
@@ -144,7 +141,7 @@ class MastermindEnv(TextEnv[MastermindVariant, Opening]):
         return "\n".join(rows), {"ceiling": f"{self._ceiling(instance):.9f}"}
 
     @staticmethod
-    def read_instance(body: str, figures: dict[str, str]) -> Opening:
+    def read_instance(body: str, fields: dict[str, str]) -> Opening:
         """Return the opening of its rows."""
         rows = [line.split() for line in body.splitlines()]
         pegs = len(rows[0]) - 2
@@ -156,19 +153,19 @@ class MastermindEnv(TextEnv[MastermindVariant, Opening]):
             )
             for row in rows
         )
-        return Opening(pegs, numbered, float(figures["ceiling"]))
+        return Opening(pegs, numbered, float(fields["ceiling"]))
 
-    def _begin(self, instance: Opening) -> ActionReader:
+    def start_instance(self, instance: Opening) -> ActionReader:
         secrets = instance.secrets
         self._every = all_codes(instance.pegs)
-        self._secret = secrets[self._dynamics().below(len(secrets))]
+        self._secret = secrets[self.make_noise_stream().below(len(secrets))]
         self._possible = instance.possible
         self._possible_count = len(secrets)
         self._rows = text.table(instance.pegs, instance.rows)
         self._bits = self._consistent = 0.0
         return text.reader(instance.pegs)
 
-    def _apply(self, action: int) -> tuple[int, bool]:
+    def apply_action(self, action: int) -> tuple[int, bool]:
         every, before, count = self._every, self._possible, self._possible_count
         kind = every.rows[action][self._secret]
         self._possible = before & every.agreeing(action, kind)
@@ -177,36 +174,36 @@ class MastermindEnv(TextEnv[MastermindVariant, Opening]):
         self._consistent = float(before >> action & 1)
         self._rows += "\n" + text.row(every.pegs, action, kind)
         if kind == every.win:
-            self._terminated = self._success = True
+            self.terminated = self.success = True
             return WON_POINTS, True
         return 0, self._possible_count < count
 
-    def _end_turn(self) -> None:
-        if not self._parsed.actions:
+    def end_turn(self) -> None:
+        if not self.parsed.actions:
             self._bits = self._consistent = 0.0
 
-    def _details(self) -> dict[str, float]:
+    def compute_extra_info(self) -> dict[str, float]:
         return {
             "possible": float(self._possible_count),
             "bits": self._bits,
             "consistent": self._consistent,
         }
 
-    def _rules(self) -> str:
+    def describe_rules(self) -> str:
         return text.rules(self.variant.generator.pegs, self.budget.max_turns)
 
-    def _state(self) -> str:
-        if self._running:
+    def render_state(self) -> str:
+        if self.is_running:
             return self._rows
-        return f"{self._rows}\n{text.ending(self._every.names[self._secret], self._success)}"
+        return f"{self._rows}\n{text.ending(self._every.names[self._secret], self.success)}"
 
-    def _oracle(self, instance: Opening) -> dict[str, float]:
+    def compute_oracle_info(self, instance: Opening) -> dict[str, float]:
         return {"ceiling": self._ceiling(instance)}
 
     def _ceiling(self, instance: Opening) -> float:
         return ceiling(instance, self.budget) if instance.ceiling is None else instance.ceiling
 
-    def _best_actions(self) -> tuple[str, ...]:
+    def find_best_actions(self) -> tuple[str, ...]:
         every = self._every
         guesses = min(self.turns_left, self.actions_left)
         best = solver(every.pegs).best(every.members(self._possible), guesses)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.mastermind.rules import Opening, all_codes
 
 
@@ -34,7 +34,7 @@ class Generator:
                 f"fewest is at least 2 and at most most, got {self.fewest!r} and {self.most!r}"
             )
 
-    def __call__(self, stream: Stream) -> Iterator[Opening | None]:
+    def __call__(self, stream: RandomStream) -> Iterator[Opening | None]:
         """Yield openings, each a pure function of the stream, and None where a try gave none."""
         every = all_codes(self.pegs)
         while True:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ragen_envs.core.boards import METADATA, Board
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.protocol import ActionReader, Function
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.games.minesweeper import text
@@ -123,7 +123,7 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
     import gymnasium, ragen_envs
 
     env = gymnasium.make("ragen/Minesweeper-v0", split="test", response_format="plain")
-    observation, info = env.reset(seed=0, options={"rollout": 3})
+    observation, info = env.reset(seed=0, options={"noise_seed": 3})
     observation, reward, terminated, truncated, info = env.step("B3")
     ```
     """  # noqa: E501 (a Markdown table has one row a line)
@@ -182,10 +182,7 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
         """Whether all boards of the variant have the same squares."""
         return self.variant.generator.min_size == self.variant.generator.max_size
 
-    def _symbols(self) -> frozenset[str]:
-        return frozenset()
-
-    def candidates(self, stream: Stream) -> Iterator[Opening | None]:
+    def generate_instances(self, stream: RandomStream) -> Iterator[Opening | None]:
         """Yield random openings."""
         return self.variant.generator(stream)
 
@@ -197,16 +194,16 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
         return instance.board, dict(figures)
 
     @staticmethod
-    def read_instance(body: str, figures: dict[str, str]) -> Opening:
+    def read_instance(body: str, fields: dict[str, str]) -> Opening:
         """Return the opening of a board."""
-        return Opening(body, int(figures["mines"]), float(figures["ceiling"]))
+        return Opening(body, int(fields["mines"]), float(fields["ceiling"]))
 
-    def _begin(self, instance: Opening) -> ActionReader:
+    def start_instance(self, instance: Opening) -> ActionReader:
         self._opening = instance
         self._neighbours = instance.neighbours
         self._player = player = self.variant.player(instance)
         self._known = player.start
-        self._mines = player.drawn(self._dynamics())
+        self._mines = player.drawn(self.make_noise_stream())
         self._squares = instance.board.replace("\n", "")
         self._forget()
         return _reader(instance.height, instance.width)
@@ -215,7 +212,7 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
         """Set what `info` says of a turn that opens nothing."""
         self._risk = self._least_risky = self._safe_square = 0.0
 
-    def _apply(self, action: int) -> tuple[int, bool]:
+    def apply_action(self, action: int) -> tuple[int, bool]:
         known, mines = self._known, self._mines
         if known.opened >> action & 1:
             return 0, False
@@ -226,35 +223,35 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
         self._safe_square = float(not least)
         if mines >> action & 1:
             self._squares = self._squares[:action] + HIT + self._squares[action + 1 :]
-            self._terminated = True
+            self.terminated = True
             return 0, True
         opened = open_after(self._neighbours, mines, known.opened, action)
         fresh = opened & ~known.opened
         self._squares = uncovered(self._neighbours, mines, self._squares, fresh)
         self._known = self._player.after(known, self._squares, opened)
         if opened.bit_count() + self._opening.mines == len(self._squares):
-            self._terminated = self._success = True
+            self.terminated = self.success = True
             return WON_POINTS, True
         return 0, True
 
-    def _end_turn(self) -> None:
-        if not self._effective:
+    def end_turn(self) -> None:
+        if not self.action_is_effective:
             self._forget()
 
-    def _details(self) -> dict[str, float]:
+    def compute_extra_info(self) -> dict[str, float]:
         return {
             "risk": self._risk,
             "least_risky": self._least_risky,
             "safe_square": self._safe_square,
         }
 
-    def _rules(self) -> str:
-        return text.rules(self._legend(SYMBOLS), self.budget.max_turns)
+    def describe_rules(self) -> str:
+        return text.rules(self.choose_legend(SYMBOLS), self.budget.max_turns)
 
-    def _state(self) -> str:
+    def render_state(self) -> str:
         return text.board(self._squares, self._opening.width, self._opening.mines)
 
-    def _oracle(self, instance: Opening) -> dict[str, float]:
+    def compute_oracle_info(self, instance: Opening) -> dict[str, float]:
         return {"ceiling": self._ceiling(instance)}
 
     def _ceiling(self, instance: Opening) -> float:
@@ -263,6 +260,6 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
         expected = self.variant.expected
         return ceiling(instance) if expected is None else expected
 
-    def _best_actions(self) -> tuple[str, ...]:
+    def find_best_actions(self) -> tuple[str, ...]:
         names = names_of(self._opening.height, self._opening.width)
         return (names[self._player.best_square(self._known)],)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.minesweeper.reference import reference
 from ragen_envs.games.minesweeper.rules import CLOSED, Opening, neighbours_of, open_after, shown
 
@@ -61,7 +61,7 @@ class Generator:
                 f"max_mines={self.max_mines}"
             )
 
-    def __call__(self, stream: Stream) -> Iterator[Opening | None]:
+    def __call__(self, stream: RandomStream) -> Iterator[Opening | None]:
         """Yield openings, each a pure function of the stream, and None where a try gave none."""
         sizes = self.max_size - self.min_size + 1
         while True:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Generic, TypeVar
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 
 K = TypeVar("K")
 """What is known; equal where the same is known."""
@@ -21,7 +21,7 @@ class Player(ABC, Generic[K]):
     start: K
 
     @abstractmethod
-    def drawn(self, stream: Stream) -> int:
+    def drawn(self, stream: RandomStream) -> int:
         """Return one of the sets of mines that the opening allows, all equally likely."""
 
     @abstractmethod

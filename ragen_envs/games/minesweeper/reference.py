@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.minesweeper.counting import Counts, Layouts
 from ragen_envs.games.minesweeper.player import Player
 from ragen_envs.games.minesweeper.rules import Opening, open_after, shown
@@ -47,7 +47,7 @@ class Reference(Player[Shown]):
         self._layouts = Layouts(self._neighbours, self.start.board, self._mines)
         self._counts: dict[str, Counts] = {}
 
-    def drawn(self, stream: Stream) -> int:
+    def drawn(self, stream: RandomStream) -> int:
         """Return one of the sets of mines that the opening allows, all equally likely.
 
         To within their number over 2**128, as there may be more than a word of the stream tells.

@@ -19,7 +19,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.minesweeper.player import Player
 from ragen_envs.games.minesweeper.rules import Opening, members, open_after, shown
 
@@ -52,7 +52,7 @@ class Solver(Player[Knowledge]):
         self._after: dict[str, Knowledge] = {}
         self._mined: dict[tuple[int, int], dict[int, int]] = {}
 
-    def drawn(self, stream: Stream) -> int:
+    def drawn(self, stream: RandomStream) -> int:
         """Return one of the sets of mines that the opening allows, all equally likely."""
         layouts = self.start.layouts
         return layouts[stream.below(len(layouts))]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ragen_envs.core.boards import METADATA, Board
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.protocol import ActionReader
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.games.sokoban import text
@@ -68,7 +68,7 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
     | ends | terminated when solved; truncated after 5 turns or 10 actions |
     | success | all boxes stand on targets |
     | instances | rooms of random walls, 6x6 with one box (Sokoban-v0, NewVocab, Coord) or 8x8 with two (Large), outer wall included. Optimal solutions have 3 to 10 moves and at least two pushes; every level can be solved within the budget. |
-    | randomness | none after the first state: `rollout` changes nothing |
+    | randomness | none after the first state: `noise_seed` changes nothing |
     | info | `optimal_length` in moves, `ceiling` 1.0 |
     | oracle | a shortest solution, by breadth-first search |
 
@@ -121,10 +121,11 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
         """Return the number of each square's tile now, row by row."""
         return tile_numbers(self._level, self._player, self._boxes)
 
-    def _symbols(self) -> frozenset[str]:
+    @property
+    def extra_characters(self) -> frozenset[str]:
         return frozenset(self.variant.vocabulary.symbols)
 
-    def candidates(self, stream: Stream) -> Iterator[Level | None]:
+    def generate_instances(self, stream: RandomStream) -> Iterator[Level | None]:
         """Yield random rooms."""
         return self.variant.generator(stream)
 
@@ -133,11 +134,11 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
         return instance.xsb, {"optimal_length": instance.optimal_length}
 
     @staticmethod
-    def read_instance(body: str, figures: dict[str, str]) -> Level:
+    def read_instance(body: str, fields: dict[str, str]) -> Level:
         """Return the level of an XSB text."""
-        return Level(body, int(figures["optimal_length"]))
+        return Level(body, int(fields["optimal_length"]))
 
-    def _begin(self, instance: Level) -> ActionReader:
+    def start_instance(self, instance: Level) -> ActionReader:
         self._level = instance
         self._walls, self._targets, self._steps = instance.walls, instance.targets, instance.steps
         self._player, self._boxes = instance.player, instance.boxes
@@ -145,7 +146,7 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
         self._text = ""
         return self._actions
 
-    def _apply(self, action: int) -> tuple[int, bool]:
+    def apply_action(self, action: int) -> tuple[int, bool]:
         player, boxes = move(self._walls, self._player, self._boxes, self._steps[action])
         if player == self._player:
             return MOVE_POINTS, False
@@ -158,24 +159,24 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
         points = MOVE_POINTS + BOX_POINTS * came_on
         self._boxes = boxes
         if boxes == targets:
-            self._terminated = self._success = True
+            self.terminated = self.success = True
             points += SOLVED_POINTS
         return points, True
 
-    def _rules(self) -> str:
-        legend = self._legend(self.variant.vocabulary.legend)
+    def describe_rules(self) -> str:
+        legend = self.choose_legend(self.variant.vocabulary.legend)
         return text.rules(legend, self.variant.generator.boxes, self.budget)
 
-    def _state(self) -> str:
+    def render_state(self) -> str:
         if not self._text:  # drawn anew only if something moved
             self._text = self._renderer.draw(self._player, self._boxes)
             if self.variant.coordinates:
                 self._text += "\n" + self._renderer.coordinates(self._player, self._boxes)
         return self._text
 
-    def _oracle(self, instance: Level) -> dict[str, float]:
+    def compute_oracle_info(self, instance: Level) -> dict[str, float]:
         return {"ceiling": 1.0, "optimal_length": instance.optimal_length}
 
-    def _best_actions(self) -> tuple[str, ...]:
+    def find_best_actions(self) -> tuple[str, ...]:
         plan = solver(self._level).plan(self._player, self._boxes, self.actions_this_turn)
         return tuple(ACTIONS[i] for i in plan) or ACTIONS[:1]

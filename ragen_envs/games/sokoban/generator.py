@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.sokoban.bitboard import (
     Bitboard,
     CellSet,
@@ -62,7 +62,7 @@ class Generator:
             raise ValueError(f"max_length is at least {_SHORTEST}, got {self.max_length}")
         check_size(self.height - 2, self.width - 2, self.boxes)
 
-    def __call__(self, stream: Stream) -> Iterator[Level | None]:
+    def __call__(self, stream: RandomStream) -> Iterator[Level | None]:
         """Yield levels, each a pure function of the stream, and None where a try gave none."""
         board = bitboard(self.height - 2, self.width - 2, self.boxes)
         while True:
@@ -100,7 +100,7 @@ class Generator:
         return shorter
 
 
-def _room(stream: Stream, board: Bitboard) -> CellSet:
+def _room(stream: RandomStream, board: Bitboard) -> CellSet:
     """Return one connected region of floor; every other cell is wall, with odds 1/4 at first."""
     everything = (1 << board.cells) - 1
     floor = everything & ~(_random_cells(stream, board) & _random_cells(stream, board))
@@ -114,13 +114,13 @@ def _room(stream: Stream, board: Bitboard) -> CellSet:
         region = grown
 
 
-def _random_cells(stream: Stream, board: Bitboard) -> CellSet:
+def _random_cells(stream: RandomStream, board: Bitboard) -> CellSet:
     """Return each cell, and perhaps some beyond the last row, with odds 1/2."""
     words = stream.words(-(-board.cells // _WORD_BITS))
     return sum(word << _WORD_BITS * i for i, word in enumerate(words))
 
 
-def _targets(stream: Stream, board: Bitboard, floor: CellSet) -> list[int]:
+def _targets(stream: RandomStream, board: Bitboard, floor: CellSet) -> list[int]:
     """Return as many different cells as there are boxes, or none if there is no room for them.
 
     Only cells count from which a box can be pulled, with a straight line of two floor cells beside.

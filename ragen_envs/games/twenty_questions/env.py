@@ -8,7 +8,7 @@ from functools import cache
 from typing import NamedTuple
 
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.protocol import ActionReader, Function
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.games.twenty_questions import text
@@ -93,7 +93,7 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
     | ends | terminated by the right guess; truncated after 20 turns. The twentieth may be the guess. The last observation names the word. |
     | success | the word was guessed: its name or an alias, with an article or without. A guess that lists several words is answered, and never wins; nor does a wider name, such as a chair where the word is an armchair, which is answered Yes. |
     | instances | everyday nouns in categories of about 20: 3 words of each of 20 categories are val, 3 others test, the rest train. Three further categories are the val and test of TwentyQuestionsNewCategories-v0 alone, 31 words each, whose train words are those of TwentyQuestions-v0. As all words are public, there is no sealed split. |
-    | randomness | none: `rollout` changes nothing |
+    | randomness | none: `noise_seed` changes nothing |
     | info | `ceiling` 1.0; `questions`: asked so far; `repeats`: of them, asked before; `unparsed`: of them, not understood or not known |
     | oracle | asks the standard question with the most information about all words of the knowledge, and guesses when at most two are left or the turn is the last. It does not know the word, and uses the replies to whatever was understood. |
 
@@ -154,10 +154,7 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
         """The questions so far."""
         return tuple(self._asked)
 
-    def _symbols(self) -> frozenset[str]:
-        return frozenset()
-
-    def candidates(self, stream: Stream) -> Iterator[Secret | None]:
+    def generate_instances(self, stream: RandomStream) -> Iterator[Secret | None]:
         """Yield random words of the variant."""
         words = secrets(self.variant.new_categories)
         while True:
@@ -168,18 +165,18 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
         return instance.word, {"category": instance.category}
 
     @staticmethod
-    def read_instance(body: str, figures: dict[str, str]) -> Secret:
+    def read_instance(body: str, fields: dict[str, str]) -> Secret:
         """Return the word of a line."""
-        return Secret(body, figures["category"])
+        return Secret(body, fields["category"])
 
-    def _begin(self, instance: Secret) -> ActionReader:
+    def start_instance(self, instance: Secret) -> ActionReader:
         self._secret = instance.word
         self._asked: list[Asked] = []
         self._repeats = 0
         return QuestionReader()
 
-    def _apply(self, action: int) -> tuple[int, bool]:
-        question = self._reader.actions[action]
+    def apply_action(self, action: int) -> tuple[int, bool]:
+        question = self.action_reader.actions[action]
         form = understand(question, load())
         repeated = self._is_repeated(question, form)
         reply = self._reply(form)
@@ -187,7 +184,7 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
         self._repeats += repeated
         points = -self.variant.cost - self.variant.repeat * repeated
         if isinstance(form, Guess) and form.name == self._secret:
-            self._terminated = self._success = True
+            self.terminated = self.success = True
             points += self.variant.win
         return points, reply is not None and not repeated
 
@@ -206,27 +203,24 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
         knowledge = load()
         return answer(form, knowledge.concepts[self._secret], knowledge)
 
-    def _details(self) -> dict[str, float]:
+    def compute_extra_info(self) -> dict[str, float]:
         return {
             "questions": float(len(self._asked)),
             "repeats": float(self._repeats),
             "unparsed": float(sum(asked.reply is None for asked in self._asked)),
         }
 
-    def _rules(self) -> str:
+    def describe_rules(self) -> str:
         v = self.variant
         return text.rules(self.budget.max_turns, v.cost, v.repeat, v.win)
 
-    def _state(self) -> str:
+    def render_state(self) -> str:
         transcript = text.transcript([(asked.question, asked.reply) for asked in self._asked])
-        if self._running:
+        if self.is_running:
             return transcript
-        return f"{transcript}\n{text.ending(with_article(self._secret, load()), self._success)}"
+        return f"{transcript}\n{text.ending(with_article(self._secret, load()), self.success)}"
 
-    def _oracle(self, instance: Secret) -> dict[str, float]:  # noqa: ARG002 (a hook of all games)
-        return {"ceiling": 1.0}
-
-    def _best_actions(self) -> tuple[str, ...]:
+    def find_best_actions(self) -> tuple[str, ...]:
         understood = [(asked.form, asked.reply) for asked in self._asked if asked.form is not None]
         if self.turns_left > 1:
             return (say(solver().next(understood), load()),)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from ragen_envs.core.arguments import one_of
-from ragen_envs.core.instances import Split, Stream, draw
+from ragen_envs.core.instances import RandomStream, Split, draw
 from ragen_envs.core.protocol import RESPONSE_FORMATS, AnswerFormat, ResponseFormat
 from ragen_envs.core.rewards import RewardFn
 from ragen_envs.games.twenty_questions.env import VARIANTS as WITH_RULE
@@ -71,12 +71,12 @@ class OpponentEnv(TwoPlayerQuestionsEnv):
     variants = VARIANTS
     held_out_files = "words/TwentyQuestions-v0-{split}.txt"
 
-    def instance_of(self, seed: int) -> Secret:
+    def get_instance(self, seed: int) -> Secret:
         """Return the word of a seed: in train, too, that of the game with the rule."""
         if self.split != "train":
-            return super().instance_of(seed)
+            return super().get_instance(seed)
         name = _WORDS_OF.get(self.variant.name, self.variant.name)
-        return draw(self.candidates, Stream("instance", name, "train", seed), "train")
+        return draw(self.generate_instances, RandomStream("instance", name, "train", seed), "train")
 
 
 class ModelEnv(OpponentEnv):
@@ -122,7 +122,7 @@ class ModelEnv(OpponentEnv):
             raise TypeError(f"the answerer is a function, got {type(answerer).__name__}")
         self._answerer = answerer
 
-    def _play(self, action: str) -> tuple[str, float, bool, bool]:
+    def play_turn(self, action: str) -> tuple[str, float, bool, bool]:
         """Take one answer as `step` does; an answerer that raises leaves the game as it was."""
         text = self.opponent_reads(action)
         return self._run(action, None if text is None else self._ask_answerer(text))

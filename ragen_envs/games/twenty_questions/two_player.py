@@ -174,7 +174,7 @@ class TwoPlayerQuestionsEnv(TwentyQuestionsEnv, TwoPlayerEnv):
     ) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Run a turn with the answerer's text in it, see `TwoPlayerEnv`."""
         observation, reward, terminated, truncated = self._run(answer, reply)
-        return observation, reward, terminated, truncated, self._info()
+        return observation, reward, terminated, truncated, self.build_info()
 
     def _run(self, answer: str, reply: str | None) -> tuple[str, float, bool, bool]:
         """Run a turn as `step_with` does, and return all but `info`."""
@@ -185,9 +185,9 @@ class TwoPlayerQuestionsEnv(TwentyQuestionsEnv, TwoPlayerEnv):
             self._latest = seat.read(reply).reply
             self._tally.add(self._latest, seat.question.rule)
             self._given = self._latest.answer
-        return super()._play(answer)
+        return super().play_turn(answer)
 
-    def _play(self, action: str) -> tuple[str, float, bool, bool]:  # noqa: ARG002 (as in every game)
+    def play_turn(self, action: str) -> tuple[str, float, bool, bool]:  # noqa: ARG002 (as in every game)
         raise TypeError(
             f"{type(self).__name__} takes no bare step, as another answers the questions: "
             "call step_with(answer, reply)"
@@ -216,18 +216,18 @@ class TwoPlayerQuestionsEnv(TwentyQuestionsEnv, TwoPlayerEnv):
         question = Question(text, super()._reply(form))
         return AnswererSeat(self.variant, self.secret, self.asked, question, self.opponent_format)
 
-    def _begin(self, instance: Secret) -> ActionReader:
+    def start_instance(self, instance: Secret) -> ActionReader:
         self._tally, self._latest, self._waiting = ReplyTally(), None, None
-        return super()._begin(instance)
+        return super().start_instance(instance)
 
-    def _end_turn(self) -> None:
+    def end_turn(self) -> None:
         self._waiting = None
 
-    def _details(self) -> dict[str, float]:
+    def compute_extra_info(self) -> dict[str, float]:
         counts = {
             count.name: float(getattr(self._tally, count.name)) for count in self.reply_counts
         }
-        return super()._details() | counts
+        return super().compute_extra_info() | counts
 
 
 def _check_reply(seat: AnswererSeat | None, reply: object) -> None:

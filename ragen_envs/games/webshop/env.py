@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ragen_envs.core.arguments import one_of
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.instances import Split, Stream
+from ragen_envs.core.instances import RandomStream, Split
 from ragen_envs.core.protocol import ActionReader, AnswerFormat, Function
 from ragen_envs.core.rewards import POINTS, RewardFn
 from ragen_envs.core.spaces import SharedText
@@ -106,7 +106,7 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
     | success | a purchase of reward 1 |
     | score | the reward |
     | instances | goals of 1 to 4 attributes, up to 3 options and a price cap in a generated catalogue of 1,000 products. The target product decides the split, and held-out requests are worded as no request of training is. |
-    | randomness | none after the first state: `rollout` changes nothing |
+    | randomness | none after the first state: `noise_seed` changes nothing |
     | info | `ceiling` 1.0 (with `catalogue` or `compat`: what the oracle's purchase is worth); after the purchase `r_type`, `r_att`, `r_option`, `r_price`, `title_score`, 0 before |
     | oracle | searches for the title of the product that the request was written for, and buys it |
 
@@ -172,7 +172,7 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
         reward_fn: RewardFn | None = None,
         draw: str | None = None,
     ) -> None:
-        chosen: WebShopVariant = self._variant(variant)
+        chosen: WebShopVariant = self.find_variant(variant)
         if catalogue is not None:
             if not isinstance(catalogue, (str, os.PathLike)):
                 raise ValueError(f"the catalogue is a path, got {catalogue!r}")
@@ -199,29 +199,30 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
         """The page that the shopper stands on."""
         return self._page
 
-    def _symbols(self) -> frozenset[str]:
+    @property
+    def extra_characters(self) -> frozenset[str]:
         return self.shop.symbols
 
-    def candidates(self, stream: Stream) -> Iterator[ShoppingTask | None]:
+    def generate_instances(self, stream: RandomStream) -> Iterator[ShoppingTask | None]:
         """Yield goals of random products."""
         return self.shop.tasks(stream)
 
-    def instance_of(self, seed: int) -> ShoppingTask:
+    def get_instance(self, seed: int) -> ShoppingTask:
         """Return the task of a seed; the environment's own state stays as it is.
 
         Raises:
             ValueError: if the catalogue has too few products for the split.
         """
         try:
-            return super().instance_of(seed)
+            return super().get_instance(seed)
         except RuntimeError as error:
             name = self.shop.catalogue.name
             raise ValueError(f"the catalogue {name!r} is too small: {error}") from None
 
-    def _shipped(self) -> tuple[ShoppingTask, ...]:
+    def load_held_out(self) -> tuple[ShoppingTask, ...]:
         if self.variant.catalogue:
             return self.shop.held_out(self.variant.name, self.split)
-        return super()._shipped()
+        return super().load_held_out()
 
     def write_instance(self, instance: ShoppingTask) -> tuple[str, dict[str, object]]:
         """Return what is asked for as a line of JSON, with its product and price cap."""
@@ -239,19 +240,19 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
         }
 
     @staticmethod
-    def read_instance(body: str, figures: dict[str, str]) -> ShoppingTask:
+    def read_instance(body: str, fields: dict[str, str]) -> ShoppingTask:
         """Return the task of a line of JSON."""
         asked = json.loads(body)
         goal = Goal(
-            int(figures["product"]),
+            int(fields["product"]),
             asked["instruction"],
             tuple(asked["attributes"]),
             tuple(asked["options"].items()),
-            float(figures["price_cap"]),
+            float(fields["price_cap"]),
         )
-        return ShoppingTask(goal, figures["asin"], figures["catalogue"])
+        return ShoppingTask(goal, fields["asin"], fields["catalogue"])
 
-    def _begin(self, instance: ShoppingTask) -> ActionReader:
+    def start_instance(self, instance: ShoppingTask) -> ActionReader:
         self._task = instance
         self._page = Page()
         self._receipt = None
@@ -264,8 +265,8 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
         offered = labels(self.shop.catalogue, self._page)
         return PageReader(tuple(map(click_of, offered)), EXAMPLE, any_search=False)
 
-    def _apply(self, action: int) -> tuple[float, bool]:
-        name, before = self._reader.actions[action], self._page
+    def apply_action(self, action: int) -> tuple[float, bool]:
+        name, before = self.action_reader.actions[action], self._page
         words = words_of(name)
         if name.startswith(SEARCH):
             self._page = searched(before, words, self.shop.search)
@@ -274,8 +275,8 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
         if self._page.kind != "done":
             return 0, self._page != before
         self._receipt = self._bought()
-        self._terminated = True
-        self._success = self._receipt.total == 1
+        self.terminated = True
+        self.success = self._receipt.total == 1
         return POINTS * self._receipt.total, True
 
     def _bought(self) -> Reward:
@@ -288,20 +289,19 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
         price = price_of(bought, task)
         return reward_of(bought, chosen, price, goal, target, self.variant.compat)
 
-    def _end_turn(self) -> None:
-        self._reader = self._reader_of_page()
-        self._legal = self._reader.actions
+    def end_turn(self) -> None:
+        self.change_actions(self._reader_of_page())
 
-    def _score(self) -> float:
+    def compute_score(self) -> float:
         return self._receipt.total if self._receipt else 0.0
 
-    def _details(self) -> dict[str, float]:
+    def compute_extra_info(self) -> dict[str, float]:
         return {part: float(getattr(self._receipt, part, 0)) for part in PARTS}
 
-    def _rules(self) -> str:
+    def describe_rules(self) -> str:
         return text.rules(self.variant.mode, self.budget.max_turns)
 
-    def _state(self) -> str:
+    def render_state(self) -> str:
         page = text.written(
             self.shop.catalogue, self._page, self.goal.instruction, self.variant.mode
         )
@@ -309,11 +309,11 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
             return page
         return f"{page}\n{text.offered(self._page, labels(self.shop.catalogue, self._page))}"
 
-    def _oracle(self, instance: ShoppingTask) -> dict[str, float]:
+    def compute_oracle_info(self, instance: ShoppingTask) -> dict[str, float]:
         if not self.variant.catalogue and not self.variant.compat:
             return {"ceiling": 1.0}
         goal = instance.goal
         return {"ceiling": self._worth(instance, goal.product, dict(goal.options)).total}
 
-    def _best_actions(self) -> tuple[str, ...]:
+    def find_best_actions(self) -> tuple[str, ...]:
         return (best_action(self.shop.catalogue, self.goal, self._page, self.turns_left),)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeVar
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.webshop.products import Catalogue, Product
 from ragen_envs.games.webshop.vocabulary import Family, OptionValues, vocabulary
 
@@ -65,14 +65,14 @@ def procedural(seed: int = 0, size: int = DEFAULT_SIZE) -> Catalogue:
     drafts: list[Product] = []
     cluster = 0
     while len(drafts) < size:
-        drafts += _cluster(Stream("webshop cluster", seed, cluster))
+        drafts += _cluster(RandomStream("webshop cluster", seed, cluster))
         cluster += 1
-    order = Stream("webshop order", seed, size).sample(range(size), size)
+    order = RandomStream("webshop order", seed, size).sample(range(size), size)
     products = tuple(replace(drafts[i], asin=_asin(at)) for at, i in enumerate(order))
     return Catalogue(products, f"procedural-{seed}-{size}")
 
 
-def _cluster(stream: Stream) -> list[Product]:
+def _cluster(stream: RandomStream) -> list[Product]:
     """Return a product and its twins."""
     drafts = [_draft(stream)]
     for _ in range(_FEWEST_TWINS + stream.below(_TWINS - _FEWEST_TWINS + 1)):
@@ -81,7 +81,7 @@ def _cluster(stream: Stream) -> list[Product]:
     return [_product(draft, line, stream) for draft, line in zip(drafts, lines, strict=True)]
 
 
-def _draft(stream: Stream) -> _Draft:
+def _draft(stream: RandomStream) -> _Draft:
     words = vocabulary()
     family = _pick(stream, words.families)
     chosen = stream.sample(range(len(family.axes)), 3 + stream.below(len(family.axes) - 2))
@@ -101,7 +101,7 @@ def _draft(stream: Stream) -> _Draft:
     )
 
 
-def _twin(first: _Draft, stream: Stream) -> _Draft:
+def _twin(first: _Draft, stream: RandomStream) -> _Draft:
     """Return the draft with one thing changed, and in one case of two from another maker."""
     words = vocabulary()
     brand = _pick(stream, words.names.brands) if stream.below(2) else first.brand
@@ -125,7 +125,7 @@ def _twin(first: _Draft, stream: Stream) -> _Draft:
     return replace(first, price=(low, high), brand=brand)
 
 
-def _values(stream: Stream, option: OptionValues) -> tuple[str, ...]:
+def _values(stream: RandomStream, option: OptionValues) -> tuple[str, ...]:
     """Return 2 to 15 values of an option in its order: neighbours, or any."""
     every = option.values
     count = 2 + stream.below(min(MAX_OPTION_VALUES, len(every)) - 1)
@@ -135,7 +135,7 @@ def _values(stream: Stream, option: OptionValues) -> tuple[str, ...]:
     return tuple(every[i] for i in sorted(stream.sample(range(len(every)), count)))
 
 
-def _price(stream: Stream, family: Family) -> tuple[int, int]:
+def _price(stream: RandomStream, family: Family) -> tuple[int, int]:
     """Return the lowest and the highest price in cents; cheap ones are more frequent."""
     least, most = family.price
     roll = stream.below(1000)
@@ -145,7 +145,7 @@ def _price(stream: Stream, family: Family) -> tuple[int, int]:
     return low, low * (110 + stream.below(70)) // 100
 
 
-def _product(draft: _Draft, line: int, stream: Stream) -> Product:
+def _product(draft: _Draft, line: int, stream: RandomStream) -> Product:
     """Return the product of a draft, in words; it gets its name later."""
     words, family = vocabulary().names, draft.family
     places = [(stream.below(_PLACES), attribute) for attribute in draft.attributes]
@@ -176,7 +176,7 @@ def _product(draft: _Draft, line: int, stream: Stream) -> Product:
     )
 
 
-def _bullets(attributes: list[str], stream: Stream) -> tuple[str, ...]:
+def _bullets(attributes: list[str], stream: RandomStream) -> tuple[str, ...]:
     """Return the lines of the features page: one for each attribute, behind one of no content."""
     heads = [
         "in short",
@@ -186,7 +186,7 @@ def _bullets(attributes: list[str], stream: Stream) -> tuple[str, ...]:
     return tuple(f"{head.capitalize()} - {_pick(stream, praise)}." for head in heads)
 
 
-def _pick(stream: Stream, values: Sequence[T]) -> T:
+def _pick(stream: RandomStream, values: Sequence[T]) -> T:
     return values[stream.below(len(values))]
 
 

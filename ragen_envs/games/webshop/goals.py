@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ragen_envs.core.instances import Stream, content_hash, partition_of
+from ragen_envs.core.instances import RandomStream, content_hash, partition_of
 from ragen_envs.games.webshop.products import Catalogue, Goal, Product
 from ragen_envs.games.webshop.vocabulary import Phrasings, vocabulary
 
@@ -72,7 +72,7 @@ class TaskGenerator:
         self._catalogue = catalogue
         self._telling = telling_attributes(catalogue.products)
 
-    def __call__(self, stream: Stream) -> Iterator[ShoppingTask | None]:
+    def __call__(self, stream: RandomStream) -> Iterator[ShoppingTask | None]:
         """Yield tasks, each a function of the stream; None for a product without attributes."""
         name, products, phrasings = (
             self._catalogue.name,
@@ -89,7 +89,9 @@ class TaskGenerator:
             words = phrasings["train" if train else "held_out"]
             yield ShoppingTask(self._goal(position, product, words, stream), product.asin, name)
 
-    def _goal(self, position: int, product: Product, words: Phrasings, stream: Stream) -> Goal:
+    def _goal(
+        self, position: int, product: Product, words: Phrasings, stream: RandomStream
+    ) -> Goal:
         """Return a goal that the product meets, whatever its price turns out to be."""
         attributes = self._asked(position, product.attributes, stream)
         options = tuple(
@@ -101,7 +103,9 @@ class TaskGenerator:
         instruction = _worded(product.query, attributes, options, cap, words, stream)
         return Goal(position, instruction, attributes, options, float(cap))
 
-    def _asked(self, position: int, every: tuple[str, ...], stream: Stream) -> tuple[str, ...]:
+    def _asked(
+        self, position: int, every: tuple[str, ...], stream: RandomStream
+    ) -> tuple[str, ...]:
         """Return 1 to 4 of a product's attributes in random order."""
         telling = self._telling[position]
         count = 1 + stream.below(min(MOST_ATTRIBUTES, len(every)))
@@ -135,7 +139,7 @@ def _worded(
     options: Sequence[tuple[str, str]],
     cap: int,
     words: Phrasings,
-    stream: Stream,
+    stream: RandomStream,
 ) -> str:
     frame, join, option, price = (
         rows[stream.below(len(rows))]
@@ -157,5 +161,5 @@ def price_of(product: Product, task: ShoppingTask) -> float:
     low, high = (round(100 * price) for price in product.price)
     if low == high:
         return product.price[0]
-    stream = Stream("webshop price", task.digest, product.asin)
+    stream = RandomStream("webshop price", task.digest, product.asin)
     return (low + stream.below(high - low + 1)) / 100

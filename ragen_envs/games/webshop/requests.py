@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.webshop.goals import ShoppingTask
 from ragen_envs.games.webshop.json_records import Record, records, shown
 from ragen_envs.games.webshop.products import Catalogue, Goal, Product
@@ -132,7 +132,7 @@ def _named(values: Sequence[str], product: Product) -> tuple[Options, tuple[str,
 
 
 def tasks(
-    catalogue: Catalogue, requests: Sequence[Request], stream: Stream
+    catalogue: Catalogue, requests: Sequence[Request], stream: RandomStream
 ) -> Iterator[ShoppingTask]:
     """Yield tasks, each a pure function of the stream; the target decides a task's split."""
     while True:
@@ -142,7 +142,7 @@ def tasks(
         yield ShoppingTask(goal, product.asin, catalogue.name)
 
 
-def _goal(request: Request, product: Product, stream: Stream) -> Goal:
+def _goal(request: Request, product: Product, stream: RandomStream) -> Goal:
     options = request.options
     instruction = request.instruction
     if options is None:
@@ -160,7 +160,7 @@ def _goal(request: Request, product: Product, stream: Stream) -> Goal:
     )
 
 
-def _cap(price: float, stream: Stream) -> float:
+def _cap(price: float, stream: RandomStream) -> float:
     """Return the higher one of two of the next four tens of dollars, or no cap above 980."""
     above = [cap for cap in _CAPS if cap > price][:_NEAREST_CAPS]
     return float(max(stream.sample(above, 2))) if len(above) > 1 else NO_CAP

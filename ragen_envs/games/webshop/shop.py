@@ -7,7 +7,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from ragen_envs.core.instances import Split, Stream, held_out
+from ragen_envs.core.instances import RandomStream, Split, held_out
 from ragen_envs.core.text_env import PRINTABLE
 from ragen_envs.games.webshop.generator import procedural
 from ragen_envs.games.webshop.goals import ShoppingTask, TaskGenerator
@@ -15,7 +15,7 @@ from ragen_envs.games.webshop.pages import Search
 from ragen_envs.games.webshop.products import Catalogue, Product
 from ragen_envs.games.webshop.search import Index
 
-Source = Callable[[Stream], Iterator[ShoppingTask | None]]
+Source = Callable[[RandomStream], Iterator[ShoppingTask | None]]
 """From a stream to tasks."""
 
 

@@ -86,29 +86,29 @@ class Episode:
         self.task: Task | None = None
         self.turns: list[Turn] = []
 
-    def reset(self, seed: int, rollout: int = 0) -> str:
+    def reset(self, seed: int, noise_seed: int = 0) -> str:
         """Begin an episode, and return its first observation.
 
         Args:
             seed: which instance of the split, from 0 on.
-            rollout: which noise. An environment of another package is asked with the option
-                `rollout` for all but 0.
+            noise_seed: which noise. An environment of another package is asked with the option
+                `noise_seed` for all but 0.
 
         Raises:
-            ValueError: for a seed or rollout that is no such number, or an environment whose
+            ValueError: for a seed or noise seed that is not such a number, or an environment whose
                 observation is no text. The episode before goes on.
         """
-        for name, value in (("seed", seed), ("rollout", rollout)):
+        for name, value in (("seed", seed), ("noise_seed", noise_seed)):
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise ValueError(f"{name} is an int of at least 0, got {value!r}")
         env, split, response_format = self._arguments
         own = isinstance(self.env.unwrapped, TextEnv)
-        options = {"rollout": rollout} if own or rollout else None
+        options = {"noise_seed": noise_seed} if own or noise_seed else None
         observation, self._info = self.env.reset(seed=seed, options=options)
         if not isinstance(observation, str):
             kind = type(observation).__name__
             raise ValueError(f"{env} is not a text environment: its observations are of {kind}")
-        self.task, self.turns = Task(env, seed, rollout, split, response_format), []
+        self.task, self.turns = Task(env, seed, noise_seed, split, response_format), []
         return observation
 
     def step(self, answer: str) -> Turn:

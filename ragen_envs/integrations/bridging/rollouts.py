@@ -31,7 +31,7 @@ class Rollouts:
         return cls(int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1")))
 
     def next(self, env: str, split: Split, seed: int) -> int:
-        """Return the rollout of an instance's next episode.
+        """Return the noise seed of an instance's next episode.
 
         Args:
             env: the environment's id.

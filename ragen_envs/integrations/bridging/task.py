@@ -16,14 +16,14 @@ class Task:
     Attributes:
         env: an id of Gymnasium's registry, or MODULE:ID to import the module that registers it.
         seed: which instance of the split, from 0 on.
-        rollout: which noise; the members of a group differ in it alone.
+        noise_seed: which noise; the members of a group differ in it alone.
         split: where the instance comes from.
         response_format: the form of the answers.
     """
 
     env: str
     seed: int
-    rollout: int = 0
+    noise_seed: int = 0
     split: Split = "train"
     response_format: AnswerFormat = "think"
 
@@ -58,7 +58,7 @@ def tasks(
         if value < least:
             raise ValueError(f"{name} is at least {least}, got {value}")
     return (
-        Task(env, seed, rollout, split, response_format)
+        Task(env, seed, noise_seed, split, response_format)
         for seed in range(first_seed, first_seed + instances)
-        for rollout in range(rollouts)
+        for noise_seed in range(rollouts)
     )

@@ -8,7 +8,7 @@ from typing import Any
 from gem import Env  # type: ignore[import-untyped]
 
 import ragen_envs  # noqa: F401  (its ids)
-from ragen_envs.core.instances import Split, Stream
+from ragen_envs.core.instances import RandomStream, Split
 from ragen_envs.core.policies import random_answer
 from ragen_envs.core.protocol import ResponseFormat
 from ragen_envs.core.text_env import TextEnv
@@ -25,7 +25,7 @@ class GemEnv(Env):  # type: ignore[misc]
         env: an id of Gymnasium's registry, or MODULE:ID to import the module that registers it.
         split: where instances come from.
         response_format: the form of the answers.
-        rollout: which noise each episode has; the members of a group differ in it alone.
+        noise_seed: which noise each episode has; the members of a group differ in it alone.
         seed: the instance of the first `reset` without a seed; `gem.make_vec` gives one.
         options: further arguments of the environment.
 
@@ -41,7 +41,7 @@ class GemEnv(Env):  # type: ignore[misc]
         env: str,
         split: Split = "train",
         response_format: ResponseFormat = "think",
-        rollout: int = 0,
+        noise_seed: int = 0,
         seed: int | None = None,
         **options: Any,
     ) -> None:
@@ -50,31 +50,31 @@ class GemEnv(Env):  # type: ignore[misc]
             "env": env,
             "split": split,
             "response_format": response_format,
-            "rollout": rollout,
+            "noise_seed": noise_seed,
             "seed": seed,
             **options,
         }
-        self._rollout, self._first_seed = rollout, seed
+        self._noise_seed, self._first_seed = noise_seed, seed
         self._random_answers = 0
 
     def reset(
-        self, seed: int | None = None, *, rollout: int | None = None
+        self, seed: int | None = None, *, noise_seed: int | None = None
     ) -> tuple[str, dict[str, Any]]:
         """Start an episode; Python's and NumPy's global generators stay as they are.
 
         Args:
             seed: which instance of the split. Without one, that of the constructor is the first,
                 and further ones are drawn: the same ones after the same seed.
-            rollout: which noise, in the place of the constructor's.
+            noise_seed: which noise, in the place of the constructor's.
 
         Returns:
             The first observation, and what may be told of the episode, see `Episode.info`.
 
         Raises:
-            ValueError: for a seed or rollout that is not an int of at least 0.
+            ValueError: for a seed or noise_seed that is not an int of at least 0.
         """
         chosen = self._next_seed() if seed is None else seed
-        noise = self._rollout if rollout is None else rollout
+        noise = self._noise_seed if noise_seed is None else noise_seed
         return self.episode.reset(chosen, noise), self.episode.info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -100,16 +100,16 @@ class GemEnv(Env):  # type: ignore[misc]
         inner = self.episode.env.unwrapped
         if not isinstance(inner, TextEnv):
             raise NotImplementedError(f"{self._arguments['env']} has no random player")
-        labels = self._arguments["seed"] or 0, self._arguments["rollout"], self._random_answers
+        labels = self._arguments["seed"] or 0, self._arguments["noise_seed"], self._random_answers
         self._random_answers += 1
-        return random_answer(inner, Stream("gem", *labels))
+        return random_answer(inner, RandomStream("gem", *labels))
 
     def spawn(self, same_state: bool = False, **kwargs: Any) -> GemEnv:
         """Return another environment with the same arguments.
 
         Args:
             same_state: whether it goes on where this one is; no argument is changed then.
-            kwargs: arguments of the constructor to change, such as `rollout`.
+            kwargs: arguments of the constructor to change, such as `noise_seed`.
 
         Raises:
             ValueError: for arguments that are refused, or beside `same_state`.

@@ -46,7 +46,7 @@ class TextEnvironment(TaskApi, Environment[TextAction, TextObservation, TextStat
         *,
         index: int | None = None,
         split: str | None = None,
-        rollout: int = 0,
+        noise_seed: int = 0,
         **unknown: Any,
     ) -> TextObservation:
         """Begin an episode.
@@ -56,7 +56,7 @@ class TextEnvironment(TaskApi, Environment[TextAction, TextObservation, TextStat
             episode_id: the episode's name in `state`; a fresh one by default.
             index: the same as `seed`, by the name that the task API has for it.
             split: one of those served; the first of them by default.
-            rollout: which noise. The members of a group have the seed in common and differ here.
+            noise_seed: which noise. The members of a group have the seed in common and differ here.
             **unknown: refused.
 
         Raises:
@@ -68,13 +68,13 @@ class TextEnvironment(TaskApi, Environment[TextAction, TextObservation, TextStat
             raise RefusedError("the session was closed because it was idle; connect again")
         for name in unknown:
             raise RefusedError(
-                f"reset takes seed, episode_id, index, split and rollout, not {name[:40]!r}"
+                f"reset takes seed, episode_id, index, split and noise_seed, not {name[:40]!r}"
             )
         if not (episode_id is None or (isinstance(episode_id, str) and len(episode_id) < 256)):
             raise RefusedError("episode_id is a str of at most 255 characters")
         wanted = refuse_split(self._served, split)
         number = self._instance(seed, index, wanted)
-        noise = whole("rollout", rollout)
+        noise = whole("noise_seed", noise_seed)
         try:
             episode = self._episode_of(wanted)
             text = episode.reset(number, noise)
@@ -125,7 +125,7 @@ class TextEnvironment(TaskApi, Environment[TextAction, TextObservation, TextStat
             env=served.env,
             split=self._split,
             seed=None if self._split == "sealed" else task.seed,
-            rollout=task.rollout,
+            noise_seed=task.noise_seed,
             response_format=served.response_format,
             done=episode.done,
             total_reward=episode.total_reward,

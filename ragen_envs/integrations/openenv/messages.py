@@ -49,7 +49,7 @@ class TextState(State):  # type: ignore[misc]  # which has no types
     seed: int | None = Field(
         default=None, description="Which instance of the split; never told of a sealed one"
     )
-    rollout: int | None = Field(default=None, description="Which course of noise")
+    noise_seed: int | None = Field(default=None, description="Which course of noise")
     response_format: str = Field(description="The form of the answers")
     done: bool = Field(default=False, description="Whether the episode is over")
     total_reward: float = Field(default=0.0, description="The sum of the rewards so far")

@@ -57,7 +57,8 @@ class RemoteEnv(gymnasium.Env[str, str]):
 
         Args:
             seed: is sent. Without one it is drawn from `np_random`.
-            options: are sent beside the seed, such as {"rollout": 1} to a server of this package.
+            options: are sent with the seed, such as {"noise_seed": 1} to a server of this
+                package.
 
         Raises:
             gymnasium.error.Error: if the server is not reached, refuses, or sends no text.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
 from typing import Any
 
 from ragen_envs.integrations.bridging import Episode, Task
@@ -19,7 +18,7 @@ def rows(tasks: Iterable[Task], own_noise: bool = True) -> Iterator[dict[str, An
     Args:
         tasks: see `ragen_envs.integrations.bridging.tasks`.
         own_noise: whether each copy that SkyRL makes of a row has noise of its own, as the members
-            of a group have; else all have the task's `rollout`, for an evaluation.
+            of a group have; else all have the task's noise seed, for an evaluation.
 
     Raises:
         ValueError: for a task that cannot be played.
@@ -29,10 +28,13 @@ def rows(tasks: Iterable[Task], own_noise: bool = True) -> Iterator[dict[str, An
         place = task.env, task.split, task.response_format
         if place not in episodes:
             episodes[place] = Episode(*place)
-        first = episodes[place].reset(task.seed, task.rollout)
+        first = episodes[place].reset(task.seed, task.noise_seed)
         yield {
             "prompt": [{"role": "user", "content": first}],
             "env_class": task.env if task.env in IDS else NAMESPACE,
-            **asdict(task),
-            "rollout": None if own_noise else task.rollout,
+            "env": task.env,
+            "seed": task.seed,
+            "rollout": None if own_noise else task.noise_seed,
+            "split": task.split,
+            "response_format": task.response_format,
         }

@@ -65,9 +65,9 @@ class SkyRLEnv(BaseTextEnv):  # type: ignore[misc]
             what may be told, see `Episode.info`.
 
         Raises:
-            ValueError: for a seed or rollout that is not an int of at least 0.
+            ValueError: for a seed or noise seed that is not an int of at least 0.
         """
-        message = _user(self.episode.reset(self.task.seed, self.task.rollout))
+        message = _user(self.episode.reset(self.task.seed, self.task.noise_seed))
         self.turns = 0
         shown = prompt and prompt[-1] == message
         return [*prompt, *([] if shown else [message])], self.episode.info
@@ -119,12 +119,12 @@ def _task(env: str | None, row: Mapping[str, Any]) -> Task:
         raise ValueError(
             "the row has no seed: ragen_envs.integrations.skyrl_gym.rows makes complete rows"
         )
-    seed, rollout = row["seed"], row.get("rollout")
+    seed, noise_seed = row["seed"], row.get("rollout")
     split = cast(Split, row.get("split", "train"))
-    if rollout is None:
-        rollout = _ROLLOUTS.next(env, split, seed)
+    if noise_seed is None:
+        noise_seed = _ROLLOUTS.next(env, split, seed)
     response_format = cast(ResponseFormat, row.get("response_format", "think"))
-    return Task(env, seed, rollout, split, response_format)
+    return Task(env, seed, noise_seed, split, response_format)
 
 
 def _user(text: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ from textarena.wrappers import (  # type: ignore[import-untyped]
 )
 
 import ragen_envs  # noqa: F401  (its ids)
-from ragen_envs.core.arguments import rollout_of
+from ragen_envs.core.arguments import noise_seed_of
 from ragen_envs.core.protocol import AnswerFormat
 from ragen_envs.core.text_env import TextEnv
 
@@ -31,7 +31,7 @@ class SuiteGame(textarena.Env):  # type: ignore[misc]
         game: an id of this suite.
         split: "train", "val", "test" or "sealed".
         response_format: "think", "answer" or "plain": what is an answer's form here, too.
-        rollout: the noise of episodes with a seed; the members of a group differ in it alone.
+        noise_seed: the noise of episodes with a seed; the members of a group differ in it alone.
 
     Raises:
         ValueError: for an argument that is none of these.
@@ -42,12 +42,12 @@ class SuiteGame(textarena.Env):  # type: ignore[misc]
         game: str,
         split: str = "train",
         response_format: AnswerFormat = "think",
-        rollout: int = 0,
+        noise_seed: int = 0,
     ) -> None:
         self.text_env: TextEnv[Any, Any] = gymnasium.make(  # type: ignore[assignment]
             game, split=split, response_format=response_format, render_mode="ansi"
         ).unwrapped
-        self._noise = {"rollout": rollout_of({"rollout": rollout})}
+        self._noise = {"noise_seed": noise_seed_of({"noise_seed": noise_seed})}
         self._state: Any = None
 
     @property

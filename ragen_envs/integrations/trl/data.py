@@ -20,14 +20,14 @@ def rows(tasks: Iterable[Task], own_noise: bool = True) -> Iterator[dict[str, An
     Args:
         tasks: see `ragen_envs.integrations.bridging.tasks`.
         own_noise: whether each copy that TRL makes of a row has noise of its own, as the members of
-            a group have; else all have the task's `rollout`, for an evaluation.
+            a group have; else all have the task's noise seed, for an evaluation.
     """
     for task in tasks:
         yield {
             "prompt": [{"role": "user", "content": ""}],
             "environment": task.env,
             "seed": task.seed,
-            "rollout": None if own_noise else task.rollout,
+            "rollout": None if own_noise else task.noise_seed,
             "split": task.split,
         }
 

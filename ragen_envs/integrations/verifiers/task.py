@@ -86,7 +86,7 @@ class TextEnvTask(vf.Task[TextEnvData]):  # type: ignore[misc]
         inner = episode.env.unwrapped
         if not isinstance(inner, TextEnv):
             return None
-        _, info = inner.reset(seed=data.seed, options={"rollout": data.rollout})
+        _, info = inner.reset(seed=data.seed, options={"noise_seed": data.rollout})
         episode.reset(data.seed, data.rollout)
         while not episode.done:
             episode.step(episode.oracle())

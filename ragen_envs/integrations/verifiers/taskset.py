@@ -62,12 +62,12 @@ class TextEnvTaskset(vf.Taskset[TextEnvTask, TextEnvConfig]):  # type: ignore[mi
         ):
             group = f"{task.env}/{task.split}/{task.seed}"
             data = TextEnvData(
-                id=f"{group}/{task.rollout}",
-                name=f"{group}/{task.rollout}",
-                prompt=episode.reset(task.seed, task.rollout),
+                id=f"{group}/{task.noise_seed}",
+                name=f"{group}/{task.noise_seed}",
+                prompt=episode.reset(task.seed, task.noise_seed),
                 env=task.env,
                 seed=task.seed,
-                rollout=task.rollout,
+                rollout=task.noise_seed,
                 split=task.split,
                 response_format=task.response_format,
                 group=group,

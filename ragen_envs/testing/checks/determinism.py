@@ -24,8 +24,8 @@ _ONE_INSTANCE = (
 def _with_rollouts(subject: Subject) -> list[PlayedEpisode]:
     """Return an episode of each seed, and one more with a rollout if there are such."""
     episodes = [record(subject, seed) for seed in subject.seeds]
-    if subject.rollout:
-        episodes.append(record(subject, subject.seeds[0], subject.rollout(3)))
+    if subject.noise_options:
+        episodes.append(record(subject, subject.seeds[0], subject.noise_options(3)))
     return episodes
 
 

@@ -71,11 +71,11 @@ def _missed(seen: str, also: str) -> None:
 def _noisy_episodes(subject: Subject) -> Iterator[tuple[int, dict[str, Any] | None]]:
     """Yield seeds and options of as many independent episodes as are asked for."""
     for i in range(subject.oracle_episodes):
-        if subject.rollout is None:
+        if subject.noise_options is None:
             yield i, None
         else:
             rollout, which = divmod(i, len(subject.seeds))
-            yield subject.seeds[which], subject.rollout(rollout)
+            yield subject.seeds[which], subject.noise_options(rollout)
 
 
 def _played(subject: Subject, seed: int, options: dict[str, Any] | None) -> tuple[float, float]:

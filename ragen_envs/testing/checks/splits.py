@@ -63,13 +63,13 @@ def check_held_out_unique(subject: Subject) -> None:
 @check
 def check_rollouts_share_first_observation(subject: Subject) -> None:
     """The rollouts of a seed begin with the same observation, byte for byte."""
-    if subject.rollout is None:
-        lacks("rollout", "the reset options of a rollout, as lambda j: {'rollout': j}")
+    if subject.noise_options is None:
+        lacks("noise_options", "the reset options of a noise seed, as lambda j: {'noise_seed': j}")
     with Player(subject.make_env) as player:
         for seed in subject.seeds:
-            first = player.reset(seed, subject.rollout(0))
+            first = player.reset(seed, subject.noise_options(0))
             for j in range(1, _ROLLOUTS):
-                step = player.reset(seed, subject.rollout(j))
+                step = player.reset(seed, subject.noise_options(j))
                 if step.observation != first.observation:
                     fail(
                         f"seed {seed}, {first_difference([first.parts], [step.parts])} (rollout 0 "
@@ -86,13 +86,13 @@ def check_rollouts_differ_in_noise(subject: Subject) -> None:
     """The same answers to the same instance fare differently in different rollouts."""
     if not subject.stochastic:
         lacks("stochastic", "True for an environment with noise")
-    if subject.rollout is None:
-        lacks("rollout", "the reset options of a rollout, as lambda j: {'rollout': j}")
+    if subject.noise_options is None:
+        lacks("noise_options", "the reset options of a noise seed, as lambda j: {'noise_seed': j}")
     for seed in subject.seeds:
-        first = record(subject, seed, subject.rollout(0))
+        first = record(subject, seed, subject.noise_options(0))
         for j in range(1, _ROLLOUTS):
             with Player(subject.make_env) as player:
-                again = replay(player, first._replace(options=subject.rollout(j)))
+                again = replay(player, first._replace(options=subject.noise_options(j)))
             if without_info(first.parts[1:]) != without_info(again.parts[1:]):
                 return
     fail(

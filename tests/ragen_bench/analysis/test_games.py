@@ -9,7 +9,7 @@ from ragen_bench.analysis import label
 from ragen_bench.analysis.games.frozen_lake import chance_of
 from ragen_bench.analysis.games.webshop import _turns_to_win
 from ragen_bench.suites import make_env
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import random_answer
 from ragen_envs.games.frozen_lake.rules import ACTIONS as CLOCKWISE
 from ragen_envs.games.webshop.goals import price_of
@@ -65,7 +65,7 @@ class Room:
     st.lists(st.text("UDLR", min_size=1, max_size=5), min_size=10, max_size=10),
 )
 def test_the_first_dead_turn_is_the_first_that_no_search_can_solve(name, index, script):
-    room = Room(make_env(f"ragen/{name}-v0", "test", "plain").instance_of(index).xsb)
+    room = Room(make_env(f"ragen/{name}-v0", "test", "plain").get_instance(index).xsb)
     state, left, dead, used, solved = room.first, 10, None, [], False
     for number, letters in enumerate(script[:5], start=1):
         used.append(moves(letters))
@@ -162,7 +162,7 @@ class Aisles:
 @settings(max_examples=12)
 @given(st.sampled_from(["WebShop", "WebShopText"]), st.integers(0, 255), st.integers(0, 99))
 def test_the_way_to_a_purchase_is_as_long_as_trying_every_click_finds_it(name, index, seed):
-    env, stream = make_env(f"ragen/{name}-v0", "test", "plain"), Stream("shopper", seed)
+    env, stream = make_env(f"ragen/{name}-v0", "test", "plain"), RandomStream("shopper", seed)
     env.reset(seed=index)
     answers = []
     while env.legal_actions:

@@ -52,17 +52,19 @@ def test_every_guarantee_holds_and_every_step_is_told(name, size):
 def test_the_figures_are_those_of_the_instances():
     audit = counted("Sokoban-v0", levels=1)
     env = SokobanEnv("Sokoban-v0")
-    lengths = [env.instance_of(0).optimal_length] + [
+    lengths = [env.get_instance(0).optimal_length] + [
         level.optimal_length
         for split in ("val", "test")
-        for level in env.shipped(env.variant.name, split)
+        for level in env.load_shipped(env.variant.name, split)
     ]
     assert (audit.shortest, audit.longest) == (min(lengths), max(lengths))
     assert (audit.ceiling, audit.oracle) == (1.0, 1.0)
     lakes = counted("FrozenLake-v0", levels=1)
     lake = FrozenLakeEnv("FrozenLake-v0")
     ceilings = [lake.reset(seed=0)[1]["ceiling"]] + [
-        one.ceiling for split in ("val", "test") for one in lake.shipped("FrozenLake-v0", split)
+        one.ceiling
+        for split in ("val", "test")
+        for one in lake.load_shipped("FrozenLake-v0", split)
     ]
     assert lakes.ceiling == pytest.approx(sum(ceilings) / 513, abs=1e-12)
 
@@ -140,7 +142,7 @@ def test_a_held_out_instance_that_occurs_twice_is_found(monkeypatch):
 
 
 def test_a_train_instance_that_is_shipped_is_found(monkeypatch):
-    train = MultiPullEnv("BanditMultiPull-v0").instance_of(7)
+    train = MultiPullEnv("BanditMultiPull-v0").get_instance(7)
     shipped_instead(
         monkeypatch,
         lambda split, found: (*found[:9], train, *found[10:]) if split == "val" else found,

@@ -116,11 +116,11 @@ def served(*arguments, cwd):
 
 
 def test_the_page_is_served_until_ctrl_c(tmp_path):
-    process, url, port = served(*SHOP, "--rollout", "2", cwd=tmp_path)
+    process, url, port = served(*SHOP, "--noise-seed", "2", cwd=tmp_path)
     with urllib.request.urlopen(f"{url}state", timeout=20) as reply:
         state = json.loads(reply.read())
     assert (state["env"], state["split"], state["index"]) == ("ragen/WebShop-v0", "test", 5)
-    assert state["rollout"] == 2
+    assert state["noise_seed"] == 2
     assert state["observation"] == made("ragen/WebShop-v0").reset(seed=5)[0]
     taken = run("play", "Bandit-v0", "--browser", "--port", str(port), cwd=tmp_path)
     assert (taken.returncode, taken.stdout) == (2, "")

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from ragen_bench.models import resolve
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.registration import IDS
 from tests.ragen_bench.episodes.replayed import (
     EVALUATION,
@@ -26,7 +26,7 @@ def configs():
 @pytest.fixture(scope="module")
 def records():
     return [
-        play(env, index, index % 3, mixed(Stream("replay", env, index)))
+        play(env, index, index % 3, mixed(RandomStream("replay", env, index)))
         for env in IDS
         for index in range(4)
     ]

@@ -35,7 +35,7 @@ def test_tasks_enumerate_environment_instance_and_sample():
 def test_a_record_replays_through_gymnasium(env):
     [record] = records_of([Task(env, "val", 5, 3)], resolve("random"), SAMPLING)
     replayed = gymnasium.make(env, split="val")
-    observation, info = replayed.reset(seed=5, options={"rollout": record.rollout})
+    observation, info = replayed.reset(seed=5, options={"noise_seed": record.rollout})
     for turn in record.turns:
         assert turn.observation == observation
         observation, reward, terminated, truncated, info = replayed.step(turn.answer)

@@ -24,8 +24,8 @@ def _named():
 def test_what_an_environment_tells_is_found_out_by_a_look_at_it():
     guess, echo = game_of(GUESS), game_of(ECHO)
     assert guess.takes == {"split"}
-    assert (guess.takes_rollout, guess.lists_actions, guess.repeats) == (True, True, True)
-    assert (echo.takes, echo.takes_rollout, echo.lists_actions) == (frozenset(), False, False)
+    assert (guess.takes_noise_seed, guess.lists_actions, guess.repeats) == (True, True, True)
+    assert (echo.takes, echo.takes_noise_seed, echo.lists_actions) == (frozenset(), False, False)
     assert echo.doc == "Pays for long answers, and tells nothing else."
     assert (states_form(GUESS), states_form("ragen/Sokoban-v0")) == (True, False)
 

@@ -17,7 +17,7 @@ from ragen_bench.runs.directory import read_run
 from ragen_bench.scores.baselines import baseline
 from ragen_bench.scores.summary import summarise
 from ragen_bench.suites import name_environment
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from tests.ragen_bench.foreign import guessers
 from tests.ragen_bench.scores.pairs import compare
 
@@ -41,7 +41,7 @@ def test_its_score_is_the_floor_and_another_function_has_another():
 
 def test_answers_are_a_function_of_what_was_seen_and_the_stream():
     player = name_random_player(NEVER)
-    answers = [player.answer(("a", "b"), Stream("it", label), "here") for label in (1, 1, 2)]
+    answers = [player.answer(("a", "b"), RandomStream("it", label), "here") for label in (1, 1, 2)]
     assert answers[0] == answers[1] != answers[2]
     assert answers[0].startswith("no digit, turn 2: 0.")
 

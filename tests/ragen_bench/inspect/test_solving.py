@@ -5,7 +5,7 @@ from inspect_ai.model import ChatMessageAssistant, ContentReasoning, ContentText
 from inspect_ai.model._model_output import ChatCompletionChoice
 from inspect_ai.util import LimitExceededError
 
-from ragen_bench.episodes.episode import Episode, Task, rollout_of
+from ragen_bench.episodes.episode import Episode, Task, derive_noise_seed
 from ragen_bench.inspect import envs
 from ragen_bench.inspect.solving import STORED, completion_of
 from ragen_bench.models.base import Completion
@@ -49,7 +49,10 @@ def test_the_epochs_of_a_sample_share_the_instance_and_differ_in_noise():
         for epoch in range(1, task.epochs + 1):
             state, shown = play(task.solver, state_of(sample, epoch), same_arm(seed))
             told = state.store.get(STORED)
-            assert (sample.metadata["seed"], told["rollout"]) == (seed, rollout_of(3, epoch - 1))
+            assert (sample.metadata["seed"], told["rollout"]) == (
+                seed,
+                derive_noise_seed(3, epoch - 1),
+            )
             first.add(shown[0][-1])
             rewards.add(tuple(told["rewards"]))
         assert len(first) == 1

@@ -9,7 +9,7 @@ from ragen_bench.leaderboard import About, pack, verify
 from ragen_bench.models import Completion, resolve
 from ragen_bench.runs.json_lines import line_of
 from ragen_bench.suites import SUITES
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 from tests.ragen_bench.players import Player
 
@@ -24,7 +24,7 @@ class Mixed(Player):
         return [self._answer(request, sampling) for request in requests]
 
     def _answer(self, request, sampling):
-        stream = Stream("mixed", sampling.seed, request.key)
+        stream = RandomStream("mixed", sampling.seed, request.key)
         roll = stream.below(10)
         if roll < 2:
             text = BROKEN[stream.below(len(BROKEN))]

@@ -14,7 +14,7 @@ from ragen_bench.leaderboard.plausibility import Plausibility, probability_of_at
 from ragen_bench.models import Completion
 from ragen_bench.runs.directory import read_run
 from ragen_bench.suites import SUITES, Suite
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 from tests.ragen_bench.leaderboard.entries import entry_of, evaluation, run_of
 from tests.ragen_bench.players import Player
@@ -53,7 +53,7 @@ class Contender(Player):
     def _answer(self, request):
         if self._plays_oracle:
             return oracle_answer(request.env)
-        return random_answer(request.env, Stream("contender", 0, request.key))
+        return random_answer(request.env, RandomStream("contender", 0, request.key))
 
 
 @pytest.fixture(scope="module")

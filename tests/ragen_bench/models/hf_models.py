@@ -9,7 +9,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, Llama
 from ragen_bench.models import Completion, Request
 from ragen_bench.models.bundled import converted_folder
 from ragen_bench.suites import make_env
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 
 # The tests share their cores, and threads that wait for each other then take many times as long.
 torch.set_num_threads(1)
@@ -69,7 +69,7 @@ class Reference:
 
     def complete(self, request, sampling):
         prompt = ids = self.ids(request.messages)
-        stream = Stream("sampling", sampling.seed, request.key)
+        stream = RandomStream("sampling", sampling.seed, request.key)
         finish = "length"
         while len(ids) < len(prompt) + sampling.max_tokens:
             token = self._next(self.logits(ids), stream, sampling.temperature)

@@ -11,7 +11,7 @@ from ragen_bench.agents import Answer
 from ragen_bench.audit.doctor import examine_model
 from ragen_bench.models.base import Place, Request, ask_all
 from ragen_bench.models.grammar import action_schema
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.core.protocol import format_answer
 from ragen_envs.registration import IDS
@@ -57,7 +57,7 @@ def test_the_schema_takes_what_the_environment_takes(env):
     game = gymnasium.make(env, split="val", response_format="plain").unwrapped
     for seed in range(3):
         game.reset(seed=seed)
-        stream, running = Stream("test", seed), True
+        stream, running = RandomStream("test", seed), True
         while running:
             check = jsonschema.Draft202012Validator(action_schema(game))
             json.dumps(action_schema(game))

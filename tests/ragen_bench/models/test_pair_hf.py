@@ -12,7 +12,7 @@ from ragen_bench.models.hf.engine import SlotEngine
 from ragen_bench.models.hf.model import HFModel
 from ragen_bench.opponents.opponent import Opponent, answerer
 from ragen_bench.opponents.pair import Pair
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import random_answer
 
 from ..opponents.test_pair import GAME, Clocked
@@ -75,7 +75,7 @@ class Server(Clocked):
     def engine(self, sampling):
         engine = super().engine(sampling)
         engine.answer = lambda request: Completion(
-            random_answer(request.env, Stream("server", request.key))
+            random_answer(request.env, RandomStream("server", request.key))
         )
         return engine
 

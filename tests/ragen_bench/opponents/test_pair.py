@@ -15,7 +15,7 @@ from ragen_bench.models import Completion, Fault, Request, Sampling
 from ragen_bench.models.base import CallEngine
 from ragen_bench.models.scripted import OracleModel
 from ragen_bench.opponents.pair import Pair
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 
 from ..players import Player
@@ -26,7 +26,7 @@ SAMPLING = Sampling(temperature=1.0, max_tokens=8, stop="</answer>", seed=3)
 
 def mixed_answer(request, seed=0):
     """A function of the key: good, random and broken answers, so that episodes differ in length."""
-    stream = Stream("pair", seed, request.key)
+    stream = RandomStream("pair", seed, request.key)
     roll = stream.below(8)
     if roll == 0:
         return "no form"

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from ragen_bench.runs.specification import spec_hash
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.frozen_lake.env import FrozenLakeEnv
 from ragen_envs.games.sokoban import env as sokoban
 from ragen_envs.games.twenty_questions import env as twenty_questions
@@ -31,7 +31,7 @@ def test_the_specification_hash_sees_parameters_texts_and_levels(monkeypatch):
     assert now() != before
     monkeypatch.undo()
     assert now() == before
-    levels = sokoban.SokobanEnv.shipped("Sokoban-v0", "test")
+    levels = sokoban.SokobanEnv.load_shipped("Sokoban-v0", "test")
     swapped = (*levels[:-2], levels[-1], levels[-2])
     monkeypatch.setattr(sokoban.SokobanEnv, "shipped", classmethod(lambda *_: swapped))
     assert now() != before
@@ -46,7 +46,7 @@ def test_the_specification_hash_sees_rewards(monkeypatch, name):
 
 def test_the_specification_hash_sees_the_noise(monkeypatch):
     before = spec_hash("ragen/FrozenLake-v0", "test", "think")
-    monkeypatch.setattr(FrozenLakeEnv, "_dynamics", lambda self: Stream("other noise"))
+    monkeypatch.setattr(FrozenLakeEnv, "_dynamics", lambda self: RandomStream("other noise"))
     assert spec_hash("ragen/FrozenLake-v0", "test", "think") != before
 
 

@@ -268,7 +268,7 @@ def test_cost(small, random_model, tmp_path):
 def test_the_ceiling_is_the_exact_one(small, random_model, tmp_path):
     summary = summarise(evaluate(small, random_model, tmp_path / "run"))
     lake = summary["envs"][2]
-    exact = [FrozenLakeEnv.shipped("FrozenLake-v0", "test")[i].ceiling for i in range(10)]
+    exact = [FrozenLakeEnv.load_shipped("FrozenLake-v0", "test")[i].ceiling for i in range(10)]
     assert lake["oracle"]["ceiling"] == pytest.approx(sum(exact) / 10, abs=1e-6)
     floor = lake["random"]["score"]
     assert lake["normalised"] == pytest.approx(

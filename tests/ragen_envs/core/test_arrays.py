@@ -94,10 +94,10 @@ def test_the_largest_board_shows_its_planes_and_its_budget():
 def test_the_same_turns_give_the_same_episode(id_, data):
     split = data.draw(st.sampled_from(["train", "val", "test"]))
     form = data.draw(st.sampled_from(["think", "answer", "plain"]))
-    seed, rollout = data.draw(st.integers(0, 300)), data.draw(st.integers(0, 9))
+    seed, noise_seed = data.draw(st.integers(0, 300)), data.draw(st.integers(0, 9))
     arrays = make(id_, observation="array", split=split, response_format=form)
     texts = make(id_, split=split, response_format="plain")
-    start = {"seed": seed, "options": {"rollout": rollout}}
+    start = {"seed": seed, "options": {"noise_seed": noise_seed}}
     first, info = texts.reset(**start)
     table = meanings(first)
     observation, same = arrays.reset(**start)
@@ -127,7 +127,7 @@ def test_the_same_turns_give_the_same_episode(id_, data):
 @pytest.mark.parametrize("id_", ARRAY_IDS)
 def test_resets_without_a_seed_draw_the_same_instances(id_):
     arrays, texts = make(id_, observation="array"), make(id_)
-    starts = [{"seed": 5}, {}, {}, {"options": {"rollout": 2}}]
+    starts = [{"seed": 5}, {}, {}, {"options": {"noise_seed": 2}}]
     assert [arrays.reset(**start)[1] for start in starts] == [
         texts.reset(**start)[1] for start in starts
     ]
@@ -239,9 +239,9 @@ def test_several_at_once_are_the_single_ones(mode):
     envs = gymnasium.make_vec(
         id_, num_envs=3, vectorization_mode=mode, observation="array", split="test"
     )
-    observations, infos = envs.reset(seed=7, options={"rollout": 4})
+    observations, infos = envs.reset(seed=7, options={"noise_seed": 4})
     singles = [make(id_, observation="array", split="test") for _ in range(3)]
-    firsts = [e.reset(seed=7 + i, options={"rollout": 4}) for i, e in enumerate(singles)]
+    firsts = [e.reset(seed=7 + i, options={"noise_seed": 4}) for i, e in enumerate(singles)]
     assert infos["instance"].tolist() == [info["instance"] for _, info in firsts]
     assert (observations["board"] == np.stack([first["board"] for first, _ in firsts])).all()
     turns = np.array([[1, 2, 0, 0, 0], [0, 0, 0, 0, 0], [3, 3, 3, 3, 3]])

@@ -7,7 +7,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.wrappers import RecordEpisodeStatistics
 
 from ragen_envs.core.boards import PIXELS, Board, Tile, picture, planes
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import random_answer
 from ragen_envs.games.bandit import MultiPullEnv
 from ragen_envs.making import board_ids
@@ -35,7 +35,7 @@ def test_a_meaning_has_one_look_in_all_variants(names):
         env = make(name, split="test", render_mode="rgb_array", response_format="plain")
         for seed in range(60):
             text, _ = env.reset(seed=seed)
-            table, state, stream = meanings(text), state_in(text), Stream("look", seed)
+            table, state, stream = meanings(text), state_in(text), RandomStream("look", seed)
             while True:
                 pixels = env.render()
                 assert pixels.dtype == np.uint8

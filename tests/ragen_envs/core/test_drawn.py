@@ -5,19 +5,19 @@ import hashlib
 import pytest
 
 from ragen_envs.core.drawn import draw_key
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import random_answer
 from tests.ragen_envs.support import make
 
 KEY, OTHER = (draw_key("a" * 64, value * 64) for value in "bc")
 
 
-def played(env, rollout=0):
+def played(env, noise_seed=0):
     """Return all that a random player sees in the first three instances."""
     shown = []
     for seed in range(3):
-        stream = Stream("test", seed)
-        shown.append(env.reset(seed=seed, options={"rollout": rollout})[0])
+        stream = RandomStream("test", seed)
+        shown.append(env.reset(seed=seed, options={"noise_seed": noise_seed})[0])
         while env.legal_actions:
             shown.append(env.step(random_answer(env, stream))[0])
     return shown
@@ -34,10 +34,10 @@ def test_the_key_is_that_of_the_page():
 def test_instances_and_noise_follow_from_the_key(id_):
     first, again, other = (make(id_, split="drawn", draw=key) for key in (KEY, KEY, OTHER))
     assert played(first) == played(again) != played(other)
-    digests = {first.instance_of(seed).digest for seed in range(256)}
+    digests = {first.get_instance(seed).digest for seed in range(256)}
     assert len(digests) == 256
-    assert {first.instance_of(seed).part for seed in range(256)} == {"sealed"}
-    assert first.instance_of(256) == first.instance_of(0)
+    assert {first.get_instance(seed).part for seed in range(256)} == {"sealed"}
+    assert first.get_instance(256) == first.get_instance(0)
 
 
 def test_the_noise_is_not_that_of_another_draw_or_split():
@@ -45,8 +45,8 @@ def test_the_noise_is_not_that_of_another_draw_or_split():
     words = set()
     for arguments in ({"split": "drawn", "draw": KEY}, {"split": "drawn", "draw": OTHER}, {}):
         env = make("FrozenLake-v0", **arguments)
-        env.reset(seed=0, options={"rollout": 0})
-        words.add(env._dynamics().word())
+        env.reset(seed=0, options={"noise_seed": 0})
+        words.add(env.make_noise_stream().word())
     assert len(words) == 3
 
 

@@ -29,7 +29,7 @@ def test_the_same_answers_give_the_same_episode(id_, data):
     form = data.draw(st.sampled_from(["think", "answer", "plain", "tools"]))
     seen = make(id_, observation="image", split=split, response_format=form)
     texts = make(id_, split=split, response_format=form, render_mode="rgb_array")
-    start = {"seed": data.draw(st.integers(0, 300)), "options": {"rollout": 3}}
+    start = {"seed": data.draw(st.integers(0, 300)), "options": {"noise_seed": 3}}
     first, info = texts.reset(**start)
     observation, same = seen.reset(**start)
     assert same == info

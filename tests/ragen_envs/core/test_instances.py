@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ragen_envs.core.instances import (
     HELD_OUT_SIZE,
     SPLITS,
-    Stream,
+    RandomStream,
     content_hash,
     draw,
     held_out,
@@ -30,7 +30,7 @@ def shake(*texts):
 @given(labels, st.integers(1, 100))
 @example(["four blocks"], 21 + 84 + 336 + 1)
 def test_words_are_those_of_shake_128_over_the_labels(given_labels, count):
-    stream = Stream(*given_labels)
+    stream = RandomStream(*given_labels)
     raw = shake(*map(str, given_labels)).digest(8 * count)
     expected = [int.from_bytes(raw[i : i + 8], "little") for i in range(0, 8 * count, 8)]
     assert [stream.word() for _ in range(count)] == expected
@@ -38,7 +38,7 @@ def test_words_are_those_of_shake_128_over_the_labels(given_labels, count):
 
 @given(st.lists(st.tuples(st.sampled_from(["words", "rolls"]), st.integers(0, 60)), max_size=8))
 def test_many_at_once_are_as_many_one_by_one(calls):
-    stream, single = Stream("many"), Stream("many")
+    stream, single = RandomStream("many"), RandomStream("many")
     for call, count in calls:
         if call == "words":
             assert stream.words(count) == [single.word() for _ in range(count)]
@@ -49,40 +49,42 @@ def test_many_at_once_are_as_many_one_by_one(calls):
 
 def test_the_first_words_are_pinned():
     # Another number on another platform or Python would mean other levels there.
-    stream = Stream("instance", "Sokoban-v0", "train", 0)
+    stream = RandomStream("instance", "Sokoban-v0", "train", 0)
     assert [stream.word(), stream.word()] == [7879930542171510924, 12517314100622512290]
 
 
 @given(labels, labels)
 def test_different_labels_give_different_streams(first, second):
     same = [str(x) for x in first] == [str(x) for x in second]
-    assert (Stream(*first).word() == Stream(*second).word()) == same
+    assert (RandomStream(*first).word() == RandomStream(*second).word()) == same
 
 
 def test_labels_do_not_run_together():
-    words = {Stream(*x).word() for x in (("ab", "c"), ("a", "bc"), ("abc",), ("1:a", "bc"), ())}
+    words = {
+        RandomStream(*x).word() for x in (("ab", "c"), ("a", "bc"), ("abc",), ("1:a", "bc"), ())
+    }
     assert len(words) == 5
 
 
 @given(st.integers(1, 1 << 32), st.integers(0, 1000))
 def test_below_stays_below_and_scales_the_word(bound, seed):
-    value = Stream(seed).below(bound)
+    value = RandomStream(seed).below(bound)
     assert 0 <= value < bound
-    assert value == Stream(seed).word() * bound // 2**64
+    assert value == RandomStream(seed).word() * bound // 2**64
 
 
 @pytest.mark.parametrize("bound", [0, -1, (1 << 32) + 1])
 def test_below_refuses_other_bounds(bound):
     with pytest.raises(ValueError, match=f"between 1 and 2\\*\\*32, got {bound}"):
-        Stream(0).below(bound)
+        RandomStream(0).below(bound)
 
 
 def test_the_largest_bound_is_taken():
-    assert Stream(0).below(1 << 32) == Stream(0).word() >> 32
+    assert RandomStream(0).below(1 << 32) == RandomStream(0).word() >> 32
 
 
 def test_below_is_uniform():
-    stream = Stream("uniform")
+    stream = RandomStream("uniform")
     counts = [0] * 20
     for _ in range(20_000):
         counts[stream.below(20)] += 1
@@ -93,15 +95,15 @@ def test_below_is_uniform():
 def test_a_sample_has_different_members(population, count, seed):
     if count > len(population):
         with pytest.raises(ValueError, match=f"cannot sample {count} of {len(population)}"):
-            Stream(seed).sample(population, count)
+            RandomStream(seed).sample(population, count)
         return
-    chosen = Stream(seed).sample(population, count)
+    chosen = RandomStream(seed).sample(population, count)
     assert len(chosen) == len(set(chosen)) == count
     assert set(chosen) <= set(population)
 
 
 def test_samples_are_uniform_over_ordered_choices():
-    stream = Stream("sample")
+    stream = RandomStream("sample")
     counts = dict.fromkeys([(a, b) for a in range(4) for b in range(4) if a != b], 0)
     for _ in range(12_000):
         counts[tuple(stream.sample(range(4), 2))] += 1
@@ -112,12 +114,12 @@ def test_streams_touch_no_global_generator():
     random.seed(1)
     np.random.seed(1)
     before = random.getstate(), np.random.get_state()[1].tolist()
-    stream = Stream("a", 1)
+    stream = RandomStream("a", 1)
     values = [stream.word(), stream.below(10), stream.sample(range(9), 3)]
     assert (random.getstate(), np.random.get_state()[1].tolist()) == before
     random.seed(2)
     np.random.seed(2)
-    stream = Stream("a", 1)
+    stream = RandomStream("a", 1)
     assert [stream.word(), stream.below(10), stream.sample(range(9), 3)] == values
 
 
@@ -147,10 +149,10 @@ def toys(parts):
 def test_draw_takes_the_first_of_the_split(parts):
     for split in SPLITS:
         if split in parts:
-            assert draw(toys(parts), Stream(0), split) == Toy(str(parts.index(split)), split)
+            assert draw(toys(parts), RandomStream(0), split) == Toy(str(parts.index(split)), split)
         else:
             with pytest.raises(RuntimeError, match=f"no {split} instance"):
-                draw(toys(parts), Stream(0), split)
+                draw(toys(parts), RandomStream(0), split)
 
 
 def test_draw_gives_up_after_4096_candidates():
@@ -162,7 +164,7 @@ def test_draw_gives_up_after_4096_candidates():
             yield None
 
     with pytest.raises(RuntimeError, match="no val instance among the first 4096 candidates"):
-        draw(endless, Stream(0), "val")
+        draw(endless, RandomStream(0), "val")
     assert len(looked_at) == 4096
 
 
@@ -214,5 +216,5 @@ def test_an_instance_is_a_function_of_its_attempt_alone():
         return numbered(1000)(stream)
 
     held_out(candidates, "Toy-v0", "val", set())
-    streams = [Stream("instance", "Toy-v0", "val", i) for i in range(len(seen))]
+    streams = [RandomStream("instance", "Toy-v0", "val", i) for i in range(len(seen))]
     assert seen == [str(stream.below(1000)) for stream in streams]

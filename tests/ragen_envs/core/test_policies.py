@@ -1,7 +1,7 @@
 import pytest
 from gymnasium.error import ResetNeeded
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.core.protocol import RESPONSE_FORMATS
 from tests.ragen_envs.support import (
@@ -21,7 +21,7 @@ from tests.ragen_envs.support import (
 @pytest.mark.parametrize("policy", ["random", "oracle"])
 def test_answers_are_in_form_legal_and_within_the_budget(id_, form, policy):
     env = make(id_, split="val", response_format=form)
-    stream = Stream("policy", id_)
+    stream = RandomStream("policy", id_)
     for seed in range(20):
         env.reset(seed=seed)
         while env.legal_actions:
@@ -42,7 +42,7 @@ def test_answers_are_in_form_legal_and_within_the_budget(id_, form, policy):
 @pytest.mark.parametrize("id_", IDS)
 def test_the_random_player_is_uniform(id_):
     env = make(id_, split="test", response_format="plain")
-    stream = Stream("uniform")
+    stream = RandomStream("uniform")
     env.reset(seed=0)
     counts = dict.fromkeys(env.legal_actions, 0)
     for _ in range(2000):
@@ -55,8 +55,8 @@ def test_the_random_player_is_uniform(id_):
 def test_the_random_player_depends_on_its_stream_alone(id_):
     env = make(id_)
     env.reset(seed=0)
-    assert random_answer(env, Stream("a")) == random_answer(env, Stream("a"))
-    assert len({random_answer(env, Stream(i)) for i in range(50)}) > 1
+    assert random_answer(env, RandomStream("a")) == random_answer(env, RandomStream("a"))
+    assert len({random_answer(env, RandomStream(i)) for i in range(50)}) > 1
 
 
 def test_answers_follow_the_response_format():
@@ -71,7 +71,9 @@ def test_answers_follow_the_response_format():
         names = ("Astronaut", "Typist")
         assert env.legal_actions == names
         assert oracle_answer(env) == expected[form].format("Astronaut")
-        assert random_answer(env, Stream(0)) in {expected[form].format(name) for name in names}
+        assert random_answer(env, RandomStream(0)) in {
+            expected[form].format(name) for name in names
+        }
 
 
 BANDITS = ("Bandit-v0", "BanditRev-v0", "BanditMultiPull-v0")
@@ -96,20 +98,20 @@ def test_the_random_player_stays_below_the_oracle(id_):
         env = make(id_, split="val")
         total = 0.0
         for seed in range(128):
-            env.reset(seed=seed, options={"rollout": 1})
+            env.reset(seed=seed, options={"noise_seed": 1})
             while env.legal_actions:
                 info = env.step(answer(env))[4]
             total += info["score"]
         return total / 128
 
-    stream = Stream("floor")
+    stream = RandomStream("floor")
     assert mean(lambda env: random_answer(env, stream)) < mean(oracle_answer) - 0.02
 
 
 @pytest.mark.parametrize("id_", IDS)
 def test_nobody_answers_before_the_start_or_after_the_end(id_):
     env = make(id_)
-    stream = Stream("random", 0)
+    stream = RandomStream("random", 0)
     for player in (oracle_answer, lambda env: random_answer(env, stream)):
         with pytest.raises(ResetNeeded, match=r"call reset\(\) first"):
             player(env)

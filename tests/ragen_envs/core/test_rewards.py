@@ -88,7 +88,7 @@ def test_the_actions_are_those_that_ran():
     env.step("up || nothing || LEFT")
     env.step(" || ".join(["Up"] * 9))
     assert seen == [("Up", "Left"), ("Up",) * 5]
-    env.reset(seed=next(s for s in range(99) if env.instance_of(s).optimal_length == 4))
+    env.reset(seed=next(s for s in range(99) if env.get_instance(s).optimal_length == 4))
     solution = env.best_actions()
     *_, info = env.step(" || ".join((*solution, "Up")))
     assert info["success"]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_envs.core import sealed
+from ragen_envs.core import sealed, text_game
 from ragen_envs.core.instances import SHIPPED_SPLITS
 from ragen_envs.core.policies import oracle_answer
 from ragen_envs.core.sealed import SealedKeyError, event_of, key_hash, new_key, read_key_file
@@ -26,11 +26,11 @@ def key(monkeypatch):
     monkeypatch.delenv("RAGEN_SEALED_KEY_FILE", raising=False)
     monkeypatch.setattr(sealed, "_files", {})
     monkeypatch.setattr(sealed, "_keys", {})
-    monkeypatch.setattr(sealed, "_sets", {})
+    monkeypatch.setattr(text_game, "_generated", {})
 
 
 def all_of(env):
-    return [env.instance_of(seed) for seed in range(256)]
+    return [env.get_instance(seed) for seed in range(256)]
 
 
 @pytest.mark.parametrize("id_", SEALABLE)
@@ -39,7 +39,7 @@ def test_256_different_instances_of_the_sealed_part(id_):
     found = all_of(env)
     assert {instance.part for instance in found} == {"sealed"}
     assert len({instance.digest for instance in found}) == 256
-    assert env.instance_of(256 + 7) is found[7]
+    assert env.get_instance(256 + 7) is found[7]
     info = env.reset(seed=256 + 7)[1]
     assert (info["instance"], info["index"]) == (found[7].digest, 7)
     public = {
@@ -63,14 +63,14 @@ def test_a_key_decides_instances_and_noise_and_another_key_others(id_, monkeypat
     second = make(id_, split="sealed")
     assert all_of(first) != all_of(second)
     for env in (first, second):
-        env.reset(seed=3, options={"rollout": 5})
-    assert first._dynamics().words(9) != second._dynamics().words(9)
-    sealed._sets.clear()
+        env.reset(seed=3, options={"noise_seed": 5})
+    assert first.make_noise_stream().words(9) != second.make_noise_stream().words(9)
+    text_game._generated.clear()
     monkeypatch.setenv("RAGEN_SEALED_KEY", KEY)
     again = make(id_, split="sealed")
     assert all_of(again) == all_of(first)
-    again.reset(seed=3, options={"rollout": 5})
-    assert again._dynamics().words(9) == first._dynamics().words(9)
+    again.reset(seed=3, options={"noise_seed": 5})
+    assert again.make_noise_stream().words(9) == first.make_noise_stream().words(9)
 
 
 @pytest.mark.parametrize("id_", ["Sokoban-v0", "SokobanLarge-v0", "BanditRev-v0"])

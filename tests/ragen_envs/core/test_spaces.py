@@ -97,7 +97,7 @@ def test_spaces_that_differ_can_be_batched():
 def episodes(env, mode, turns=12):
     """Play so that each environment ends some episodes; return all that came back."""
     told = [env.reset(seed=[5, 0, 9])]
-    told.append(env.reset(seed=3, options={"rollout": 1}))
+    told.append(env.reset(seed=3, options={"noise_seed": 1}))
     for turn in range(turns):
         answers = ["Up || Left || Blue", "no", "Down"][turn % 3 :] + ["Right || Up"] * (turn % 3)
         told.append(env.step(answers))

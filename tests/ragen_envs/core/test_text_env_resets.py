@@ -50,17 +50,17 @@ def test_bad_arguments_name_the_choices(arguments, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"level": 3}, "unknown reset options ['level']; the only one is 'rollout'"),
-        ({"rollout": 1, "b": 1, "a": 2}, "unknown reset options ['a', 'b']; the only one is"),
-        ({"rollout": -1}, "the option 'rollout' is an int of at least 0, got -1"),
-        ({"rollout": "1"}, "the option 'rollout' is an int of at least 0, got '1'"),
-        ({"rollout": 1.0}, "the option 'rollout' is an int of at least 0, got 1.0"),
-        ({"rollout": True}, "the option 'rollout' is an int of at least 0, got True"),
-        ({"rollout": None}, "the option 'rollout' is an int of at least 0, got None"),
+        ({"level": 3}, "unknown reset options ['level']; the only one is 'noise_seed'"),
+        ({"noise_seed": 1, "b": 1, "a": 2}, "unknown reset options ['a', 'b']; the only one is"),
+        ({"noise_seed": -1}, "the option 'noise_seed' is an int of at least 0, got -1"),
+        ({"noise_seed": "1"}, "the option 'noise_seed' is an int of at least 0, got '1'"),
+        ({"noise_seed": 1.0}, "the option 'noise_seed' is an int of at least 0, got 1.0"),
+        ({"noise_seed": True}, "the option 'noise_seed' is an int of at least 0, got True"),
+        ({"noise_seed": None}, "the option 'noise_seed' is an int of at least 0, got None"),
     ],
 )
 def test_bad_options_say_what_is_possible(options, message):
-    with pytest.raises(ValueError, match="rollout") as error:
+    with pytest.raises(ValueError, match="noise_seed") as error:
         count().reset(seed=0, options=options)
     assert str(error.value).startswith(message)
 
@@ -73,8 +73,8 @@ def test_a_negative_seed_is_refused():
 def test_a_rollout_changes_the_noise_and_nothing_else():
     env = count()
     firsts, noises = set(), []
-    for rollout in (None, 0, 1, 2, 10**30):
-        options = None if rollout is None else {"rollout": rollout}
+    for noise_seed in (None, 0, 1, 2, 10**30):
+        options = None if noise_seed is None else {"noise_seed": noise_seed}
         firsts.add(env.reset(seed=5, options=options)[0])
         noises.append(env.noise)
     assert len(firsts) == 1
@@ -166,11 +166,11 @@ def test_np_random_is_that_of_gymnasium():
     env.reset(seed=11)
     expected = gymnasium.utils.seeding.np_random(11)[0]
     for _ in range(3):
-        index, rollout = (int(expected.integers(1 << 62)) for _ in range(2))
+        index, noise_seed = (int(expected.integers(1 << 62)) for _ in range(2))
         assert env.reset()[1]["index"] == index
         noise = env.noise
-        env._index, env._rollout = index, rollout
-        assert env._dynamics().word() == noise
+        env.index, env.noise_seed = index, noise_seed
+        assert env.make_noise_stream().word() == noise
     env.np_random = np.random.default_rng(5)
     assert env.reset()[1]["index"] == int(np.random.default_rng(5).integers(1 << 62))
     assert env.np_random_seed == -1
@@ -238,9 +238,9 @@ def test_closing_twice_is_fine():
         ({"seed": -1}, gymnasium.error.Error, "a seed is an int of at least 0, got -1"),
         ({"seed": 1.0}, gymnasium.error.Error, "a seed is an int of at least 0, got 1.0"),
         ({"seed": "3"}, gymnasium.error.Error, "a seed is an int of at least 0, got '3'"),
-        ({"seed": 3, "options": {"rollout": -1}}, ValueError, "int of at least 0, got -1"),
-        ({"seed": 3, "options": {"rollout": True}}, ValueError, "int of at least 0, got True"),
-        ({"seed": 3, "options": "rollout"}, TypeError, "are a dictionary, got 'rollout'"),
+        ({"seed": 3, "options": {"noise_seed": -1}}, ValueError, "int of at least 0, got -1"),
+        ({"seed": 3, "options": {"noise_seed": True}}, ValueError, "int of at least 0, got True"),
+        ({"seed": 3, "options": "noise_seed"}, TypeError, "are a dictionary, got 'noise_seed'"),
         ({"seed": 3, "options": []}, TypeError, r"are a dictionary, got \[\]"),
     ],
 )
@@ -256,7 +256,7 @@ def test_a_refused_reset_changes_nothing(arguments, error, message):
 
 def test_numpys_ints_will_do():
     for number in (np.int64(5), np.uint8(5)):
-        given = count().reset(seed=number, options={"rollout": number})
-        assert given == count().reset(seed=5, options={"rollout": 5})
+        given = count().reset(seed=number, options={"noise_seed": number})
+        assert given == count().reset(seed=5, options={"noise_seed": 5})
         assert type(given[1]["index"]) is int
     assert count().reset(seed=5, options={}) == count().reset(seed=5)

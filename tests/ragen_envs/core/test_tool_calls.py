@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_actions, random_answer
 from ragen_envs.core.protocol import HOW_TO_CALL, format_answer
 from ragen_envs.core.tool_calls import Call, CallError, as_text, called
@@ -75,7 +75,7 @@ def test_calls_play_as_the_answers_that_they_stand_for(id_):
     by_calls = make(id_, split="test", response_format="tools")
     by_words = make(id_, split="test", response_format="answer")
     for seed in range(3):
-        stream = Stream("calls", id_, seed)
+        stream = RandomStream("calls", id_, seed)
         first, _ = by_calls.reset(seed=seed)
         asked, _ = by_words.reset(seed=seed)
         assert first.endswith(f"\n\n{HOW_TO_CALL}")
@@ -94,7 +94,7 @@ def test_calls_play_as_the_answers_that_they_stand_for(id_):
 def test_the_players_answer_by_calls(id_):
     env = make(id_, split="test", response_format="tools")
     env.reset(seed=0)
-    for answer in (oracle_answer(env), random_answer(env, Stream("calls"))):
+    for answer in (oracle_answer(env), random_answer(env, RandomStream("calls"))):
         parsed, _ = env.read(answer)
         assert parsed.actions_valid
         assert parsed.format_valid

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from openai.types.chat import ChatCompletionFunctionToolParam
 from pydantic import TypeAdapter
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_actions
 from ragen_envs.core.protocol import HOW_TO_CALL, RESPONSE_FORMATS, format_answer
 from ragen_envs.core.tool_calls import Call, CallError
@@ -41,7 +41,7 @@ def parameters(env):
 @pytest.mark.parametrize("response_format", RESPONSE_FORMATS)
 @pytest.mark.parametrize("id_", IDS)
 def test_what_players_answer_are_calls_that_the_schemas_allow(id_, response_format):
-    env, stream = started(id_, response_format), Stream("tools", id_)
+    env, stream = started(id_, response_format), RandomStream("tools", id_)
     while env.legal_actions:
         for tool in schemas(env):
             assert OPENAI.validate_python(tool, strict=True) == tool

@@ -56,8 +56,10 @@ def replay(env, mode, first, moves):
         copies.append(copy.deepcopy(got))
         return got
 
-    def reset(seed, rollout):
-        note(env.reset(seed=seed, options=None if rollout is None else {"rollout": rollout}))
+    def reset(seed, noise_seed):
+        note(
+            env.reset(seed=seed, options=None if noise_seed is None else {"noise_seed": noise_seed})
+        )
 
     reset(*first)
     for move in moves:
@@ -68,7 +70,7 @@ def replay(env, mode, first, moves):
         over = terminations | truncations
         if mode is AutoresetMode.DISABLED and over.any():
             seed = [int(i) for i in np.arange(len(over)) + 7]
-            note(env.reset(seed=seed, options={"reset_mask": over, "rollout": 2}))
+            note(env.reset(seed=seed, options={"reset_mask": over, "noise_seed": 2}))
     return told, copies
 
 
@@ -111,9 +113,9 @@ def test_each_text_is_that_of_its_own_environment(id_):
     env = vector(id_, 5, AutoresetMode.DISABLED, split="val", response_format="plain")
     alone = [make(id_, split="val", response_format="plain") for _ in range(5)]
     rollouts = [4, 0, 9, 4, 1]
-    told = env.reset(seed=[9, 1, 9, 4, 5], options={"rollout": rollouts})[0]
+    told = env.reset(seed=[9, 1, 9, 4, 5], options={"noise_seed": rollouts})[0]
     for i, (one, seed) in enumerate(zip(alone, [9, 1, 9, 4, 5], strict=True)):
-        assert told[i] == one.reset(seed=seed, options={"rollout": rollouts[i]})[0]
+        assert told[i] == one.reset(seed=seed, options={"noise_seed": rollouts[i]})[0]
     for turn in range(alone[0].budget.max_turns):
         names = [
             one.legal_actions[(i + turn) % len(one.legal_actions)] for i, one in enumerate(alone)

@@ -67,10 +67,14 @@ def test_a_disabled_autoreset_says_which_are_over():
         ({"options": "abc"}, TypeError, "the options of reset are a dictionary, got 'abc'"),
         ({"options": []}, TypeError, r"the options of reset are a dictionary, got \[\]"),
         ({"options": {"level": 1}}, ValueError, r"unknown reset options \['level'\]; there are"),
-        ({"options": {"rollout": -1}}, ValueError, "'rollout' is an int of at least 0, got -1"),
-        ({"seed": 5, "options": {"rollout": [1, 2, "3"]}}, ValueError, "at least 0, got '3'"),
-        ({"options": {"rollout": [1, 2]}}, ValueError, "need as many rollouts, got 2"),
-        ({"options": {"rollout": []}}, ValueError, "need as many rollouts, got 0"),
+        (
+            {"options": {"noise_seed": -1}},
+            ValueError,
+            "'noise_seed' is an int of at least 0, got -1",
+        ),
+        ({"seed": 5, "options": {"noise_seed": [1, 2, "3"]}}, ValueError, "at least 0, got '3'"),
+        ({"options": {"noise_seed": [1, 2]}}, ValueError, "need as many noise seeds, got 2"),
+        ({"options": {"noise_seed": []}}, ValueError, "need as many noise seeds, got 0"),
         ({"options": {"reset_mask": [True] * 3}}, TypeError, "'reset_mask' is an array of bool"),
         ({"options": {"reset_mask": np.ones(3)}}, TypeError, "'reset_mask' is an array of bool"),
         ({"options": {"reset_mask": np.ones(2, bool)}}, ValueError, r"has shape \(3,\)"),
@@ -90,7 +94,7 @@ def test_bad_resets_say_what_is_possible_and_reset_nothing(kwargs, error, messag
 def test_after_a_reset_that_failed_midway_nothing_is_played(monkeypatch):
     env = vector(response_format="plain")
     env.reset(seed=0)
-    monkeypatch.setattr(env.envs[1], "instance_of", lambda seed: 1 / 0)
+    monkeypatch.setattr(env.envs[1], "get_instance", lambda seed: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         env.reset(seed=7)
     monkeypatch.undo()
@@ -117,8 +121,8 @@ def test_seeds_of_numpy_and_of_sequences(seed):
 def test_seeds_and_rollouts_of_one_environment_each():
     env = vector("ragen/FrozenLake-v0", 4, split="val", response_format="plain")
     rollouts = [np.int64(0), 1, 0, np.uint8(0)]
-    expected = env.reset(seed=[3, 3, 9, 3], options={"rollout": rollouts})
-    _, infos = env.reset(seed=[3, 3, 9, 3], options={"rollout": np.array([0, 1, 0, 0])})
+    expected = env.reset(seed=[3, 3, 9, 3], options={"noise_seed": rollouts})
+    _, infos = env.reset(seed=[3, 3, 9, 3], options={"noise_seed": np.array([0, 1, 0, 0])})
     assert_same(infos, expected[1])
     assert infos["index"].tolist() == [3, 3, 9, 3]
     assert len(set(infos["instance"].tolist())) == 2

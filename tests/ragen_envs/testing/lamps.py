@@ -53,7 +53,7 @@ class LampEnv(gymnasium.Env):
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
         self.path = self.draw(seed)
-        self.noise = self.noise_of(seed, (options or {}).get("rollout", 0))
+        self.noise = self.noise_of(seed, (options or {}).get("noise_seed", 0))
         self.door = self.turn = 0
         self.running = True
         return self.text("lamps."), self.info()
@@ -112,7 +112,7 @@ def subject_of(cls=LampEnv, **options):
         "splits": {split: partial(cls, split) for split in SPLITS},
         "canonical": lambda env: canonical_form(env.path),
         "held_out": {"val": HELD_OUT, "test": HELD_OUT},
-        "rollout": lambda j: {"rollout": j},
+        "noise_options": lambda j: {"noise_seed": j},
         "stochastic": True,
         "oracle": lambda env: env.path[env.door],
         "max_turns": TURNS,

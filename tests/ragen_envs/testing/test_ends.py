@@ -94,7 +94,7 @@ def test_an_end_of_the_environment_is_looked_at_within_a_time_limit(limit):
 
 
 def test_without_a_stated_limit_the_oracle_is_not_blamed_for_long_episodes():
-    walk = {"oracle": lambda env: "on", "stochastic": False, "rollout": None}
+    walk = {"oracle": lambda env: "on", "stochastic": False, "noise_options": None}
     with pytest.raises(
         CheckSkipped, match="'max_turns': the oracle's episode of seed 0 goes on after 100 turns"
     ):

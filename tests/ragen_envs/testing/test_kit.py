@@ -152,5 +152,5 @@ def test_one_line_of_pytest(tmp_path):
         assert f"::test_broken[{name}] " in done.stdout
     assert done.stdout.count("PASSED") == 42
     assert done.stdout.count("Likely mistake: the value of an") == 1
-    assert "needs the option 'rollout': the reset options of a rollout" in done.stdout
+    assert "needs the option 'noise_options': the reset options of a noise seed" in done.stdout
     assert "1 failed, 42 passed, 13 skipped" in done.stdout

@@ -48,7 +48,7 @@ def test_each_option_says_what_it_takes():
         (LampEnv, {"held_out": {"test": 0}}, ValueError, "held_out takes"),
         (LampEnv, {"held_out": {"test": 4}}, ValueError, r"held_out names \['test'\], which"),
         (LampEnv, {"split_seeds": 2.0}, TypeError, "split_seeds takes an int of at least 1"),
-        (LampEnv, {"rollout": 3}, TypeError, "rollout takes a function from an int"),
+        (LampEnv, {"noise_options": 3}, TypeError, "noise_options takes a function from an int"),
         (LampEnv, {"stochastic": "no"}, TypeError, "stochastic takes True or False, got 'no'"),
         (LampEnv, {"oracle": "best"}, TypeError, "oracle takes a function from env to an answer"),
         (LampEnv, {"ceiling": None}, TypeError, "ceiling takes a number, a key of info, or"),

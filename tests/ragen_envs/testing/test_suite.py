@@ -5,7 +5,7 @@ from functools import partial
 import gymnasium
 import pytest
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.testing import check_text_env
 from tests.ragen_envs.support import TWENTY_QUESTIONS, held_out_size
@@ -27,7 +27,7 @@ TURNS = {
 
 
 def random_player(env, rng):
-    return random_answer(env.unwrapped, Stream("test", rng.getrandbits(64)))
+    return random_answer(env.unwrapped, RandomStream("test", rng.getrandbits(64)))
 
 
 def oracle(env):
@@ -43,7 +43,7 @@ def test_all_checks_pass(name):
         answers=random_player,
         splits={s: partial(gymnasium.make, id_, split=s) for s in ("train", "val", "test")},
         held_out=dict.fromkeys(("val", "test"), held_out_size(name)),
-        rollout=lambda j: {"rollout": j},
+        noise_options=lambda j: {"noise_seed": j},
         stochastic=stochastic,
         oracle=oracle,
         oracle_episodes=40,
@@ -61,7 +61,7 @@ def test_an_id_alone_is_enough():
         "episode_ends": "needs the option 'max_turns'",
         "splits_disjoint": "needs the option 'splits'",
         "held_out_unique": "needs the option 'held_out'",
-        "rollouts_share_first_observation": "needs the option 'rollout'",
+        "rollouts_share_first_observation": "needs the option 'noise_seed'",
         "rollouts_differ_in_noise": "needs the option 'stochastic'",
         "oracle_reaches_ceiling": "needs the option 'oracle'",
     }

@@ -76,7 +76,7 @@ def fails(monkeypatch):
     step, reset = FrozenLakeEnv.step, FrozenLakeEnv.reset
 
     def noted(self, *, seed, options):
-        self.played = (seed, options["rollout"])
+        self.played = (seed, options["noise_seed"])
         return reset(self, seed=seed, options=options)
 
     monkeypatch.setattr(FrozenLakeEnv, "close", lambda self: failing.closed.append(self))

@@ -170,7 +170,7 @@ def test_the_weights_add_up(form, cost, plan, claims, game, data):
 def test_one_action_a_turn_is_the_last_that_the_plan_names():
     """As in the Bandit, whose turns take one; two would have to agree in order."""
     episode = next(playing("Bandit", []))
-    instance = episode.env.instance_of(episode.task.index)
+    instance = episode.env.get_instance(episode.task.index)
     whole = ReplayedEpisode(episode.record(), episode.env, instance, ())
     first, last = reading_of(episode.task.env).actions(whole)
     found = []

@@ -35,7 +35,7 @@ def test_the_instances_are_those_of_the_suite():
     plain = make_env("ragen/FrozenLake-v0", "train", "plain")
     other = changed("ragen/FrozenLake-v0", slip=(1, 0), actions_per_turn=2)
     for seed in range(20):
-        assert plain.instance_of(seed).digest == other.instance_of(seed).digest
+        assert plain.get_instance(seed).digest == other.get_instance(seed).digest
 
 
 @pytest.mark.parametrize(("odds", "share"), [((1, 0), 0.0), ((8, 1), 0.2), ((0, 1), 1.0)])
@@ -46,7 +46,7 @@ def test_slip(odds, share):
         env.reset(seed=seed)
         start = env.position
         env.step("Right")
-        neighbours = env.instance_of(seed).neighbours[start]
+        neighbours = env.get_instance(seed).neighbours[start]
         if len(set(neighbours)) == 4:  # not at the edge, where ways fall together
             steps += 1
             aside += env.position != neighbours[1]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 
 
 def mini_batches(
@@ -28,7 +28,7 @@ def mini_batches(
     """
     steps = math.ceil(count / size)
     for update in range(passes):
-        stream = Stream("mini-batches", seed, f"{iteration}/{update}")
+        stream = RandomStream("mini-batches", seed, f"{iteration}/{update}")
         noise = torch.Generator().manual_seed(stream.word() >> 1)
         order = torch.randperm(count, generator=noise)
         yield from torch.tensor_split(order, steps)

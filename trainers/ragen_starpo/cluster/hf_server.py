@@ -13,7 +13,7 @@ from verl.workers.rollout.replica import TokenOutput
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf.decoding import Decoder
 from ragen_bench.models.hf.loading import load
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_starpo.rollout.trajectory import Sampled, sampled_of
 
 _QUIET = 0.02
@@ -142,7 +142,7 @@ class HFServer:
 
 def _sampled(decoder: Decoder, asked: Sequence[Asked]) -> list[Sampled]:
     """Return the answers to requests, with nothing else under way."""
-    answers = [decoder.submit(request.ids, Stream(*request.stream)) for request in asked]
+    answers = [decoder.submit(request.ids, RandomStream(*request.stream)) for request in asked]
     ended = 0
     while ended < len(answers):
         ended += len(decoder.collect())

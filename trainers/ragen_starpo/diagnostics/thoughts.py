@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from ragen_bench.runs.schema import EpisodeRecord
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_starpo.diagnostics.information import information_figures
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.trajectory import (
@@ -95,7 +95,7 @@ def some_thoughts(
         iteration: from 0 on.
         tokenizer: of the model.
     """
-    stream = Stream("thoughts", seed, iteration)
+    stream = RandomStream("thoughts", seed, iteration)
     chosen: list[Thought] = []
     for trajectory in _in_turn(trajectories, stream):
         turns = [
@@ -173,7 +173,9 @@ def figures_of(
     return figures | information_figures(scores, own, tokens)
 
 
-def _in_turn(trajectories: Sequence[TokenTrajectory], stream: Stream) -> Iterator[TokenTrajectory]:
+def _in_turn(
+    trajectories: Sequence[TokenTrajectory], stream: RandomStream
+) -> Iterator[TokenTrajectory]:
     """Yield trajectories in an order that is drawn, those of all groups in turn."""
     groups: dict[int, list[TokenTrajectory]] = {}
     for number in stream.sample(range(len(trajectories)), len(trajectories)):

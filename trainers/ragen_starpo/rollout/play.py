@@ -8,7 +8,7 @@ from dataclasses import replace
 from ragen_bench.errors import UserError, described
 from ragen_bench.models.hf.decoding import Decoder
 from ragen_bench.models.hf.sampling import Answer
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_starpo.rollout.environment_loop import TokenEpisode
 from ragen_starpo.rollout.failures import LOG, Ended, FailedEpisode
 from ragen_starpo.rollout.trajectory import Sampled, sampled_of
@@ -35,7 +35,7 @@ def play(
 
     def ask(episode: _Retried) -> None:
         if waits := episode.waits:
-            stream = Stream("rollout", seed, waits.key)
+            stream = RandomStream("rollout", seed, waits.key)
             under_way[decoder.submit(waits.ids, stream)] = episode
 
     for episode in episodes:

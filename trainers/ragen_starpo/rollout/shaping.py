@@ -109,7 +109,7 @@ class _Thoughts:
     def __init__(self, weights: ShapingSettings, episode: Episode) -> None:
         self._weights, self._episode = weights, episode
         self._game = reading_of(episode.task.env)
-        instance = episode.env.instance_of(episode.task.index)
+        instance = episode.env.get_instance(episode.task.index)
         self._whole = ReplayedEpisode(episode.record(), episode.env, instance, ())
         self._before = self._game.state(episode.env)
 

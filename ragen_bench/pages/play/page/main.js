@@ -18,7 +18,7 @@ function show(next) {
   document.title = `Play ${short}`;
   byId("env").textContent = short;
   byId("which").textContent =
-    `${state.split}, instance ${state.index}${state.rollout ? `, rollout ${state.rollout}` : ""}`;
+    `${state.split}, instance ${state.index}${state.noise_seed ? `, noise seed ${state.noise_seed}` : ""}`;
   byId("waiting").hidden = true;
   document.querySelector("main").hidden = false;
   byId("message").textContent = "";

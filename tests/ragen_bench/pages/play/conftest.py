@@ -17,8 +17,8 @@ from tests.ragen_bench.pages.serving import serving
 def served():
     """Serves an episode until the test's end."""
     with ExitStack() as servers:
-        yield lambda env, seed=0, rollout=0, split="test": servers.enter_context(
-            serving(PlayServer(choose_episode(env, split, seed, rollout)))
+        yield lambda env, seed=0, noise_seed=0, split="test": servers.enter_context(
+            serving(PlayServer(choose_episode(env, split, seed, noise_seed)))
         )
 
 

@@ -10,10 +10,10 @@ def made(env, split="test"):
     return gymnasium.make(env, split=split, response_format="plain").unwrapped
 
 
-def oracle_episode(env, seed, rollout=0, split="test"):
+def oracle_episode(env, seed, noise_seed=0, split="test"):
     """Return the observations, answers, rewards and last `info` of the oracle's episode."""
     played = made(env, split)
-    observation, info = played.reset(seed=seed, options={"rollout": rollout})
+    observation, info = played.reset(seed=seed, options={"noise_seed": noise_seed})
     observations, answers, rewards, over = [observation], [], [], False
     while not over:
         answers.append(oracle_answer(played))

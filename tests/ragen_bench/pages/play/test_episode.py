@@ -8,7 +8,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.pages.play import HumanEpisode, Turn, choose_episode, ending_of
 from ragen_bench.pages.play.episode import total_of
 from ragen_envs import IDS
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import random_answer
 from ragen_envs.games.webshop.env import PARTS
 
@@ -26,9 +26,12 @@ ANSWERS = st.lists(
     st.integers(0, 3),
     ANSWERS,
 )
-def test_the_episode_is_the_one_of_gymnasium(name, seed, rollout, answers):
-    episode, env = HumanEpisode(choose_episode(name, "test", seed, rollout)), made(f"ragen/{name}")
-    observation, info = env.reset(seed=seed, options={"rollout": rollout})
+def test_the_episode_is_the_one_of_gymnasium(name, seed, noise_seed, answers):
+    episode, env = (
+        HumanEpisode(choose_episode(name, "test", seed, noise_seed)),
+        made(f"ragen/{name}"),
+    )
+    observation, info = env.reset(seed=seed, options={"noise_seed": noise_seed})
     assert (episode.observation, episode.info) == (observation, info)
     rewards = []
     for answer in answers:
@@ -46,7 +49,7 @@ def test_the_episode_is_the_one_of_gymnasium(name, seed, rollout, answers):
 
 @pytest.mark.parametrize("env", IDS)
 def test_the_end_compares_with_the_oracle_in_the_same_episode(env):
-    episode, stream = HumanEpisode(choose_episode(env, "val", 7, 2)), Stream("play", env)
+    episode, stream = HumanEpisode(choose_episode(env, "val", 7, 2)), RandomStream("play", env)
     while not episode.over:
         episode.play(random_answer(episode.env, stream))
     ending = ending_of(episode)

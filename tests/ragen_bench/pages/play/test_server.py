@@ -34,13 +34,13 @@ def test_the_oracle_by_http_is_the_oracle(served, env):
 def test_what_is_told_of_a_running_episode(served):
     state = Client(served("FrozenLakeLarge-v0", 300, 2)).state()
     env = made("ragen/FrozenLakeLarge-v0")
-    first, _ = env.reset(seed=300, options={"rollout": 2})
+    first, _ = env.reset(seed=300, options={"noise_seed": 2})
     assert state == {
         "game": 1,
         "env": "ragen/FrozenLakeLarge-v0",
         "split": "test",
         "index": 300 - 256,
-        "rollout": 2,
+        "noise_seed": 2,
         "turns": [],
         "observation": first,
         "max_turns": 10,

@@ -52,7 +52,7 @@ def test_the_first_observation_in_full():
 
 def pulled(id_, seed, rollout, arm):
     env = make(id_, split="val", response_format="plain")
-    info = env.reset(seed=seed, options={"rollout": rollout})[1]
+    info = env.reset(seed=seed, options={"noise_seed": rollout})[1]
     name = (high_arm if arm == "high" else low_arm)(id_, info["legal_actions"])
     return env.step(name)
 
@@ -81,7 +81,7 @@ def test_the_high_arm_pays_once_in_four_over_rollouts_and_seeds(id_):
     env = make(id_, split="test", response_format="plain")
 
     def pays(seed, rollout):
-        info = env.reset(seed=seed, options={"rollout": rollout})[1]
+        info = env.reset(seed=seed, options={"noise_seed": rollout})[1]
         reward = env.step(high_arm(id_, info["legal_actions"]))[1]
         return reward == 1.0
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.instances import Stream, content_hash, draw, partition_of
+from ragen_envs.core.instances import RandomStream, content_hash, draw, partition_of
 from ragen_envs.games.bandit.multi_pull import (
     COLOURS,
     VARIANTS,
@@ -24,7 +24,7 @@ HAND = (60, 30, 15, 10, 15)
 
 def started(seed=0, rollout=0, split="test"):
     env = make(ID, split=split, response_format="plain")
-    env.reset(seed=seed, options={"rollout": rollout})
+    env.reset(seed=seed, options={"noise_seed": rollout})
     return env
 
 
@@ -195,7 +195,7 @@ def test_no_train_instance_is_held_out_in_any_order():
     env = MultiPullEnv(ID)
     best = Counter()
     for seed in range(5_000):
-        arms = draw(env.candidates, Stream("instance", ID, "train", seed), "train")
+        arms = draw(env.generate_instances, RandomStream("instance", ID, "train", seed), "train")
         assert tuple(sorted(arms.percentages)) not in taken
         assert sorted(arms.percentages)[-1] - sorted(arms.percentages)[-2] >= 10
         best[arms.percentages.index(max(arms.percentages))] += 1
@@ -212,6 +212,6 @@ def test_the_environment_plays_the_drawn_chances():
     env = make(ID, response_format="plain")
     for seed in range(100):
         info = env.reset(seed=seed)[1]
-        arms = draw(env.candidates, Stream("instance", ID, "train", seed), "train")
+        arms = draw(env.generate_instances, RandomStream("instance", ID, "train", seed), "train")
         assert info["instance"] == arms.digest
         assert env.best_actions() == (COLOURS[arms.percentages.index(max(arms.percentages))],)

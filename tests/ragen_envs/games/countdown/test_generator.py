@@ -4,7 +4,7 @@ from itertools import islice
 
 import pytest
 
-from ragen_envs.core.instances import Stream, draw, held_out
+from ragen_envs.core.instances import RandomStream, draw, held_out
 from ragen_envs.games.countdown.env import VARIANTS
 from ragen_envs.games.countdown.generator import Generator
 from ragen_envs.games.countdown.rules import Deal
@@ -26,7 +26,7 @@ def shipped(name, split):
 
 @cache
 def train(name, seed):
-    return draw(VARIANTS[name].generator, Stream("instance", name, "train", seed), "train")
+    return draw(VARIANTS[name].generator, RandomStream("instance", name, "train", seed), "train")
 
 
 def check(numbers, target, known):
@@ -93,21 +93,21 @@ def test_targets_do_not_decide_the_split_and_count_for_the_digest():
 def test_any_key_seals_as_many_deals_as_are_needed(name):
     env = make(name)
     for key in ("a", "b"):
-        deals = held_out(env.candidates, name, "sealed", set(), key)
+        deals = held_out(env.generate_instances, name, "sealed", set(), key)
         assert len({deal.digest for deal in deals}) == 256
         assert {deal.part for deal in deals} == {"sealed"}
 
 
 def test_a_generator_is_a_function_of_its_stream():
     def first(*labels):
-        return list(islice(Generator()(Stream(*labels)), 50))
+        return list(islice(Generator()(RandomStream(*labels)), 50))
 
     assert first("a") == first("a") != first("b")
 
 
 def test_a_generator_gives_what_it_is_asked_for():
     asked = Generator((2, 3, 5, 7, 11), 3, 20, 30, fewest_used=2, max_solutions=2)
-    found = [deal for deal in islice(asked(Stream("a")), 300) if deal]
+    found = [deal for deal in islice(asked(RandomStream("a")), 300) if deal]
     assert len(found) > 20
     for deal in found:
         one, two, three = reference.solutions(deal.numbers, deal.target)

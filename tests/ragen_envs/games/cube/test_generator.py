@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from ragen_envs.core.instances import Stream, draw, held_out
+from ragen_envs.core.instances import RandomStream, draw, held_out
 from ragen_envs.games.cube.env import VARIANTS
 from ragen_envs.games.cube.generator import Generator
 from ragen_envs.games.cube.rules import ACTIONS
@@ -49,7 +49,7 @@ def renamed(stickers):
 
 
 def train_cube(name, seed):
-    return draw(VARIANTS[name].generator, Stream("instance", name, "train", seed), "train")
+    return draw(VARIANTS[name].generator, RandomStream("instance", name, "train", seed), "train")
 
 
 @cache
@@ -131,7 +131,7 @@ def test_train_cubes_are_in_no_held_out_set_and_of_every_length(name):
 
 def test_lengths_and_ways_to_hold_are_equally_likely():
     """Of all candidates: those that belong to train have other odds, as all near ones do."""
-    cubes = list(islice(Generator(1, 3)(Stream("odds")), 4_800))
+    cubes = list(islice(Generator(1, 3)(RandomStream("odds")), 4_800))
     lengths = Counter(cube.optimal_length for cube in cubes)
     assert chi_square([lengths[n] for n in (1, 2, 3)], [1, 1, 1]) < rare(2)
     corners = Counter(cube.stickers[14] + cube.stickers[18] + cube.stickers[23] for cube in cubes)
@@ -140,14 +140,16 @@ def test_lengths_and_ways_to_hold_are_equally_likely():
 
 
 def test_all_positions_of_one_move_are_drawn_alike():
-    found = Counter(renamed(cube.stickers) for cube in islice(Generator(1, 1)(Stream("a")), 2_700))
+    found = Counter(
+        renamed(cube.stickers) for cube in islice(Generator(1, 1)(RandomStream("a")), 2_700)
+    )
     assert set(found) == reference.levels(1)[1]
     assert chi_square(list(found.values()), [1] * 9) < rare(8)
 
 
 def test_a_generator_is_a_function_of_its_stream():
     def first(*labels):
-        return list(islice(Generator()(Stream(*labels)), 50))
+        return list(islice(Generator()(RandomStream(*labels)), 50))
 
     assert first("a") == first("a") != first("b")
 
@@ -161,6 +163,6 @@ def test_lengths_that_there_are_not_are_refused(lengths):
 @pytest.mark.parametrize("name", ["Cube-v0", "CubeHard-v0"])
 def test_any_key_seals_as_many_cubes_as_are_needed(name):
     for key in ("a", "b", "c"):
-        cubes = held_out(make(name).candidates, name, "sealed", set(), key)
+        cubes = held_out(make(name).generate_instances, name, "sealed", set(), key)
         assert len({cube.digest for cube in cubes}) == 256
         assert {cube.part for cube in cubes} == {"sealed"}

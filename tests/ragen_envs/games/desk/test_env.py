@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer
 from ragen_envs.games.desk.calls import TOOLS, TOPICS, Call, call_of
 from ragen_envs.games.desk.env import VARIANTS, DeskVariant
@@ -95,7 +95,7 @@ def test_every_side_effect_fails(name, late):
     tools = set()
     for seed in range(64):
         env = started(name, seed)
-        stream = Stream("side effects", name, seed)
+        stream = RandomStream("side effects", name, seed)
         while late and env.best_actions() != ("done",):
             env.step(oracle_answer(env))
         while not late and call_of(env.best_actions()[0]).tool not in WRITES:

@@ -9,7 +9,7 @@ from itertools import islice
 
 import pytest
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.desk.drafts import KINDS
 from ragen_envs.games.desk.env import VARIANTS
 from ragen_envs.games.desk.generator import Generator
@@ -25,13 +25,13 @@ SPLITS = ("val", "test")
 @cache
 def shipped(name, split):
     env = make(name, split=split)
-    return [env.instance_of(seed) for seed in range(256)]
+    return [env.get_instance(seed) for seed in range(256)]
 
 
 @cache
 def trained(name, count=200):
     env = make(name)
-    return [env.instance_of(seed) for seed in range(count)]
+    return [env.get_instance(seed) for seed in range(count)]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -92,7 +92,7 @@ def test_splits_share_no_content_and_no_instance_comes_twice():
 
 
 def test_a_part_has_two_sixteenths():
-    found = Generator()(Stream("parts"))
+    found = Generator()(RandomStream("parts"))
     parts = Counter(task.part for task in islice(filter(None, found), 2000))
     for part in ("val", "test", "sealed"):
         assert 200 < parts[part] < 300
@@ -196,13 +196,13 @@ def test_sizes_without_names_are_refused(sizes):
 
 def test_the_smallest_and_the_largest_offices_have_tasks():
     for size in (2, 10):
-        found = Generator(*[size] * 5)(Stream("sizes", size))
+        found = Generator(*[size] * 5)(RandomStream("sizes", size))
         tasks = list(islice(filter(None, found), 20))
         assert {len(table) for task in tasks for table in task.start[:5]} == {size}
 
 
 def test_plans_are_no_longer_than_the_generator_says():
-    short = Generator(max_length=5)(Stream("short"))
+    short = Generator(max_length=5)(RandomStream("short"))
     lengths = Counter(task.plan_length for task in islice(filter(None, short), 50))
     assert set(lengths) == {5}
     assert VARIANTS["Desk-v0"].generator.max_length == 14

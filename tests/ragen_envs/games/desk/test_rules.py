@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.desk.calls import TOOLS, Call
 from ragen_envs.games.desk.drafts import office_of
 from ragen_envs.games.desk.office import Contact, Event, Sent
@@ -19,7 +19,7 @@ SIZES = 3, 3, 3, 3, 3
 
 
 def office(seed=0):
-    return office_of(Stream("an office", seed), SIZES)
+    return office_of(RandomStream("an office", seed), SIZES)
 
 
 CALLS = [Call(tool, tuple(values)) for tool, *values in reference.small_changes(office(), [])]

@@ -4,7 +4,7 @@ from itertools import combinations, islice
 
 import pytest
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.desk.calls import Call
 from ragen_envs.games.desk.generator import Generator
 from ragen_envs.games.desk.requests import calls_of_steps, changed
@@ -17,7 +17,7 @@ NAMES = ("Desk-v0", "DeskShifting-v0", "DeskHostile-v0")
 
 def small_tasks(steps, count, **sizes):
     """Return tasks of small offices, whose requests have so many steps."""
-    found = Generator(**sizes)(Stream("small offices", steps))
+    found = Generator(**sizes)(RandomStream("small offices", steps))
     return islice((task for task in found if task and len(task.steps) == steps), count)
 
 
@@ -67,7 +67,7 @@ def test_no_smaller_and_no_other_change_satisfies_a_request(steps, count, sizes)
 def test_every_reference_fits_one_thing_by_the_second_reading(name, split):
     env = make(name, split=split)
     for seed in range(256 if split != "train" else 64):
-        task = env.instance_of(seed)
+        task = env.get_instance(seed)
         words = task.worded
         for office, steps in ((task.office, task.steps), (words.office, words.steps)):
             last = changed(steps, words.change if office is words.office else task.change)

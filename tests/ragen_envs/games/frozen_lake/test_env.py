@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.frozen_lake.env import VARIANTS, FrozenLakeEnv, FrozenLakeVariant
 from ragen_envs.games.frozen_lake.generator import Generator
 from ragen_envs.games.frozen_lake.rules import ACTIONS, Lake, Slip
@@ -31,7 +31,7 @@ def on(rows, slip=Slip(), name="FrozenLake-v0", split="train", **budget):
     """Return an environment whose only lake is given, with its ceiling said to be 0.5."""
 
     class Fixed(FrozenLakeEnv):
-        def instance_of(self, seed):
+        def get_instance(self, seed):
             return Lake("\n".join(rows), 0.5)
 
     variant = FrozenLakeVariant(
@@ -46,7 +46,7 @@ def place(observation):
 
 def slips(env, seed, rollout, actions):
     """Play one action a turn and return the quarter turns that the ice gave each."""
-    at = place(state_in(env.reset(seed=seed, options={"rollout": rollout})[0]))
+    at = place(state_in(env.reset(seed=seed, options={"noise_seed": rollout})[0]))
     turns = []
     for action in actions:
         after = place(env.step(ACTIONS[action])[0])
@@ -210,7 +210,7 @@ def test_play_agrees_with_coordinates(name, seed, rollout, turns):
     env = make(name, split="val", response_format="plain")
     _, rows = blocks_of(name)[seed]
     symbols = "A.HTD@" if "NewVocab" in name else "P_OGX√"
-    env.reset(seed=seed, options={"rollout": rollout})
+    env.reset(seed=seed, options={"noise_seed": rollout})
     budget = env.budget
     left, possible = budget.max_actions, {reference.find(rows, "S")}
     for actions in turns:
@@ -309,19 +309,19 @@ def test_the_penalty_comes_on_top_of_the_goal():
 def test_what_is_not_an_action_uses_no_slip():
     for rollout in range(30):
         env = on(WIDE)
-        env.reset(seed=0, options={"rollout": rollout})
+        env.reset(seed=0, options={"noise_seed": rollout})
         env.step("swim || fly")
         skipped = place(env.step("swim || Up || fly || Right")[0])
-        env.reset(seed=0, options={"rollout": rollout})
+        env.reset(seed=0, options={"noise_seed": rollout})
         assert place(env.step("Up || Right")[0]) == skipped
 
 
 def test_turns_and_single_actions_slip_alike():
     for rollout in range(30):
-        stream = Stream("actions", rollout)
+        stream = RandomStream("actions", rollout)
         actions = [ACTIONS[stream.below(4)] for _ in range(5)]
         env = on(WIDE)
-        env.reset(seed=0, options={"rollout": rollout})
+        env.reset(seed=0, options={"noise_seed": rollout})
         at_once = place(env.step(" || ".join(actions))[0])
-        env.reset(seed=0, options={"rollout": rollout})
+        env.reset(seed=0, options={"noise_seed": rollout})
         assert [place(env.step(action)[0]) for action in actions][-1] == at_once

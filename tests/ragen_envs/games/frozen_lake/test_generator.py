@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragen_envs.core.instances import Stream, draw
+from ragen_envs.core.instances import RandomStream, draw
 from ragen_envs.games.frozen_lake.env import VARIANTS
 from ragen_envs.games.frozen_lake.generator import Generator
 from tests.ragen_envs.games.frozen_lake import reference
@@ -26,7 +26,7 @@ SIZES = {"FrozenLake-v0": (4, 10), "FrozenLakeLarge-v0": (8, 8)}
 
 
 def train_lake(name, seed):
-    return draw(VARIANTS[name].generator, Stream("instance", name, "train", seed), "train")
+    return draw(VARIANTS[name].generator, RandomStream("instance", name, "train", seed), "train")
 
 
 @cache
@@ -138,14 +138,16 @@ def test_start_and_goal_lie_anywhere():
 @given(st.integers(2, 7), st.integers(2, 14), st.integers(0, 10**9))
 def test_every_size_gives_lakes_in_reach(size, longest, seed):
     generator = Generator(size, longest)
-    for _, lake in zip(range(20), generator(Stream("size", seed)), strict=False):
+    for _, lake in zip(range(20), generator(RandomStream("size", seed)), strict=False):
         if lake is not None:
             assert check(lake.map.split("\n"), size, longest) == lake.shortest_path
 
 
 def test_a_generator_is_a_function_of_its_stream():
     def first(*labels):
-        return [lake for _, lake in zip(range(50), Generator()(Stream(*labels)), strict=False)]
+        return [
+            lake for _, lake in zip(range(50), Generator()(RandomStream(*labels)), strict=False)
+        ]
 
     assert first("a") == first("a") != first("b")
 

@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.frozen_lake.env import VARIANTS
 from ragen_envs.games.frozen_lake.rules import ACTIONS, Lake, Slip
 from ragen_envs.games.frozen_lake.solver import Solver, ceiling
@@ -111,7 +111,7 @@ def test_the_best_policy_reaches_its_ceiling_in_play(name, seed):
     rollouts = 3_000
     answers, won = {}, 0
     for rollout in range(rollouts):
-        first, info = env.reset(seed=seed, options={"rollout": rollout})
+        first, info = env.reset(seed=seed, options={"noise_seed": rollout})
         state = state_in(first)
         while env.legal_actions:
             key = state, info["turn"], info["actions_left"]
@@ -132,7 +132,7 @@ def test_nobody_beats_the_ceiling_over_many_lakes(name):
     won = expected = variance = 0.0
     for seed in range(256):
         for rollout in range(4):
-            info = env.reset(seed=seed, options={"rollout": rollout})[1]
+            info = env.reset(seed=seed, options={"noise_seed": rollout})[1]
             expected += info["ceiling"]
             variance += info["ceiling"] * (1 - info["ceiling"])
             while env.legal_actions:
@@ -149,7 +149,7 @@ def test_plans_are_worth_what_the_solver_says(rows, slip, seed):
     found = Solver(Lake("\n".join(rows)), slip, budget)
     width = len(rows[0])
     places = [p for p in reference.reached(rows) if rows[p[0]][p[1]] in "SF"]
-    y, x = places[Stream("place", seed).below(len(places))]
+    y, x = places[RandomStream("place", seed).below(len(places))]
     for turns, actions in ((3, 6), (2, 3), (1, 2)):
         plan = found.plan(y * (width + 1) + x, turns, actions)
         assert 1 <= len(plan) <= min(3, actions)

@@ -22,7 +22,7 @@ names = st.sampled_from(list(PEGS))
 
 def started(name, seed, rollout=0, split="val"):
     env = make(name, split=split, response_format="plain", render_mode="ansi")
-    env.reset(seed=seed, options={"rollout": rollout})
+    env.reset(seed=seed, options={"noise_seed": rollout})
     return env
 
 
@@ -152,7 +152,7 @@ def test_copies_share_the_tables_of_codes():
     env = started("MastermindLarge-v0", 3)
     for other in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
         assert other._every is env._every
-        assert other._reader is env._reader
+        assert other.action_reader is env.action_reader
 
 
 @given(names, st.integers(0, 255))
@@ -174,7 +174,7 @@ def test_the_ceiling_is_the_share_of_codes_that_the_oracle_wins(name):
         env, won, rollout = started(name, seed), {}, 0
         count = int(env._possible_count)
         while len(won) < count:
-            env.reset(seed=seed, options={"rollout": rollout})
+            env.reset(seed=seed, options={"noise_seed": rollout})
             rollout, secret, success = rollout + 1, env._secret, False
             while env.legal_actions and secret not in won:
                 *_, info = env.step(env.best_actions()[0])
@@ -189,7 +189,7 @@ def test_all_codes_that_agree_are_equally_likely_in_rollouts():
     secrets = all_codes(3).members(env.possible)
     met = Counter()
     for rollout in range(60 * len(secrets)):
-        env.reset(seed=0, options={"rollout": rollout})
+        env.reset(seed=0, options={"noise_seed": rollout})
         met[env._secret] += 1
     assert set(met) == set(secrets)
     assert chi_square([met[each] for each in secrets], [1] * len(secrets)) < rare(len(secrets) - 1)

@@ -4,7 +4,7 @@ from itertools import islice, pairwise
 
 import pytest
 
-from ragen_envs.core.instances import Stream, draw, held_out
+from ragen_envs.core.instances import RandomStream, draw, held_out
 from ragen_envs.games.mastermind.env import VARIANTS
 from ragen_envs.games.mastermind.generator import Generator
 from ragen_envs.games.mastermind.rules import all_codes
@@ -25,7 +25,7 @@ def shipped(name, split):
 
 @cache
 def train(name, seed):
-    return draw(VARIANTS[name].generator, Stream("instance", name, "train", seed), "train")
+    return draw(VARIANTS[name].generator, RandomStream("instance", name, "train", seed), "train")
 
 
 def numbers(pegs, rows):
@@ -77,7 +77,7 @@ def test_no_set_of_codes_is_left_in_two_splits():
 @pytest.mark.parametrize("name", PEGS)
 def test_no_opening_is_held_out_twice_or_trained_on(name):
     env = make(name)
-    held = [opening for split in ("val", "test") for opening in env.shipped(name, split)]
+    held = [opening for split in ("val", "test") for opening in env.load_shipped(name, split)]
     digests = {opening.digest for opening in held}
     assert len(digests) == 512
     openings = [train(name, seed) for seed in range(SEEDS)]
@@ -102,14 +102,14 @@ def test_train_openings_are_of_all_sizes(name):
 def test_any_key_seals_as_many_openings_as_are_needed(name):
     env = make(name)
     for key in ("a", "b"):
-        openings = held_out(env.candidates, name, "sealed", set(), key)
+        openings = held_out(env.generate_instances, name, "sealed", set(), key)
         assert len({opening.digest for opening in openings}) == 256
         assert {opening.part for opening in openings} == {"sealed"}
 
 
 def test_a_generator_is_a_function_of_its_stream():
     def first(*labels):
-        return list(islice(Generator()(Stream(*labels)), 50))
+        return list(islice(Generator()(RandomStream(*labels)), 50))
 
     assert first("a") == first("a") != first("b")
 

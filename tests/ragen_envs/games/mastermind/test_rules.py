@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_envs.core.instances import Stream, draw
+from ragen_envs.core.instances import RandomStream, draw
 from ragen_envs.games.mastermind.generator import Generator
 from ragen_envs.games.mastermind.rules import Codes, Opening, all_codes, answer, census
 from tests.ragen_envs.games.mastermind import reference
@@ -82,7 +82,7 @@ def test_an_opening_leaves_the_codes_that_agree_with_every_row():
     st.permutations(range(3)),
 )
 def test_names_places_and_the_order_of_rows_do_not_count(pegs, seed, names, places, order):
-    first = next(filter(None, Generator(pegs, 3, 2, 999)(Stream("any", seed))))
+    first = next(filter(None, Generator(pegs, 3, 2, 999)(RandomStream("any", seed))))
     every = all_codes(pegs)
     places = [place for place in places if place < pegs]
 
@@ -100,7 +100,7 @@ def test_openings_of_one_digest_are_images_of_each_other():
     generator = Generator(3, 2, 6, 40)
     by_digest = {}
     for seed in range(120):
-        found = draw(generator, Stream("images", seed), "train")
+        found = draw(generator, RandomStream("images", seed), "train")
         by_digest.setdefault(found.digest, []).append(found)
     assert 20 < len(by_digest) < 110
     table = reference.images(3)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.instances import Stream, draw
+from ragen_envs.core.instances import RandomStream, draw
 from ragen_envs.games.mastermind.generator import Generator
 from ragen_envs.games.mastermind.rules import Codes, all_codes
 from ragen_envs.games.mastermind.solver import Solver, ceiling, solver
@@ -76,7 +76,7 @@ def wins(pegs, codes, guesses):
 def test_the_best_player_finds_what_is_stated(pegs, rows, guesses):
     generator = Generator(pegs, rows, 10, 48)
     for seed in range(12):
-        opening = draw(generator, Stream("played", seed), "train")
+        opening = draw(generator, RandomStream("played", seed), "train")
         stated = solver(pegs).best(opening.secrets, guesses).found
         assert wins(pegs, opening.secrets, guesses) == stated
         rate = ceiling(opening, Budget(max_turns=guesses, max_actions=guesses))
@@ -85,7 +85,7 @@ def test_the_best_player_finds_what_is_stated(pegs, rows, guesses):
 
 def test_more_guesses_and_fewer_codes_never_hurt():
     for seed in range(20):
-        codes = draw(Generator(3, 2, 8, 40), Stream("more", seed), "train").secrets
+        codes = draw(Generator(3, 2, 8, 40), RandomStream("more", seed), "train").secrets
         found = [solver(3).best(codes, guesses).found for guesses in (1, 2, 3)]
         assert found == sorted(found)
         assert found[-1] <= len(codes)

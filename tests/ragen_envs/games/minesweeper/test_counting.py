@@ -46,7 +46,7 @@ def test_the_ranks_give_each_layout_once(opening):
 def test_counts_on_the_small_boards_are_those_of_their_listed_layouts(split):
     """Up to six mines on 5x5, with squares that no digit touches, and several components."""
     rest = several = 0
-    for opening in MinesweeperEnv.shipped("Minesweeper-v0", split):
+    for opening in MinesweeperEnv.load_shipped("Minesweeper-v0", split):
         best, board = Solver(opening), board_of(opening)
         assert board.counts() == (best.count(best.start), best.mined(best.start))
         ranked = {board.layout(rank) for rank in range(best.count(best.start))}

@@ -20,7 +20,7 @@ COLUMNS = "ABCDEFGH"
 
 def started(seed, rollout=0, split="val", name=NAME):
     env = make(name, split=split, response_format="plain", render_mode="ansi")
-    env.reset(seed=seed, options={"rollout": rollout})
+    env.reset(seed=seed, options={"noise_seed": rollout})
     return env
 
 
@@ -178,7 +178,7 @@ def test_the_ceiling_is_the_share_of_layouts_that_the_oracle_wins():
             continue
         won = {}
         for rollout in range(40 * count):
-            env.reset(seed=seed, options={"rollout": rollout})
+            env.reset(seed=seed, options={"noise_seed": rollout})
             layout, success = env._mines, False
             while env.legal_actions and layout not in won:
                 *_, info = env.step(env.best_actions()[0])
@@ -193,7 +193,7 @@ def test_all_layouts_are_equally_likely_in_rollouts():
     layouts = env.known.layouts
     met = Counter()
     for rollout in range(60 * len(layouts)):
-        env.reset(seed=0, options={"rollout": rollout})
+        env.reset(seed=0, options={"noise_seed": rollout})
         met[env._mines] += 1
     assert set(met) == set(layouts)
     assert chi_square([met[each] for each in layouts], [1] * len(layouts)) < rare(len(layouts) - 1)

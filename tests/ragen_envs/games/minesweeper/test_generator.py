@@ -4,7 +4,7 @@ from itertools import islice
 
 import pytest
 
-from ragen_envs.core.instances import Stream, draw, held_out
+from ragen_envs.core.instances import RandomStream, draw, held_out
 from ragen_envs.games.minesweeper.env import VARIANTS
 from ragen_envs.games.minesweeper.generator import Generator
 from tests.ragen_envs.games.minesweeper import reference
@@ -29,7 +29,7 @@ def shipped(split):
 
 @cache
 def train(seed):
-    return draw(VARIANTS[NAME].generator, Stream("instance", NAME, "train", seed), "train")
+    return draw(VARIANTS[NAME].generator, RandomStream("instance", NAME, "train", seed), "train")
 
 
 def check(rows, mines):
@@ -87,14 +87,14 @@ def test_train_openings_are_of_all_kinds():
 def test_any_key_seals_as_many_openings_as_are_needed():
     env = make(NAME)
     for key in ("a", "b"):
-        openings = held_out(env.candidates, NAME, "sealed", set(), key)
+        openings = held_out(env.generate_instances, NAME, "sealed", set(), key)
         assert len({opening.digest for opening in openings}) == 256
         assert {opening.part for opening in openings} == {"sealed"}
 
 
 def test_a_generator_is_a_function_of_its_stream():
     def first(*labels):
-        return list(islice(Generator()(Stream(*labels)), 50))
+        return list(islice(Generator()(RandomStream(*labels)), 50))
 
     assert first("a") == first("a") != first("b")
 
@@ -123,7 +123,7 @@ def test_boards_that_there_are_not_are_refused(options, said):
 
 def test_a_generator_gives_what_it_is_asked_for():
     small = Generator(max_size=4, min_mines=2, max_mines=2, max_further=0, max_layouts=20)
-    found = [opening for opening in islice(small(Stream("a")), 400) if opening]
+    found = [opening for opening in islice(small(RandomStream("a")), 400) if opening]
     assert len(found) > 20
     for opening in found:
         assert (opening.height, opening.width, opening.mines) == (4, 4, 2)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.instances import Stream, draw
+from ragen_envs.core.instances import RandomStream, draw
 from ragen_envs.games.minesweeper.env import VARIANTS, MinesweeperEnv, MinesweeperVariant
 from ragen_envs.games.minesweeper.generator import Generator
 from ragen_envs.games.minesweeper.reference import ROLLOUTS, Reference
@@ -25,7 +25,7 @@ SEEDS = 300
 
 @cache
 def shipped(split):
-    return MinesweeperEnv.shipped(NAME, split)
+    return MinesweeperEnv.load_shipped(NAME, split)
 
 
 def test_the_variant():
@@ -60,7 +60,9 @@ def test_no_opening_is_twice_in_what_is_held_out_nor_trained_on():
     held_out = [canonical(o.board.split("\n")) for s in ("val", "test") for o in shipped(s)]
     assert len(set(held_out)) == len(held_out) == 512
     for seed in range(SEEDS):
-        opening = draw(VARIANTS[NAME].generator, Stream("instance", NAME, "train", seed), "train")
+        opening = draw(
+            VARIANTS[NAME].generator, RandomStream("instance", NAME, "train", seed), "train"
+        )
         assert canonical(opening.board.split("\n")) not in held_out
 
 
@@ -160,7 +162,7 @@ def test_all_layouts_are_equally_likely_in_rollouts():
     layouts = risks_few(shipped("val")[few[0]])
     met = Counter()
     for rollout in range(40 * len(layouts)):
-        env.reset(seed=few[0], options={"rollout": rollout})
+        env.reset(seed=few[0], options={"noise_seed": rollout})
         met[env._mines] += 1
     assert set(met) == set(layouts)
     assert chi_square([met[each] for each in layouts], [1] * len(layouts)) < rare(len(layouts) - 1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ragen_envs.core.boards import PIXELS, Board, picture
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import random_answer
 from ragen_envs.games.minesweeper.tiles import MINES, TILES, TO_OPEN, tile_numbers
 from tests.ragen_envs.games.minesweeper.test_env import read
@@ -29,7 +29,7 @@ def test_a_symbol_has_one_look_and_no_two_look_alike(name):
     looks, heads = {}, {}
     env = make(name, split="test", render_mode="rgb_array", response_format="plain")
     for seed in range(80):
-        state, stream = env.reset(seed=seed)[0].split("\n\n")[1], Stream("look", seed)
+        state, stream = env.reset(seed=seed)[0].split("\n\n")[1], RandomStream("look", seed)
         while True:
             pixels, (rows, mines) = env.render(), read(state.replace("*", "#"))
             assert pixels.shape == (*env.board.pixels, 3)

@@ -141,7 +141,7 @@ def fixed(xsb):
     """Return an environment whose only level is given."""
 
     class Fixed(SokobanEnv):
-        def instance_of(self, seed):
+        def get_instance(self, seed):
             return Level(xsb, 3)
 
     env = Fixed("Sokoban-v0", response_format="plain")

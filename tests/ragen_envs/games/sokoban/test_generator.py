@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragen_envs.core.instances import Stream, draw
+from ragen_envs.core.instances import RandomStream, draw
 from ragen_envs.games.sokoban.env import VARIANTS
 from ragen_envs.games.sokoban.generator import Generator
 from tests.ragen_envs.games.sokoban import reference
@@ -19,7 +19,7 @@ SIZES = {"Sokoban-v0": (6, 1), "SokobanLarge-v0": (8, 2)}
 
 
 def train_level(name, seed):
-    return draw(VARIANTS[name].generator, Stream("instance", name, "train", seed), "train")
+    return draw(VARIANTS[name].generator, RandomStream("instance", name, "train", seed), "train")
 
 
 @cache
@@ -136,7 +136,7 @@ def test_levels_vary():
 def test_every_size_gives_levels_of_the_stated_length(height, width, boxes, longest, seed):
     generator = Generator(height, width, boxes, longest)
     found = 0
-    for _, level in zip(range(40), generator(Stream("size", seed)), strict=False):
+    for _, level in zip(range(40), generator(RandomStream("size", seed)), strict=False):
         if level is None or found >= 2:
             continue
         found += 1
@@ -150,7 +150,7 @@ def test_every_size_gives_levels_of_the_stated_length(height, width, boxes, long
 
 @pytest.mark.parametrize("seed", range(3))
 def test_three_boxes_in_a_room_of_ten(seed):
-    level = draw(Generator(height=10, width=10, boxes=3), Stream("ten", seed), "train")
+    level = draw(Generator(height=10, width=10, boxes=3), RandomStream("ten", seed), "train")
     rows = level.xsb.split("\n")
     assert [len(row) for row in rows] == [10] * 10
     assert sum(level.xsb.count(c) for c in "$*") == sum(level.xsb.count(c) for c in ".*+") == 3
@@ -159,7 +159,7 @@ def test_three_boxes_in_a_room_of_ten(seed):
 
 def test_every_row_of_a_large_room_has_walls():
     generator = Generator(height=17, width=12)
-    levels = [draw(generator, Stream("rows", seed), "train") for seed in range(10)]
+    levels = [draw(generator, RandomStream("rows", seed), "train") for seed in range(10)]
     assert all(any("#" in level.xsb.split("\n")[y][1:-1] for level in levels) for y in range(17))
 
 
@@ -172,7 +172,9 @@ def test_a_generator_is_a_function_of_its_stream():
     generator = Generator()
 
     def first(*labels):
-        return [level for _, level in zip(range(50), generator(Stream(*labels)), strict=False)]
+        return [
+            level for _, level in zip(range(50), generator(RandomStream(*labels)), strict=False)
+        ]
 
     assert first("a") == first("a") != first("b")
 

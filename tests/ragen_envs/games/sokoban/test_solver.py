@@ -2,7 +2,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.sokoban.bitboard import bitboard, check_size, nth_bit, repeated
 from ragen_envs.games.sokoban.rules import Level, move
 from ragen_envs.games.sokoban.solver import Solver, solver
@@ -160,7 +160,7 @@ def test_solvers_are_kept():
 
 @given(st.integers(1, 400), st.integers(0, 10**6))
 def test_the_nth_bit(size, seed):
-    stream = Stream("bits", seed)
+    stream = RandomStream("bits", seed)
     bits = [i for i in range(size) if stream.below(3) == 0]
     number = sum(1 << i for i in bits)
     assert [nth_bit(number, n, size) for n in range(len(bits))] == bits
@@ -171,7 +171,7 @@ def test_states_are_numbered_and_named_alike(height, width, boxes, seed):
     board = bitboard(height, width, boxes)
     if board.cells <= boxes:
         return
-    player, *cells = Stream("cells", seed).sample(range(board.cells), boxes + 1)
+    player, *cells = RandomStream("cells", seed).sample(range(board.cells), boxes + 1)
     state = board.bit(player, cells)
     assert state.bit_count() == 1
     assert board.cells_of(state.bit_length() - 1) == (player, tuple(cells))

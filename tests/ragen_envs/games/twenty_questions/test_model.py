@@ -226,15 +226,15 @@ def test_unknown_arguments_are_refused(option, words):
 def test_it_plays_the_words_of_the_game_with_the_rule_under_a_name_of_its_own():
     for split in ("train", "val", "test"):
         env, single = OpponentEnv(NAME, split), make("TwentyQuestions-v0", split=split)
-        words = [env.instance_of(seed) for seed in range(64)]
-        assert words == [single.instance_of(seed) for seed in range(64)]
+        words = [env.get_instance(seed) for seed in range(64)]
+        assert words == [single.get_instance(seed) for seed in range(64)]
         assert len(set(words)) > 40
     assert env.held_out_size(NAME) == 60
     assert env.variant.name == NAME
     assert replace(env.variant, name="TwentyQuestions-v0") == single.variant
     own = OpponentEnv(replace(env.variant, name="Mine"))
     suites = OpponentEnv(NAME)
-    assert any(own.instance_of(seed) != suites.instance_of(seed) for seed in range(64))
+    assert any(own.get_instance(seed) != suites.get_instance(seed) for seed in range(64))
 
 
 def test_it_is_in_no_table_with_the_rule():

@@ -9,7 +9,7 @@ import gymnasium
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.core.protocol import RESPONSE_FORMATS
 from ragen_envs.games.twenty_questions.model import ModelEnv, OpponentEnv
@@ -50,7 +50,7 @@ def test_an_honest_answerer_makes_it_the_game_with_the_rule(form):
     for seed in range(12):
         env.reset(seed=seed)
         single.reset(seed=seed)
-        stream, same = Stream("asks", seed), Stream("asks", seed)
+        stream, same = RandomStream("asks", seed), RandomStream("asks", seed)
         for _ in range(5):
             told = env.step(random_answer(env, stream))
             assert without_replies(told) == single.step(random_answer(single, same))
@@ -69,7 +69,7 @@ def test_it_steps_as_one_who_asks_the_answerer_by_hand(form):
     for seed in range(6):
         env.reset(seed=seed)
         byhand.reset(seed=seed)
-        stream = Stream("asks", seed)
+        stream = RandomStream("asks", seed)
         while env.legal_actions:
             answer = random_answer(env, stream)
             text = byhand.opponent_reads(answer)
@@ -135,7 +135,7 @@ def test_check_env_has_nothing_to_say(split):
 
 
 def random_player(env, rng):
-    return random_answer(env.unwrapped, Stream("test", rng.getrandbits(64)))
+    return random_answer(env.unwrapped, RandomStream("test", rng.getrandbits(64)))
 
 
 def oracle(env):
@@ -154,7 +154,7 @@ def test_the_kit_finds_nothing():
             honest,
             splits={split: partial(made, split=split) for split in ("train", "val", "test")},
             held_out=dict.fromkeys(("val", "test"), 60),
-            rollout=lambda j: {"rollout": j},
+            rollout=lambda j: {"noise_seed": j},
             oracle=oracle,
         )
     )
@@ -178,7 +178,7 @@ def test_a_copy_in_mid_episode_continues_alike(copied):
         env.step("Is it alive?")
         env.opponent_reads("Is it red?")
         twin = copied(env)
-        ours, theirs = Stream("on", seed), Stream("on", seed)
+        ours, theirs = RandomStream("on", seed), RandomStream("on", seed)
         assert twin.step("Is it red?") == env.step("Is it red?")
         assert played(twin, lambda env, stream=theirs: random_answer(env, stream)) == played(
             env, lambda env, stream=ours: random_answer(env, stream)
@@ -204,7 +204,7 @@ def test_a_vector_of_them_plays_as_each_does_alone(mode):
         autoreset_mode=gymnasium.vector.AutoresetMode(mode),
     )
     assert vector.reset(seed=5)[0] == alone.reset(seed=5)[0]
-    streams = [Stream("vector", i) for i in range(3)]
+    streams = [RandomStream("vector", i) for i in range(3)]
     for _ in range(25):
         answers = [
             random_answer(env, stream) if env.legal_actions else ""

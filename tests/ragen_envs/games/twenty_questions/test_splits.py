@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.twenty_questions.env import TwentyQuestionsEnv
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.splits import NEW_CATEGORIES, PER_CATEGORY, parts, secrets
@@ -61,7 +61,7 @@ def test_no_held_out_word_is_a_word_of_training():
     played = {}
     for name in TWENTY_QUESTIONS:
         env = make(name)
-        played[name] = {env.instance_of(seed).word for seed in range(4000)}
+        played[name] = {env.get_instance(seed).word for seed in range(4000)}
         assert played[name].isdisjoint(held_out)
         categories = {load().concepts[word].category for word in played[name]}
         assert categories == load().categories.keys() - NEW_CATEGORIES
@@ -80,7 +80,7 @@ def test_the_held_out_number_of_a_variant_is_that_of_its_words(name):
 
 def test_words_of_training_come_as_often_as_others():
     env = make(V0)
-    candidates = env.candidates(Stream("often"))
+    candidates = env.generate_instances(RandomStream("often"))
     counts = Counter(next(candidates).word for _ in range(20_000))
     assert max(counts.values()) < 3 * min(counts.values())
     assert len(counts) == len(secrets(False))

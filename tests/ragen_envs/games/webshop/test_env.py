@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.core.protocol import RESPONSE_FORMATS
 from ragen_envs.games.webshop.actions import click_of, search_of
@@ -256,12 +256,12 @@ def test_the_kit_has_nothing_to_say():
     name = "WebShopText-v0"  # test_suite.py has WebShop-v0
     outcomes = check_text_env(
         partial(WebShopEnv, name),
-        answers=lambda env, rng: random_answer(env, Stream("kit", rng.getrandbits(64))),
+        answers=lambda env, rng: random_answer(env, RandomStream("kit", rng.getrandbits(64))),
         splits={
             split: partial(WebShopEnv, name, split=split) for split in ("train", "val", "test")
         },
         held_out={"val": 256, "test": 256},
-        rollout=lambda j: {"rollout": j},
+        rollout=lambda j: {"noise_seed": j},
         stochastic=False,
         oracle=oracle_answer,
         oracle_episodes=40,
@@ -294,7 +294,7 @@ def test_observations_fit_in_the_smallest_of_contexts():
     for name in VARIANTS:
         env = make(name)
         for seed in range(64):
-            stream = Stream("longest", seed)
+            stream = RandomStream("longest", seed)
             first, _ = env.reset(seed=seed)
             longest = max(longest, len(first))
             while env.legal_actions:
@@ -319,7 +319,7 @@ def test_copies_share_the_shop_and_nothing_else():
 def test_interleaved_episodes_leave_each_other_alone():
     def episode(env, seed):
         yield env.reset(seed=seed)
-        stream = Stream("interleaved", seed)
+        stream = RandomStream("interleaved", seed)
         while env.legal_actions:
             yield env.step(random_answer(env, stream))
 
@@ -338,7 +338,7 @@ def test_rollouts_are_alike_and_global_generators_untouched():
     before = random.getstate(), np.random.get_state()[1].tolist()
     env, told = make(), []
     for rollout in range(4):
-        told.append([env.reset(seed=5, options={"rollout": rollout})])
+        told.append([env.reset(seed=5, options={"noise_seed": rollout})])
         while env.legal_actions:
             told[-1].append(env.step(oracle_answer(env)))
     assert told == told[:1] * 4
@@ -370,4 +370,4 @@ def test_sealed_tasks_are_the_keys_own(monkeypatch):
     env = make(split="sealed")
     digests = {env.reset(seed=seed)[1]["instance"] for seed in range(256)}
     assert len(digests) == 256
-    assert {env.instance_of(seed).part for seed in range(256)} == {"sealed"}
+    assert {env.get_instance(seed).part for seed in range(256)} == {"sealed"}

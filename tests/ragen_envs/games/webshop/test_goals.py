@@ -6,7 +6,7 @@ from itertools import islice
 import pytest
 
 from ragen_envs.core.held_out import write
-from ragen_envs.core.instances import SHIPPED_SPLITS, Stream, draw, held_out
+from ragen_envs.core.instances import SHIPPED_SPLITS, RandomStream, draw, held_out
 from ragen_envs.games.webshop.env import VARIANTS, WebShopEnv
 from ragen_envs.games.webshop.generator import procedural
 from ragen_envs.games.webshop.goals import (
@@ -24,9 +24,11 @@ from tests.ragen_envs.support import blocks
 CATALOGUE = procedural()
 PRODUCTS = CATALOGUE.products
 TASKS = TaskGenerator(CATALOGUE)
-SOME = list(islice(TASKS(Stream("some")), 4000))
+SOME = list(islice(TASKS(RandomStream("some")), 4000))
 SHIPPED = {
-    (name, split): WebShopEnv.shipped(name, split) for name in VARIANTS for split in SHIPPED_SPLITS
+    (name, split): WebShopEnv.load_shipped(name, split)
+    for name in VARIANTS
+    for split in SHIPPED_SPLITS
 }
 
 
@@ -77,15 +79,19 @@ def test_a_telling_attribute_is_asked_for():
 
 
 def test_a_task_follows_from_its_stream():
-    assert list(islice(TASKS(Stream("a", 1)), 5)) == list(islice(TASKS(Stream("a", 1)), 5))
-    assert list(islice(TASKS(Stream("a", 1)), 5)) != list(islice(TASKS(Stream("a", 2)), 5))
+    assert list(islice(TASKS(RandomStream("a", 1)), 5)) == list(
+        islice(TASKS(RandomStream("a", 1)), 5)
+    )
+    assert list(islice(TASKS(RandomStream("a", 1)), 5)) != list(
+        islice(TASKS(RandomStream("a", 2)), 5)
+    )
 
 
 def test_products_without_attributes_are_no_targets():
     catalogue = Catalogue(
         tuple(product(f"P{i}", "Mat", attributes=("soft touch",) * (i % 2)) for i in range(10)), "x"
     )
-    drawn = list(islice(TaskGenerator(catalogue)(Stream("x")), 400))
+    drawn = list(islice(TaskGenerator(catalogue)(RandomStream("x")), 400))
     assert {task.goal.product for task in drawn if task} == {1, 3, 5, 7, 9}
     assert 150 < drawn.count(None) < 250
 
@@ -131,7 +137,7 @@ def test_a_ranged_price_is_drawn_from_all_of_its_range():
 
 
 def test_splits_share_neither_goals_nor_targets():
-    train = [draw(TASKS, Stream("t", i), "train") for i in range(2000)]
+    train = [draw(TASKS, RandomStream("t", i), "train") for i in range(2000)]
     of = {"train": train}
     for (_, split), shipped in SHIPPED.items():
         of.setdefault(split, []).extend(shipped)
@@ -158,7 +164,7 @@ def test_the_shipped_tasks_are_what_the_generator_gives():
     for name in VARIANTS:
         env = WebShopEnv(name)
         for split in SHIPPED_SPLITS:
-            found = held_out(env.candidates, name, split, taken)
+            found = held_out(env.generate_instances, name, split, taken)
             assert tuple(found) == SHIPPED[name, split]
             text = write(map(env.write_instance, found))
             shipped = blocks("webshop", f"tasks/{name}-{split}.txt")

@@ -62,13 +62,13 @@ def test_splits_are_generated_and_share_no_target(folder):
     of = {}
     for split in SHIPPED_SPLITS:
         env = make(folder, split=split)
-        tasks = [env.instance_of(seed) for seed in range(256)]
+        tasks = [env.get_instance(seed) for seed in range(256)]
         assert len({task.digest for task in tasks}) == 256
-        assert env.instance_of(300) == tasks[44]
+        assert env.get_instance(300) == tasks[44]
         assert {part_of(task.catalogue, task.asin) for task in tasks} == {split}
         of[split] = tasks
     assert make(folder).shop is make(folder).shop
-    shipped = WebShopEnv("WebShop-v0", split="val").instance_of(0)
+    shipped = WebShopEnv("WebShop-v0", split="val").get_instance(0)
     assert shipped.catalogue == "procedural-0-1000" != of["val"][0].catalogue
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.webshop.goals import price_of
 from ragen_envs.games.webshop.loader import load
 from ragen_envs.games.webshop.products import Catalogue
@@ -18,7 +18,7 @@ from .shops import product
 
 def drawn(shop, count=200, *labels):
     requests = with_offered_options(shop.requests)
-    found = tasks(shop.catalogue, requests, Stream("test", *labels))
+    found = tasks(shop.catalogue, requests, RandomStream("test", *labels))
     return list(itertools.islice(found, count))
 
 
@@ -109,7 +109,7 @@ def test_the_stream_alone_decides(generated):
 def test_a_cap_is_the_higher_of_two_of_the_next_four_tens(price, seed):
     shop = Catalogue((product(price=(0.0, price)),), "test")
     asked = (Request(0, "buy it", ("cheap",), ()),)
-    goal = next(tasks(shop, asked, Stream(seed))).goal
+    goal = next(tasks(shop, asked, RandomStream(seed))).goal
     above = [ten for ten in range(10, 1000, 10) if ten > price][:4]
     if len(above) < 2:
         assert (goal.price_cap, goal.instruction) == (NO_CAP, "buy it")
@@ -121,7 +121,9 @@ def test_a_cap_is_the_higher_of_two_of_the_next_four_tens(price, seed):
 def test_a_price_of_ten_dollars_is_capped_above_it():
     shop = Catalogue((product(price=(10.0, 10.0)),), "test")
     asked = (Request(0, "buy it", ("cheap",), ()),)
-    caps = {task.goal.price_cap for task in itertools.islice(tasks(shop, asked, Stream()), 99)}
+    caps = {
+        task.goal.price_cap for task in itertools.islice(tasks(shop, asked, RandomStream()), 99)
+    }
     assert caps == {30, 40, 50}
 
 

@@ -3,7 +3,7 @@ import textwrap
 
 import pytest
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.games.webshop.env import WebShopEnv
 from ragen_envs.games.webshop.goals import price_of
@@ -28,7 +28,7 @@ def played(shopper, split="val", seeds=256):
 
 
 def test_the_random_shopper_gets_next_to_nothing():
-    stream = Stream("floor")
+    stream = RandomStream("floor")
     found = played(lambda env: random_answer(env, stream))
     assert found["score"] < 0.08
     assert found["success"] < 0.03
@@ -143,7 +143,7 @@ def test_the_specification_states_how_often_other_products_do():
     products = env.shop.catalogue.products
     others = of_another_kind = 0
     for seed in range(256):
-        task = env.instance_of(seed)
+        task = env.get_instance(seed)
         goal = task.goal
         target = products[goal.product]
         kinds = {

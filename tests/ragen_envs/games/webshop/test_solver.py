@@ -1,6 +1,6 @@
 import pytest
 
-from ragen_envs.core.instances import SHIPPED_SPLITS, Stream, draw
+from ragen_envs.core.instances import SHIPPED_SPLITS, RandomStream, draw
 from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.games.webshop.actions import words_of
 from ragen_envs.games.webshop.env import VARIANTS, WebShopEnv
@@ -41,7 +41,7 @@ def test_the_oracle_finds_its_way_in_a_large_catalogue():
     shop = procedural_shop(5, 6000)
     tasks = TaskGenerator(shop.catalogue)
     for seed in range(60):
-        task = draw(tasks, Stream("large", seed), "test")
+        task = draw(tasks, RandomStream("large", seed), "test")
         page, turns = Page(), 0
         while page.kind != "done":
             action = best_action(shop.catalogue, task.goal, page, 9 - turns)
@@ -59,7 +59,7 @@ def test_the_oracle_finds_its_way_in_a_large_catalogue():
 def test_from_anywhere_the_oracle_still_succeeds_with_the_turns_it_needs():
     env = WebShopEnv("WebShopFull-v0", split="val")
     for seed in range(100):
-        stream = Stream("astray", seed)
+        stream = RandomStream("astray", seed)
         env.reset(seed=seed)
         while env.turns_left > 10 and env.legal_actions:
             env.step(random_answer(env, stream))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.vector import TextVectorEnv
 from ragen_envs.games.sokoban.env import SokobanEnv
 from ragen_envs.games.webshop.env import PARTS, WebShopEnv
@@ -35,7 +35,7 @@ def answer(env, stream):
 def test_it_does_what_the_sync_vector_env_does(games, mode):
     fns = GAMES[games]
     ours, reference = TextVectorEnv(fns, mode), SyncVectorEnv(fns, autoreset_mode=mode)
-    stream = Stream("vector", games)
+    stream = RandomStream("vector", games)
     assert_same(ours.reset(seed=3), reference.reset(seed=3))
     kept, scores = [], 0
     for _ in range(40):

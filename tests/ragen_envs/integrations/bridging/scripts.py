@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import gymnasium
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.integrations.bridging import tasks
 from ragen_envs.testing.hostile import HOSTILE
@@ -64,8 +64,8 @@ def scripts(id_):
 
 
 def _script(env, task, player):
-    stream = Stream(player.__name__, task.seed, task.rollout)
-    first, _ = env.reset(seed=task.seed, options={"rollout": task.rollout})
+    stream = RandomStream(player.__name__, task.seed, task.noise_seed)
+    first, _ = env.reset(seed=task.seed, options={"noise_seed": task.noise_seed})
     answers, steps = [], []
     while env.unwrapped.legal_actions:
         answers.append(player(env, stream))

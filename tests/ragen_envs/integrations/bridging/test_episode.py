@@ -10,7 +10,7 @@ from ragen_envs.integrations.bridging import Episode, Task, tasks
 
 
 class Greeting(gymnasium.Env):
-    """Ends with the first answer; the option `rollout` is the reward."""
+    """Ends with the first answer; the option `noise_seed` is the reward."""
 
     observation_space = action_space = Text(9)
 
@@ -18,7 +18,7 @@ class Greeting(gymnasium.Env):
         self.first = first
 
     def reset(self, *, seed=None, options=None):
-        self.reward = (options or {}).get("rollout", 0)
+        self.reward = (options or {}).get("noise_seed", 0)
         return self.first, {"secret": "word", "score": 1, "legal_actions": ("Hi",)}
 
     def step(self, action):
@@ -49,7 +49,7 @@ def test_nothing_is_told_in_the_middle_that_would_tell_the_answer(id_):
 def test_an_episode_knows_its_task_its_turns_and_their_sum():
     episode = Episode("ragen/Sokoban-v0", "val", "plain")
     assert episode.task is None
-    first = episode.reset(3, rollout=2)
+    first = episode.reset(3, noise_seed=2)
     assert episode.task == Task("ragen/Sokoban-v0", 3, 2, "val", "plain")
     assert (
         first
@@ -68,7 +68,7 @@ def test_an_environment_of_another_package():
     turn = episode.step("Hi")
     assert turn == ("Bye", 0.0, True, False, {"is_success": True})
     assert episode.success is True
-    episode.reset(0, rollout=4)
+    episode.reset(0, noise_seed=4)
     assert (episode.step("x").reward, episode.success) == (4.0, False)
     with pytest.raises(ValueError, match=r"^Greeting-v0 has no oracle$"):
         episode.oracle()
@@ -133,8 +133,8 @@ def test_an_environment_without_texts():
 def test_the_rollouts_of_an_instance_are_side_by_side():
     made = list(tasks("ragen/Bandit-v0", 2, 2, split="val", response_format="plain", first_seed=5))
     assert made == [
-        Task("ragen/Bandit-v0", seed, rollout, "val", "plain")
-        for seed, rollout in ((5, 0), (5, 1), (6, 0), (6, 1))
+        Task("ragen/Bandit-v0", seed, noise_seed, "val", "plain")
+        for seed, noise_seed in ((5, 0), (5, 1), (6, 0), (6, 1))
     ]
 
 

@@ -66,11 +66,11 @@ def test_gems_wrappers_show_the_whole_episode():
 
 @pytest.mark.parametrize("async_mode", [False, True])
 def test_gems_vector_environments_play_a_group_of_rollouts(async_mode):
-    group = [{"seed": 7, "rollout": rollout} for rollout in range(4)]
+    group = [{"seed": 7, "noise_seed": noise_seed} for noise_seed in range(4)]
     envs = gem.make_vec([LAKE] * 4, vec_kwargs=group, async_mode=async_mode)
     lakes = [make("ragen/FrozenLake-v0") for _ in range(4)]
     firsts, _ = envs.reset()
-    begun = [lake.reset(seed=7, options={"rollout": j})[0] for j, lake in enumerate(lakes)]
+    begun = [lake.reset(seed=7, options={"noise_seed": j})[0] for j, lake in enumerate(lakes)]
     assert firsts == begun
     assert len(set(firsts)) == 1
     # GEM begins the next episode where one is over, and shows its first observation.
@@ -92,17 +92,17 @@ def test_the_seed_of_a_vector_environment_counts_up():
 
 def test_the_members_of_a_group_share_the_instance_and_differ_in_noise():
     env = gem.make(LAKE)
-    members = [told(env, [DOWN] * 5, seed=1, rollout=rollout) for rollout in range(6)]
+    members = [told(env, [DOWN] * 5, seed=1, noise_seed=noise_seed) for noise_seed in range(6)]
     assert len({member[0] for member in members}) == 1
     assert len({str(member) for member in members}) > 2
-    for rollout, member in enumerate(members):
-        assert told(gem.make(LAKE, rollout=rollout), [DOWN] * 5, seed=1) == member
-        assert told(env.spawn(rollout=rollout), [DOWN] * 5, seed=1) == member
+    for noise_seed, member in enumerate(members):
+        assert told(gem.make(LAKE, noise_seed=noise_seed), [DOWN] * 5, seed=1) == member
+        assert told(env.spawn(noise_seed=noise_seed), [DOWN] * 5, seed=1) == member
     assert env.reset(seed=2)[0] != members[0][0]
 
 
 def test_a_group_stays_one_over_further_instances():
-    members = [gem.make(LAKE, seed=3, rollout=rollout) for rollout in range(3)]
+    members = [gem.make(LAKE, seed=3, noise_seed=noise_seed) for noise_seed in range(3)]
     shown = [[member.reset()[0] for _ in range(4)] for member in members]
     assert shown[0] == shown[1] == shown[2]
     assert len(set(shown[0])) == 4
@@ -110,14 +110,14 @@ def test_a_group_stays_one_over_further_instances():
 
 
 def test_a_copy_goes_on_alike_and_apart():
-    env = gem.make(LAKE, rollout=2)
+    env = gem.make(LAKE, noise_seed=2)
     env.reset(seed=0)
     twin = env.spawn(same_state=True)
     assert twin.step(DOWN) == env.step(DOWN)
     twin.reset(seed=1)
     assert env.episode.task.seed == 0
-    with pytest.raises(ValueError, match=r"nothing is changed, got \['rollout'\]"):
-        env.spawn(same_state=True, rollout=1)
+    with pytest.raises(ValueError, match=r"nothing is changed, got \['noise_seed'\]"):
+        env.spawn(same_state=True, noise_seed=1)
 
 
 def test_random_answers_are_in_form_and_the_same_ones_again():
@@ -171,8 +171,8 @@ def test_misuse_is_refused():
         env.step(DOWN)
     with pytest.raises(ValueError, match="seed is an int of at least 0, got -1"):
         env.reset(seed=-1)
-    with pytest.raises(ValueError, match="rollout is an int of at least 0, got True"):
-        env.reset(seed=0, rollout=True)
+    with pytest.raises(ValueError, match="noise_seed is an int of at least 0, got True"):
+        env.reset(seed=0, noise_seed=True)
     with pytest.raises(ValueError, match="split 'all' is unknown"):
         gem.make(LAKE, split="all")
     with pytest.raises(ValueError, match=r"FrozenLake-v0 cannot be made: .*boxes"):

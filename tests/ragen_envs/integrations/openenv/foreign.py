@@ -13,7 +13,7 @@ SLOW = []
 class Guess(gymnasium.Env):
     """Guess whether it is heads.
 
-    The option `rollout` decides what it is, and an answer without "heads" raises an error that
+    The option `noise_seed` decides what it is, and an answer without "heads" raises an error that
     tells the secret.
     """
 
@@ -21,7 +21,7 @@ class Guess(gymnasium.Env):
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
-        self.heads = (options or {}).get("rollout", 0) % 2 == 0
+        self.heads = (options or {}).get("noise_seed", 0) % 2 == 0
         self.turns = count(1)
         return f"Heads? {seed}", {"secret": SECRET, "legal_actions": ("heads",), "score": "none"}
 

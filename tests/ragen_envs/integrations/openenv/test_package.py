@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from ragen_envs import IDS
 from ragen_envs.cli import main
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.integrations.bridging import Episode
 
@@ -118,7 +118,7 @@ def test_the_rewards_are_within_what_is_declared(folder, env):
     assert package(folder, env) == 0
     manifest = yaml.safe_load((folder / "openenv.yaml").read_text())["validation"]
     low, high = manifest["reward"]["range"]
-    episode, stream = Episode(env, split="test"), Stream("rewards")
+    episode, stream = Episode(env, split="test"), RandomStream("rewards")
     for seed in range(8):
         for player in (oracle_answer, lambda env: random_answer(env, stream), lambda _: "?"):
             episode.reset(seed)

@@ -29,9 +29,9 @@ def foreign():
 
 def test_an_episode_is_that_of_gymnasium(lake):
     env = gymnasium.make(LAKE, split="val")
-    first, _ = env.reset(seed=5, options={"rollout": 2})
+    first, _ = env.reset(seed=5, options={"noise_seed": 2})
     with client(lake) as player:
-        result = player.reset(seed=5, split="val", rollout=2, episode_id="mine")
+        result = player.reset(seed=5, split="val", noise_seed=2, episode_id="mine")
         assert (result.observation["text"], result.reward, result.done) == (first, None, False)
         total = steps = 0
         while not result.done:
@@ -49,7 +49,7 @@ def test_an_episode_is_that_of_gymnasium(lake):
             "env": LAKE,
             "split": "val",
             "seed": 5,
-            "rollout": 2,
+            "noise_seed": 2,
             "response_format": "think",
             "done": True,
             "total_reward": total,
@@ -61,8 +61,8 @@ def test_a_group_has_one_instance_and_noises_of_its_own(lake):
     answer = {"message": "<think></think><answer>Up || Up || Up</answer>"}
     with client(lake) as player:
         firsts, seconds = set(), set()
-        for rollout in range(8):
-            firsts.add(player.reset(seed=3, rollout=rollout).observation["text"])
+        for noise_seed in range(8):
+            firsts.add(player.reset(seed=3, noise_seed=noise_seed).observation["text"])
             seconds.add(player.step(answer).observation["text"])
     assert len(firsts) == 1
     assert len(seconds) > 1
@@ -139,15 +139,15 @@ def test_what_is_served_is_described(lake):
 
 def test_an_environment_of_another_package(foreign):
     with client(foreign) as player:
-        for seed, rollout in product((0, 7), (0, 1)):
-            result = player.reset(seed=seed, rollout=rollout)
+        for seed, noise_seed in product((0, 7), (0, 1)):
+            result = player.reset(seed=seed, noise_seed=noise_seed)
             assert result.observation["text"] == f"Heads? {seed}"
             # The score is no number there, and the turn none either.
             assert result.observation["info"] == {"legal_actions": ["heads"]}
             assert player.step({"message": "heads"}).observation["info"] == {}
             result = player.step({"message": "heads"})
-            assert (result.reward, result.done) == (1.0 - rollout, True)
-            assert result.observation["info"] == {"success": rollout == 0}
+            assert (result.reward, result.done) == (1.0 - noise_seed, True)
+            assert result.observation["info"] == {"success": noise_seed == 0}
     assert requests.get(f"{foreign}/list_environments", timeout=60).json() == ["foreign_guess_v0"]
 
 

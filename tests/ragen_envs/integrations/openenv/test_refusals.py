@@ -24,7 +24,10 @@ ANSWERED = {
     "a split that is no text": ('{"type":"reset","data":{"split":[]}}', "EXECUTION_ERROR"),
     "a negative seed": ('{"type":"reset","data":{"seed":-1}}', "EXECUTION_ERROR"),
     "a seed that is no int": ('{"type":"reset","data":{"seed":1.5}}', "EXECUTION_ERROR"),
-    "a rollout that is no int": ('{"type":"reset","data":{"rollout":null}}', "EXECUTION_ERROR"),
+    "a noise_seed that is no int": (
+        '{"type":"reset","data":{"noise_seed":null}}',
+        "EXECUTION_ERROR",
+    ),
     "an index beyond": ('{"type":"reset","data":{"index":256,"split":"val"}}', "EXECUTION_ERROR"),
     "two numbers": ('{"type":"reset","data":{"index":1,"seed":2}}', "EXECUTION_ERROR"),
     "a long id": (f'{{"type":"reset","data":{{"episode_id":"{"x" * 256}"}}}}', "EXECUTION_ERROR"),

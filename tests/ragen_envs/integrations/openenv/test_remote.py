@@ -35,13 +35,15 @@ def env(url):
 def test_the_kit_checks_a_server(url, check):
     """The page's example runs the other checks."""
     make = partial(RemoteEnv, url, "val")
-    check(make, rollout=lambda number: {"rollout": number}, stochastic=True, seeds=range(2))
+    check(
+        make, noise_options=lambda number: {"noise_seed": number}, stochastic=True, seeds=range(2)
+    )
 
 
 def test_it_plays_as_gymnasium_does(env):
     beside = gymnasium.make(ENV, split="test", response_format="plain")
-    for seed, rollout in ((0, 0), (1, 2)):
-        options = {"rollout": rollout}
+    for seed, noise_seed in ((0, 0), (1, 2)):
+        options = {"noise_seed": noise_seed}
         assert (
             env.reset(seed=seed, options=options)[0] == beside.reset(seed=seed, options=options)[0]
         )
@@ -54,7 +56,7 @@ def test_it_plays_as_gymnasium_does(env):
 
 
 def test_a_copy_plays_on_in_a_session_of_its_own(env):
-    env.reset(seed=1, options={"rollout": 3})
+    env.reset(seed=1, options={"noise_seed": 3})
     env.step("?")
     twin = copy.deepcopy(env)
     steps = [env.step(answer) for answer in ("?", "Up")]

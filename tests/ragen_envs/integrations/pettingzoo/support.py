@@ -24,7 +24,7 @@ settings_of_a_game = st.fixed_dictionaries(
 resets = st.fixed_dictionaries(
     {
         "seed": st.integers(0, 600),
-        "options": st.none() | st.builds(lambda j: {"rollout": j}, st.integers(0, 99)),
+        "options": st.none() | st.builds(lambda j: {"noise_seed": j}, st.integers(0, 99)),
     }
 )
 

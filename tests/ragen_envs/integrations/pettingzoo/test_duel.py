@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.integrations.pettingzoo import aec_env, parallel_env
 from ragen_envs.integrations.pettingzoo.duel import winner_of, zero_sum
@@ -163,11 +163,11 @@ def test_who_has_solved_its_level_waits_for_the_others():
 
 @pytest.mark.parametrize("id_", IDS)
 def test_the_oracle_beats_the_random_player_and_ties_with_itself(id_):
-    stream, balance = Stream("duel", id_), 0
+    stream, balance = RandomStream("duel", id_), 0
     for rivals in ("oracle", "random"):
         env = aec_env(id_, ["ann", "bob"], "duel", split="test")
         for seed in range(12):
-            env.reset(seed=seed, options={"rollout": seed})
+            env.reset(seed=seed, options={"noise_seed": seed})
             returns, scores = {"ann": 0.0, "bob": 0.0}, {}
             for agent in env.agent_iter():
                 _, reward, terminated, truncated, info = env.last()

@@ -73,7 +73,7 @@ def test_without_any_seed_all_agents_have_one_instance_and_one_luck(form, mode):
         _, info = begin(env)
         found.add(info["index"])
         games = [env.unwrapped.text_env(f"agent_{i}") for i in range(3)]
-        assert len({game._instance.digest for game in games}) == 1
+        assert len({game.instance.digest for game in games}) == 1
         told = rest_of(env, ["Up || Right"] * 30)
         if mode == "duel" and form is parallel_env:
             states = {agent: text["text"] for agent, text in told[0][0].items()}
@@ -86,8 +86,8 @@ def test_without_any_seed_all_agents_have_one_instance_and_one_luck(form, mode):
 def test_the_rollout_changes_the_noise_alone(form, mode):
     env, courses = form("ragen/FrozenLake-v0", 2, mode, response_format="plain"), set()
     texts = set()
-    for rollout in range(8):
-        texts.add(begin(env, seed=5, options={"rollout": rollout})[0])
+    for noise_seed in range(8):
+        texts.add(begin(env, seed=5, options={"noise_seed": noise_seed})[0])
         courses.add(repr(rest_of(env, ["Up || Right"] * 30)))
     assert len(texts) == 1
     assert len(courses) > 2

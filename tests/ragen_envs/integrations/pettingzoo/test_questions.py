@@ -326,7 +326,7 @@ def test_what_is_refused_leaves_the_game_as_it_was():
         for bad, kind in ((None, "NoneType"), (3, "int"), (b"Yes", "bytes")):
             with pytest.raises(TypeError, match=f"an answer is a str, got {kind} of {agent}"):
                 env.step(bad)
-        for reset in ({"seed": -1}, {"options": {"rollout": "x"}}):
+        for reset in ({"seed": -1}, {"options": {"noise_seed": "x"}}):
             with pytest.raises(Exception, match="is an int of at least 0"):
                 env.reset(**reset)
         assert env.last() == twin.last()

@@ -50,8 +50,8 @@ def test_wrong_resets_are_refused(form, mode):
     env = form("ragen/Sokoban-v0", 2, mode)
     with pytest.raises(ValueError, match=r"unknown reset options \['rolout'\]"):
         env.reset(options={"rolout": 1})
-    with pytest.raises(ValueError, match="'rollout' is an int of at least 0"):
-        env.reset(options={"rollout": -1, "options": 1})
+    with pytest.raises(ValueError, match="'noise_seed' is an int of at least 0"):
+        env.reset(options={"noise_seed": -1, "options": 1})
     with pytest.raises(ValueError, match="a seed is an int of at least 0"):
         env.reset(seed=True)
     with pytest.raises(TypeError, match="the options of reset are a dictionary, got 'abc'"):
@@ -65,7 +65,7 @@ def test_wrong_resets_are_refused(form, mode):
 def test_a_refused_reset_leaves_the_game_as_it_was(form, mode):
     env, twin = (form("ragen/Sokoban-v0", 2, mode) for _ in range(2))
     assert env.reset(seed=0) == twin.reset(seed=0)
-    for arguments in ({"seed": -1}, {"seed": 5, "options": {"rollout": "x"}}):
+    for arguments in ({"seed": -1}, {"seed": 5, "options": {"noise_seed": "x"}}):
         with pytest.raises((ValueError, Error), match="is an int of at least 0"):
             env.reset(**arguments)
     if form is parallel_env:

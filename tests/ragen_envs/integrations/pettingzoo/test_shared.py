@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.integrations.pettingzoo import aec_env, parallel_env
 from tests.ragen_envs.integrations.pettingzoo.support import (
@@ -133,10 +133,10 @@ def test_answers_given_at_once_run_in_the_agents_order(id_, n, game, reset, roun
 @pytest.mark.parametrize("id_", IDS)
 @pytest.mark.parametrize("player", ["random", "oracle"])
 def test_players_play_whole_episodes(id_, player):
-    n, stream = min(3, TURNS[id_]), Stream("bridge", id_)
+    n, stream = min(3, TURNS[id_]), RandomStream("bridge", id_)
     env = aec_env(id_, n, split="test")
     for seed in range(5):
-        env.reset(seed=seed, options={"rollout": seed})
+        env.reset(seed=seed, options={"noise_seed": seed})
         returns, asked, last = dict.fromkeys(names(n), 0), [], {}
         for agent in env.agent_iter():
             _, reward, terminated, truncated, info = env.last()

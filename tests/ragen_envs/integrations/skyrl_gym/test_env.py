@@ -66,12 +66,12 @@ def test_the_members_of_a_group_share_the_instance_and_differ_in_noise():
     assert row["rollout"] is None
     # SkyRL hands the same dictionary to every member of a group.
     members = [begun(row) for _ in range(6)]
-    assert [env.task.rollout for env, _ in members] == [*range(6)]
+    assert [env.task.noise_seed for env, _ in members] == [*range(6)]
     assert all(prompt == row["prompt"] for _, prompt in members)
     played = [env.step(DOWN)["metadata"]["observation"] for env, _ in members]
     lake = make(LAKE)
     for rollout, observation in enumerate(played):
-        lake.reset(seed=1, options={"rollout": rollout})
+        lake.reset(seed=1, options={"noise_seed": rollout})
         assert lake.step(DOWN)[0] == observation
     assert len(set(played)) > 2
 
@@ -81,7 +81,7 @@ def test_a_row_with_a_rollout_keeps_it():
     assert [(row["seed"], row["rollout"]) for row in rows_] == [
         (seed, rollout) for seed in range(2) for rollout in range(3)
     ]
-    assert [begun(rows_[-1])[0].task.rollout for _ in range(2)] == [2, 2]
+    assert [begun(rows_[-1])[0].task.noise_seed for _ in range(2)] == [2, 2]
 
 
 def test_skyrls_limit_of_turns_cuts_an_episode_short():

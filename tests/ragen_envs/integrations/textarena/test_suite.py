@@ -103,19 +103,19 @@ def test_seeds_and_generators():
 def test_the_members_of_a_group_share_the_instance_and_differ_in_noise():
     answer = "<think></think><answer>Down || Right || Down || Right || Down</answer>"
     firsts, played = set(), []
-    for rollout in range(6):
-        env = started("ragen/FrozenLake-v0", seed=1, rollout=rollout)
+    for noise_seed in range(6):
+        env = started("ragen/FrozenLake-v0", seed=1, noise_seed=noise_seed)
         firsts.add(env.get_observation()[1])
         env.step(answer)
         played.append(env.get_board_str())
         bare = support.make("ragen/FrozenLake-v0", render_mode="ansi")
-        bare.reset(seed=1, options={"rollout": rollout})
+        bare.reset(seed=1, options={"noise_seed": noise_seed})
         bare.step(answer)
         assert played[-1] == bare.render()
     assert len(firsts) == 1
     assert len(set(played)) > 2
-    with pytest.raises(ValueError, match="rollout"):
-        textarena.make("ragen/FrozenLake-v0", rollout=-1)
+    with pytest.raises(ValueError, match="noise_seed"):
+        textarena.make("ragen/FrozenLake-v0", noise_seed=-1)
 
 
 @given(st.sampled_from(support.IDS), st.lists(st.text(max_size=40), max_size=8))

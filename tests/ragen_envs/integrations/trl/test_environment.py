@@ -87,11 +87,11 @@ def test_the_members_of_a_group_share_the_instance_and_differ_in_noise():
     factory = environment(LAKE)
     members = [factory() for _ in range(6)]
     assert len({member.reset(**row) for member in members}) == 1
-    assert [member.episode.task.rollout for member in members] == [*range(6)]
+    assert [member.episode.task.noise_seed for member in members] == [*range(6)]
     played = [member.act(**DOWN) for member in members]
     lake = make(LAKE)
     for rollout, observation in enumerate(played):
-        lake.reset(seed=1, options={"rollout": rollout})
+        lake.reset(seed=1, options={"noise_seed": rollout})
         assert (
             lake.step("<think></think><answer>Down || Right || Down || Right || Down</answer>")[0]
             == observation
@@ -99,10 +99,10 @@ def test_the_members_of_a_group_share_the_instance_and_differ_in_noise():
     assert len(set(played)) > 2
     # The next group of the instance goes on; another class counts for itself.
     members[0].reset(**row)
-    assert members[0].episode.task.rollout == 6
+    assert members[0].episode.task.noise_seed == 6
     other = environment(LAKE)()
     other.reset(**row)
-    assert other.episode.task.rollout == 0
+    assert other.episode.task.noise_seed == 0
 
 
 def test_the_rows_of_a_data_set():
@@ -117,7 +117,7 @@ def test_the_rows_of_a_data_set():
     }
     env = environment(LAKE)()
     env.reset(**made[3])
-    assert (env.episode.task.seed, env.episode.task.rollout) == (1, 1)
+    assert (env.episode.task.seed, env.episode.task.noise_seed) == (1, 1)
     assert env.episode.task.split == "val"
     assert [row["rollout"] for row in dataset(tasks(LAKE, 2))] == [None, None]
 

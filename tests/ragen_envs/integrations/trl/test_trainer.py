@@ -133,9 +133,9 @@ def test_two_steps_of_grpo(tokenizer, model, tmp_path):
     )
     trainer.train()
     # Each group is of one instance, and each of its members of other noise.
-    played = [(task.seed, task.rollout) for task, *_ in episodes]
+    played = [(task.seed, task.noise_seed) for task, *_ in episodes]
     asked = tasks(LAKE, INSTANCES, GROUP, first_seed=FIRST)
-    assert sorted(played) == [(task.seed, task.rollout) for task in asked]
+    assert sorted(played) == [(task.seed, task.noise_seed) for task in asked]
     assert len({seed for seed, _ in played[:GROUP]}) == 1
     for task, completion, total in episodes:
         assert total == replayed(task, completion)
@@ -170,7 +170,7 @@ def test_the_example_of_the_docs_trains(tokenizer, model, tmp_path, monkeypatch)
 def replayed(task, completion):
     """Return what plain Gymnasium pays for the calls, once it has said what TRL's tools said."""
     lake = make(LAKE, response_format="tools")
-    lake.reset(seed=task.seed, options={"rollout": task.rollout})
+    lake.reset(seed=task.seed, options={"noise_seed": task.noise_seed})
     total = 0.0
     for message in completion:
         for call in message.get("tool_calls", ()):

@@ -7,7 +7,7 @@ import shlex
 import gymnasium
 import pytest
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer
 from ragen_envs.core.protocol import format_answer
 from ragen_envs.integrations.bridging import tasks
@@ -41,7 +41,7 @@ def answer_to(env, seed, conversation):
     if seed % 2 == 0:
         return oracle_answer(env.unwrapped)
     legal = env.unwrapped.legal_actions
-    return format_answer([legal[Stream(*conversation).below(len(legal))]], "think", "I try.")
+    return format_answer([legal[RandomStream(*conversation).below(len(legal))]], "think", "I try.")
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def played():
     answers, episodes = {}, {}
     env = gymnasium.make(LAKE, split="test")
     for task in tasks(LAKE, INSTANCES, ROLLOUTS, split="test"):
-        first, _ = env.reset(seed=task.seed, options={"rollout": task.rollout})
+        first, _ = env.reset(seed=task.seed, options={"noise_seed": task.noise_seed})
         conversation, rewards, over = [first], [], False
         while not over:
             answer = answer_to(env, task.seed, conversation)
@@ -59,7 +59,7 @@ def played():
             over = terminated or truncated
             conversation += [answer, observation]
             rewards.append(reward)
-        episodes[task.seed, task.rollout] = conversation, rewards, info["success"], info["score"]
+        episodes[task.seed, task.noise_seed] = conversation, rewards, info["success"], info["score"]
     return answers, episodes
 
 

@@ -84,14 +84,14 @@ def told(call):
         print(f"{type(error).__name__}: {error}".replace("\\n", " "))
 
 told(lambda: env.step("Up"))
-told(lambda: env.reset(options={"rollout": 1}))
+told(lambda: env.reset(options={"noise_seed": 1}))
 told(lambda: TasksetEnv("no-such-taskset"))
 told(lambda: TasksetEnv("ragen-verifiers", {"split": "tset"}))
 told(lambda: TasksetEnv("ragen-verifiers", env_id="user_sim"))
 """
     begun, option, taskset, split, several = printed(code).splitlines()
     assert begun == "ResetNeeded: the episode is over or never began: call reset() first"
-    assert option == "ValueError: unknown reset options ['rollout']; there are none"
+    assert option == "ValueError: unknown reset options ['noise_seed']; there are none"
     assert taskset.startswith("ModuleNotFoundError: taskset 'no-such-taskset' not found")
     assert "Input should be 'train', 'val', 'test', 'sealed' or 'drawn'" in split
     assert several == (

@@ -32,7 +32,7 @@ class ReleasesTwice(LampEnv):
 class ForgetsNpRandom(LampEnv):
     def reset(self, *, seed=None, options=None):
         self.path = self.draw(seed or 0)
-        self.noise = self.noise_of(seed or 0, (options or {}).get("rollout", 0))
+        self.noise = self.noise_of(seed or 0, (options or {}).get("noise_seed", 0))
         self.door = self.turn = 0
         self.running = True
         return self.text("lamps."), self.info()

@@ -18,7 +18,7 @@ class RepeatsALevel(LampEnv):
 
 class RolloutIsAnInstance(LampEnv):
     def reset(self, *, seed=None, options=None):
-        self.rollout = (options or {}).get("rollout", 0)
+        self.rollout = (options or {}).get("noise_seed", 0)
         return super().reset(seed=seed, options=options)
 
     def draw(self, seed):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragen_envs.core.instances import Stream
+from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.core.protocol import RESPONSE_FORMATS, format_answer
 from ragen_envs.games.twenty_questions.answerer.rule import answer as rule
@@ -75,7 +75,7 @@ def test_the_oracle_cannot_tell_what_the_rule_does_not_understand(form):
 
 @pytest.mark.parametrize("form", RESPONSE_FORMATS)
 def test_the_random_player_picks_one_of_the_replies_evenly(form):
-    one, stream = seat(form=form), Stream("replies", form)
+    one, stream = seat(form=form), RandomStream("replies", form)
     legal = ("Yes", "Sometimes", "No", REPHRASE)
     assert one.legal_actions == legal
     assert (one.actions_this_turn, one.free_text) == (1, None)

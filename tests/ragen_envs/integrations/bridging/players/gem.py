@@ -15,7 +15,7 @@ def made(id_, split, response_format):
 
 def play(task, answers):
     env = made(task.env, task.split, task.response_format)
-    first, _ = env.reset(seed=task.seed, rollout=task.rollout)
+    first, _ = env.reset(seed=task.seed, noise_seed=task.noise_seed)
     steps = []
     for answer in answers:
         *step, info = env.step(answer)

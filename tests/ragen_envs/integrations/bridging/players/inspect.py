@@ -54,7 +54,7 @@ def _state(task):
         "split": task.split,
         "response_format": task.response_format,
     }
-    return TaskState(NAME, "", task.rollout + 1, "", [], metadata=metadata)
+    return TaskState(NAME, "", task.noise_seed + 1, "", [], metadata=metadata)
 
 
 def _awaited(coroutine):

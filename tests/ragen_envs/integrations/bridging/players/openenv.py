@@ -40,7 +40,7 @@ async def _connected(env, response_format):
 
 
 async def _play(client, task, answers):
-    result = await client.reset(seed=task.seed, rollout=task.rollout, split=task.split)
+    result = await client.reset(seed=task.seed, noise_seed=task.noise_seed, split=task.split)
     first, steps = result.observation["text"], []
     for answer in answers:
         result = await client.step({"message": answer})

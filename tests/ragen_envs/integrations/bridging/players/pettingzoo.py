@@ -6,7 +6,7 @@ from tests.ragen_envs.integrations.bridging.scripts import Step
 
 def play(task, answers):
     env = aec_env(task.env, agents=1, split=task.split, response_format=task.response_format)
-    env.reset(seed=task.seed, options={"rollout": task.rollout})
+    env.reset(seed=task.seed, options={"noise_seed": task.noise_seed})
     first = env.last()[0]["text"]
     steps = []
     for answer in answers:

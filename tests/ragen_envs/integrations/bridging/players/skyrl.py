@@ -9,7 +9,8 @@ from tests.ragen_envs.integrations.bridging.scripts import Step
 
 
 def play(task, answers):
-    env = skyrl_gym.make(task.env, env_config={}, extras=asdict(task))
+    row = {**asdict(task), "rollout": task.noise_seed}
+    env = skyrl_gym.make(task.env, env_config={}, extras=row)
     [first], _ = env.init([])
     steps = []
     for answer in answers:

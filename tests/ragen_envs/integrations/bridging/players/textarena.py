@@ -9,13 +9,13 @@ from tests.ragen_envs.integrations.bridging.scripts import Step
 
 
 @lru_cache
-def made(id_, split, response_format, rollout):
-    options = {"split": split, "response_format": response_format, "rollout": rollout}
+def made(id_, split, response_format, noise_seed):
+    options = {"split": split, "response_format": response_format, "noise_seed": noise_seed}
     return textarena.make(f"{id_}-raw", **options)
 
 
 def play(task, answers):
-    env = made(task.env, task.split, task.response_format, task.rollout)
+    env = made(task.env, task.split, task.response_format, task.noise_seed)
     env.reset(num_players=1, seed=task.seed)
     (_, prompt, _), (_, board, _) = env.get_observation()[1]
     first = env.state.game_state["observation"]

@@ -51,7 +51,7 @@ def plays(task, answer):
 
 def play(task, answers):
     env = made(task.env)
-    first = env.reset(seed=task.seed, rollout=task.rollout, split=task.split)
+    first = env.reset(seed=task.seed, rollout=task.noise_seed, split=task.split)
     form = instructions(game(task.env).example, task.response_format)
     steps = []
     for answer in answers:

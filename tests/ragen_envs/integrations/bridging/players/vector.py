@@ -15,8 +15,8 @@ def made(id_, split, response_format):
 
 def play(task, answers):
     envs = made(task.env, task.split, task.response_format)
-    rollouts = [task.rollout + 1, task.rollout]
-    (_, first), _ = envs.reset(seed=[task.seed + 1, task.seed], options={"rollout": rollouts})
+    rollouts = [task.noise_seed + 1, task.noise_seed]
+    (_, first), _ = envs.reset(seed=[task.seed + 1, task.seed], options={"noise_seed": rollouts})
     steps = []
     for answer in answers:
         (_, observation), rewards, terminated, truncated, infos = envs.step([answer] * 2)

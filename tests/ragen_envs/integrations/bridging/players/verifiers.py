@@ -13,7 +13,7 @@ def _tasks(env, split):
 
 
 def play(task, answers):
-    data = _tasks(task.env, task.split)[task.seed, task.rollout]
+    data = _tasks(task.env, task.split)[task.seed, task.noise_seed]
     told = driver().ask(data=data, answers=answers)
     first, *observations = [*told["read"], told["final_observation"]]
     last = len(answers) - 1
