@@ -19,7 +19,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 from ragen_bench.episodes.episode import Episode, Task
-from ragen_bench.episodes.evaluation import Evaluation, evaluate
+from ragen_bench.episodes.evaluation import Evaluation, play_run
 from ragen_bench.episodes.runner import chunks, play
 from ragen_bench.models import Completion, Request, Sampling
 from ragen_bench.models.base import CallEngine, Engine, Fault
@@ -85,7 +85,7 @@ def evaluation(instances: dict[str, int]) -> Evaluation:
 
 def by_the_harness(path: Path) -> int:
     """Play and record everything; return the number of turns."""
-    run = evaluate(evaluation(AT_ONCE), AtOnce(), path)
+    run = play_run(evaluation(AT_ONCE), AtOnce(), path)
     run.unlock()
     return sum(len(episode.turns) for episode in run.episodes())
 

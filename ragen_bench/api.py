@@ -1,8 +1,9 @@
-"""`ragen_bench.evaluate`: what the command `evaluate` does, as a function."""
+"""The Python API: `evaluate`, which does what the command of that name does."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from io import StringIO
 from os import PathLike
@@ -10,20 +11,30 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
-from ragen_bench.console.evaluation import load_early, played
-from ragen_bench.console.plain import PlainConsole
-from ragen_bench.console.results import write_results
+from ragen_bench.episodes.evaluation import Evaluation, play_run, refuse_early
 from ragen_bench.errors import UserError
 from ragen_bench.finished import Run
+from ragen_bench.models import Model
 from ragen_bench.models.api.further import without_headers
 from ragen_bench.models.provider import Isolation
-from ragen_bench.options.checked import options_of
-from ragen_bench.options.evaluation import evaluation_of
-from ragen_bench.options.groups import EvaluationOptions as Default
-from ragen_bench.options.naming import default_path
+from ragen_bench.opponents.opponent import load
 from ragen_bench.own_modules import FUNCTION_NAMED, name_of
+from ragen_bench.pages.formats import short
+from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.scores.cost import load_prices
+from ragen_bench.settings.build import build_evaluation
+from ragen_bench.settings.options import EvaluationOptions as Default
+from ragen_bench.settings.options import parse_options
+from ragen_bench.settings.run_names import default_path
+from ragen_bench.terminal.console import PlainConsole
+from ragen_bench.terminal.progress import Pace, progress_without_bar, shorten_name
+from ragen_bench.terminal.results import write_results
+
+_WIDE = 110
+"""Columns of a terminal that has room for the name of the environment next to the bar."""
 
 
 def evaluate(  # noqa: PLR0913  # one for each option of the command
@@ -60,114 +71,184 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
     out: str | PathLike[str] | None = None,
     progress: bool = True,
 ) -> Run:
-    """Score a model on held-out instances; the same call goes on with an interrupted run.
+    """Score a model on held-out instances; the same call resumes an interrupted run.
 
     The arguments are the options of `ragen-bench evaluate`, see docs/harness.md, and give the same
-    bytes as these.
+    bytes.
 
     Args:
-        model: its name, such as "hf/NAME"; or a function from a list of messages to an answer or
-            a class, `async def` or not, that has a name at the top of its module.
+        model: Name of the model, such as "hf/NAME"; or a function from a list of messages to a
+            response or an agent class, `async def` or not, at the top of its module.
         suite: "quick", "core", "core-2" or "full"; "core" without `env`.
-        env: an environment's id, or several, in place of a suite; "MODULE:ID" imports the module.
+        env: Id of an environment, or several, instead of a suite; "MODULE:ID" imports the module.
         split: "train", "val", "test", "sealed" or "drawn".
-        draw: the file with the project's draw, for the split "drawn".
-        limit: instances of each environment at most; None for all.
-        samples: episodes on each instance.
-        seed: of sampling and noise.
-        temperature: of sampling, 0 for greedy.
-        top_p: the probability together of the tokens that are drawn from.
-        max_tokens: in an answer; None for the suite's.
-        format: of answers, "think", "answer" or "plain"; None for what the environments take.
-        history: past turns that the model is shown: "full", "none" or a number.
-        constrain: whether the engine lets only answers in form pass.
-        pictures: whether boards are shown as pictures and not as text.
-        opponent: the name of the model that plays against it, where a game needs one.
-        opponent_format: of its answers; None for `format`.
-        opponent_base_url: of its server; None for `base_url`.
-        random_player: who gives the floor of another package's environment that lists no actions:
+        draw: File of the project's draw, for the split "drawn".
+        limit: Maximum number of instances per environment; None for all.
+        samples: Episodes per instance.
+        seed: Seed of sampling and noise.
+        temperature: Sampling temperature, 0 for greedy.
+        top_p: Probability mass of nucleus sampling.
+        max_tokens: Tokens per response; None for the suite's limit.
+        format: Response format, "think", "answer", "plain" or "tools"; None for the environments'
+            default.
+        history: Past turns in the prompt: "full", "none" or a number.
+        constrain: Constrain decoding to the format.
+        pictures: Show boards as pictures instead of text.
+        opponent: Name of the opponent model, where a game needs one.
+        opponent_format: Response format of the opponent; None for `format`.
+        opponent_base_url: URL of the opponent's server; None for `base_url`.
+        random_player: Random baseline of a third-party environment that lists no actions:
             "MODULE:FUNCTION" or a function, from the observations so far and a `random.Random` to
-            an answer.
-        base_url: of the server of "openai/NAME"; None for `OPENAI_BASE_URL`.
-        concurrency: requests or conversations at once; None for the provider's own number.
-        timeout: seconds for an answer of a server, or of an agent in a process of its own.
-        retries: of a request that failed.
-        header: "NAME: VALUE" of each request, or several; secret, not recorded.
-        extra_body: further fields of each request, an object as JSON; recorded.
-        reasoning_effort: as the server names it.
-        isolate: whether an agent of your own runs under bubblewrap, as on the sealed split always.
-        memory: GiB of an isolated agent's address space; None for 4.
-        prices: the file that says what tokens cost; None for that of `RAGEN_PRICES`.
-        out: the run directory; None for one below `runs/` that is named for the settings.
-        progress: whether to show how far the run is and what is worth a note; False prints nothing.
+            a response.
+        base_url: URL of the server of "openai/NAME"; None for `OPENAI_BASE_URL`.
+        concurrency: Requests or conversations in flight; None for the provider's default.
+        timeout: Seconds for a response of a server, or of an agent in its own process.
+        retries: Retries of a failed request.
+        header: "NAME: VALUE" of each request, or several; not recorded.
+        extra_body: Extra fields of each request, an object as JSON; recorded.
+        reasoning_effort: One of the server's levels.
+        isolate: Run the user's own agent under bubblewrap, as always on the sealed split.
+        memory: GiB of address space of an isolated agent; None for 4.
+        prices: File with the prices of tokens; None for that of `RAGEN_PRICES`.
+        out: Run directory; None for one below `runs/` that is named after the settings.
+        progress: Show the progress and notes; False prints nothing.
 
     Returns:
-        The run. It is not complete where a server left episodes unfinished.
+        The run. It is incomplete if a server left episodes unfinished.
 
     Raises:
-        UserError: for what the command refuses too, in one line; what a server or one's own code
-            did not answer ends the run, and finished episodes are kept.
-        ragen_envs.core.sealed.SealedKeyError: if the split is sealed and there is no key.
+        UserError: For everything that the command refuses, in one line; also if a server or the
+            user's own code fails, which ends the run and keeps finished episodes.
+        ragen_envs.core.sealed.SealedKeyError: If the split is sealed and there is no key.
     """
     given = {name: value for name, value in locals().items() if name in _NAMES}
-    given["model"], given["history"] = _name_of(model), str(history)
+    given["model"], given["history"] = _name_model(model), str(history)
     if callable(random_player):
         given["random_player"] = name_of(random_player, FUNCTION_NAMED)
-    options = options_of(given)
-    evaluation = evaluation_of(options, _call(options, out))
+    options = parse_options(given)
+    evaluation = build_evaluation(options, _format_call(options, out))
     if callable(model):
-        evaluation = replace(evaluation, isolation=_in_process(evaluation.isolation, options.model))
-    path, money = (
-        Path(out or default_path(evaluation)),
-        load_prices(Path(prices) if prices else None),
+        isolation = _run_in_process(evaluation.isolation, options.model)
+        evaluation = replace(evaluation, isolation=isolation)
+    path = Path(out or default_path(evaluation))
+    token_prices = load_prices(Path(prices) if prices else None)
+    console = _make_console(progress)
+    with play_missing(console, evaluation, load_model(console, evaluation, path), path) as run:
+        write_results(console, run, token_prices)
+    return Run(path)
+
+
+def load_model(console: Console, evaluation: Evaluation, path: Path | None = None) -> Model:
+    """Load the model of an evaluation, and its opponent.
+
+    Args:
+        console: Console that shows the wait.
+        evaluation: The evaluation.
+        path: Run directory, which is checked before the model is loaded.
+
+    Raises:
+        UserError: If the directory holds something else, or the model cannot be loaded.
+    """
+    if path:
+        refuse_early(evaluation, path)
+    with console.status(Text(f"Loading {evaluation.model} ...")):
+        return load(
+            evaluation.model,
+            evaluation.server,
+            evaluation.opponent,
+            evaluation.random_player,
+            evaluation.isolation,
+        )
+
+
+@contextmanager
+def play_missing(
+    console: Console, evaluation: Evaluation, model: Model, path: Path
+) -> Iterator[RunDirectory]:
+    """Play the missing episodes of a run, show the progress, and yield the locked run directory.
+
+    Args:
+        console: Console for the progress; a quiet one shows nothing.
+        evaluation: The evaluation.
+        model: Model of the evaluation, with its opponent.
+        path: Run directory.
+
+    Raises:
+        UserError: As `ragen_bench.episodes.evaluation.play_run`.
+    """
+    total = len(evaluation.tasks())
+    bar = Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=10),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[pace]}", markup=False),
+        TimeElapsedColumn(),
+        console=console,
+        disable=not console.is_terminal,
     )
-    console = _console(progress)
-    run = played(console, evaluation, load_early(console, evaluation, path), path)
+    with bar:
+        name = shorten_name(evaluation.model, console.width)
+        task = bar.add_task(name, total=total, pace="")
+        pace = Pace(total)
+        tick = progress_without_bar(console, total)
+
+        def on_progress(episodes: int, responses: int, env: str, success: float | None) -> None:
+            text = pace.describe(episodes, success) or f"{responses} responses"
+            env_name = short(env) if console.width >= _WIDE else ""
+            bar.update(task, completed=episodes, pace=f"{text} {env_name}")
+            tick(episodes, responses, success)
+
+        def on_message(line: str) -> None:
+            bar.console.print(line, soft_wrap=True)
+
+        try:
+            run = play_run(evaluation, model, path, on_progress, on_message)
+        except Exception:
+            bar.live.transient = True  # leave only the line of the error
+            raise
     try:
-        write_results(console, run, money)
+        yield run
     finally:
         run.unlock()
-    return Run(path)
 
 
 _NAMES = tuple(Default.__dataclass_fields__)
 
 
-def _name_of(model: str | Callable[..., Any]) -> str:
-    """Return a model's name: of a callable, that by which it can be found again."""
+def _name_model(model: str | Callable[..., Any]) -> str:
+    """Return the name of a model; for a callable, the name by which it can be imported."""
     if isinstance(model, str):
         return model
     instead = "a model's name, or a function or a class from the top of a module"
     return f"python:{name_of(model, instead)}"
 
 
-def _in_process(isolation: Isolation, name: str) -> Isolation:
-    """Return where a callable of this process runs: here, if it need not be isolated."""
+def _run_in_process(isolation: Isolation, name: str) -> Isolation:
+    """Return the isolation of a callable: this process, unless it must be sandboxed."""
     if isolation.level != "sandbox":
         return replace(isolation, level="none")
     if name.startswith("python:__main__:"):
         raise UserError(
-            f"{name} is to be isolated ({isolation.reason}), and no other process can import "
-            "what was typed or is in the script itself; put it into a module's file"
+            f"{name} is to be isolated ({isolation.reason}), but no other process can import it "
+            "from the script or the session; put it into a module's file"
         )
     return isolation
 
 
-def _call(options: Default, out: str | PathLike[str] | None) -> str:
+def _format_call(options: Default, out: str | PathLike[str] | None) -> str:
     """Return the call for the record, without defaults and without secrets."""
     headers = tuple(without_headers(list(options.header), options.header))
-    drawn = options.draw and str(options.draw)
+    draw = options.draw and str(options.draw)
     settings = {name: getattr(options, name) for name in _NAMES if name != "model"}
-    shown = {**settings, "header": headers, "draw": drawn, "out": out and str(Path(out))}
+    recorded = {**settings, "header": headers, "draw": draw, "out": out and str(Path(out))}
     words = [repr(options.model)]
-    words += [f"{name}={v!r}" for name, v in shown.items() if v != getattr(Default, name, None)]
+    words += [f"{name}={v!r}" for name, v in recorded.items() if v != getattr(Default, name, None)]
     return f"ragen_bench.evaluate({', '.join(words)})"
 
 
-def _console(progress: bool) -> Console:
-    """Return where progress is shown."""
+def _make_console(progress: bool) -> Console:
     if not progress:
         return Console(file=StringIO(), quiet=True, force_terminal=False, force_jupyter=False)
-    # A notebook claims to be a terminal, and rich's own bars want more packages there.
+    # A notebook claims to be a terminal, and rich's own bars need more packages there.
     terminal = False if Console().is_jupyter else None
     return PlainConsole(force_terminal=terminal, force_jupyter=False)

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from ragen_bench.cli.options import Command
+from ragen_bench.command_line import Argument, Command, Option
 from ragen_bench.errors import UserError
-from ragen_bench.options.groups import MODELS, EvaluationOptions
-from ragen_bench.options.looks import Argument, Option
+from ragen_bench.settings.options import MODELS, EvaluationOptions
 
 if TYPE_CHECKING:
     from ragen_bench.episodes.evaluation import Evaluation
@@ -36,14 +35,14 @@ class Announce(EvaluationOptions, Command):
         """Write the announcement, and print the commitment and the next steps."""
         from ragen_bench.leaderboard.announcements.draws import ANNOUNCEMENTS
         from ragen_bench.leaderboard.pack import make_entry_name
-        from ragen_bench.options.evaluation import evaluation_of
+        from ragen_bench.settings.build import build_evaluation
 
         if self.split != "drawn" or self.draw is not None:
             raise UserError(
-                "an announcement is for the drawn split and comes before its draw; leave --split "
-                "and --draw out"
+                "an announcement is for the drawn split and comes before its draw; remove --split "
+                "and --draw"
             )
-        evaluation = evaluation_of(self)
+        evaluation = build_evaluation(self)
         name = make_entry_name(self.model, evaluation.suite or "envs", "drawn")
         _announce(evaluation, self.out or Path("leaderboard") / ANNOUNCEMENTS / f"{name}.json")
         return 0
@@ -52,10 +51,10 @@ class Announce(EvaluationOptions, Command):
 def _announce(evaluation: Evaluation, file: Path) -> None:
     from rich.text import Text
 
-    from ragen_bench.console.plain import plain_console
     from ragen_bench.leaderboard.announcements import draws, files
     from ragen_bench.leaderboard.errors import EntryError
     from ragen_bench.runs.draws import compute_commitment
+    from ragen_bench.terminal.console import plain_console
 
     try:
         files.check_file_name(file.name)
@@ -87,23 +86,14 @@ def _announce(evaluation: Evaluation, file: Path) -> None:
 
 
 def _build_announcement(evaluation: Evaluation) -> Object:
-    from rich.text import Text
-
-    from ragen_bench.console.plain import plain_console
-    from ragen_bench.opponents.opponent import load
+    from ragen_bench.api import load_model
     from ragen_bench.runs.draws import build_announcement
+    from ragen_bench.terminal.console import plain_console
 
     evaluation.settings()  # raises for wrong settings before a model is loaded
-    with plain_console().status(Text(f"Loading {evaluation.model} ...")):
-        model = load(
-            evaluation.model,
-            evaluation.server,
-            evaluation.opponent,
-            evaluation.random_player,
-            evaluation.isolation,
-        )
-        # As before a run: only then does a server report settings that it refuses.
-        model.engine(evaluation.sampling).close()
+    model = load_model(plain_console(), evaluation)
+    # Only a running engine knows which settings its server refuses.
+    model.engine(evaluation.sampling).close()
     return build_announcement(evaluation.config(model).as_json())
 
 

@@ -1,24 +1,46 @@
-"""`audit`: the suite's guarantees counted, or the kit run on a third party's environment."""
+"""`audit`: checks the suite's guarantees, or runs the testing kit on another environment."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import dataclasses
+import json
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from ragen_bench.cli.json_output import JsonOptions
-from ragen_bench.cli.options import Command
+from ragen_bench.cli.shared_options import JsonOptions
+from ragen_bench.command_line import Argument, Command, Option
 from ragen_bench.errors import UserError
-from ragen_bench.options.looks import Argument, Option
+from ragen_bench.visible import visible
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from ragen_bench.audit import Audit as EnvAudit
+    from ragen_bench.runs.schema import Object
+    from ragen_bench.terminal.tables import MetricsTable
+    from ragen_envs.testing import Outcome, Subject
+
+_COLUMNS = (
+    *("train", "unsolved", "leaked", "twice", "shipped", "length"),
+    *("ceiling", "oracle", "kit"),
+)
+_CAPTION = (
+    "train: generated instances. Must be 0: unsolved, leaked (train instances that are held out), "
+    "twice. shipped: held-out instances that match the generator. length: optimal solutions. "
+    "ceiling: optimal score, ~ a reference player's; oracle: its score. kit: checks passed."
+)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Audit(JsonOptions, Command):
-    """Proves the suite's guarantees on this machine, or checks another environment.
+    """Checks the suite's guarantees on this machine, or another environment.
 
     Generates, solves and compares instances of the suite's environments and runs the testing kit
     on them; on another environment it runs the kit. With --certificate it answers OpenEnv's
-    questions of one environment. Ends with exit code 1 if a guarantee does not hold.
+    questions about one environment. Ends with exit code 1 if a guarantee does not hold.
     """
 
     env: Annotated[
@@ -26,49 +48,198 @@ class Audit(JsonOptions, Command):
         Argument(
             "ENV",
             "ids of the suite (default: all), other ids such as my_pkg:my/Env-v0, or "
-            "python:MODULE:ATTRIBUTE, a ragen_envs.testing.Subject or what makes an environment",
+            "python:MODULE:ATTRIBUTE, a ragen_envs.testing.Subject or a function that makes an "
+            "environment",
         ),
     ] = ()
-    levels: Annotated[int, Option("N", "train instances")] = 1000
-    sealed: Annotated[bool, Option(None, "look at the sealed split too; its key is needed")] = False
-    out: Annotated[Path | None, Option("FILE", "write everything that was counted as JSON")] = None
+    levels: Annotated[int, Option("N", "number of train instances")] = 1000
+    sealed: Annotated[bool, Option(None, "audit the sealed split too; needs its key")] = False
+    out: Annotated[Path | None, Option("FILE", "write all counts as JSON")] = None
 
     certificate: Annotated[
-        Path | None, Option("FILE", "answer OpenEnv's questions of one ENV, and write them as JSON")
+        Path | None,
+        Option("FILE", "answer OpenEnv's questions about one ENV, and write them as JSON"),
     ] = None
     question: Annotated[
-        str | None, Option("ID", "answer one of them alone, such as semantic.floor_gap")
+        str | None, Option("ID", "answer this question only, such as semantic.floor_gap")
     ] = None
-    episodes: Annotated[int, Option("N", "episodes of each scripted player who answers")] = 10_000
+    episodes: Annotated[int, Option("N", "episodes of each scripted player for the questions")] = (
+        10_000
+    )
 
     def run(self) -> int:
         """Audit the environments; return 0 if every guarantee holds, else 1."""
-        if self.levels < 1:
-            raise UserError(f"--levels is at least 1, got {self.levels}")
-        if self.episodes < 1:
-            raise UserError(f"--episodes is at least 1, got {self.episodes}")
+        for option, value in (("levels", self.levels), ("episodes", self.episodes)):
+            if value < 1:
+                raise UserError(f"--{option} must be at least 1, got {value}")
         if self.certificate or self.question:
             return self._certify()
         if self.out and not self.out.parent.is_dir():
             raise UserError(f"--out {self.out}: there is no directory {self.out.parent}")
-        from ragen_bench.console.audit import audit
-
         with self.output() as content:
-            return 0 if audit(self.env, self.levels, self.sealed, self.out, content) else 1
+            return 0 if self._audit(content) else 1
+
+    def _audit(self, content: Object) -> bool:
+        """Audit environments, print the counts, and return whether every guarantee holds."""
+        from ragen_bench.audit import third_party_subject
+        from ragen_bench.suites import env_id
+        from ragen_bench.terminal.console import plain_console
+        from ragen_envs.core.sealed import open_key
+        from ragen_envs.registration import IDS
+
+        if self.sealed:
+            open_key()
+        ours = [env_id(name) for name in self.env if is_ours(name)] if self.env else list(IDS)
+        others = {name: third_party_subject(name) for name in self.env if not is_ours(name)}
+        console = plain_console()
+        audits = _audit_ours(console, ours, self.levels, self.sealed)
+        checked = {name: _check_other(console, name, subject) for name, subject in others.items()}
+        if audits:
+            console.print(audit_table(audits))
+        for name, outcomes in checked.items():
+            sys.stdout.write(visible(_format_checks(name, outcomes)))
+        problems = [f"{counts.env} {problem}" for counts in audits for problem in counts.problems]
+        problems += [
+            f"{name} {outcome.name}: {outcome.message}"
+            for name, outcomes in checked.items()
+            for outcome in outcomes
+            if outcome.status == "failed"
+        ]
+        content.update(_to_content(audits, checked))
+        if self.out:
+            self.out.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        if problems:
+            lines = "".join(f"  {visible(problem)}\n" for problem in problems)
+            sys.stdout.write(f"Broken:\n{lines}")
+            return False
+        sys.stdout.write("Every guarantee holds.\n" if audits else "No check failed.\n")
+        return True
 
     def _certify(self) -> int:
         """Answer the questions; return 0 if no answer is "failed", else 1."""
         if len(self.env) != 1:
-            raise UserError(f"a certificate is of one environment, got {len(self.env)} ENV")
+            raise UserError(f"a certificate is for one environment, got {len(self.env)} ENV")
         if self.sealed or self.out:
             raise UserError("--sealed and --out do not go with --certificate and --question")
         if self.certificate and not self.certificate.parent.is_dir():
             raise UserError(
                 f"--certificate {self.certificate}: there is no directory {self.certificate.parent}"
             )
-        from ragen_bench.console.certificate import certificate
+        from ragen_bench.cli.audit_certificate import certify_environment
 
-        wanted = self.certificate, self.question
+        files = self.certificate, self.question
         with self.output() as content:
-            holds = certificate(self.env[0], self.episodes, self.levels, *wanted, content)
-        return 0 if holds else 1
+            passes = certify_environment(self.env[0], self.episodes, self.levels, *files, content)
+        return 0 if passes else 1
+
+
+def is_ours(name: str) -> bool:
+    """Return whether a name on the command line is one of this suite, or meant to be."""
+    import gymnasium
+
+    from ragen_envs.registration import IDS, OPPONENT_IDS, TABLE
+
+    return (
+        name in (*IDS, *OPPONENT_IDS)
+        or name in TABLE
+        or not ("/" in name or ":" in name or name in gymnasium.registry)
+    )
+
+
+def _audit_ours(console: Console, ids: Sequence[str], levels: int, sealed: bool) -> list[EnvAudit]:
+    from ragen_bench.audit import audit_environment, steps_of
+    from ragen_bench.pages.formats import short
+
+    audits: list[EnvAudit] = []
+    if not ids:
+        return audits
+    with _progress(console) as bar:
+        total = sum(steps_of(env, levels, sealed) for env in ids)
+        task = bar.add_task("audit", total=total, env="", doing="")
+        for env in ids:
+            bar.update(task, env=short(env))
+
+            def advance(steps: int, doing: str) -> None:
+                bar.advance(task, steps)
+                if doing:
+                    bar.update(task, doing=doing)
+
+            audits.append(audit_environment(env, levels, advance, sealed))
+        bar.update(task, env="", doing="done")
+    return audits
+
+
+def _check_other(console: Console, name: str, subject: Subject) -> tuple[Outcome, ...]:
+    from ragen_envs.testing import CHECKS, run_checks
+
+    with _progress(console) as bar:
+        task = bar.add_task("checks", total=len(CHECKS), env=name, doing="")
+        outcomes = run_checks(subject, lambda check: bar.update(task, advance=1, doing=check.name))
+        bar.update(task, doing="done")
+    return outcomes
+
+
+def _progress(console: Console) -> Progress:
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=16),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[env]} {task.fields[doing]}", markup=False),
+        console=console,
+    )
+
+
+def audit_table(audits: Sequence[EnvAudit]) -> MetricsTable:
+    """Return a table with a row of counts for each environment."""
+    from ragen_bench.environments import why_reference
+    from ragen_bench.pages.formats import short
+    from ragen_bench.terminal.tables import MetricsTable
+
+    table = MetricsTable("The suite's guarantees", _CAPTION, _COLUMNS)
+    for counts in audits:
+        passed = sum(outcome.status == "passed" for outcome in counts.checks)
+        ran = sum(outcome.status != "skipped" for outcome in counts.checks)
+        table.add_row(
+            short(counts.env),
+            f"{counts.levels:,}",
+            *map(str, (counts.unsolved, counts.leaked, counts.doubled, counts.shipped)),
+            "-" if counts.shortest is None else f"{counts.shortest}-{counts.longest}",
+            f"{'~' if why_reference(counts.env) else ''}{counts.ceiling:.3f}",
+            f"{counts.oracle:.3f}",
+            f"{passed}/{ran}",
+        )
+    return table
+
+
+def _format_checks(name: str, outcomes: Sequence[Outcome]) -> str:
+    """Return the outcomes on a third-party environment, skipped checks grouped by reason."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for outcome in outcomes:
+        reason = f": {outcome.message}" if outcome.status == "skipped" else ""
+        groups.setdefault((outcome.status, reason), []).append(outcome.name)
+    order = ("passed", "skipped", "failed")
+    rows = sorted(groups.items(), key=lambda row: order.index(row[0][0]))
+    lines = [f"  {status:<8} {', '.join(names)}{reason}\n" for (status, reason), names in rows]
+    counts = [sum(outcome.status == status for outcome in outcomes) for status in order]
+    totals = ", ".join(f"{count} {status}" for count, status in zip(counts, order, strict=True))
+    if any("needs the option" in reason for _, reason in groups):
+        lines.append("  Options are given by a ragen_envs.testing.Subject: python:MODULE:SUBJECT\n")
+    return f"Checks of {name}: {totals}\n{''.join(lines)}"
+
+
+def _to_content(audits: Sequence[EnvAudit], checked: dict[str, tuple[Outcome, ...]]) -> Object:
+    return {
+        "environments": [
+            {
+                **dataclasses.asdict(counts),
+                "checks": [outcome._asdict() for outcome in counts.checks],
+            }
+            for counts in audits
+        ],
+        "others": {
+            name: [outcome._asdict() for outcome in outcomes] for name, outcomes in checked.items()
+        },
+    }

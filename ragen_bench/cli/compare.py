@@ -1,55 +1,70 @@
-"""`compare`: how runs differ on the same instances."""
+"""`compare`: differences of runs on the same instances."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from ragen_bench.cli.groups import ForeignOptions
-from ragen_bench.cli.json_output import JsonOptions
-from ragen_bench.cli.options import Command
+from ragen_bench.cli.shared_options import ForeignOptions, JsonOptions
+from ragen_bench.command_line import Argument, Command, Option
 from ragen_bench.errors import UserError
-from ragen_bench.options.looks import Argument, Option
+from ragen_bench.visible import visible
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ragen_bench.runs.schema import Object
+    from ragen_bench.terminal.tables import MetricsTable
+
+_CAPTION = (
+    "A, {0}: success in %. norm.: 0 = random player, 1 = best player. n: common instances. 95 %: "
+    "interval of A - {0}, paired by instance. finds: difference detected with 80 % power. A>{0}: "
+    "instances that A solved more often."
+)
+_UNCORRECTED = "Intervals are not corrected for multiple comparisons. "
+_LEAD_CAPTION = (
+    "public, {0}: success in %. lead: public - {0}, with the 95 % interval for independent runs. "
+    "finds: lead detected with 80 % power."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Compare(JsonOptions, ForeignOptions, Command):
-    """Says how runs differ on the same instances.
+    """Compares runs on the same instances.
 
-    Of more than two runs, each is compared with the first. With --public and --sealed it says
+    Of more than two runs, each is compared with the first. With --public and --sealed it tests
     whether one model does better on instances that it may have seen.
     """
 
     runs: Annotated[tuple[Path, ...], Argument("RUN", "two or more, compared with the first")] = ()
-    public: Annotated[Path | None, Option("RUN", "of a model on train, val or test")] = None
-    sealed: Annotated[Path | None, Option("RUN", "of the same model on sealed or drawn")] = None
+    public: Annotated[Path | None, Option("RUN", "run of a model on train, val or test")] = None
+    sealed: Annotated[Path | None, Option("RUN", "run of the same model on sealed or drawn")] = None
     html: Annotated[Path | None, Option("FILE", "write a page of the comparison")] = None
 
     def run(self) -> int:
-        """Print the table of differences, and write the figures where they are asked for."""
+        """Print the table of differences, and write the comparison where that is asked for."""
+        from ragen_bench.runs.directory import read_run
+        from ragen_bench.scores.compare import compare_with_first
+        from ragen_bench.terminal.console import plain_console
+
         if self.public or self.sealed:
-            return self._contamination()
+            return self._compare_splits()
         if len(self.runs) < 2:
             raise UserError(
                 "compare takes two runs or more, or --public RUN and --sealed RUN (try "
                 "`ragen-bench compare --help`)"
             )
-        from ragen_bench.console.comparison import print_comparison, print_comparisons
-        from ragen_bench.console.plain import plain_console
-        from ragen_bench.runs.directory import read_run
-        from ragen_bench.scores.compare import compare_with_first
-
         with self.output() as content:
-            self.name_environments()
+            self.import_environments()
             runs = [read_run(path) for path in self.runs]
             console = plain_console()
             with console.status("Playing the random player on the common instances ..."):
                 compared = compare_with_first(runs)
             content.update(compared if len(runs) > 2 else compared["comparisons"][0])
-            if not self.printed:
-                (print_comparisons if len(runs) > 2 else print_comparison)(console, content)
+            if not self.prints_json:
+                (_print_comparisons if len(runs) > 2 else _print_comparison)(console, content)
             if self.html:
                 from ragen_bench.pages.comparison import comparison_page
                 from ragen_bench.runs.atomic import write_text
@@ -58,20 +73,170 @@ class Compare(JsonOptions, ForeignOptions, Command):
                 sys.stdout.write(f"Page  {self.html}\n")
         return 0
 
-    def _contamination(self) -> int:
+    def _compare_splits(self) -> int:
         """Print how one model does on public and on sealed instances."""
-        from ragen_bench.console.contamination import print_contamination
-        from ragen_bench.console.plain import plain_console
         from ragen_bench.runs.directory import read_run
         from ragen_bench.scores.contamination import contamination
+        from ragen_bench.terminal.console import plain_console
 
         if self.public is None or self.sealed is None or self.runs or self.html:
             raise UserError(
-                "--public RUN and --sealed RUN go together, without further runs or --html"
+                "--public RUN and --sealed RUN go together, without other runs or --html"
             )
         with self.output() as content:
-            self.name_environments()
+            self.import_environments()
             content.update(contamination(read_run(self.public), read_run(self.sealed)))
-            if not self.printed:
-                print_contamination(plain_console(), content)
+            if not self.prints_json:
+                console = plain_console()
+                console.print(_lead_table(content))
+                console.print(describe_lead(content["suite"], content["sealed"]["split"]))
         return 0
+
+
+def _print_comparison(console: Console, differences: Object) -> None:
+    for letter, side in (("A", differences["a"]), ("B", differences["b"])):
+        _print_run(console, letter, side)
+    console.print(comparison_table(differences))
+    _print_notes(console, differences["notes"])
+
+
+def _print_comparisons(console: Console, compared: Object) -> None:
+    from ragen_bench.scores.comparison_rows import notes_of
+
+    for run in compared["runs"]:
+        _print_run(console, run["name"], run)
+    console.print(comparisons_table(compared))
+    _print_notes(console, notes_of(compared))
+
+
+def _print_run(console: Console, letter: str, run: Object) -> None:
+    console.print(f"{letter}  {visible(run['model'])}, {run['run']}", soft_wrap=True)
+
+
+def _print_notes(console: Console, notes: list[str]) -> None:
+    for note in notes:
+        console.print(f"Note: {visible(note)}", soft_wrap=True)
+
+
+def comparison_table(differences: Object) -> MetricsTable:
+    """Return a table of two runs, with two rows for each environment and for the mean."""
+    from ragen_bench.pages.formats import short
+    from ragen_bench.scores.comparison_rows import has_mean
+    from ragen_bench.terminal.tables import MetricsTable
+
+    title = f"A - B on the {differences['split']} split"
+    columns = ("n", "A", "B", "A - B", "95 %", "finds", "A>B", "B>A")
+    table = MetricsTable(title, _CAPTION.format("B"), columns)
+    for row in differences["envs"]:
+        main, norm = _env_cells(row)
+        table.add_row(short(row["env"]), *main)
+        table.add_row(*norm)
+    if has_mean(differences):
+        main, norm = _mean_cells(differences["suite"])
+        table.add_row("")
+        table.add_row("mean", *main)
+        table.add_row(*norm)
+    return table
+
+
+def comparisons_table(compared: Object) -> MetricsTable:
+    """Return a table of several runs, with two rows for each run but the first."""
+    from ragen_bench.pages.formats import short
+    from ragen_bench.scores.comparison_rows import MEAN, rows_by_environment
+    from ragen_bench.terminal.tables import MetricsTable
+
+    split = compared["comparisons"][0]["split"]
+    title = f"A - X on the {split} split, for each other run X"
+    columns = ("n", "A", "X", "A - X", "95 %", "finds", "A>X", "X>A")
+    table = MetricsTable(title, _UNCORRECTED + _CAPTION.format("X"), columns)
+    for env, rows in rows_by_environment(compared).items():
+        table.add_row("mean" if env == MEAN else short(env))
+        for letter, row in rows:
+            main, norm = _mean_cells(row) if env == MEAN else _env_cells(row)
+            table.add_row(f"  {letter}", *main)
+            table.add_row(f"  {norm[0]}", *norm[1:])
+    return table
+
+
+def _env_cells(row: Object) -> tuple[list[str], list[str]]:
+    """Return the cells of an environment's row, and the whole row of norm. below it."""
+    ahead = ["-" if row[name] is None else str(row[name]) for name in ("a_ahead", "b_ahead")]
+    count = str(row["instances"])
+    if not row["success"]:
+        return [count, *_score_cells(row["return"]), *ahead], ["  (returns)"]
+    main = [count, *_difference_cells(row["success"], 100, 1), *ahead]
+    return main, ["  norm.", "", *_score_cells(row["normalised"])]
+
+
+def _mean_cells(suite: Object) -> tuple[list[str], list[str]]:
+    norm = ["  norm.", "", *_score_cells(suite["normalised"])]
+    return ["", *_difference_cells(suite["success"], 100, 1)], norm
+
+
+def _score_cells(difference: Object | None) -> list[str]:
+    return ["-"] * 5 if difference is None else _difference_cells(difference, 1, 2)
+
+
+def _difference_cells(difference: Object, scale: int, digits: int) -> list[str]:
+    """Return both values, their difference, its interval and the detectable difference."""
+    from ragen_bench.terminal.console import fixed
+
+    low, high = (fixed(scale * bound, digits, "+") for bound in difference["interval"])
+    detectable = difference["detectable"]
+    return [
+        fixed(scale * difference["a"], digits),
+        fixed(scale * difference["b"], digits),
+        fixed(scale * difference["difference"], digits, "+"),
+        f"{low} to {high}",
+        "-" if detectable is None else fixed(scale * detectable, digits),
+    ]
+
+
+def _lead_table(found: Object) -> MetricsTable:
+    from ragen_bench.pages.formats import short
+    from ragen_bench.terminal.tables import MetricsTable
+
+    unseen = found["sealed"]["split"]
+    title = f"{visible(found['public']['model'])}, {found['split']} less {unseen}"
+    columns = ("n", "public", "n", unseen, "lead", "95 %", "finds")
+    table = MetricsTable(title, _LEAD_CAPTION.format(unseen), columns)
+    for row in found["envs"]:
+        counts = [f"{row['instances'][side]:,}" for side in ("public", "sealed")]
+        table.add_row(short(row["env"]), *_lead_cells(row, *counts))
+    if len(found["envs"]) > 1:
+        table.add_row("")
+        table.add_row("mean", *_lead_cells(found["suite"], "", ""))
+    return table
+
+
+def describe_lead(suite: Object, unseen: str = "sealed") -> str:
+    """Return the conclusion from the mean lead on public instances, in a sentence."""
+    from ragen_bench.terminal.console import percent
+
+    low, high = suite["interval"]
+    if low > 0:
+        return "It solves public instances more often than chance explains: it may have seen them."
+    if high < 0:
+        return (
+            f"It solves {unseen} instances more often than chance explains, so contamination does "
+            "not explain the difference."
+        )
+    detectable = suite["detectable"]
+    power = f"; a lead of {percent(detectable)} points is detected with 80 % power"
+    return f"No lead on public instances beyond chance{'' if detectable is None else power}."
+
+
+def _lead_cells(row: Object, public: str, sealed: str) -> list[str]:
+    from ragen_bench.terminal.console import fixed, percent
+
+    success, detectable = row["success"], row["detectable"]
+    low, high = (fixed(100 * bound, 1, "+") for bound in row["interval"])
+    return [
+        public,
+        percent(success["public"]),
+        sealed,
+        percent(success["sealed"]),
+        fixed(100 * row["difference"], 1, "+"),
+        f"{low} to {high}",
+        "-" if detectable is None else fixed(100 * detectable, 1),
+    ]

@@ -1,4 +1,4 @@
-"""`demo`: a language model and a trained agent, beside each other."""
+"""`demo`: a language model and a trained agent, compared in one table."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from ragen_bench.cli.evaluate import Evaluate
-from ragen_bench.cli.options import Command
-from ragen_bench.cli.parser import make_parser
+from ragen_bench.cli.evaluate import Evaluate, report_interruption
+from ragen_bench.command_line import Command, make_parser
 
 if TYPE_CHECKING:
     from ragen_bench.episodes.evaluation import Evaluation
@@ -27,24 +26,40 @@ class Demo(Command):
     """Lets a language model and a small trained agent play the suite quick.
 
     One table shows both between the random player and the oracle. Their runs are those of two
-    `evaluate` commands, with a report each. The same command goes on with what was interrupted.
+    `evaluate` commands, with a report each. The same command resumes an interrupted one.
     """
 
     extra: ClassVar[str] = "hf"
 
     def run(self) -> int:
-        """Play what is missing of both runs, and print the table."""
-        from ragen_bench.console.demo import show_demo
-        from ragen_bench.options.naming import default_path
+        """Play the missing episodes of both runs, and print the table."""
+        from ragen_bench.api import load_model, play_missing
         from ragen_bench.scores.cost import load_prices
+        from ragen_bench.settings.run_names import default_path
+        from ragen_bench.terminal.console import plain_console
+        from ragen_bench.terminal.results import players_table, write_results
 
-        evaluations = [_evaluation(shlex.split(words)) for words in PLAYERS]
-        return show_demo([(each, default_path(each)) for each in evaluations], load_prices())
+        prices, console = load_prices(), plain_console()
+        evaluations = [_build_evaluation(shlex.split(words)) for words in PLAYERS]
+        summaries, lines = [], []
+        for evaluation in evaluations:
+            path = default_path(evaluation)
+            model = load_model(console, evaluation, path)
+            try:
+                with play_missing(console, evaluation, model, path) as run:
+                    summary, report = write_results(console, run, prices)
+            except KeyboardInterrupt:
+                return report_interruption(evaluation, model.group_size, path)
+            summaries.append(summary)
+            lines += [f"Run     {path}", f"Report  {report}"]
+        console.print(players_table(summaries))
+        for line in lines:
+            console.print(line, soft_wrap=True)
+        return 0
 
 
-def _evaluation(words: Sequence[str]) -> Evaluation:
-    """Return the evaluation of a command, which is the run's in the record too."""
-    from ragen_bench.options.evaluation import evaluation_of
+def _build_evaluation(words: Sequence[str]) -> Evaluation:
+    from ragen_bench.settings.build import build_evaluation
 
     options = make_parser("ragen-bench", "", {"evaluate": Evaluate}).parse(words)
-    return evaluation_of(cast(Evaluate, options), shlex.join(["ragen-bench", *words]))
+    return build_evaluation(cast(Evaluate, options), shlex.join(["ragen-bench", *words]))

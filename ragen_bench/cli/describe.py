@@ -8,9 +8,8 @@ from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from typing import Annotated, Any
 
-from ragen_bench.cli.json_output import JsonOptions
-from ragen_bench.cli.options import Command
-from ragen_bench.options.looks import Argument
+from ragen_bench.cli.shared_options import JsonOptions
+from ragen_bench.command_line import Argument, Command
 from ragen_bench.visible import visible
 
 
@@ -21,7 +20,7 @@ class Describe(JsonOptions, Command):
     env: Annotated[str, Argument("ENV")]
 
     def run(self) -> int:
-        """Print them."""
+        """Print the specification."""
         from ragen_bench.environments import foreign_notes
         from ragen_bench.runs.specification import spec_hash
         from ragen_bench.suites import documentation, env_id, make_env
@@ -37,7 +36,7 @@ class Describe(JsonOptions, Command):
                 specification=spec_hash(name, "test", "think"),
                 first_observation=env.reset(seed=0)[0],
             )
-            if not self.printed:
+            if not self.prints_json:
                 _print(content)
         return 0
 
@@ -46,7 +45,7 @@ def _print(content: Mapping[str, Any]) -> None:
     budget, notes = content["budget"], "".join(f"{note}\n" for note in content["notes"])
     documentation = visible(content["documentation"])
     sys.stdout.write(f"{visible(content['env'])}\n\n")
-    if sys.stdout.isatty() and find_spec("rich"):  # which is of an extra
+    if sys.stdout.isatty() and find_spec("rich"):  # rich is in an extra
         from rich.console import Console
         from rich.markdown import Markdown
 

@@ -6,13 +6,15 @@ import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from ragen_bench.cli.groups import PriceOptions
-from ragen_bench.cli.options import Command
-from ragen_bench.errors import UserError
-from ragen_bench.options.groups import MODELS, EvaluationOptions
-from ragen_bench.options.looks import Argument, Option
+from ragen_bench.cli.shared_options import PriceOptions
+from ragen_bench.command_line import Argument, Command, Option
+from ragen_bench.errors import INCOMPLETE, INTERRUPTED, UserError
+from ragen_bench.settings.options import MODELS, EvaluationOptions
+
+if TYPE_CHECKING:
+    from ragen_bench.episodes.evaluation import Evaluation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,39 +23,69 @@ class Evaluate(EvaluationOptions, PriceOptions, Command):
 
     model: Annotated[str, Argument("MODEL", MODELS)] = ""
     models: Annotated[
-        Path | None, Option("FILE", "in place of MODEL: evaluate all models of a TOML file")
+        Path | None, Option("FILE", "evaluate all models of a TOML file instead of MODEL")
     ] = None
     out: Annotated[Path | None, Option("DIR", "run directory (default: in runs/)")] = None
-    quiet: Annotated[bool, Option(None, "print the run directory alone")] = False
+    quiet: Annotated[bool, Option(None, "print only the run directory")] = False
 
     def run(self) -> int:
         """Evaluate; return 1 if a server left episodes unfinished."""
-        from ragen_bench.console.evaluation import run_evaluation
+        from ragen_bench.api import load_model, play_missing
         from ragen_bench.models.api.further import without_headers
-        from ragen_bench.options.evaluation import evaluation_of
-        from ragen_bench.options.naming import default_path
         from ragen_bench.scores.cost import load_prices
+        from ragen_bench.settings.build import build_evaluation
+        from ragen_bench.settings.run_names import default_path
+        from ragen_bench.terminal.console import plain_console
+        from ragen_bench.terminal.results import show_results
 
         if self.models is not None:
-            return self._each(self.models)
+            return self._evaluate_models(self.models)
         if not self.model:
             raise UserError(
                 "evaluate takes a MODEL, or --models FILE (try `ragen-bench evaluate --help`)"
             )
         command = shlex.join(without_headers(["ragen-bench", *sys.argv[1:]], self.header))
-        evaluation = evaluation_of(self, command)
+        evaluation = build_evaluation(self, command)
         prices = load_prices(self.prices)
-        return run_evaluation(evaluation, self.out or default_path(evaluation), prices, self.quiet)
+        path, console = self.out or default_path(evaluation), plain_console(self.quiet)
+        model = load_model(console, evaluation, path)
+        try:
+            with play_missing(console, evaluation, model, path) as run:
+                summary = show_results(console, run, prices)
+        except KeyboardInterrupt:
+            return report_interruption(evaluation, model.group_size, path)
+        if self.quiet:
+            sys.stdout.write(f"{path}\n")
+        return INCOMPLETE if summary["infra_faults"] else 0
 
-    def _each(self, file: Path) -> int:
-        """Evaluate the models of a file."""
-        from ragen_bench.console.several import evaluate_each
-        from ragen_bench.options.several import models_of
+    def _evaluate_models(self, file: Path) -> int:
+        from ragen_bench.cli.evaluate_models import evaluate_each, read_models
 
         for name in ("model", "out", "quiet"):
             if getattr(self, name):
-                what = "MODEL" if name == "model" else f"--{name}"
+                option = "MODEL" if name == "model" else f"--{name}"
                 raise UserError(
-                    f"leave {what} out: --models names the models, and each has a run of its own"
+                    f"{option} does not go with --models, which names the models and gives each "
+                    "its own run; remove it"
                 )
-        return evaluate_each(models_of(file, self), self.prices)
+        return evaluate_each(read_models(file, self), self.prices)
+
+
+def report_interruption(evaluation: Evaluation, group_size: int, path: Path) -> int:
+    """Report the progress of an interrupted run and how to resume it; return the exit code.
+
+    Args:
+        evaluation: The evaluation.
+        group_size: Group size of the model.
+        path: Run directory, which may not exist yet.
+    """
+    from ragen_bench.episodes.groups import describe_interruption, played_again
+    from ragen_bench.runs.directory import read_run
+
+    tasks = evaluation.tasks()
+    has_begun = (path / "run.json").is_file()
+    recorded = {episode.key for episode in read_run(path).episodes()} if has_begun else set()
+    again = played_again(tasks, group_size, recorded)
+    message = describe_interruption(len(recorded), len(tasks), path, again)
+    sys.stderr.write(f"\nragen-bench: interrupted; {message}\n")
+    return INTERRUPTED

@@ -1,4 +1,4 @@
-"""`export`: a run, or demonstrations of the oracle, as a data set or as trajectories."""
+"""`export`: writes a run, or demonstrations of the oracle, as a data set or trajectories."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Annotated
 
-from ragen_bench.cli.options import Command
+from ragen_bench.command_line import Argument, Command, Option
 from ragen_bench.errors import UserError, unknown
-from ragen_bench.options.looks import Argument, Option
 
 _FORMATS = ("parquet", "atif")
 
@@ -20,8 +19,8 @@ _FORMATS = ("parquet", "atif")
 class Export(Command):
     """Writes a run, or demonstrations of the oracle, for other programs.
 
-    As parquet it has one row an episode, which datasets.load_dataset(DIR) reads; as atif one file
-    an episode, in the Agent Trajectory Interchange Format.
+    The format parquet has one row per episode, which datasets.load_dataset(DIR) reads; atif has
+    one file per episode, in the Agent Trajectory Interchange Format.
     """
 
     source: Annotated[
@@ -31,51 +30,52 @@ class Export(Command):
     as_: Annotated[str, Option("NAME", "parquet or atif")] = "parquet"
     env: Annotated[
         tuple[str, ...],
-        Option("ID", "oracle: an environment (default: core's); run: another package's, to import"),
+        Option("ID", "oracle: an environment (default: core's); run: a third-party one, to import"),
     ] = ()
-    limit: Annotated[int | None, Option("N", "oracle: instances of each (default: 256)")] = None
+    limit: Annotated[
+        int | None, Option("N", "oracle: instances per environment (default: 256)")
+    ] = None
     format: Annotated[
         str | None, Option("NAME", "oracle: think, answer or plain (default: think)")
     ] = None
 
     def run(self) -> int:
-        """Write the episodes and say how to read them."""
+        """Write the episodes and print how to read them."""
         from ragen_bench.export.episodes import of_oracle, of_run
         from ragen_bench.runs.directory import read_run
         from ragen_bench.suites import env_id, response_format_of
 
-        writer = self._format()
+        writer = self._load_writer()
         if self.source == "oracle":
             response_format = response_format_of(self.format or "think")
-            source = of_oracle(self._instances(), response_format)
+            source = of_oracle(self._select_instances(), response_format)
         else:
-            self._refuse_options_of_the_oracle()
+            self._refuse_oracle_options()
             for env in self.env:
                 env_id(env, opposed=None)
             source = of_run(read_run(Path(self.source)))
         count = writer.export(source, self.out)
-        reads = f"; datasets.load_dataset({str(self.out)!r}) reads them"
+        hint = f"; datasets.load_dataset({str(self.out)!r}) reads them"
         sys.stdout.write(
-            f"{count:,} episodes in {self.out}{reads if self.as_ == 'parquet' else ''}\n"
+            f"{count:,} episodes in {self.out}{hint if self.as_ == 'parquet' else ''}\n"
         )
         return 0
 
-    def _format(self) -> ModuleType:
-        """Return the module that writes the format, so that each needs its own extra alone."""
+    def _load_writer(self) -> ModuleType:
+        """Return the module that writes the format; each needs only its own extra."""
         if self.as_ not in _FORMATS:
             raise unknown("--as", self.as_, _FORMATS)
         return import_module(f"ragen_bench.export.{self.as_}")
 
-    def _instances(self) -> dict[str, int]:
+    def _select_instances(self) -> dict[str, int]:
         from ragen_bench.suites import SUITES, env_id
 
         if self.limit is not None and self.limit < 1:
-            raise UserError(f"--limit is at least 1, got {self.limit}")
+            raise UserError(f"--limit must be at least 1, got {self.limit}")
         envs = self.env or tuple(SUITES["core"].instances)
         return dict.fromkeys(map(env_id, envs), self.limit or 256)
 
-    def _refuse_options_of_the_oracle(self) -> None:
-        options = {"limit": self.limit, "format": self.format}
-        for name, value in options.items():
+    def _refuse_oracle_options(self) -> None:
+        for name, value in (("limit", self.limit), ("format", self.format)):
             if value is not None:
-                raise UserError(f"--{name} is for `ragen-bench export oracle`; a run has its own")
+                raise UserError(f"--{name} is for `ragen-bench export oracle` only; remove it")

@@ -1,33 +1,45 @@
-"""`leaderboard`: builds the site, serves it here, checks a branch, answers announcements."""
+"""`leaderboard`: builds and serves the site, checks a branch, draws for announcements."""
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from ragen_bench.cli.json_output import JsonOptions
-from ragen_bench.cli.options import Command, Group
-from ragen_bench.options.looks import Argument, Option
+from ragen_bench.cli.shared_options import JsonOptions
+from ragen_bench.cli.verify import verify_entry
+from ragen_bench.command_line import Argument, Command, Group, Option
+from ragen_bench.visible import visible
+
+if TYPE_CHECKING:
+    from ragen_bench.leaderboard.git import Branch
+    from ragen_bench.leaderboard.pull_request import Proposal
+    from ragen_bench.runs.schema import Object
+
+_CHANGES = {
+    "adds": "Adds the entry {}.",
+    "changes": "Changes the entry {}, which is there already: see that its submitter wants it.",
+    "withdraws": "Withdraws the entry {}: see that its submitter wants it.",
+}
 
 
 @dataclass(frozen=True)
 class Check(JsonOptions, Command):
-    """Verifies the entry that a branch adds or changes, as is done with a pull request.
+    """Verifies the entry that a branch adds or changes, as for a pull request.
 
-    The entry, or the announcement, is taken out of git: nothing of the branch is run. Ends with
-    exit code 1 if it is refused, or if the branch changes anything else.
+    The entry, or the announcement, is read from git: no code of the branch runs. Ends with exit
+    code 1 if it is refused, or if the branch changes anything else.
     """
 
-    base: Annotated[str, Argument("BASE", "a commit of the branch it goes into")]
-    head: Annotated[str, Argument("HEAD", "its last commit")] = "HEAD"
+    base: Annotated[str, Argument("BASE", "a commit of the branch to merge into")]
+    head: Annotated[str, Argument("HEAD", "last commit of the checked branch")] = "HEAD"
 
     def run(self) -> int:
         """Verify the entry; return 1 if it is refused."""
-        from ragen_bench.console.verification import verify_branch
-
         with self.output() as content:
-            content["verified"] = verify_branch(self.base, self.head, content)
+            content["verified"] = _verify_branch(self.base, self.head, content)
         return 0 if content["verified"] else 1
 
 
@@ -48,36 +60,35 @@ class Draw(Command):
         """Write the draws, and print one line for each announcement."""
         from rich.text import Text
 
-        from ragen_bench.console.plain import plain_console
         from ragen_bench.leaderboard.announcements.draws import draw_all
-        from ragen_bench.visible import visible
+        from ragen_bench.terminal.console import plain_console
 
         console = plain_console()
-        code = 0
-        for result in draw_all(self.leaderboard):
-            name = visible(result.name)
-            if result.problem:
-                code = 1
-                console.print(Text(f"REFUSED  {name}: {visible(result.problem)}"), soft_wrap=True)
+        refused = 0
+        for answer in draw_all(self.leaderboard):
+            name = visible(answer.name)
+            if answer.problem:
+                refused += 1
+                console.print(Text(f"REFUSED  {name}: {visible(answer.problem)}"), soft_wrap=True)
             else:
-                status = "drawn" if result.draw else "kept"
-                console.print(Text(f"{status:<7}  {name}: {result.file}"), soft_wrap=True)
-            if result.note:
-                note = f"not an entry of the leaderboard: {visible(result.note)}"
+                status = "drawn" if answer.draw else "kept"
+                console.print(Text(f"{status:<7}  {name}: {answer.file}"), soft_wrap=True)
+            if answer.note:
+                note = f"not an entry of the leaderboard: {visible(answer.note)}"
                 console.print(Text(f"note     {name}: {note}"), soft_wrap=True)
-        return code
+        return 1 if refused else 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class _SiteOptions:
-    """What both commands that build the site take."""
+    """Options of the commands that build the site."""
 
     leaderboard: Annotated[Path, Argument("LEADERBOARD", "a directory with entries/")] = Path(
         "leaderboard"
     )
     unverified: Annotated[
         bool,
-        Option(None, "replay nothing: entries are marked, and their trajectories left out"),
+        Option(None, "replay nothing: entries are marked, and have no episodes"),
     ] = False
 
 
@@ -92,27 +103,98 @@ class Build(_SiteOptions, Command):
 
     def run(self) -> int:
         """Build the site; return 1 if an entry is refused."""
-        from ragen_bench.console.site import build
-
-        return 0 if build(self.leaderboard, self.out, verified=not self.unverified) else 1
+        return 0 if _build_site(self.leaderboard, self.out, verified=not self.unverified) else 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Serve(_SiteOptions, Command):
-    """Builds the site and serves it on this machine alone, until Ctrl-C."""
+    """Builds the site and serves it to this machine only, until Ctrl-C."""
 
     out: Annotated[Path | None, Option("DIR", "keep the site in this directory")] = None
-    port: Annotated[int, Option("N", "0 for a free one")] = 8000
+    port: Annotated[int, Option("N", "port of the site; 0 is a free one")] = 8000
 
     def run(self) -> int:
         """Serve the site; return 1 if an entry is refused."""
-        from ragen_bench.console.site import serve
+        from ragen_bench.pages.local_server import SiteServer
+        from ragen_bench.terminal.console import plain_console
 
-        served = serve(self.leaderboard, self.out, self.port, verified=not self.unverified)
-        return 0 if served else 1
+        with tempfile.TemporaryDirectory(prefix="ragen-site-") as folder:
+            site = self.out or Path(folder) / "site"
+            # The port first: a port in use is found at once, building takes long.
+            with SiteServer(site, self.port) as server:
+                if not _build_site(self.leaderboard, site, verified=not self.unverified):
+                    return 1
+                plain_console().print(f"Serving  {server.url} (Ctrl-C ends it)", soft_wrap=True)
+                server.serve_forever()
+        return 0
 
 
 LEADERBOARD = Group(
-    "Builds the leaderboard's site, serves it here, checks a branch, or answers announcements.",
+    "Builds the leaderboard's site, serves it here, checks a branch, or draws for announcements.",
     {"check": Check, "draw": Draw, "build": Build, "serve": Serve},
 )
+
+
+def _build_site(leaderboard: Path, out: Path, *, verified: bool) -> bool:
+    """Build the site, and return whether all entries were accepted."""
+    from ragen_bench.leaderboard.files import printable_name
+    from ragen_bench.pages.leaderboard import build_site
+    from ragen_bench.terminal.console import plain_console
+    from ragen_bench.terminal.progress import episodes_bar
+
+    console = plain_console()
+
+    def report(name: str, problems: list[str]) -> None:
+        status = "FAIL" if problems else "ok"
+        console.print(f"{status:<5} {printable_name(name)}", soft_wrap=True)
+
+    with episodes_bar(console, "Verifying") as progress:
+        built = build_site(leaderboard, out, verified, progress, report)
+    for name, problems in built.refused.items():
+        for problem in problems:
+            console.print(f"{printable_name(name)}: {problem}", soft_wrap=True)
+    if built.refused:
+        names = ", ".join(map(printable_name, built.refused))
+        console.print(f"No site was written. Refused: {names}", soft_wrap=True)
+        return False
+    console.print(f"Entries  {len(built.entries)}{'' if verified else ', not verified'}")
+    console.print(f"Site     {out / 'index.html'}", soft_wrap=True)
+    return True
+
+
+def _verify_branch(base: str, head: str, content: Object) -> bool:
+    """Verify the proposal of a branch of this repository; return whether it may be merged."""
+    from ragen_bench.leaderboard import EntryError
+    from ragen_bench.leaderboard.git import Branch
+    from ragen_bench.leaderboard.pull_request import read_proposal, read_proposed_announcement
+    from ragen_bench.terminal.console import plain_console
+
+    console = plain_console()
+    try:
+        branch = Branch(Path(), base, head)
+        proposed = read_proposal(branch)
+        if proposed is None and (announced := read_proposed_announcement(branch)):
+            name, commitment = announced
+            content.update(does="announces", announcement=name, commitment=commitment)
+            console.print(f"Announces {name}, commitment {commitment}.", soft_wrap=True)
+            return True
+        if proposed is None:
+            console.print("The branch changes no entry, so nothing was verified.")
+            return True
+        content.update(does=proposed.does, entry=proposed.name)
+        console.print(_CHANGES[proposed.does].format(proposed.name), soft_wrap=True)
+        return not proposed.files or _verify_proposal(branch, proposed, content)
+    except EntryError as error:
+        content["problem"] = "; ".join(error.args)
+        console.print(f"NOT verified: {content['problem']}", soft_wrap=True)
+        return False
+
+
+def _verify_proposal(branch: Branch, proposed: Proposal, content: Object) -> bool:
+    from ragen_bench.leaderboard.public_lead import read_base_scores
+    from ragen_bench.leaderboard.pull_request import read_base_draw, write_proposal
+
+    with tempfile.TemporaryDirectory(prefix="ragen-entry-") as folder:
+        entry = write_proposal(branch, proposed, Path(folder))
+        draws = partial(read_base_draw, branch)
+        return verify_entry(entry, content, draws, read_base_scores(branch, proposed.name))

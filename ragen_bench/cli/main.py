@@ -1,10 +1,10 @@
-"""The `ragen-bench` command: its commands by their names."""
+"""The program `ragen-bench` and its commands."""
 
 from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ragen_bench.cli.analyse import Analyse
 from ragen_bench.cli.annotate import Annotate
@@ -18,11 +18,8 @@ from ragen_bench.cli.evaluate import Evaluate
 from ragen_bench.cli.export import Export
 from ragen_bench.cli.leaderboard import LEADERBOARD
 from ragen_bench.cli.list import List
-from ragen_bench.cli.options import Command, Group
-from ragen_bench.cli.parser import Parser, make_parser
 from ragen_bench.cli.plan import Plan
 from ragen_bench.cli.play import Play
-from ragen_bench.cli.program import run_program
 from ragen_bench.cli.replay import Replay
 from ragen_bench.cli.report import Report
 from ragen_bench.cli.reproduce import Reproduce
@@ -30,8 +27,9 @@ from ragen_bench.cli.sealed import SEALED
 from ragen_bench.cli.submit import Submit
 from ragen_bench.cli.verify import Verify
 from ragen_bench.cli.view import View
+from ragen_bench.command_line import Commands, Parser, make_parser, run_program
 
-COMMANDS: Mapping[str, type[Command] | Group] = {
+COMMANDS: Commands = {
     "evaluate": Evaluate,
     "doctor": Doctor,
     "list": List,
@@ -62,8 +60,8 @@ def parser() -> Parser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return the exit code."""
-    _print_whatever_the_terminal_holds()
+    """Run a command line and return the exit code."""
+    _replace_unencodable_characters()
     try:
         return run_program(parser(), arguments)
     except ValueError as error:
@@ -75,8 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
 
 
-def _print_whatever_the_terminal_holds() -> None:
-    """Show a question mark for what the terminal's encoding lacks, instead of failing."""
+def _replace_unencodable_characters() -> None:
+    """Print a question mark for characters that the terminal's encoding lacks."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from ragen_bench.cli.groups import PlayedOptions, PriceOptions
-from ragen_bench.cli.options import Command
-from ragen_bench.options.looks import Argument, Option
+from ragen_bench.cli.shared_options import PriceOptions, ReplayOptions
+from ragen_bench.command_line import Argument, Command, Option
+from ragen_bench.errors import UserError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report(PriceOptions, PlayedOptions, Command):
+class Report(PriceOptions, ReplayOptions, Command):
     """Prints a run's table and writes its HTML report."""
 
     directory: Annotated[Path, Argument("RUN")]
@@ -22,18 +22,16 @@ class Report(PriceOptions, PlayedOptions, Command):
     exact: Annotated[bool, Option(None, "also print Clopper and Pearson's exact intervals")] = False
 
     def run(self) -> int:
-        """Summarise the run anew."""
-        from ragen_bench.console.plain import plain_console
-        from ragen_bench.console.results import show_results
-        from ragen_bench.console.summary import success_lines
-        from ragen_bench.errors import UserError
+        """Recompute the summary, print it, and write the report."""
         from ragen_bench.runs.directory import read_run
         from ragen_bench.scores.cost import load_prices
         from ragen_bench.scores.levels import success_at
+        from ragen_bench.terminal.console import plain_console
+        from ragen_bench.terminal.results import show_results, success_lines
 
-        self.name_own()
+        self.import_named()
         run, prices = read_run(self.directory), load_prices(self.prices)
-        if not any(True for _ in run.episodes()):
+        if next(run.episodes(), None) is None:
             raise UserError(f"{self.directory} holds no finished episode yet", exit_code=1)
         console = plain_console()
         lines = []

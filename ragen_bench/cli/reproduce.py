@@ -7,42 +7,42 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ragen_bench.cli.evaluate import Evaluate
-from ragen_bench.cli.groups import DrawsOptions, PriceOptions
-from ragen_bench.cli.options import Command
+from ragen_bench.cli.shared_options import DrawsOptions, PriceOptions
+from ragen_bench.cli.verify import verify_entry
+from ragen_bench.command_line import Argument, Command, Option
 from ragen_bench.errors import UserError
-from ragen_bench.options.groups import ConnectionOptions, IsolationOptions
-from ragen_bench.options.looks import Argument, Option
+from ragen_bench.settings.options import ConnectionOptions, IsolationOptions
 
 if TYPE_CHECKING:
-    from ragen_bench.runs.schema import RunConfig
+    from rich.console import Console
+
+    from ragen_bench.runs.schema import Object, RunConfig
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduce(IsolationOptions, ConnectionOptions, DrawsOptions, PriceOptions, Command):
-    """Reruns an entry at another seed, and says whether the intervals overlap.
+    """Reruns an entry at another seed, and reports whether the intervals overlap.
 
-    Evaluates a model with the settings of an entry at the next seed; of a drawn entry, on a draw of
-    its own. Ends with exit code 1 if a 95 % interval of a score does not overlap with the entry's.
+    Evaluates a model with the settings of an entry at the next seed; for a drawn entry, on a new
+    draw. Ends with exit code 1 if a 95 % interval of a score does not overlap with the entry's.
     """
 
     entry: Annotated[Path, Argument("ENTRY")]
-    model: Annotated[str, Argument("MODEL", "the model here; it may have another name than there")]
+    model: Annotated[str, Argument("MODEL", "the model's name here, which may differ from ENTRY's")]
     out: Annotated[Path | None, Option("DIR", "run directory (default: in runs/)")] = None
 
     def run(self) -> int:
         """Verify and rerun the entry, and print both scores; the same command resumes.
 
-        `reproduction.json` in the run directory says what was compared.
+        `reproduction.json` in the run directory holds the comparison.
         """
-        from ragen_bench.console.plain import plain_console
-        from ragen_bench.console.reproduction import print_reproduction
-        from ragen_bench.console.verification import verify_entry
         from ragen_bench.leaderboard import compare_rerun, read_entry
         from ragen_bench.leaderboard.announcements.draws import draw_for_rerun
         from ragen_bench.runs.directory import read_run
         from ragen_bench.runs.json_lines import read_whole, write_whole
+        from ragen_bench.terminal.console import plain_console
 
-        # An entry whose figures are wrong is found before hours of answers, not after.
+        # A wrong entry is found before hours of model calls, not after.
         draws = self.find_draw()
         if not verify_entry(self.entry, {}, draws):
             return 1
@@ -55,9 +55,7 @@ class Reproduce(IsolationOptions, ConnectionOptions, DrawsOptions, PriceOptions,
             return code
         rerun = read_whole(out / "summary.json")
         if rerun["episodes"] < rerun["planned"]:
-            raise UserError(
-                "the rerun is incomplete; the same command goes on from there", exit_code=1
-            )
+            raise UserError("the rerun is incomplete; the same command resumes it", exit_code=1)
         comparison = {
             "entry": name,
             "episodes_sha256": entry.episodes_sha256,
@@ -69,12 +67,12 @@ class Reproduce(IsolationOptions, ConnectionOptions, DrawsOptions, PriceOptions,
         file = out / "reproduction.json"
         write_whole(file, comparison)
         console = plain_console()
-        print_reproduction(console, comparison)
+        _print_reproduction(console, comparison)
         console.print(f"JSON    {file}", soft_wrap=True)
         return 0 if comparison["reproduced"] else 1
 
     def _evaluation(self, config: RunConfig, seed: int, out: Path, draw: Path | None) -> Evaluate:
-        """Return the evaluation with an entry's settings at a seed, and on a draw."""
+        """Return the command that evaluates with an entry's settings at a seed, on a draw."""
         history = config.history
         return Evaluate(
             model=self.model,
@@ -95,3 +93,24 @@ class Reproduce(IsolationOptions, ConnectionOptions, DrawsOptions, PriceOptions,
             prices=self.prices,
             out=out,
         )
+
+
+def _print_reproduction(console: Console, comparison: Object) -> None:
+    """Print a line for the suite and each environment, and whether all intervals overlap."""
+    from ragen_bench.pages.formats import short
+
+    rows = [("suite", comparison["suite"])]
+    rows += [(short(row["env"]), row) for row in comparison["envs"]]
+    console.print(f"{'score, 95 %':<18} {'entry':>26} {'rerun':>26}")
+    for name, row in rows:
+        entry, rerun = (_format_score(row[side], row[f"{side}_interval"]) for side in _SIDES)
+        overlap = "overlap" if row["overlap"] else "APART"
+        console.print(f"{name:<18} {entry:>26} {rerun:>26}  {overlap}", soft_wrap=True)
+    console.print("Reproduced." if comparison["reproduced"] else "NOT reproduced.")
+
+
+_SIDES = ("entry", "rerun")
+
+
+def _format_score(value: float, bounds: list[float]) -> str:
+    return f"{value:.3f} ({bounds[0]:.3f} to {bounds[1]:.3f})"

@@ -1,4 +1,4 @@
-"""`sealed`: what a benchmark host does with the key of a sealed split."""
+"""`sealed`: makes and checks the keys of sealed splits, for the host of a benchmark."""
 
 from __future__ import annotations
 
@@ -9,20 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from ragen_bench.cli.options import Command, Group
+from ragen_bench.command_line import Argument, Command, Group, Option
 from ragen_bench.errors import UserError
-from ragen_bench.options.looks import Argument, Option
 
 _is_hash = re.compile(r"[0-9a-f]{64}").fullmatch
-
-
-_FEWEST_DIGITS = 10
-"""Different ones in 64 random hex digits; less than one key in 10^11 has fewer."""
+_MIN_DISTINCT_DIGITS = 10
+"""Distinct digits of a random key of 64 hex digits; less than one key in 10^11 has fewer."""
 
 
 def _is_weak(digits: str) -> bool:
-    """Return whether a key repeats itself or uses few digits, as those do that people type."""
-    return len(set(digits)) < _FEWEST_DIGITS or digits in (digits + digits)[1:-1]
+    """Return whether a key repeats itself or has few distinct digits, as if typed by hand."""
+    return len(set(digits)) < _MIN_DISTINCT_DIGITS or digits in (digits + digits)[1:-1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,14 +27,14 @@ class New(Command):
     """Writes a new key to a file that only its owner may read, and prints the key's hash."""
 
     file: Annotated[Path, Argument("FILE")]
-    event: Annotated[str, Option("NAME", "what the key is for; its hash is good for this alone")]
+    event: Annotated[str, Option("NAME", "event that the key is for; part of its hash")]
 
     def run(self) -> int:
-        """Write the file; an existing one is kept, since a lost key cannot be had again."""
+        """Write the file; an existing one is kept, since a lost key cannot be restored."""
         from ragen_envs.core.sealed import KEY_FILE_VARIABLE, key_hash, new_key
 
         if not self.event:
-            raise UserError("--event is empty; name what the key is for")
+            raise UserError("--event is empty; name the event that the key is for")
         key = new_key(self.event)
         try:
             descriptor = os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -57,20 +54,20 @@ class New(Command):
 class Hash(Command):
     """Prints the hash of a key, to be published.
 
-    A key that was typed, and not drawn at random, is refused.
+    A key that was not drawn at random is refused.
     """
 
     file: Annotated[Path, Argument("FILE")]
 
     def run(self) -> int:
-        """Print it."""
+        """Print the hash."""
         from ragen_envs.core.sealed import KEY_DIGITS, key_hash, read_key_file
 
         key = read_key_file(self.file)
         if _is_weak(key[:KEY_DIGITS]):
             raise UserError(
-                f"{self.file} holds a key that was not drawn at random, so that its instances can "
-                "be found out; make one with ragen-bench sealed new"
+                f"{self.file} holds a key that was not drawn at random, so its instances can be "
+                "guessed; make one with ragen-bench sealed new"
             )
         sys.stdout.write(f"{key_hash(key)}\n")
         return 0
@@ -84,7 +81,7 @@ class Check(Command):
     hash: Annotated[str, Argument("HASH")]
 
     def run(self) -> int:
-        """Say whether the key has this hash; return 1 if it has another."""
+        """Print whether the key has this hash; return 1 if it has another."""
         from ragen_envs.core.sealed import event_of, key_hash, read_key_file
 
         published = self.hash.strip().lower()
@@ -96,7 +93,7 @@ class Check(Command):
             sys.stdout.write(f"NOT the key: its hash is {actual}\n")
             return 1
         event = event_of(key)
-        purpose = f"for the event {event}" if event else "of no event"
+        purpose = f"for the event {event}" if event else "without an event"
         sys.stdout.write(f"The key of the hash {actual}, {purpose}\n")
         return 0
 

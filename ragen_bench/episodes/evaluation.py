@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ragen_bench.environments import foreign_notes
 from ragen_bench.episodes.episode import Task
-from ragen_bench.episodes.groups import missing, played_again, said_of
+from ragen_bench.episodes.groups import describe_resumption, missing, played_again
 from ragen_bench.episodes.runner import Played, play, tasks_of
 from ragen_bench.errors import UserError
 from ragen_bench.models import Model, Sampling, ServerOptions, notes_of
@@ -215,7 +215,7 @@ def _refuse_unannounced(evaluation: Evaluation, settings: Object) -> None:
         )
 
 
-def evaluate(
+def play_run(
     evaluation: Evaluation,
     model: Model,
     path: Path,
@@ -256,7 +256,7 @@ def evaluate(
         recorded = {episode.key: episode.success for episode in run.episodes()}
         if recorded:
             again = played_again(evaluation.tasks(), model.group_size, recorded.keys())
-            say(f"Resuming {path}: {said_of(len(recorded), again)}.")
+            say(f"Resuming {path}: {describe_resumption(len(recorded), again)}.")
             if differing := otherwise(run.config.as_json(), config.as_json()):
                 say(f"Note: other bytes may follow than on what began: {'; '.join(differing)}.")
         _complete(run, evaluation, model, recorded, progress)

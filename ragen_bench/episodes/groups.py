@@ -39,7 +39,7 @@ def played_again(tasks: Sequence[Task], group_size: int, recorded: Set[Key]) -> 
     return sum(task.key in recorded for group in groups for task in group)
 
 
-def said_of(recorded: int, again: int) -> str:
+def describe_resumption(recorded: int, again: int) -> str:
     """Return how many episodes are there, and how many of them are played again, in words.
 
     Args:
@@ -52,7 +52,7 @@ def said_of(recorded: int, again: int) -> str:
     return f"{there}; the {again} of the unfinished group {_are(again)} played again, {_WHY}"
 
 
-def said_of_interrupted(recorded: int, planned: int, path: Path, again: int) -> str:
+def describe_interruption(recorded: int, planned: int, path: Path, again: int) -> str:
     """Return the same of a run that was interrupted.
 
     Args:

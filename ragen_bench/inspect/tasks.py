@@ -15,9 +15,9 @@ from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.errors import UserError
 from ragen_bench.inspect.scoring import figures_of_episode
 from ragen_bench.inspect.solving import play
-from ragen_bench.options.checked import options_of
-from ragen_bench.options.evaluation import evaluation_of
-from ragen_bench.options.groups import EvaluationOptions as Default
+from ragen_bench.settings.build import build_evaluation
+from ragen_bench.settings.options import EvaluationOptions as Default
+from ragen_bench.settings.options import parse_options
 from ragen_bench.suites import SUITES, response_format_of
 from ragen_envs.core.sealed import SealedKeyError, open_key
 
@@ -127,10 +127,10 @@ def _task(arguments: dict[str, Any], suite: str | None = None) -> Task:
 
 
 def _evaluation(given: dict[str, Any]) -> Evaluation:
-    options = options_of(given)
+    options = parse_options(given)
     if options.format is not None:
         response_format_of(options.format)  # for calls of functions the solver offers no tools
-    return evaluation_of(options)
+    return build_evaluation(options)
 
 
 def _in_one_line(make: Callable[[], Any]) -> Any:

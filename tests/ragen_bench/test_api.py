@@ -12,11 +12,11 @@ import pytest
 
 import ragen_bench
 from ragen_bench import Run, UserError, evaluate
-from ragen_bench.console.progress import NotebookProgress, without_bar
 from ragen_bench.models.agents.own_sources import typed_identity
-from ragen_bench.options.groups import EvaluationOptions
 from ragen_bench.runs.directory import read_run
 from ragen_bench.scores.summary import summarise
+from ragen_bench.settings.options import EvaluationOptions
+from ragen_bench.terminal.progress import NotebookProgress, progress_without_bar
 from tests.ragen_bench.cli.command import run as command
 
 HOSTILE = "hf/<img src=x onerror=alert(1)>&\u202e"
@@ -105,7 +105,7 @@ def test_secrets_are_not_recorded():
     from ragen_bench import api
 
     options = EvaluationOptions(model="openai/x", header=("Authorization: Bearer hidden",))
-    assert api._call(options, None) == (
+    assert api._format_call(options, None) == (
         "ragen_bench.evaluate('openai/x', header=('Authorization: ...',))"
     )
 
@@ -147,7 +147,7 @@ def test_a_callable_is_the_agent_of_its_name(here, model):
         ({"limit": 0}, "--limit is between 1 and"),
         ({"samples": 1.5}, "samples: Input should be a valid integer"),
         ({"temperature": "hot"}, "temperature: Input should be a valid number"),
-        ({"history": -1}, "--history is full, none or a number of turns, got '-1'"),
+        ({"history": -1}, "--history must be full, none or a number of turns, got '-1'"),
         ({"prices": "nowhere.toml"}, "nowhere.toml"),
     ],
 )
@@ -241,12 +241,12 @@ def test_a_notebook_shows_one_line_that_changes(monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")  # so does ipykernel
     shell = type("ZMQInteractiveShell", (), {})()
     monkeypatch.setattr(builtins, "get_ipython", lambda: shell, raising=False)
-    from ragen_bench.api import _console
+    from ragen_bench.api import _make_console
 
     assert not isinstance(
-        getattr(without_bar(_console(False), 4), "__self__", None), NotebookProgress
+        getattr(progress_without_bar(_make_console(False), 4), "__self__", None), NotebookProgress
     )
-    assert isinstance(without_bar(_console(True), 4).__self__, NotebookProgress)
+    assert isinstance(progress_without_bar(_make_console(True), 4).__self__, NotebookProgress)
     times = iter([0.0, 0.1, 0.3, 0.31])
     progress = NotebookProgress(4, lambda: next(times))
     for episodes in (1, 2, 4):

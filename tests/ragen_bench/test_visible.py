@@ -11,7 +11,7 @@ from rich.panel import Panel
 from rich.table import Table
 
 from ragen_bench.cli import main
-from ragen_bench.console.plain import PlainConsole
+from ragen_bench.terminal.console import PlainConsole
 from ragen_bench.visible import visible
 from tests.growth import LINEAR, growth
 from tests.ragen_bench.cli.command import run

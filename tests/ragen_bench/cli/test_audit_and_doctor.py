@@ -71,10 +71,10 @@ def test_audit_of_a_third_partys_environment(tmp_path):
     [
         (["audit", "Chess-v0"], "unknown environment 'Chess-v0'; choose one of: ragen/Bandit-v0"),
         (["audit", "no/Chess-v0"], "environment 'no/Chess-v0' cannot be found"),
-        (["audit", "--levels", "0"], "--levels is at least 1, got 0"),
+        (["audit", "--levels", "0"], "--levels must be at least 1, got 0"),
         (["audit", "--sealed"], "the sealed split needs the host's key"),
         (["doctor"], "the following arguments are required: MODEL"),
-        (["doctor", "random", "--questions", "0"], "--questions is at least 1, got 0"),
+        (["doctor", "random", "--questions", "0"], "--questions must be at least 1, got 0"),
         (["doctor", "random", "--suite", "huge"], "unknown suite 'huge'"),
     ],
 )

@@ -42,5 +42,5 @@ def test_one_table_spans_both_players_and_the_same_command_goes_on(tmp_path, mon
 
 
 def test_the_agent_plays_instances_that_the_suite_has():
-    whole, part = (demo._evaluation(words.split()) for words in demo.PLAYERS)
+    whole, part = (demo._build_evaluation(words.split()) for words in demo.PLAYERS)
     assert part.instances.items() < whole.instances.items() == SUITES["quick"].instances.items()

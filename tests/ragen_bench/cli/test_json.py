@@ -8,7 +8,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from ragen_bench.cli.json_output import JsonOptions
+from ragen_bench.cli.shared_options import JsonOptions
 from ragen_envs.registration import IDS
 
 from .command import COMMAND, run

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_bench.cli.evaluate import Evaluate
-from ragen_bench.cli.parser import make_parser
-from ragen_bench.console.several import words_of
-from ragen_bench.options.groups import EvaluationOptions
+from ragen_bench.cli.evaluate_models import to_arguments
+from ragen_bench.command_line import make_parser
+from ragen_bench.settings.options import EvaluationOptions
 from tests.ragen_bench.cli.command import run
 
 THREE = """\
@@ -45,7 +45,7 @@ words = st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), min_siz
 )
 def test_the_words_of_options_are_read_as_the_same_options(given_options):
     options = EvaluationOptions(**given_options)
-    typed = words_of(options, Path("-run"), Path("prices.toml"))
+    typed = to_arguments(options, Path("-run"), Path("prices.toml"))
     read = make_parser("ragen-bench", "", {"evaluate": Evaluate}).parse(typed)
     names = EvaluationOptions.__dataclass_fields__
     assert {name: getattr(read, name) for name in names} == vars(options)
@@ -63,7 +63,7 @@ def test_one_that_fails_keeps_the_others_from_nothing(tmp_path):
         "Model 2 of 3: python:nowhere:answer",
         "Model 3 of 3: oracle",
     ]
-    assert "python:nowhere:answer is not finished; the same command goes on with it" in lines
+    assert "python:nowhere:answer is not finished; the same command resumes it" in lines
     runs = sorted(path.name for path in (tmp_path / "runs").iterdir())
     assert runs == ["oracle_Sokoban-v0_test_seed0_limit3", "random_Sokoban-v0_test_seed3_limit3"]
     scores = {}
@@ -80,7 +80,7 @@ def test_one_that_fails_keeps_the_others_from_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("", "models.toml lists no models: a [[model]] with a name for each, and no more"),
+        ("", "models.toml lists no models; write a [[model]] with a name for each"),
         ("model = 1", "models.toml lists no models"),
         ("model = [1]", "models.toml lists no models"),
         ("[[model]]\nname = 1", "models.toml, model 1: has no name, as name = "),
@@ -93,7 +93,7 @@ def test_one_that_fails_keeps_the_others_from_nothing(tmp_path):
             '[[model]]\nname = "random"\nseed = "x"',
             "model 1: seed: Input should be a valid integer",
         ),
-        ('[[model]]\nname = "random"\n' * 2, "model 2: random is there already, with the same opt"),
+        ('[[model]]\nname = "random"\n' * 2, "model 2: random is listed twice with the same opt"),
         ('[[model]]\nname = "random"\nsuite = "quick"', "give either --suite or --env, not both"),
         (
             '[[model]]\nname = "random"\nconcurrency = 2\n[[model]]\nname = "random"',
@@ -114,9 +114,9 @@ def test_a_mistake_in_the_file_is_told_before_anything_is_played(tmp_path, conte
     ("arguments", "says"),
     [
         ("--models nowhere.toml", "nowhere.toml cannot be read: No such file or directory"),
-        ("random --models x.toml", "leave MODEL out: --models names the models"),
-        ("--models x.toml --out run", "leave --out out"),
-        ("--models x.toml --quiet", "leave --quiet out"),
+        ("random --models x.toml", "MODEL does not go with --models, which names the models"),
+        ("--models x.toml --out run", "--out does not go with --models"),
+        ("--models x.toml --quiet", "--quiet does not go with --models"),
     ],
 )
 def test_what_does_not_go_with_a_file_is_refused(tmp_path, arguments, says):

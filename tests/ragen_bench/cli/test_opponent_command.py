@@ -8,8 +8,8 @@ import pytest
 
 from ragen_bench.cli import main
 from ragen_bench.cli.main import parser
-from ragen_bench.options.evaluation import evaluation_of
-from ragen_bench.options.naming import default_path
+from ragen_bench.settings.build import build_evaluation
+from ragen_bench.settings.run_names import default_path
 from tests.ragen_bench.cli.command import COMMAND, run
 from tests.waiting import wait_for_lines
 
@@ -109,7 +109,7 @@ def test_a_mistake_gets_one_line(tmp_path, monkeypatch, capsys, arguments, says)
 
 
 def evaluation(*arguments):
-    return evaluation_of(parser().parse(["evaluate", *arguments, *GAME]))
+    return build_evaluation(parser().parse(["evaluate", *arguments, *GAME]))
 
 
 def test_who_is_reached_where(monkeypatch):

@@ -48,7 +48,7 @@ def test_a_purchase_in_the_terminal(tmp_path):
     child.expect("> ")
     for number, answer in enumerate(answers, start=1):
         child.sendline("")  # an empty line costs no turn
-        child.expect_exact("Nothing was said. ? lists what can be answered.\r\n")
+        child.expect_exact("The line is empty. ? lists the actions.\r\n")
         child.expect("> ")
         child.sendline(answer)
         child.expect_exact(observations[number].replace("\n", "\r\n"))
@@ -81,7 +81,7 @@ def test_a_purchase_that_falls_short_says_of_what(tmp_path):
 
 def test_listing_the_actions_of_a_page(tmp_path):
     done = run(*SHOP, cwd=tmp_path, stdin="search[shower speaker]\n?\nq\n")
-    listed = done.stdout.rpartition("What can be answered:\n")[2].splitlines()
+    listed = done.stdout.rpartition("Actions:\n")[2].splitlines()
     env = made("ragen/WebShop-v0")
     env.reset(seed=5)
     *_, info = env.step("search[shower speaker]")
@@ -91,7 +91,7 @@ def test_listing_the_actions_of_a_page(tmp_path):
 def test_long_lists_are_cut_and_searched(tmp_path):
     play = ["play", "TwentyQuestions-v0", "--split", "test", "--seed", "0"]
     done = run(*play, cwd=tmp_path, stdin="?\n?PENguin\nq\n")
-    every, some = done.stdout.split("What can be answered:\n")[1:]
+    every, some = done.stdout.split("Actions:\n")[1:]
     env = made("ragen/TwentyQuestions-v0")
     *_, info = env.reset(seed=0)
     legal = info["legal_actions"]
@@ -147,7 +147,7 @@ def test_a_port_of_ones_own(tmp_path):
         (["webshop-v0", "--browser"], "did you mean ragen/WebShop-v0?"),
         (["Bandit-v0", "--split", "tset", "--browser"], "did you mean test?"),
         (["Bandit-v0", "--seed", "-1", "--browser"], "at least 0"),
-        (["Bandit-v0", "--port", "0"], "--port is of the page; it goes with --browser"),
+        (["Bandit-v0", "--port", "0"], "--port goes with --browser; remove it"),
         (["Bandit-v0", "--browser", "--port", "70000"], "--port is between 0 and 65535"),
         (["Bandit-v0", "--browser", "--port", "x"], "invalid int value: 'x'"),
     ],

@@ -59,7 +59,7 @@ def test_answers_that_were_cut_are_named(tmp_path):
     file = tmp_path / "run" / "episodes.jsonl"
     file.write_text(file.read_text().replace('"finish":"stop"', '"finish":"length"', 1))
     output = run("report", "run", cwd=tmp_path).stdout
-    assert "\n50.0 % of answers were cut at 200 tokens\n" in output
+    assert "\n50.0 % of responses were cut at 200 tokens\n" in output
 
 
 def test_other_levels_and_exact_intervals_are_printed_beside_the_table(tmp_path):

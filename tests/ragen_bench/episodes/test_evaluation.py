@@ -4,13 +4,13 @@ import dataclasses
 
 import pytest
 
-from ragen_bench.episodes.evaluation import evaluate
+from ragen_bench.episodes.evaluation import play_run
 from ragen_bench.errors import UserError
 
 
 def test_progress_counts_recorded_episodes_and_every_answer(small, random_model, tmp_path):
     told = []
-    run = evaluate(small, random_model, tmp_path / "run", lambda *now: told.append(now))
+    run = play_run(small, random_model, tmp_path / "run", lambda *now: told.append(now))
     run.unlock()
     answers = sum(len(episode.turns) for episode in run.episodes())
     solved = sum(bool(episode.success) for episode in run.episodes())
@@ -25,5 +25,5 @@ def test_progress_counts_recorded_episodes_and_every_answer(small, random_model,
 def test_what_a_model_cannot_do_leaves_no_directory(small, random_model, tmp_path):
     constrained = dataclasses.replace(small, constrain=True)
     with pytest.raises(UserError, match="cannot hold answers to a grammar"):
-        evaluate(constrained, random_model, tmp_path / "run")
+        play_run(constrained, random_model, tmp_path / "run")
     assert list(tmp_path.iterdir()) == []

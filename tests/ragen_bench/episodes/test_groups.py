@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.episodes.groups import missing, played_again, said_of
+from ragen_bench.episodes.groups import describe_resumption, missing, played_again
 from ragen_bench.episodes.runner import tasks_of
 
 TASKS = tasks_of({"ragen/Sokoban-v0": 7, "ragen/Bandit-v0": 4}, "val", 2)
@@ -24,5 +24,5 @@ def test_whole_groups_are_played_until_all_is_there(size, there):
 
 
 def test_a_single_episode_is_there():
-    assert said_of(1, 0) == "1 episode is there already"
-    assert "; the 1 of the unfinished group is played again, " in said_of(2, 1)
+    assert describe_resumption(1, 0) == "1 episode is there already"
+    assert "; the 1 of the unfinished group is played again, " in describe_resumption(2, 1)

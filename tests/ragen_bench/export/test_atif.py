@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from atif import Trajectory
 
-from ragen_bench.episodes.evaluation import Evaluation, evaluate
+from ragen_bench.episodes.evaluation import Evaluation, play_run
 from ragen_bench.errors import UserError
 from ragen_bench.export.atif import export
 from ragen_bench.export.episodes import of_oracle, of_run
@@ -49,7 +49,7 @@ def finished(path, model, **changes):
         "max_tokens": 8,
         **changes,
     }
-    evaluate(Evaluation(**fields), model, path).unlock()
+    play_run(Evaluation(**fields), model, path).unlock()
     return read_run(path)
 
 

@@ -3,7 +3,7 @@
 import datasets
 import pytest
 
-from ragen_bench.episodes.evaluation import Evaluation, evaluate
+from ragen_bench.episodes.evaluation import Evaluation, play_run
 from ragen_bench.errors import UserError
 from ragen_bench.export.episodes import of_oracle, of_run
 from ragen_bench.export.parquet import SCHEMA, export
@@ -37,7 +37,7 @@ def evaluation(**changes):
 
 
 def finished(path, model, **changes):
-    evaluate(evaluation(**changes), model, path).unlock()
+    play_run(evaluation(**changes), model, path).unlock()
     return read_run(path)
 
 
@@ -121,7 +121,7 @@ def test_a_broken_run_leaves_no_half_data_set(tmp_path):
     ("arguments", "says"),
     [
         (["nowhere", "--out", "set"], "nowhere holds no run"),
-        (["oracle", "--out", "set", "--limit", "0"], "--limit is at least 1"),
+        (["oracle", "--out", "set", "--limit", "0"], "--limit must be at least 1"),
         (["oracle", "--out", "set", "--env", "Chess-v0"], "unknown environment 'Chess-v0'"),
         (["run", "--out", "set", "--format", "think"], "--format is for `ragen-bench export"),
         (["oracle"], "the following arguments are required: --out"),

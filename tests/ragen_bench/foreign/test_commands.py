@@ -73,7 +73,7 @@ def test_figures_are_those_of_a_loop_by_hand(played):
     low, high = echo["return_interval"]
     assert low < echo["return"] < high
     assert summary["suite_score"] is None
-    assert f"{ECHO} does not tell success: mean return" in done.stdout
+    assert f"{ECHO} does not report success: mean return" in done.stdout
     assert (
         f"Note: {ECHO} has no legal_actions: no random player, so no floor, unless" in done.stdout
     )
@@ -169,8 +169,14 @@ def test_a_person_plays(folder):
     [
         (["oracle", "--env", GUESS], "has no oracle, so `oracle` cannot play it"),
         (["random", "--env", ECHO], "lists no legal actions, so `random` cannot play it"),
-        (["random", "--env", GUESS, "--format", "think"], "leave --format out"),
-        (["random", "--env", GUESS, "--constrain"], "leave --constrain out"),
+        (
+            ["random", "--env", GUESS, "--format", "think"],
+            "own response format; remove --format",
+        ),
+        (
+            ["random", "--env", GUESS, "--constrain"],
+            "own response format; remove --constrain",
+        ),
         (["random", "--env", GUESS, "--split", "sealed"], "has no split 'sealed'"),
     ],
 )

@@ -153,5 +153,5 @@ def test_a_record_without_its_hash_differs(recorded):
 
 
 def test_the_suite_s_own_environments_keep_theirs(tmp_path):
-    with pytest.raises(UserError, match="--random-player goes with --env MODULE:ID of another"):
+    with pytest.raises(UserError, match="--random-player is for third-party environments"):
         evaluate("random", env="Bandit-v0", random_player=guessers.digit, out=tmp_path / "run")

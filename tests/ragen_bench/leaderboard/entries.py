@@ -4,7 +4,7 @@ import gzip
 import hashlib
 import json
 
-from ragen_bench.episodes.evaluation import Evaluation, evaluate
+from ragen_bench.episodes.evaluation import Evaluation, play_run
 from ragen_bench.leaderboard import About, pack, verify
 from ragen_bench.models import Completion, resolve
 from ragen_bench.runs.json_lines import line_of
@@ -52,7 +52,7 @@ def evaluation(model="python:somebody:answer", suite="tiny", **changed):
 def run_of(path, what, model=None):
     """Evaluate and return the unlocked run."""
     scripted = what.model in ("random", "oracle")
-    run = evaluate(what, model or (resolve(what.model) if scripted else Mixed()), path)
+    run = play_run(what, model or (resolve(what.model) if scripted else Mixed()), path)
     run.unlock()
     return run
 

@@ -122,9 +122,9 @@ def test_an_odd_name_does_not_reach_the_terminal(submitted, told):
 def test_mistakes_get_one_line(submitted, told):
     for arguments, code, says in (
         ([*SUBMIT], 2, f"{ENTRY} exists already; choose another --out"),
-        ([*SUBMIT, "--parameters", "many"], 2, "--parameters is a number such as 135M, 7B or 15"),
-        ([*SUBMIT, "--parameters", "0"], 2, "--parameters is a number such as 135M"),
-        ([*SUBMIT, "--parameters", "1.5"], 2, "--parameters is a number such as 135M"),
+        ([*SUBMIT, "--parameters", "many"], 2, "--parameters must be a number such as 135M, 7B"),
+        ([*SUBMIT, "--parameters", "0"], 2, "--parameters must be a number such as 135M"),
+        ([*SUBMIT, "--parameters", "1.5"], 2, "--parameters must be a number such as 135M"),
         ([*SUBMIT, "--out", "x", "--date", "today"], 2, 'date: "today" is not of the form'),
         (["submit", "run", "--name", "x"], 2, "the following arguments are required: --submitter"),
         (["submit", "nowhere", *SUBMIT[2:]], 2, "nowhere holds no run: there is no run.json"),

@@ -202,7 +202,7 @@ def test_the_commands(tmp_path, monkeypatch, capsys):
     capsys.readouterr()
     for arguments, says in (
         (["announce", *asked], "exists already; choose another --out"),
-        (["announce", *asked, *drawn], "leave --split and --draw out"),
+        (["announce", *asked, *drawn], "remove --split and --draw"),
         (["evaluate", *asked, *drawn[2:]], "--draw goes with --split drawn"),
         (["evaluate", *asked, *drawn[:3], "none.json"], "the draw none.json cannot be read"),
         (["evaluate", *asked, *drawn[:3], "run/run.json"], "run/run.json is not a draw: "),

@@ -100,7 +100,7 @@ def test_an_edited_entry_is_refused(repository, quick, checked):
 
 def test_nothing_touched(repository, checked):
     (repository / "README.md").write_text("Better.\n")
-    assert checked() == (0, "No entry is touched, and nothing was verified.\n")
+    assert checked() == (0, "The branch changes no entry, so nothing was verified.\n")
 
 
 @pytest.mark.parametrize("name", ["mine_quick_test.json", "a/b.json", "note", "a\nb.json"])

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from ragen_bench.episodes.evaluation import evaluate
+from ragen_bench.episodes.evaluation import play_run
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Request
 from ragen_bench.runs.directory import read_run
@@ -131,13 +131,13 @@ def test_finished_episodes_are_kept_and_the_others_begin_anew(agent, tmp_path):
     )
     evaluation = run_of("Player")
     with pytest.raises(UserError, match=r"no more paper .*instance 2, sample 0, turn 4\)"):
-        evaluate(evaluation, agent(source, "Player", at_once=1), tmp_path / "run")
+        play_run(evaluation, agent(source, "Player", at_once=1), tmp_path / "run")
     assert [episode.index for episode in read_run(tmp_path / "run").episodes()] == [0, 1]
     (tmp_path / "paper").touch()
     model = agent(source, "Player", at_once=3)
-    evaluate(evaluation, model, tmp_path / "run").unlock()
+    play_run(evaluation, model, tmp_path / "run").unlock()
     assert (tmp_path / "begun").read_text() == "0122"
-    evaluate(evaluation, model, tmp_path / "whole").unlock()
+    play_run(evaluation, model, tmp_path / "whole").unlock()
     whole = (tmp_path / "whole" / "episodes.jsonl").read_bytes()
     assert (tmp_path / "run" / "episodes.jsonl").read_bytes() == whole
     assert [turn["answer"] for turn in json.loads(whole.splitlines()[2])["turns"]] == [*"12345"]

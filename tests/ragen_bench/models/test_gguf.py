@@ -8,7 +8,7 @@ import sys
 import gymnasium
 import pytest
 
-from ragen_bench.episodes.evaluation import Evaluation, evaluate
+from ragen_bench.episodes.evaluation import Evaluation, play_run
 from ragen_bench.errors import UserError
 from ragen_bench.models import Request, ask_all, resolve
 from ragen_bench.models.gguf.model import GGUFModel
@@ -92,12 +92,12 @@ def test_a_resumed_run_ends_with_the_same_bytes(gguf, tmp_path):
         temperature=1.0,
         max_tokens=16,
     )
-    evaluate(evaluation, gguf, tmp_path).unlock()
+    play_run(evaluation, gguf, tmp_path).unlock()
     episodes = tmp_path / "episodes.jsonl"
     whole = episodes.read_bytes()
     assert len({json.loads(line)["turns"][0]["answer"] for line in whole.splitlines()}) == 3
     episodes.write_bytes(whole[: whole.index(b"\n") + 9])  # as a kill leaves it
-    evaluate(evaluation, GGUFModel(str(llama.gguf_file()), threads=1), tmp_path).unlock()
+    play_run(evaluation, GGUFModel(str(llama.gguf_file()), threads=1), tmp_path).unlock()
     assert episodes.read_bytes() == whole
     assert whole.count(b"\n") == 3
 

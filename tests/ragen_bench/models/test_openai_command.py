@@ -183,10 +183,13 @@ def test_doctor_looks_at_the_server(between, tmp_path):
         (["openai/m"], "openai/NAME needs --base-url (or OPENAI_BASE_URL), such as http://127"),
         (["openai/m", "--base-url", "x"], "'x' is not the base URL of a server"),
         (["openai/m", "--base-url", "http://a:b@c/v1"], "the base URL carries a user name"),
-        (["openai/m", "--concurrency", "0"], "--concurrency is at least 1, got 0"),
-        (["openai/m", "--retries", "-1"], "--retries is at least 0, got -1"),
-        (["openai/m", "--timeout", "0"], "--timeout is a number of seconds above 0, got 0"),
-        (["openai/m", "--timeout", "nan"], "--timeout is a number of seconds above 0, got nan"),
+        (["openai/m", "--concurrency", "0"], "--concurrency must be at least 1, got 0"),
+        (["openai/m", "--retries", "-1"], "--retries must be at least 0, got -1"),
+        (["openai/m", "--timeout", "0"], "--timeout must be a number of seconds above 0, got 0"),
+        (
+            ["openai/m", "--timeout", "nan"],
+            "--timeout must be a number of seconds above 0",
+        ),
         (
             ["random", "--base-url", "http://a/v1", "--retries", "3"],
             "--base-url, --retries: for anthropic/, google/ and openai/ only, not for 'random'",

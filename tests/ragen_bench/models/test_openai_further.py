@@ -158,8 +158,8 @@ def test_only_texts_are_cleaned(extra):
         (["--extra-body", '{"temperature": 0}'], "temperature cannot be set there; use --temp"),
         (["--extra-body", '{"stream": true}'], "stream cannot be set there; the harness decides"),
         (["--reasoning-effort", ""], "--reasoning-effort is empty"),
-        (["--top-p", "0"], "--top-p is a number above 0 and at most 1, got 0.0"),
-        (["--top-p", "nan"], "--top-p is a number above 0 and at most 1, got nan"),
+        (["--top-p", "0"], "--top-p must be above 0 and at most 1, got 0.0"),
+        (["--top-p", "nan"], "--top-p must be above 0 and at most 1, got nan"),
     ],
 )
 def test_a_mistake_gets_one_line_without_the_secret(tmp_path, monkeypatch, capsys, options, says):

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from ragen_bench.episodes.evaluation import Evaluation, evaluate
+from ragen_bench.episodes.evaluation import Evaluation, play_run
 from ragen_bench.errors import UserError
 from ragen_bench.models import Completion
 from ragen_bench.models.hf.engine import SlotEngine
@@ -65,7 +65,7 @@ def calls(monkeypatch):
 
 
 def finish(path, players, **changes):
-    evaluate(dataclasses.replace(BASE, **changes), players, path).unlock()
+    play_run(dataclasses.replace(BASE, **changes), players, path).unlock()
     return (path / "episodes.jsonl").read_bytes()
 
 

@@ -159,7 +159,8 @@ def test_the_specification_holds_the_pictures(monkeypatch):
         ),
         (
             [*PLAYS, "--format", "tools"],
-            "results of functions hold no pictures; leave --format tools out",
+            "--pictures cannot be combined with --format tools, since results of functions hold "
+            "no pictures; remove one of them",
         ),
     ],
 )

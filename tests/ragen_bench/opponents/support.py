@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from ragen_bench.episodes.evaluation import Evaluation, evaluate
+from ragen_bench.episodes.evaluation import Evaluation, play_run
 from ragen_bench.episodes.replay import replay
 from ragen_bench.models import Completion
 from ragen_bench.opponents.opponent import Opponent
@@ -50,7 +50,7 @@ def asks(*questions):
 
 
 def finish(path, players, **changes):
-    run = evaluate(dataclasses.replace(BASE, **changes), players, path)
+    run = play_run(dataclasses.replace(BASE, **changes), players, path)
     run.unlock()
     return run
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from ragen_bench.episodes.evaluation import evaluate
+from ragen_bench.episodes.evaluation import play_run
 from ragen_bench.errors import UserError
 from ragen_bench.runs.directory import read_run
 
 
 def finish(evaluation, model, path):
-    run = evaluate(evaluation, model, path)
+    run = play_run(evaluation, model, path)
     run.unlock()
     return run
 

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from ragen_bench.episodes.evaluation import evaluate
+from ragen_bench.episodes.evaluation import play_run
 from ragen_bench.errors import UserError
 from ragen_bench.models import Completion
 from ragen_bench.runs.directory import RunDirectory, open_run, read_run
@@ -16,7 +16,7 @@ from tests.ragen_bench.runs.support import finish
 def test_two_writers_do_not_meet(small, random_model, tmp_path):
     run = open_run(tmp_path / "run", small.config(random_model))
     with pytest.raises(UserError, match="being written by another process"):
-        evaluate(small, random_model, tmp_path / "run")
+        play_run(small, random_model, tmp_path / "run")
     run.unlock()
     finish(small, random_model, tmp_path / "run")
 
@@ -27,7 +27,7 @@ def test_two_writers_do_not_meet_in_a_new_directory(small, random_model, tmp_pat
     first.lock()
     (tmp_path / "run.draft").write_text("{")
     with pytest.raises(UserError, match="being written by another process"):
-        evaluate(small, random_model, tmp_path)
+        play_run(small, random_model, tmp_path)
     first.unlock()
 
 
@@ -36,7 +36,7 @@ def test_a_refused_directory_is_not_kept_locked(whole, tmp_path):
     shutil.copytree(path, tmp_path / "run")
     other = dataclasses.replace(evaluation, seed=1)
     with pytest.raises(UserError, match="seed: 0 there, 1 here") as caught:
-        evaluate(other, model, tmp_path / "run")
+        play_run(other, model, tmp_path / "run")
     finish(evaluation, model, tmp_path / "run")
     assert caught.value.exit_code == 2
 
@@ -44,13 +44,13 @@ def test_a_refused_directory_is_not_kept_locked(whole, tmp_path):
 def test_a_file_is_no_run_directory(small, random_model, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="is not a directory"):
-        evaluate(small, random_model, tmp_path / "file")
+        play_run(small, random_model, tmp_path / "file")
 
 
 def test_a_directory_with_other_things_is_left_alone(small, random_model, tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(UserError, match="not empty and holds no run"):
-        evaluate(small, random_model, tmp_path)
+        play_run(small, random_model, tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragen_bench.episodes.evaluation import Evaluation, evaluate
+from ragen_bench.episodes.evaluation import Evaluation, play_run
 from ragen_bench.runs.directory import read_run
 from ragen_bench.scores.summary import summarise
 from tests.waiting import wait_for_lines
@@ -31,7 +31,7 @@ EVALUATION = Evaluation(
 
 
 def finish(path, model, evaluation=EVALUATION):
-    run = evaluate(evaluation, model, path)
+    run = play_run(evaluation, model, path)
     run.unlock()
     return run
 
@@ -133,7 +133,7 @@ def test_only_answers_that_depend_on_each_other_are_played_again(tmp_path):
     (tmp_path / "run" / "episodes.jsonl").write_bytes(b"".join(lines[:9]))
     (tmp_path / "run" / "timings.jsonl").unlink()
     said = []
-    evaluate(EVALUATION, Grouped(0), tmp_path / "run", say=said.append).unlock()
+    play_run(EVALUATION, Grouped(0), tmp_path / "run", say=said.append).unlock()
     assert bytes_of(tmp_path / "run") == b"".join(lines)
     assert said == [
         f"Resuming {tmp_path / 'run'}: 9 episodes are there already; the 1 of the unfinished group "

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from ragen_bench.episodes.evaluation import evaluate, refuse_early
+from ragen_bench.episodes.evaluation import play_run, refuse_early
 from ragen_bench.errors import UserError
 from ragen_bench.runs.directory import open_run, read_run
 from tests.ragen_bench.runs.support import finish, one_line_error
@@ -17,7 +17,7 @@ def test_another_configuration_is_refused_and_named(whole, tmp_path):
     shutil.copytree(path, tmp_path / "run")
     other = dataclasses.replace(evaluation, temperature=0.25)
     with pytest.raises(UserError, match=r"temperature: 1.0 there, 0.25 here") as caught:
-        evaluate(other, model, tmp_path / "run")
+        play_run(other, model, tmp_path / "run")
     assert caught.value.exit_code == 2
     assert (tmp_path / "run" / "episodes.jsonl").read_bytes() == episodes
 
@@ -38,7 +38,7 @@ def test_other_instances_are_named_without_what_follows_from_them(
     evaluation, model, path, _, _ = whole
     shutil.copytree(path, tmp_path / "run")
     with pytest.raises(UserError, match=message):
-        evaluate(dataclasses.replace(evaluation, instances=instances), model, tmp_path / "run")
+        play_run(dataclasses.replace(evaluation, instances=instances), model, tmp_path / "run")
 
 
 def test_another_specification_and_another_order_are_named(whole, tmp_path):
@@ -47,12 +47,12 @@ def test_another_specification_and_another_order_are_named(whole, tmp_path):
     file = tmp_path / "run" / "run.json"
     file.write_text(file.read_text().replace('"spec_hash": "', '"spec_hash": "x'))
     with pytest.raises(UserError, match=r"\(ragen/FrozenLake-v0: another specification there\)"):
-        evaluate(evaluation, model, tmp_path / "run")
+        play_run(evaluation, model, tmp_path / "run")
     two = {"ragen/FrozenLake-v0": 1, "ragen/Bandit-v0": 1}
     finish(dataclasses.replace(evaluation, instances=two), model, tmp_path / "two")
     turned = dataclasses.replace(evaluation, instances=dict(reversed(two.items())))
     with pytest.raises(UserError, match=r"\(the environments' order\)"):
-        evaluate(turned, model, tmp_path / "two")
+        play_run(turned, model, tmp_path / "two")
 
 
 def test_what_follows_from_a_difference_is_not_named(whole, tmp_path):
@@ -64,7 +64,7 @@ def test_what_follows_from_a_difference_is_not_named(whole, tmp_path):
         ({"split": "val"}, '(split: "test" there, "val" here)'),
     ):
         other = dataclasses.replace(evaluation, **changes)
-        assert said in one_line_error(tmp_path / "run", lambda p, o=other: evaluate(o, model, p))
+        assert said in one_line_error(tmp_path / "run", lambda p, o=other: play_run(o, model, p))
 
 
 def test_the_command_and_the_versions_may_differ(whole, tmp_path):
@@ -83,7 +83,7 @@ def test_another_machine_goes_on_and_is_named(whole, tmp_path):
     config["versions"]["python"] = "2.7"
     file.write_text(json.dumps(config))
     lines = []
-    evaluate(evaluation, model, tmp_path / "run", say=lines.append).unlock()
+    play_run(evaluation, model, tmp_path / "run", say=lines.append).unlock()
     here = evaluation.config(model).as_json()
     assert lines[1] == (
         "Note: other bytes may follow than on what began: "
@@ -95,7 +95,7 @@ def test_another_machine_goes_on_and_is_named(whole, tmp_path):
     config["versions"] = here["versions"]
     file.write_text(json.dumps(config))
     lines.clear()
-    evaluate(evaluation, model, tmp_path / "run", say=lines.append).unlock()
+    play_run(evaluation, model, tmp_path / "run", say=lines.append).unlock()
     assert len(lines) == 1
 
 

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from ragen_bench.episodes.evaluation import evaluate
+from ragen_bench.episodes.evaluation import play_run
 from ragen_bench.errors import UserError
 from tests.ragen_bench.runs.support import one_line_error, read_all
 
@@ -23,7 +23,7 @@ def test_a_foreign_line_is_refused_with_its_number(whole, tmp_path, line, messag
     shutil.copytree(path, tmp_path / "run")
     (tmp_path / "run" / "episodes.jsonl").write_bytes(episodes + line)
     with pytest.raises(UserError, match=message):
-        evaluate(evaluation, model, tmp_path / "run")
+        play_run(evaluation, model, tmp_path / "run")
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_an_episode_of_another_run_is_refused(whole, tmp_path, field, value, mes
     foreign = json.dumps({**first, field: value}).encode() + b"\n"
     (tmp_path / "run" / "episodes.jsonl").write_bytes(episodes + foreign)
     with pytest.raises(UserError, match=message):
-        evaluate(evaluation, model, tmp_path / "run")
+        play_run(evaluation, model, tmp_path / "run")
 
 
 def test_an_episode_that_is_there_twice_is_refused(whole, tmp_path):
@@ -50,7 +50,7 @@ def test_an_episode_that_is_there_twice_is_refused(whole, tmp_path):
     shutil.copytree(path, tmp_path / "run")
     third = episodes.splitlines(keepends=True)[2]
     (tmp_path / "run" / "episodes.jsonl").write_bytes(episodes + third)
-    for command in (read_all, lambda run: evaluate(evaluation, model, run)):
+    for command in (read_all, lambda run: play_run(evaluation, model, run)):
         said = one_line_error(tmp_path / "run", command)
         assert "episodes.jsonl line 25 repeats the episode of line 3" in said
         assert "cut the file from that line on and resume" in said
@@ -158,4 +158,4 @@ def test_a_run_json_with_wrong_fields_is_refused(whole, tmp_path, changes, messa
 def test_a_broken_run_json_is_refused(small, random_model, tmp_path, text):
     (tmp_path / "run.json").write_text(text)
     with pytest.raises(UserError, match=r"run\.json"):
-        evaluate(small, random_model, tmp_path)
+        play_run(small, random_model, tmp_path)

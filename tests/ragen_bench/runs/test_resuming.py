@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragen_bench.episodes.evaluation import evaluate
+from ragen_bench.episodes.evaluation import play_run
 from ragen_bench.models.base import CallEngine
 from ragen_bench.runs.directory import read_run
 from ragen_bench.scores.summary import summarise
@@ -37,7 +37,7 @@ def test_a_torn_line_is_announced(whole, tmp_path):
     shutil.copytree(path, tmp_path / "run")
     (tmp_path / "run" / "episodes.jsonl").write_bytes(episodes[:-20])
     said = []
-    evaluate(evaluation, model, tmp_path / "run", say=said.append).unlock()
+    play_run(evaluation, model, tmp_path / "run", say=said.append).unlock()
     assert "torn last line" in said[0]
     assert "23 episodes are there already" in said[1]
 

@@ -5,7 +5,7 @@ from collections import defaultdict
 from dataclasses import replace
 from statistics import fmean
 
-from ragen_bench.episodes.evaluation import Evaluation, evaluate
+from ragen_bench.episodes.evaluation import Evaluation, play_run
 from ragen_bench.models import resolve
 from ragen_bench.runs.directory import read_run
 
@@ -25,7 +25,7 @@ BASE = Evaluation(
 
 def played(folder, **changes):
     evaluation = replace(BASE, **changes)
-    evaluate(evaluation, resolve(evaluation.model), folder).unlock()
+    play_run(evaluation, resolve(evaluation.model), folder).unlock()
     return read_run(folder)
 
 

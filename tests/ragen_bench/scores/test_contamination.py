@@ -9,7 +9,7 @@ from statistics import fmean
 import pytest
 
 from ragen_bench.cli import main
-from ragen_bench.console.contamination import said
+from ragen_bench.cli.compare import describe_lead
 from ragen_bench.errors import UserError
 from ragen_bench.runs.directory import read_run
 from ragen_bench.scores.contamination import contamination
@@ -60,8 +60,8 @@ def test_the_command_says_what_it_could_have_found(folder):
     done = command("compare", "--public", "test", "--sealed", "sealed", cwd=folder)
     assert done.returncode == 0, done.stderr
     suite = contamination(read_run(folder / "test"), read_run(folder / "sealed"))["suite"]
-    assert said(suite) in " ".join(done.stdout.split())
-    assert f"{100 * suite['detectable']:.1f} points would be found" in said(suite)
+    assert describe_lead(suite) in " ".join(done.stdout.split())
+    assert f"a lead of {100 * suite['detectable']:.1f} points is detected" in describe_lead(suite)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_the_command_says_what_it_could_have_found(folder):
     [([0.01, 0.2], "it may have seen them"), ([-0.2, -0.01], "seen ones would not")],
 )
 def test_a_lead_is_named(interval, says):
-    assert says in said({"interval": interval, "detectable": 0.1})
+    assert says in describe_lead({"interval": interval, "detectable": 0.1})
 
 
 def test_other_splits_and_settings_are_refused(folder, tmp_path):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from ragen_bench.episodes.evaluation import evaluate
+from ragen_bench.episodes.evaluation import play_run
 from ragen_bench.errors import UserError
 from ragen_bench.runs.schema import EpisodeRecord
 from ragen_bench.scores import baselines
@@ -98,7 +98,7 @@ def test_floor_and_ceiling_are_played_once_and_for_each_sealed_key(monkeypatch):
 
 
 def test_the_random_player_scores_near_0_and_the_oracle_1(small, random_model, tmp_path):
-    summary = summarise(evaluate(small, random_model, tmp_path / "run"))
+    summary = summarise(play_run(small, random_model, tmp_path / "run"))
     assert summary["episodes"] == summary["planned"] == 160
     assert abs(summary["suite_score"]) < 0.2
     assert summary["suite_score"] == pytest.approx(
@@ -112,7 +112,7 @@ def test_the_random_player_scores_near_0_and_the_oracle_1(small, random_model, t
 
 
 def test_without_one_of_its_environments_a_suite_has_no_score(small, random_model, tmp_path):
-    run = evaluate(small, random_model, tmp_path / "run")
+    run = play_run(small, random_model, tmp_path / "run")
     episodes = list(run.episodes())
     last = run.config.envs[-1].id
     assert summary_of(run.config, episodes, {})["suite_score"] is not None
@@ -122,7 +122,7 @@ def test_without_one_of_its_environments_a_suite_has_no_score(small, random_mode
 
 
 def test_seconds_and_faults_are_those_of_the_run(small, random_model, tmp_path):
-    run = evaluate(small, random_model, tmp_path / "run")
+    run = play_run(small, random_model, tmp_path / "run")
     episodes = list(run.episodes())
     first, second, third = (env.id for env in run.config.envs)
     cut = episodes.pop()
@@ -146,7 +146,7 @@ def test_a_sealed_run_is_not_set_beside_players_of_another_key(
 ):
     monkeypatch.setenv(KEY_VARIABLE, new_key())
     sealed = replace(small, instances={"ragen/Bandit-v0": 2}, split="sealed")
-    run = evaluate(sealed, random_model, tmp_path / "run")
+    run = play_run(sealed, random_model, tmp_path / "run")
     own = open_key()
     assert summarise(run)["split"] == "sealed"
     monkeypatch.setenv(KEY_VARIABLE, new_key())
@@ -259,14 +259,14 @@ def test_episodes_without_a_turn():
 
 
 def test_cost(small, random_model, tmp_path):
-    run = evaluate(small, random_model, tmp_path / "run")
+    run = play_run(small, random_model, tmp_path / "run")
     free = Prices("EUR", (Price(("random",), 2.0, 3.0),))
     assert summarise(run, free)["cost"] == {"amount": 0.0, "currency": "EUR"}
     assert summarise(run, Prices("EUR", ()))["cost"] is None
 
 
 def test_the_ceiling_is_the_exact_one(small, random_model, tmp_path):
-    summary = summarise(evaluate(small, random_model, tmp_path / "run"))
+    summary = summarise(play_run(small, random_model, tmp_path / "run"))
     lake = summary["envs"][2]
     exact = [FrozenLakeEnv.load_shipped("FrozenLake-v0", "test")[i].ceiling for i in range(10)]
     assert lake["oracle"]["ceiling"] == pytest.approx(sum(exact) / 10, abs=1e-6)
@@ -278,7 +278,7 @@ def test_the_ceiling_is_the_exact_one(small, random_model, tmp_path):
 
 def test_an_oracle_that_is_a_reference_player_says_so(small, random_model, tmp_path):
     games = {"ragen/Minesweeper-v0": 1, "ragen/MinesweeperLarge-v0": 1}
-    summary = summarise(evaluate(replace(small, instances=games), random_model, tmp_path / "run"))
+    summary = summarise(play_run(replace(small, instances=games), random_model, tmp_path / "run"))
     assert [row.get("reference") for row in summary["envs"]] == [
         None,
         "it opens the least risky square, and whoever also weighs what a square would show can do "

@@ -5,8 +5,8 @@ from contextlib import nullcontext
 
 import pytest
 
-from ragen_bench.console.plain import plain_console
 from ragen_bench.errors import UserError
+from ragen_bench.terminal.console import plain_console
 from ragen_starpo.cli import main
 from ragen_starpo.cli.main import COMMANDS
 from ragen_starpo.cli.training import print_places, print_progress

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from ragen_bench.cli.options import Command
+from ragen_bench.command_line import Command, Option
 from ragen_bench.errors import UserError
-from ragen_bench.options.looks import Option
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -51,8 +50,8 @@ class Demo(Command):
         return 0
 
     def _train_agents(self, seeds: tuple[int, ...]) -> None:
-        from ragen_bench.console.plain import plain_console
         from ragen_bench.runs.atomic import write_text
+        from ragen_bench.terminal.console import plain_console
         from ragen_starpo.cli.progress import make_progress_bar
         from ragen_starpo.demo.results import read_results
         from ragen_starpo.demo.stages import GAMES, SPLITS
@@ -122,7 +121,7 @@ def _table(results: Results) -> object:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from ragen_bench.console.formats import interval, percent
+    from ragen_bench.terminal.console import interval, percent
 
     table = Table(
         title=f"{results['env']}, {results['split']} split, {results['instances']} instances",
@@ -146,7 +145,7 @@ def _table(results: Results) -> object:
 
 
 def _caption(results: Results) -> str:
-    from ragen_bench.console.formats import interval, percent
+    from ragen_bench.terminal.console import interval, percent
 
     gain = results["gain"]
     caption = f"RL ends {percent(gain['mean'])} points above the warm start"

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from ragen_bench.cli.options import Command, Group
-from ragen_bench.cli.parser import Parser, make_parser
-from ragen_bench.cli.program import run_program
+from ragen_bench.command_line import Command, Group, Parser, make_parser, run_program
 from ragen_starpo.cli.demo import Demo
 from ragen_starpo.cli.local import Local
 from ragen_starpo.cli.recipes import Recipes

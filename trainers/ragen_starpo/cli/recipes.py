@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from ragen_bench.cli.options import Command
-from ragen_bench.options.looks import Argument
+from ragen_bench.command_line import Argument, Command
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +23,7 @@ class Recipes(Command):
         """Print the table of rows, or all settings of one recipe as TOML."""
         from rich.table import Table
 
-        from ragen_bench.console.plain import plain_console
+        from ragen_bench.terminal.console import plain_console
         from ragen_starpo.recipes.files import alone, as_toml, scales, sweeps
         from ragen_starpo.recipes.recipe import read_recipe
 

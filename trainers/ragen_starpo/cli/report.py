@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from ragen_bench.cli.options import Command
-from ragen_bench.options.looks import Argument
+from ragen_bench.command_line import Argument, Command
 
 
 @dataclass(frozen=True)
@@ -18,7 +17,7 @@ class Report(Command):
 
     def run(self) -> int:
         """Write the page and print its path."""
-        from ragen_bench.console.plain import plain_console
+        from ragen_bench.terminal.console import plain_console
         from ragen_starpo.report import write_report
         from ragen_starpo.report.reading import read_training_run
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from ragen_bench.cli.options import Command
-from ragen_bench.options.looks import Argument, Option
+from ragen_bench.command_line import Argument, Command, Option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +28,7 @@ class SmallModel(Command):
 
     def run(self) -> int:
         """Write the model and print its size."""
-        from ragen_bench.console.plain import plain_console
+        from ragen_bench.terminal.console import plain_console
         from ragen_starpo.engine.quiet import libraries_quiet
         from ragen_starpo.made_folder import MadeFolder
         from ragen_starpo.small_model import Shape, make_small_model

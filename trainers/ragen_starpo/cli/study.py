@@ -14,9 +14,8 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, ClassVar, get_args
 
-from ragen_bench.cli.options import Command
+from ragen_bench.command_line import Argument, Command, Option
 from ragen_bench.errors import UserError, unknown
-from ragen_bench.options.looks import Argument, Option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -74,8 +73,8 @@ class StudyCommand(Command):
 
     def _run_study(self, study: Study, scale: Scale, seeds: int) -> list[str]:
         """Run the missing jobs, write the pages, print the verdicts; return the failed jobs."""
-        from ragen_bench.console.plain import plain_console
         from ragen_bench.runs.atomic import write_text
+        from ragen_bench.terminal.console import plain_console
         from ragen_starpo.studies.earlier import EarlierRuns, read_earlier_runs
         from ragen_starpo.studies.jobs import model_jobs, run_jobs
         from ragen_starpo.studies.pages import make_pages
@@ -222,7 +221,7 @@ class StudiesCommand(Command):
             return 0
         from rich.table import Table
 
-        from ragen_bench.console.plain import plain_console
+        from ragen_bench.terminal.console import plain_console
         from ragen_starpo.studies.study import list_studies, read_study
 
         table = Table(box=None, pad_edge=False)

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
-from ragen_bench.cli.options import Command
+from ragen_bench.command_line import Argument, Command, Option
 from ragen_bench.errors import UserError
-from ragen_bench.options.looks import Argument, Option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -82,7 +81,7 @@ def print_progress(
         UserError: At the end, if a tracker failed. It receives nothing more after its first error,
             which is printed at once.
     """
-    from ragen_bench.console.plain import plain_console
+    from ragen_bench.terminal.console import plain_console
     from ragen_starpo.cli.progress import make_progress_bar
     from ragen_starpo.local.run import iterations_done
 

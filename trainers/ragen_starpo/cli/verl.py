@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Annotated
 
-from ragen_bench.options.looks import Option
+from ragen_bench.command_line import Option
 from ragen_starpo.cli.training import TrainingCommand
 
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from ragen_bench.cli.options import Command
-from ragen_bench.options.looks import Argument, Option
+from ragen_bench.command_line import Argument, Command, Option
 from ragen_starpo.warm_start_settings import WarmStartSettings
 
 if TYPE_CHECKING:
@@ -55,8 +54,8 @@ class WarmStart(Command):
 
     def run(self) -> int:
         """Train, and print the loss of each epoch."""
-        from ragen_bench.console.plain import plain_console
         from ragen_bench.suites import response_format_of
+        from ragen_bench.terminal.console import plain_console
         from ragen_starpo.cli.models import model_folder
         from ragen_starpo.warm_start import warm_start
 

@@ -4,19 +4,19 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from ragen_bench.episodes.evaluation import evaluate
+from ragen_bench.episodes.evaluation import play_run
 from ragen_bench.opponents.opponent import load
-from ragen_bench.options.evaluation import evaluation_of
-from ragen_bench.options.groups import EvaluationOptions
+from ragen_bench.settings.build import build_evaluation
+from ragen_bench.settings.options import EvaluationOptions
 
 
 def main(kind, name, out):
     options = EvaluationOptions(model=name, env=("Sokoban-v0",), split="sealed", limit=6)
-    evaluation = evaluation_of(options)
+    evaluation = build_evaluation(options)
     assert evaluation.isolation.level == "sandbox"
     where = replace(evaluation.isolation, level=kind)
     model = load(evaluation.model, None, None, isolation=where)
-    evaluate(evaluation, model, Path(out)).unlock()
+    play_run(evaluation, model, Path(out)).unlock()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from ragen_bench.episodes.evaluation import evaluate
+from ragen_bench.episodes.evaluation import play_run
 from ragen_bench.errors import UserError
 from ragen_bench.models import resolve
 from ragen_bench.models.agents.function import FunctionModel
@@ -91,9 +91,9 @@ def test_a_module_without_a_file_has_no_hash():
 
 
 def test_an_edited_agent_does_not_resume_a_run(agent, tmp_path):
-    evaluate(run_of(), agent(ANSWERS), tmp_path / "run").unlock()
+    play_run(run_of(), agent(ANSWERS), tmp_path / "run").unlock()
     with pytest.raises(UserError, match=r"model_identity\.source_sha256: "):
-        evaluate(run_of(), agent(ANSWERS.replace("Up", "Down")), tmp_path / "run")
+        play_run(run_of(), agent(ANSWERS.replace("Up", "Down")), tmp_path / "run")
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_finished_episodes_are_kept_when_a_later_one_fails(agent, tmp_path):
         "    return 'nothing'\n"
     )
     with pytest.raises(UserError, match="no more paper"):
-        evaluate(run_of(), agent(source), tmp_path / "run")
+        play_run(run_of(), agent(source), tmp_path / "run")
     assert [episode.index for episode in read_run(tmp_path / "run").episodes()] == [0, 1]
 
 

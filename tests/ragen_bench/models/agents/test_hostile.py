@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ragen_bench.episodes.evaluation import evaluate
+from ragen_bench.episodes.evaluation import play_run
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Request
 from ragen_bench.runs.directory import read_run
@@ -138,10 +138,10 @@ def test_finished_episodes_are_kept_and_a_new_process_goes_on(agent, tmp_path):
     )
     model = outside()
     with pytest.raises(UserError, match="ended with exit code 0"):
-        evaluate(run_of(), model, tmp_path / "run")
+        play_run(run_of(), model, tmp_path / "run")
     assert [episode.index for episode in read_run(tmp_path / "run").episodes()] == [0, 1]
     (tmp_path / "paper").touch()
-    evaluate(run_of(), model, tmp_path / "run").unlock()
+    play_run(run_of(), model, tmp_path / "run").unlock()
     assert len(list(read_run(tmp_path / "run").episodes())) == 3
 
 

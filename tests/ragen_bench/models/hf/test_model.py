@@ -6,7 +6,7 @@ import shutil
 import pytest
 import torch
 
-from ragen_bench.episodes.evaluation import Evaluation, evaluate
+from ragen_bench.episodes.evaluation import Evaluation, play_run
 from ragen_bench.models import Sampling
 from ragen_bench.models.base import ask_all
 from ragen_bench.models.bundled import converted_folder
@@ -103,13 +103,13 @@ def test_an_interrupted_run_ends_with_the_same_bytes(model, monkeypatch, tmp_pat
         temperature=1.0,
         max_tokens=8,
     )
-    whole = evaluate(evaluation, model, tmp_path / "whole")
+    whole = play_run(evaluation, model, tmp_path / "whole")
     whole.unlock()
     data = whole.episodes_file.read_bytes()
     lines = data.splitlines(keepends=True)
     part = tmp_path / "part"
     shutil.copytree(tmp_path / "whole", part)
     (part / "episodes.jsonl").write_bytes(b"".join(lines[:2]) + lines[2][:30])
-    resumed = evaluate(evaluation, model, part)
+    resumed = play_run(evaluation, model, part)
     resumed.unlock()
     assert resumed.episodes_file.read_bytes() == data

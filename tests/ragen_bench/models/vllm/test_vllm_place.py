@@ -40,7 +40,7 @@ def test_a_missing_package_is_one_line_that_names_it(without_vllm, capsys):
             ["--concurrency", "4"],
             "--concurrency: for anthropic/, demo-agent, google/, hf/, openai/, python:",
         ),
-        ("vllm/x", ["--concurrency", "0"], "--concurrency is at least 1"),
+        ("vllm/x", ["--concurrency", "0"], "--concurrency must be at least 1"),
     ],
 )
 def test_options_that_a_model_does_not_take_are_named(model, options, told, capsys):

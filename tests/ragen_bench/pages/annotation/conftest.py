@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragen_bench.episodes.evaluation import Evaluation, evaluate
+from ragen_bench.episodes.evaluation import Evaluation, play_run
 from ragen_bench.models import resolve
 from tests.ragen_bench.pages.browser import watched
 
@@ -24,7 +24,7 @@ def played(path, model):
         temperature=1.0,
         max_tokens=8,
     )
-    evaluate(evaluation, resolve(model), path).unlock()
+    play_run(evaluation, resolve(model), path).unlock()
     return path
 
 

@@ -71,7 +71,7 @@ def test_leaving_keeps_what_is_rated(runs, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["random"], "--rater NAME says whose"),
+        (["random"], "--rater NAME is missing; give it"),
         (["nowhere", "--rater", "ada"], "nowhere holds no run"),
         (["random", "--rater", ""], "--rater is empty"),
         (["random", "--rater", "ada", "--count", "0"], "--count is at least 1"),

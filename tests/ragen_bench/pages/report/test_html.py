@@ -77,9 +77,9 @@ def test_it_loads_nothing_and_runs_its_own_script_only(tmp_path):
 
 
 def test_a_real_run(small, random_model, tmp_path):
-    from ragen_bench.episodes.evaluation import evaluate
+    from ragen_bench.episodes.evaluation import play_run
 
-    run = evaluate(small, random_model, tmp_path / "run")
+    run = play_run(small, random_model, tmp_path / "run")
     figures = summarise(run)
     page = Page(write_report(run, figures))
     for found in figures["envs"]:

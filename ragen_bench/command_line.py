@@ -1,0 +1,335 @@
+"""Typed command lines: a command is a dataclass, and its fields are its options.
+
+A field's annotation says how it is typed: `Annotated[int, Option("N", "number of episodes")]` is
+`--name N`, `Annotated[str, Argument("ENV", "its id")]` is positional. A field without a default is
+required. `bool` is a switch, `bool | None` a switch that can be negated, `tuple[str, ...]` an
+option that may be repeated or any number of arguments. `X | None` is None unless it is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import os
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from itertools import pairwise
+from types import NoneType
+from typing import Any, ClassVar, NoReturn, TypeAlias, cast, get_args, get_origin, get_type_hints
+
+from ragen_bench.errors import (
+    INTERRUPTED,
+    MissingExtraError,
+    UserError,
+    missing_extra,
+    nearest,
+    unknown,
+)
+from ragen_bench.visible import visible
+
+
+@dataclass(frozen=True)
+class Option:
+    """Help and metavar of an option, `--the-field METAVAR`.
+
+    Attributes:
+        metavar: Name of the value in the help; None for a switch. In brackets if the value may be
+            left out, which then is a dash.
+        about: Help text, to which the default is added.
+    """
+
+    metavar: str | None
+    about: str
+
+
+@dataclass(frozen=True)
+class Argument:
+    """Help and metavar of a positional argument.
+
+    Attributes:
+        metavar: Name of the argument in the help and in messages.
+        about: Help text.
+    """
+
+    metavar: str
+    about: str = ""
+
+
+class Command(ABC):
+    """A command. Subclasses are frozen dataclasses; their docstring is the command's help.
+
+    Attributes:
+        extra: Extra of this distribution that has the packages which the command needs.
+        resumes: Whether the same command resumes an interrupted one.
+    """
+
+    extra: ClassVar[str] = "bench"
+    resumes: ClassVar[bool] = False
+
+    @abstractmethod
+    def run(self) -> int:
+        """Run the command and return the exit code.
+
+        Raises:
+            UserError: If an option has an invalid value.
+        """
+
+
+@dataclass(frozen=True)
+class Group:
+    """Commands that share a first name, such as `sealed new` and `sealed hash`.
+
+    Attributes:
+        about: Help text.
+        actions: Commands by their second names.
+    """
+
+    about: str
+    actions: Mapping[str, type[Command]]
+
+
+Commands: TypeAlias = Mapping[str, type[Command] | Group]
+
+
+class Parser(argparse.ArgumentParser):
+    """Reads a command line, and reports a mistake in one line."""
+
+    _intermixing = False
+
+    def parse(self, arguments: Sequence[str] | None) -> Command:
+        """Return the command with its options.
+
+        Args:
+            arguments: Words of the command line; None for those of this process.
+
+        Raises:
+            UserError: If the words are not a command with its options.
+        """
+        words = sys.argv[1:] if arguments is None else arguments
+        values = vars(self.parse_args(list(_separate_json(words))))
+        command = cast(type[Command], values.pop("command"))
+        # argparse collects repeated values in lists.
+        return command(
+            **{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
+        )
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuse unknown arguments here, where the command's own options are known."""
+        if self._intermixing:  # argparse calls this once for options, and once for arguments
+            return super().parse_known_args(args, namespace)
+        parse = super().parse_known_args
+        if any(action.nargs in ("*", "+") for action in self._get_positional_actions()):
+            # Options may stand between the arguments of any number.
+            parse = self.parse_known_intermixed_args
+            self._intermixing = True
+        try:
+            parsed, rest = parse(args, namespace)
+        finally:
+            self._intermixing = False
+        if rest:
+            self._refuse(rest)
+        return parsed, rest
+
+    def _refuse(self, rest: Sequence[str]) -> NoReturn:
+        options = (option for action in self._actions for option in action.option_strings)
+        # Compared without the dashes, which would make any two options alike.
+        known = {option.strip("-"): option for option in options}
+        meant = nearest(rest[0].partition("=")[0].strip("-"), known)
+        hint = f"; did you mean {known[meant]}?" if meant else ""
+        self.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Suggest the command that is nearest to an unknown one."""
+        if action.choices is not None and value not in action.choices:
+            raise unknown(str(action.metavar).lower(), value, action.choices)
+
+    def error(self, message: str) -> NoReturn:
+        """Raise the mistake as a UserError."""
+        raise UserError(f"{message} (try `{self.prog} --help`)")
+
+
+def make_parser(program: str, about: str, commands: Commands) -> Parser:
+    """Return the parser of a program.
+
+    Args:
+        program: Name of the program.
+        about: Purpose of the program, in a sentence.
+        commands: Commands by their names.
+    """
+    parser = Parser(prog=program, description=about)
+    parser.add_argument(
+        "--version",
+        action=_Version,
+        nargs=0,
+        default=argparse.SUPPRESS,
+        help="show the version and exit",
+    )
+    _add_commands(parser, "COMMAND", commands)
+    return parser
+
+
+def help_of(command: type[Command] | Group) -> str:
+    """Return the help of a command; its first line is the summary in the list of commands."""
+    return command.about if isinstance(command, Group) else inspect.getdoc(command) or ""
+
+
+def run_program(parser: Parser, arguments: Sequence[str] | None) -> int:
+    """Run the command that a command line names, report errors, and return the exit code.
+
+    Args:
+        parser: Parser of the program.
+        arguments: Words of the command line; None for those of this process.
+    """
+    if "_ARGCOMPLETE" in os.environ:  # the shell asks for the words that may follow
+        from argcomplete import autocomplete
+
+        autocomplete(parser)
+    resumes = False
+    try:
+        command = parser.parse(arguments)
+        resumes = command.resumes
+        return _run(command)
+    except UserError as error:
+        sys.stderr.write(f"{parser.prog}: {visible(str(error))}\n")
+        return error.exit_code
+    except KeyboardInterrupt:
+        hint = "; the same command goes on from the latest checkpoint" if resumes else ""
+        sys.stderr.write(f"\n{parser.prog}: interrupted{hint}\n")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of the output, such as `head`, has closed it.
+        sys.stderr.close()
+        return 0
+    except OSError as error:
+        # A directory that cannot be written, a full disk: not a bug of the program.
+        place = "" if error.filename is None else f"{error.filename}: "
+        sys.stderr.write(f"{parser.prog}: {visible(f'{place}{error.strerror or error}')}\n")
+        return 1
+
+
+def _run(command: Command) -> int:
+    """Run a command, and name the extra that it needs where a package is missing."""
+    try:
+        return command.run()
+    except ImportError as missing:
+        if (missing.name or "").startswith("ragen_"):
+            raise
+        raise missing_extra(missing, command.extra) from missing
+    except MissingExtraError as error:
+        # A command with an extra of its own needs all of it, not the part that the harness names.
+        if isinstance(error.__cause__, ImportError) and command.extra != Command.extra:
+            raise missing_extra(error.__cause__, command.extra) from error
+        raise
+
+
+def _separate_json(words: Sequence[str]) -> Iterator[str]:
+    """Yield the words, with `--json` as `--json=-` unless `-` or a name in .json follows."""
+    for word, following in pairwise((*words, "")):
+        alone = word == "--json" and following != "-" and not following.endswith(".json")
+        yield "--json=-" if alone else word
+
+
+class _Version(argparse.Action):
+    """Prints the version; reading it takes time, so only on demand."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_rest: object) -> NoReturn:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            number = version("ragen-bench")
+        except PackageNotFoundError:
+            number = "(not installed)"
+        sys.stdout.write(f"{parser.prog} {number}\n")
+        parser.exit()
+
+
+def _add_commands(parser: Parser, metavar: str, commands: Commands) -> None:
+    subparsers = parser.add_subparsers(metavar=metavar, required=True, parser_class=Parser)
+    for name, command in commands.items():
+        description = help_of(command)
+        summary = description.partition("\n")[0].removesuffix(".").replace("%", "%%")
+        subparser = subparsers.add_parser(name, help=summary, description=description)
+        if isinstance(command, Group):
+            _add_commands(subparser, "ACTION", command.actions)
+        else:
+            _add_options(subparser, command)
+            subparser.set_defaults(command=command)
+
+
+def _add_options(parser: Parser, command: type[Command]) -> None:
+    hints = get_type_hints(command, include_extras=True)
+    for field in fields(command):  # type: ignore[arg-type]  # a command is a dataclass
+        kind, metadata = get_args(hints[field.name])
+        if isinstance(metadata, Argument):
+            settings = _argument_settings(kind, metadata, field.default)
+            action = parser.add_argument(field.name, **settings)
+        else:
+            # A field that Python has a keyword for ends in an underscore: `as_` is `--as`.
+            name = "--" + field.name.rstrip("_").replace("_", "-")
+            settings = _option_settings(kind, metadata, field.default)
+            action = parser.add_argument(name, dest=field.name, **settings)
+        if field.name in _COMPLETERS:
+            action.completer = _COMPLETERS[field.name]  # type: ignore[attr-defined]  # argcomplete's
+
+
+def _complete_env(**_: Any) -> list[str]:
+    from ragen_envs.registration import IDS, OPPONENT_IDS
+
+    return [env.partition("/")[2] for env in (*IDS, *OPPONENT_IDS)]
+
+
+def _complete_suite(**_: Any) -> list[str]:
+    from ragen_bench.suites import SUITES
+
+    return list(SUITES)
+
+
+_COMPLETERS = {"env": _complete_env, "suite": _complete_suite}
+"""Shell completion of values, by field."""
+
+
+def _argument_settings(kind: Any, metadata: Argument, default: Any) -> dict[str, Any]:
+    settings = {
+        "metavar": metadata.metavar,
+        "help": _help_text(metadata.about, default),
+        "type": _value_type(kind),
+    }
+    is_many = get_origin(kind) is tuple
+    if default is not MISSING:
+        nargs = argparse.ZERO_OR_MORE if is_many else argparse.OPTIONAL
+        return {**settings, "nargs": nargs, "default": default}
+    return {**settings, "nargs": argparse.ONE_OR_MORE} if is_many else settings
+
+
+def _option_settings(kind: Any, metadata: Option, default: Any) -> dict[str, Any]:
+    # An option that was not typed keeps the default of its field.
+    settings = {"help": _help_text(metadata.about, default), "default": argparse.SUPPRESS}
+    value_type, metavar = _value_type(kind), metadata.metavar or ""
+    if kind is bool:
+        return {**settings, "action": "store_true"}
+    if value_type is bool:
+        return {**settings, "action": argparse.BooleanOptionalAction}
+    if metavar.startswith("["):
+        settings |= {"nargs": argparse.OPTIONAL, "const": value_type("-")}
+    return {
+        **settings,
+        "type": value_type,
+        "metavar": metavar.strip("[]"),
+        "required": default is MISSING,
+        "action": "append" if get_origin(kind) is tuple else "store",
+    }
+
+
+def _value_type(kind: Any) -> Any:
+    """Return the type that reads one word: the field's type without `tuple` or `| None`."""
+    kinds = [each for each in get_args(kind) if each not in (NoneType, Ellipsis)]
+    return kinds[0] if kinds else kind
+
+
+def _help_text(about: str, default: Any) -> str:
+    # A switch that is off and an option that is not given have no default worth showing.
+    is_shown = default is not MISSING and default is not False and default not in (None, ())
+    text = f"{about} (default: {default})" if is_shown else about
+    return text.replace("%", "%%")

@@ -1,1 +1,0 @@
-"""What commands print: tables, progress bars, and dialogues in the terminal."""

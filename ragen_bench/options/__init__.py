@@ -1,1 +1,0 @@
-"""What is evaluated and how, as options say it: of a command line, or of a call in Python."""

@@ -1,0 +1,210 @@
+"""Builds an evaluation from its options, and checks them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from ragen_bench.environments import is_text_env
+from ragen_bench.episodes.episode import SAMPLES_A_SEED
+from ragen_bench.episodes.evaluation import Evaluation
+from ragen_bench.errors import UserError
+from ragen_bench.leaderboard.announcements.files import read_draw_file
+from ragen_bench.models.prompt import History
+from ragen_bench.models.random_player import RandomPlayer, name_random_player
+from ragen_bench.models.registry import find_provider, prefixes_where
+from ragen_bench.runs.draws import Draw
+from ragen_bench.settings.isolation import isolation_of
+from ragen_bench.settings.options import EvaluationOptions
+from ragen_bench.settings.run_names import DEFAULT_MAX_TOKENS
+from ragen_bench.settings.servers import opponent_of, server_of
+from ragen_bench.suites import (
+    SUITES,
+    answer_format_of,
+    plays,
+    response_format_of,
+    select,
+    split_name,
+    states_form,
+)
+from ragen_envs.core.instances import Split
+from ragen_envs.core.protocol import AnswerFormat, written_form
+from ragen_envs.making import board_ids
+from ragen_envs.registration import IDS
+
+_MAX = 10**9
+"""Largest value of numbers without a limit of their own."""
+_MAX_MEMORY = 1 << 20
+"""GiB; more than any address space has."""
+_MAX_TEMPERATURE = 100
+
+
+def build_evaluation(options: EvaluationOptions, command: str = "") -> Evaluation:
+    """Return the evaluation that options describe.
+
+    Args:
+        options: Settings of the evaluation.
+        command: Command line or call that gave them, for the record.
+
+    Raises:
+        UserError: If an option has an invalid value.
+    """
+    _check_numbers(options)
+    _check_empty(options)
+    opposed = options.opponent is not None
+    instances = select(options.suite, options.env, options.limit, opposed)
+    suite = "" if options.env else options.suite or "core"
+    default = SUITES[suite].max_tokens if suite else DEFAULT_MAX_TOKENS
+    random_player = _find_random_player(options, instances)
+    _check_scripted(options.model, instances, random_player is not None)
+    response_format = _choose_format(options, instances)
+    if options.constrain:
+        _check_ability(options.model, "constrained", "--constrain")
+    if options.top_p != 1:
+        _check_ability(options.model, "top_p", "--top-p")
+    opponent_format = written_form(response_format)
+    if options.opponent_format is not None:
+        opponent_format = response_format_of(options.opponent_format)
+    if options.pictures:
+        _check_pictures(options, instances)
+    split = split_name(options.split)
+    return Evaluation(
+        model=options.model,
+        suite=suite,
+        instances=instances,
+        split=split,
+        response_format=response_format,
+        samples=options.samples,
+        seed=options.seed,
+        temperature=options.temperature,
+        max_tokens=options.max_tokens or default,
+        history=_parse_history(options.history),
+        constrain=options.constrain,
+        command=command,
+        server=server_of(options),
+        opponent=opponent_of(options, opponent_format),
+        top_p=options.top_p,
+        random_player=random_player,
+        isolation=isolation_of(options, split),
+        draw=_read_draw(options.draw, split),
+        pictures=options.pictures,
+    )
+
+
+def _find_random_player(options: EvaluationOptions, envs: Iterable[str]) -> RandomPlayer | None:
+    """Return the random player that the user named, for an environment that may lack one."""
+    if options.random_player is None:
+        return None
+    if all(map(is_text_env, envs)):
+        raise UserError(
+            "--random-player is for third-party environments that are not a TextEnv; remove it, "
+            "since every TextEnv has a random player"
+        )
+    return name_random_player(options.random_player)
+
+
+def _check_scripted(model: str, envs: Iterable[str], random_player: bool) -> None:
+    """Refuse a scripted player that has nothing to choose its actions from."""
+    for env in envs:
+        if not plays(model, env, random_player):
+            lacks, instead = "has no oracle", "evaluate another model"
+            if model == "random":
+                lacks = "lists no legal actions"
+                instead += ", or name a function with --random-player"
+            raise UserError(f"{env} {lacks}, so `{model}` cannot play it; {instead}")
+
+
+def _choose_format(options: EvaluationOptions, envs: Iterable[str]) -> AnswerFormat:
+    """Return the response format: `--format`, or the environments' or the model's default."""
+    with_format = [env for env in envs if states_form(env)]
+    default = "plain" if with_format else find_provider(options.model).response_format or "think"
+    chosen = answer_format_of(options.format or default)
+    if with_format and (chosen != "plain" or options.constrain):
+        option = "--constrain" if options.constrain else "--format"
+        raise UserError(f"{with_format[0]} states its own response format; remove {option}")
+    if chosen == "tools":
+        _check_tools(options)
+    return chosen
+
+
+def _check_tools(options: EvaluationOptions) -> None:
+    """Refuse `--format tools` for a model that cannot be offered functions."""
+    _check_ability(options.model, "tools", "--format tools")
+    if options.constrain:
+        raise UserError("--constrain cannot be combined with --format tools; remove one of them")
+
+
+def _check_pictures(options: EvaluationOptions, envs: Iterable[str]) -> None:
+    """Refuse pictures of environments without a board, and for models that do not get them."""
+    if without := [env for env in envs if env not in board_ids()]:
+        raise UserError(
+            f"{without[0]} has no board, so there are no --pictures of it; choose with --env from: "
+            f"{', '.join(board_ids())}"
+        )
+    _check_ability(options.model, "pictures", "--pictures")
+    if options.format == "tools":
+        raise UserError(
+            "--pictures cannot be combined with --format tools, since results of functions hold "
+            "no pictures; remove one of them"
+        )
+
+
+def _check_ability(model: str, ability: str, option: str) -> None:
+    """Refuse an option that needs an ability which the model's provider does not have."""
+    if not getattr(find_provider(model), ability):
+        raise UserError(
+            f"{option} does not work with {model}; remove it, or use {prefixes_where(ability)}"
+        )
+
+
+def _check_empty(options: EvaluationOptions) -> None:
+    """Refuse the empty value that an unset shell variable leaves; it must not mean the default."""
+    if options.suite == "":
+        raise UserError(f"--suite is empty; choose one of: {', '.join(SUITES)}")
+    if options.base_url == "":
+        raise UserError("--base-url is empty; give it, or leave it out for OPENAI_BASE_URL")
+    if "" in options.env:
+        raise UserError(f"--env is empty; choose one of: {', '.join(IDS)}")
+
+
+def _check_numbers(options: EvaluationOptions) -> None:
+    for option, value, least, most in (
+        ("--samples", options.samples, 1, SAMPLES_A_SEED),
+        ("--seed", options.seed, 0, _MAX),
+        ("--max-tokens", options.max_tokens, 1, _MAX),
+        ("--concurrency", options.concurrency, 1, _MAX),
+        ("--retries", options.retries, 0, _MAX),
+        ("--memory", options.memory, 1, _MAX_MEMORY),
+    ):
+        if value is not None and value < least:
+            raise UserError(f"{option} must be at least {least}, got {value}")
+        if value is not None and value > most:
+            raise UserError(f"{option} must be at most {most}, got {value}")
+    if not 0 <= options.temperature <= _MAX_TEMPERATURE:
+        raise UserError(
+            f"--temperature must be between 0 and {_MAX_TEMPERATURE}, got {options.temperature}"
+        )
+    if not 0 < options.top_p <= 1:
+        raise UserError(f"--top-p must be above 0 and at most 1, got {options.top_p}")
+    if options.timeout is not None and not 0 < options.timeout < float("inf"):
+        raise UserError(f"--timeout must be a number of seconds above 0, got {options.timeout}")
+
+
+def _parse_history(text: str) -> History:
+    if text == "full":
+        return None
+    if text == "none":
+        return 0
+    # A number of turns has fewer digits, and Python reads no int of thousands of digits.
+    if text.isascii() and text.isdecimal() and len(text) < len(str(_MAX)):
+        return int(text)
+    raise UserError(f"--history must be full, none or a number of turns, got {text!r}")
+
+
+def _read_draw(file: Path | None, split: Split) -> Draw | None:
+    """Return the draw in a file; None without a file."""
+    if file is None:
+        return None
+    if split != "drawn":
+        raise UserError(f"--draw goes with --split drawn, not with --split {split}")
+    return read_draw_file(file)

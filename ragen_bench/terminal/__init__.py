@@ -1,0 +1,1 @@
+"""Terminal output that several commands share: console, tables, progress, summaries."""

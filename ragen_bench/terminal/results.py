@@ -1,0 +1,220 @@
+"""The results of a run: its table, the lines below it, and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from ragen_bench.analysis import analyse
+from ragen_bench.environments import reference_note, why_reference
+from ragen_bench.opponents.wording import replies_in_words
+from ragen_bench.pages.formats import figure, short
+from ragen_bench.pages.report import write_report
+from ragen_bench.runs.directory import RunDirectory
+from ragen_bench.runs.schema import Object
+from ragen_bench.scores.cost import Prices
+from ragen_bench.scores.summary import summarise
+from ragen_bench.statistics import Estimate
+from ragen_bench.terminal.console import fixed, interval, percent
+from ragen_bench.terminal.tables import MetricsTable
+from ragen_bench.visible import visible
+from ragen_envs.core.sums import sum_in_order
+
+_COLUMNS = ("n", "success", "95 %", "norm.", "form", "action", "tokens", "s")
+_CAPTION = (
+    "success: % of episodes. norm.: 0 = random player, 1 = oracle. form, action: % of turns with "
+    "a valid format, with valid actions. s: seconds."
+)
+
+
+def write_results(console: Console, run: RunDirectory, prices: Prices) -> tuple[Object, Path]:
+    """Summarise and analyse a run, write the summary and the report, and return them.
+
+    Returns:
+        The summary, and the file of the report.
+    """
+    with console.status(Text("Playing the random player and the oracle ...")):
+        summary = summarise(run, prices)
+    run.write_summary(summary)
+    with console.status(Text("Analysing the episodes ...")):
+        return summary, write_report(run, summary, analyse(run))
+
+
+def show_results(console: Console, run: RunDirectory, prices: Prices) -> Object:
+    """Write the results of a run, print its table and the lines below it, return the summary."""
+    summary, report = write_results(console, run, prices)
+    console.print(summary_table(summary, run.config.constrained))
+    for line in reference_lines(summary):
+        console.print(line)
+    lines = [
+        *return_lines(summary),
+        *opponent_lines(summary),
+        describe_truncation(summary, run.config.max_tokens),
+        _cost_line(summary),
+        _incomplete_line(summary),
+        f"Run     {run.path}",
+        f"Report  {report}",
+    ]
+    for line in filter(None, lines):
+        console.print(line, soft_wrap=True)
+    return summary
+
+
+def summary_table(summary: Object, constrained: bool = False) -> MetricsTable:
+    """Return a table with the rows of the model, the random player and the oracle.
+
+    Args:
+        summary: Summary of the run.
+        constrained: Whether decoding was constrained to the format, which the title says.
+    """
+    table = MetricsTable(_title(summary, constrained), _caption(summary), _COLUMNS)
+    for row in summary["envs"]:
+        table.add_row(short(row["env"]), *_model_cells(row))
+        for player in ("random", "oracle"):
+            if row[player]:
+                table.add_row(f"  {_player_name(player, row)}", *_baseline_cells(row, player))
+    return table
+
+
+def players_table(summaries: Sequence[Object]) -> MetricsTable:
+    """Return a table of several models between the random player and the oracle.
+
+    Args:
+        summaries: Summaries of runs on the same instances. An environment that a later run lacks
+            gets dashes.
+    """
+    suite = visible(summaries[0]["suite"]) or "chosen environments"
+    title = f"{suite}, {summaries[0]['split']} split"
+    table = MetricsTable(title, f"-: not played. {_CAPTION}", _COLUMNS)
+    for first in summaries[0]["envs"]:
+        table.add_row(short(first["env"]))
+        table.add_row("  random", *_baseline_cells(first, "random"))
+        for summary in summaries:
+            rows = {row["env"]: row for row in summary["envs"]}
+            row = rows.get(first["env"])
+            table.add_row(f"  {visible(summary['model'])}", *(_model_cells(row) if row else "--"))
+        table.add_row(f"  {_player_name('oracle', first)}", *_baseline_cells(first, "oracle"))
+    return table
+
+
+def _player_name(player: str, row: Object) -> str:
+    return "reference" if player == "oracle" and why_reference(row["env"]) else player
+
+
+def _baseline_cells(row: Object, player: str) -> list[str]:
+    normalised = {"random": "0.00", "oracle": "1.00"}[player] if row["oracle"] else "-"
+    return [str(row[player]["episodes"]), *_success_cells(row[player]), normalised]
+
+
+def _title(summary: Object, constrained: bool) -> str:
+    suite = visible(summary["suite"]) or "chosen environments"
+    constraint = ", constrained to the format" if constrained else ""
+    opponent = f" against {visible(summary['opponent'])}" if "opponent" in summary else ""
+    model = visible(summary["model"])
+    return f"{model}{opponent} on {suite}, {summary['split']} split{constraint}"
+
+
+def _model_cells(row: Object) -> list[str]:
+    normalised = row["normalised"]
+    return [
+        str(row["episodes"]),
+        *_success_cells(row),
+        "-" if normalised is None else fixed(normalised, 2),
+        "-" if row["format_valid"] is None else percent(row["format_valid"]),
+        "-" if row["action_valid"] is None else percent(row["action_valid"]),
+        f"{row['completion_tokens']:,}",
+        f"{row['seconds']:.1f}",
+    ]
+
+
+def _success_cells(row: Object) -> tuple[str, str]:
+    """Return success and its interval; dashes where the environment does not report success."""
+    if row["success"] is None:
+        return "-", "-"
+    return percent(row["success"]), interval(row["success_interval"])
+
+
+def _caption(summary: Object) -> str:
+    score = summary["suite_score"]
+    if score is None:
+        name = "suite score" if summary["suite"] else "mean of norm."
+        return f"No {name}: some environments have no norm.\n{_CAPTION}"
+    low, high = (fixed(bound, 3) for bound in summary["suite_score_interval"])
+    name = "Suite score (mean of norm.)" if summary["suite"] else "Mean of norm."
+    return f"{name} {fixed(score, 3)} [{low}, {high}].\n{_CAPTION}"
+
+
+def return_lines(summary: Object) -> list[str]:
+    """Return a line with the mean return of each environment that does not report success."""
+    return [
+        f"{visible(row['env'])} does not report success: mean return {fixed(row['return'], 3)}, "
+        f"95 % interval {fixed(row['return_interval'][0], 3)} to "
+        f"{fixed(row['return_interval'][1], 3)}"
+        + (f"; random {fixed(row['random']['return'], 3)}" if row["random"] else "")
+        for row in summary["envs"]
+        if row["success"] is None
+    ]
+
+
+def reference_lines(summary: Object) -> list[str]:
+    """Return a line for each environment whose oracle is a reference player, with the reason."""
+    return [
+        f"{short(row['env'])}: {note}"
+        for row in summary["envs"]
+        if row["oracle"] and (note := reference_note(row["env"]))
+    ]
+
+
+def opponent_lines(summary: Object) -> list[str]:
+    """Return a line on the opponent's replies for each environment that has them."""
+    return [
+        f"Replies of {visible(summary['opponent'])}: {row['opponent']['replies']:,}, of which "
+        f"{replies_in_words(row['env'], row['opponent'])}; the rule answered random and oracle"
+        for row in summary["envs"]
+        if "opponent" in row
+    ]
+
+
+def success_lines(success: Mapping[str, Estimate], level: float, exact: bool) -> list[str]:
+    """Return a line for each environment with its success and an interval.
+
+    Args:
+        success: Success by environment.
+        level: Confidence level of the intervals, in (0, 1).
+        exact: Whether the intervals are Clopper and Pearson's.
+    """
+    kind = "Clopper-Pearson" if exact else "same method as the table"
+    return [
+        f"{short(env)}  success {percent(estimate.value)}, "
+        f"{100 * level:g} %: {interval(estimate.interval)} ({kind})"
+        for env, estimate in success.items()
+    ]
+
+
+def describe_truncation(summary: Object, max_tokens: int) -> str:
+    """Return which part of the responses was cut at the token limit; "" if none was.
+
+    Args:
+        summary: Summary of the run.
+        max_tokens: The token limit.
+    """
+    turns = sum(row["turns"] for row in summary["envs"])
+    cut = sum_in_order(row["turns"] * (row["cut"] or 0.0) for row in summary["envs"])
+    return f"{percent(cut / turns)} % of responses were cut at {max_tokens} tokens" if cut else ""
+
+
+def _cost_line(summary: Object) -> str:
+    cost = summary["cost"]
+    return f"Cost    {figure(cost['amount'])} {cost['currency']}" if cost and cost["amount"] else ""
+
+
+def _incomplete_line(summary: Object) -> str:
+    if summary["episodes"] >= summary["planned"]:
+        return ""
+    line = f"Incomplete: {summary['episodes']} of {summary['planned']} episodes"
+    if faults := summary["infra_faults"]:
+        line += f"; {faults} could not be played (see faults.jsonl) and count in no metric"
+    return f"{line}. The same command resumes the run."
