@@ -51,8 +51,8 @@ class Analyse(JsonOptions, ForeignOptions, Command):
                 for row in analysis["envs"]:
                     if row["not_replayed"]:
                         console.print(
-                            f"Left out of {short(row['env'])}: {row['not_replayed']} episodes "
-                            "whose records differ from their replay, see `ragen-bench replay "
+                            f"Left out of {short(row['env'])}: {row['not_replayed']} whose "
+                            "records differ from their replay, see `ragen-bench replay "
                             f"{self.directory}`."
                         )
             console.print(f"Analysis  {file}", soft_wrap=True)

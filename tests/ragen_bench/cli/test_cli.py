@@ -303,8 +303,8 @@ def test_a_callable_that_fails_is_named(tmp_path, name, says):
 
 def test_list_and_describe(tmp_path):
     listed = run("list", cwd=tmp_path).stdout
-    assert "two cores; answers of up to 64 tokens\n" in listed
-    assert listed.count("; answers of up to 200 tokens\n") == 3
+    assert "two cores; up to 64 tokens per response\n" in listed
+    assert listed.count("; up to 200 tokens per response\n") == 3
     for word in ("ragen/SokobanCoord-v0", "quick", "core", "smollm2-135m"):
         assert word in listed
     described = run("describe", "FrozenLakeMild-v0", cwd=tmp_path).stdout

@@ -50,7 +50,7 @@ def test_of_more_runs_each_is_compared_with_the_first(runs, tmp_path):
     lines = done.stdout.splitlines()
     assert lines[:3] == ["A  oracle, oracle", "B  random, random", f"C  {name}, {third}"]
     assert max(map(len, lines[3:-2])) <= 80
-    assert "about one excludes 0." in " ".join(done.stdout.split())
+    assert "not corrected for multiple comparisons." in " ".join(done.stdout.split())
     found = json.loads((tmp_path / "figures.json").read_text())
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert [each["name"] for each in found["runs"]] == ["A", "B", "C"]

@@ -227,4 +227,4 @@ def test_the_doctor_describe_and_list_know_the_game(capsys):
     assert "No question asked yet." in said
     assert main(["list"]) == 0
     said = capsys.readouterr().out
-    assert "Played against another model, which --opponent names\n  ragen/TwentyQ" in said
+    assert "Environments with an opponent model (--opponent)\n  ragen/TwentyQ" in said

@@ -61,7 +61,7 @@ def test_mistakes_get_one_line(tmp_path):
         (["sealed", "hash", "words.txt"], "the key file words.txt holds no key"),
         (["sealed", "check", "words.txt", "abc"], "'abc' is not the hash of a key"),
         (["sealed", "new", "key.txt"], "the following arguments are required: --event"),
-        (["sealed", "new", "key.txt", "--event", ""], "--event is empty; name what the key is for"),
+        (["sealed", "new", "key.txt", "--event", ""], "--event is empty; name the event that"),
         (["sealed", "new", "key.txt", "--event", "Größte"], "of ASCII, got 'Größte'"),
         (["sealed"], "the following arguments are required: ACTION"),
         (SEALED, "name its file in RAGEN_SEALED_KEY_FILE"),
