@@ -11,10 +11,10 @@ from ragen_starpo.recipes.sections import ClusterSettings
 def test_a_gpu_recipe_needs_gpus(monkeypatch):
     check_devices(ClusterSettings())
     monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
-    with pytest.raises(UserError, match="wants a GPU, and torch finds none here"):
+    with pytest.raises(UserError, match="needs a GPU, but torch finds none here"):
         check_devices(ClusterSettings(device="gpu"))
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
-    with pytest.raises(UserError, match="wants 4 GPUs a node, and torch finds 2 here"):
+    with pytest.raises(UserError, match="needs 4 GPUs a node, but torch finds 2 here"):
         check_devices(ClusterSettings(device="gpu", processes=4))
     check_devices(ClusterSettings(device="gpu", processes=2))
     check_one_process(ClusterSettings(device="gpu"))
@@ -23,10 +23,10 @@ def test_a_gpu_recipe_needs_gpus(monkeypatch):
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        ({"nodes": 2}, "cluster.nodes is 1, and the recipe has 2; run it by ragen-train verl"),
-        ({"processes": 2}, "cluster.processes is 1, and the recipe has 2"),
+        ({"nodes": 2}, "cluster.nodes=1, but the recipe has 2; use ragen-train verl"),
+        ({"processes": 2}, "cluster.processes=1, but the recipe has 2"),
         ({"dtype": "bfloat16"}, "set cluster.dtype=float32"),
-        ({"ahead": 1}, "cluster.ahead is 0, and the recipe has 1; run it by ragen-train verl"),
+        ({"ahead": 1}, "cluster.ahead=0, but the recipe has 1; use ragen-train verl"),
     ],
 )
 def test_one_process_is_not_many(wanted, said):

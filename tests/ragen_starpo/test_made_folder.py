@@ -15,12 +15,12 @@ BY = {"command": "test", "seed": 0, "envs": ("a",)}
 
 
 def made(path, by=BY, text="made"):
-    with MadeFolder(path, by).written() as draft:
+    with MadeFolder(path, by).write() as draft:
         (draft / "model").write_text(text)
 
 
 def interrupted(path):
-    with MadeFolder(path, BY).written() as draft:
+    with MadeFolder(path, BY).write() as draft:
         (draft / "model").write_text("half")
         raise KeyboardInterrupt
 
@@ -42,7 +42,7 @@ def test_an_interruption_keeps_nothing_from_the_next_try(tmp_path):
 
 def test_what_another_made_is_refused(tmp_path):
     made(tmp_path / "out")
-    with pytest.raises(UserError, match=r"something else .*\(settings.seed: recorded 0, .* 1\)"):
+    with pytest.raises(UserError, match=r"does not make .*\(settings.seed: recorded 0, .* 1\)"):
         MadeFolder(tmp_path / "out", {**BY, "seed": 1})
     (tmp_path / "thesis").mkdir()
     MadeFolder(tmp_path / "thesis", BY)
@@ -50,7 +50,7 @@ def test_what_another_made_is_refused(tmp_path):
     for record in (None, "{", "[]"):
         if record:
             (tmp_path / "thesis/ragen-train.json").write_text(record)
-        with pytest.raises(UserError, match=r"something else .*\(no record\); choose another"):
+        with pytest.raises(UserError, match=r"does not make .*\(no record\); choose another"):
             MadeFolder(tmp_path / "thesis", BY)
     assert (tmp_path / "thesis/chapter").read_text() == "mine"
 
@@ -59,7 +59,7 @@ def test_places_where_no_folder_can_be(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.chdir(tmp_path)
     for place in (".", "../" + tmp_path.name, str(tmp_path)):
-        with pytest.raises(UserError, match="is the folder that you are in; name one in it"):
+        with pytest.raises(UserError, match="is the working directory; choose a folder inside it"):
             MadeFolder(tmp_path / place, BY)
     for place in ("file", "file/deep/er"):
         with pytest.raises(UserError, match="file is a file; choose a folder"):
@@ -75,7 +75,7 @@ def test_the_commands_that_make_models(small, tmp_path, monkeypatch, capsys):
     assert record == {"command": "small-model", "seed": 0}
     weights = (tmp_path / "a/model.safetensors").read_bytes()
     assert main(["small-model", "a", "--seed", "1"]) == 2
-    assert "a holds something else than this command makes" in capsys.readouterr().err
+    assert "a holds files that this command does not make" in capsys.readouterr().err
     assert (tmp_path / "a/model.safetensors").read_bytes() == weights
     warm = ("warm-start", "a", "--env", "Bandit-v0", "--episodes", "1", "--epochs", "1", "--out")
     monkeypatch.setattr("ragen_starpo.warm_start.load", lambda _: pytest.fail("loaded"))
@@ -86,7 +86,7 @@ def test_the_commands_that_make_models(small, tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("every", [0, 1])
 def test_a_warm_start_is_recorded_and_made_again(small, tmp_path, every):
     begun = tmp_path / "begun"
-    with MadeFolder(begun, {"command": "small-model"}).written() as draft:
+    with MadeFolder(begun, {"command": "small-model"}).write() as draft:
         make_small_model(draft, Shape(width=32, layers=2, hidden=48), 0)
     of_bandit = {"max_tokens": 8, "validate_every": every, "val_instances": 1}
     settings = WarmStartSettings(("Bandit-v0",), "answer", 2, 1, 2, **of_bandit)

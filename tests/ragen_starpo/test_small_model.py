@@ -111,7 +111,10 @@ def test_other_sizes_keep_the_proportions(tmp_path):
 
 @pytest.mark.parametrize(
     ("width", "layers", "problem"),
-    [(20, 1, "--width is a multiple of 8, got 20"), (96, 0, "--layers is at least 1, got 0")],
+    [
+        (20, 1, "--width must be a multiple of 8, got 20"),
+        (96, 0, "--layers must be at least 1"),
+    ],
 )
 def test_a_size_that_cannot_be_is_refused(width, layers, problem):
     with pytest.raises(UserError, match=problem):

@@ -14,7 +14,7 @@ from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.suites import EnvPool
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import random_answer
-from ragen_starpo.thoughts import thought
+from ragen_starpo.thoughts import write_thought
 
 POOL = EnvPool("think")
 ROOM = Scene(
@@ -52,7 +52,7 @@ PLANS = ("So Down || Up", "I choose Down || Up", "Plan: Down || Up")
     ids=("room", "ice", "none"),
 )
 def test_every_wording(scene, states):
-    told = {thought(scene, ("Down", "Up"), RandomStream("test", seed)) for seed in range(200)}
+    told = {write_thought(scene, ("Down", "Up"), RandomStream("test", seed)) for seed in range(200)}
     assert told == {state + plan for state in states for plan in PLANS}
 
 
@@ -92,6 +92,6 @@ def thoughts(env, index):
     over = False
     while not over:
         scene, plan = game.scene(whole, game.state(made)), made.best_actions()
-        yield thought(scene, plan, stream), plan, scene, game.actions(whole)
+        yield write_thought(scene, plan, stream), plan, scene, game.actions(whole)
         over = any(made.step(random_answer(made, noise))[2:4])
     POOL.give_back(env, "train", made)

@@ -106,15 +106,15 @@ def test_the_same_seed_makes_the_same_model(small, tmp_path):
 
 def test_bad_settings(small, tmp_path):
     for name in ("episodes", "epochs", "batch", "micro_batch", "max_tokens"):
-        with pytest.raises(UserError, match=f"^{name} is at least 1, got 0"):
+        with pytest.raises(UserError, match=f"^{name} must be at least 1, got 0"):
             WarmStartSettings(("FrozenLake-v0",), **{name: 0})
     for rate in (0.0, -1.0, math.inf, math.nan):
-        with pytest.raises(UserError, match="learning_rate is above 0 and finite"):
+        with pytest.raises(UserError, match="learning_rate must be positive and finite"):
             WarmStartSettings(("FrozenLake-v0",), learning_rate=rate)
     for count in (0, 257):
-        with pytest.raises(UserError, match=f"val_instances is from 1 to 256, got {count}"):
+        with pytest.raises(UserError, match=f"val_instances must be from 1 to 256, got {count}"):
             WarmStartSettings(("FrozenLake-v0",), val_instances=count)
-    with pytest.raises(UserError, match="val_temperature is at least 0 and finite, got -1"):
+    with pytest.raises(UserError, match="val_temperature must be at least 0 and finite, got -1"):
         WarmStartSettings(("FrozenLake-v0",), val_temperature=-1)
     with pytest.raises(UserError, match="unknown environment 'Lake'"):
         warm_start(WarmStartSettings(("Lake",)), small, tmp_path / "warm")

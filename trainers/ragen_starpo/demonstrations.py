@@ -1,4 +1,4 @@
-"""Episodes of the oracle, or of a random player, as trajectories for a supervised warm start."""
+"""Plays episodes of the oracle or a random player as trajectories for a warm start."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from ragen_envs.core.protocol import ResponseFormat, format_answer
 from ragen_starpo.rollout.chat_tokens import ChatTokens
 from ragen_starpo.rollout.environment_loop import TokenEpisode
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory
-from ragen_starpo.thoughts import thought
+from ragen_starpo.thoughts import write_thought
 
 _ROOM = 1 << 20
 
 
 class Demonstrator:
-    """Lets the oracle, or the random player, play in the words of a model.
+    """Plays episodes with responses in a model's tokens.
 
-    The answers are encoded by the model's tokenizer and ended as the model ends its own: by the
-    first token of what its template puts after an answer, if that is one that ends a turn. In the
-    form `think` they tell the state and the plan first, see `ragen_starpo.thoughts`.
+    The model's tokenizer encodes the responses. They end as the model's own do: with the first
+    token that its chat template puts after a response, if that token ends a turn. In the format
+    `think` they begin with the state and the plan, see `ragen_starpo.thoughts`.
 
     Args:
-        loaded: the model's tokenizer and chat.
-        response_format: of the answers.
-        max_tokens: of an answer; those that are shown are not cut.
-        player: one of `ragen_starpo.warm_start_settings.PLAYERS`.
+        loaded: The model's tokenizer and chat.
+        response_format: Format of the responses.
+        max_tokens: Maximum length of a response; demonstrations are not truncated.
+        player: One of `ragen_starpo.warm_start_settings.PLAYERS`.
     """
 
     def __init__(
@@ -59,39 +59,39 @@ class Demonstrator:
         """Return one episode.
 
         Args:
-            env: the environment's id.
-            split: where the instance comes from.
-            index: the instance's seed, which the wording of the thoughts and the random player's
-                actions follow from too.
+            env: The environment's id.
+            split: Split of the instance.
+            index: Index of the instance. It also seeds the wording of the thoughts and the random
+                player's actions.
         """
-        made = self._pool.take(env, split)
-        episode = Episode(Task(env, split, index, 0), 0, made, self._format)
+        game_env = self._pool.take(env, split)
+        episode = Episode(Task(env, split, index, 0), 0, game_env, self._format)
         on_tokens = TokenEpisode(
             episode, index, self._chat, self._ending, _ROOM, lambda turn: turn.reward
         )
         stream = RandomStream("thoughts", env, split, index)
         actions = RandomStream("random demonstrations", env, split, index)
-        whole = _whole(episode) if self._format == "think" else None
+        replayed = _replay(episode) if self._format == "think" else None
         while not on_tokens.over:
-            plan = random_actions(made, actions) if self._random else made.best_actions()
-            told = _thought(whole, plan, stream) if whole else ""
-            answer = format_answer(plan, self._format, told)
-            ids = self._loaded.tokenizer(answer, add_special_tokens=False)["input_ids"]
+            plan = random_actions(game_env, actions) if self._random else game_env.best_actions()
+            text = _thought(replayed, plan, stream) if replayed else ""
+            response = format_answer(plan, self._format, text)
+            ids = self._loaded.tokenizer(response, add_special_tokens=False)["input_ids"]
             sampled = (*ids, *self._end)
             on_tokens.take(Sampled(sampled, (0.0,) * len(sampled), stopped=True))
-        self._pool.give_back(env, split, made)
+        self._pool.give_back(env, split, game_env)
         return on_tokens.trajectory()
 
 
-def _whole(episode: Episode) -> ReplayedEpisode:
-    """Return an episode that has just begun as the analysis reads it, with its instance."""
+def _replay(episode: Episode) -> ReplayedEpisode:
+    """Return a new episode as the analysis reads it, with its instance."""
     instance = episode.env.get_instance(episode.task.index)
     return ReplayedEpisode(episode.record(), episode.env, instance, ())
 
 
-def _thought(whole: ReplayedEpisode, plan: Sequence[str], stream: RandomStream) -> str:
-    """Return what the player thinks now; nothing where no plan would be read."""
-    game = reading_of(whole.record.env)
-    if not game.actions(whole):
+def _thought(replayed: ReplayedEpisode, plan: Sequence[str], stream: RandomStream) -> str:
+    """Return the player's thought; empty in a game whose plans the analysis does not read."""
+    game = reading_of(replayed.record.env)
+    if not game.actions(replayed):
         return ""
-    return thought(game.scene(whole, game.state(whole.env)), plan, stream)
+    return write_thought(game.scene(replayed, game.state(replayed.env)), plan, stream)

@@ -1,4 +1,4 @@
-"""Checks that the machine has what a recipe computes on, before anything is loaded."""
+"""Checks a recipe's hardware requirements before anything is loaded."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ragen_starpo.recipes.sections import ClusterSettings
 
 
 def device_here() -> Device:
-    """Return what this machine trains on."""
+    """Return the device that this machine trains on."""
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def check_devices(cluster: ClusterSettings) -> None:
-    """Check that there are the GPUs that a recipe wants on each node.
+    """Check the number of GPUs on this node.
 
     Raises:
-        UserError: if there are too few.
+        UserError: If there are too few.
     """
     if cluster.device == "auto":
         return
@@ -26,23 +26,23 @@ def check_devices(cluster: ClusterSettings) -> None:
     if gpus < cluster.processes:
         wanted = f"{cluster.processes} GPUs a node" if cluster.processes > 1 else "a GPU"
         raise UserError(
-            f"the recipe wants {wanted}, and torch finds {gpus or 'none'} here; take one of the "
-            "scale small, or set cluster.device=auto and cluster.engine=hf"
+            f"the recipe needs {wanted}, but torch finds {gpus or 'none'} here; use the scale "
+            "small, or set cluster.device=auto and cluster.engine=hf"
         )
 
 
 def check_one_process(cluster: ClusterSettings) -> None:
-    """Check that a recipe can run in one process, and that there is what it runs on.
+    """Check that a recipe can run in one process on this machine.
 
     Raises:
-        UserError: if not.
+        UserError: If it cannot.
     """
     check_devices(cluster)
     local = ClusterSettings()
     for name in ("nodes", "processes", "engine", "dtype", "ahead"):
-        wanted, has = getattr(cluster, name), getattr(local, name)
-        if wanted != has:
+        value, required = getattr(cluster, name), getattr(local, name)
+        if value != required:
             raise UserError(
-                f"in one process cluster.{name} is {has}, and the recipe has {wanted}; run it by "
-                f"ragen-train verl, or set cluster.{name}={has}"
+                f"one process requires cluster.{name}={required}, but the recipe has {value}; use "
+                f"ragen-train verl, or set cluster.{name}={required}"
             )

@@ -18,10 +18,9 @@ from ragen_bench.runs.schema import EpisodeRecord
 from ragen_starpo.algorithms.aggregation import token_weights
 from ragen_starpo.algorithms.mini_batches import mini_batches
 from ragen_starpo.diagnostics.adaptation import AdaptableSettings
-from ragen_starpo.diagnostics.gradients import gradient_figures
-from ragen_starpo.diagnostics.metrics import iteration_metrics
-from ragen_starpo.diagnostics.step_metrics import StepFigures
-from ragen_starpo.diagnostics.thoughts import thought_figures
+from ragen_starpo.diagnostics.gradients import measure_gradients
+from ragen_starpo.diagnostics.metrics import StepMetrics, iteration_metrics
+from ragen_starpo.diagnostics.thoughts import measure_thoughts
 from ragen_starpo.engine.worker import PolicyLossFunction
 from ragen_starpo.objective import compute_advantages, correct_gap
 from ragen_starpo.recipes.recipe import Recipe
@@ -181,7 +180,7 @@ def run_iteration(
     metrics = iteration_metrics(recipe, played, scales)
     if recipe.diagnostics.thoughts:
         with clock.measure("diagnostics"):
-            metrics |= thought_figures(recipe, played, number, driver.tokenizer, driver.log_probs)
+            metrics |= measure_thoughts(recipe, played, number, driver.tokenizer, driver.log_probs)
     metrics["filter/kept"] = len(kept) / len(played)
     if kept:
         with clock.measure("updates"):
@@ -211,8 +210,8 @@ def update_models(
     models.store(columns)
     gradients: dict[str, float] = {}
     if buckets := recipe.diagnostics.gradients:
-        gradients = gradient_figures(recipe.loss, buckets, batch, columns, models.gradient_norm)
-    step_metrics, trained_tokens = StepFigures(), 0
+        gradients = measure_gradients(recipe.loss, buckets, batch, columns, models.gradient_norm)
+    step_metrics, trained_tokens = StepMetrics(), 0
     for rows in steps:
         mask = batch.mask[rows]
         trained_tokens += int(mask.sum())

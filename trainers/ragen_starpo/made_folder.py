@@ -1,4 +1,4 @@
-"""Folders that a command makes, which never replace what another command or a person made."""
+"""Output folders of commands, which never replace other files."""
 
 from __future__ import annotations
 
@@ -16,50 +16,50 @@ from ragen_starpo.engine.folders import RECORD
 
 
 class MadeFolder:
-    """A folder that one command writes, with a record of its settings in it.
+    """A folder that a command writes, with a record of the command's settings.
 
-    The same command may make it again, since that gives the same, also after an interruption.
+    The same command may write it again, since the result is the same.
 
     Args:
-        path: of the folder.
-        made_by: the command's name and its settings.
+        path: Path of the folder.
+        made_by: Name and settings of the command.
 
     Raises:
-        UserError: if the folder holds anything that this command with these settings did not make,
-            or cannot be made.
+        UserError: If the folder cannot be created, or holds files that this command with these
+            settings did not write.
     """
 
     def __init__(self, path: Path, made_by: Mapping[str, Any]) -> None:
         check_place(path)
         if path.resolve() == Path.cwd():
-            raise UserError(f"{path} is the folder that you are in; name one in it")
+            raise UserError(f"{path} is the working directory; choose a folder inside it")
         self.path = path
         self._made_by = json.loads(json.dumps(made_by))
         if not path.is_dir() or not any(path.iterdir()):
             return
-        there = _record(path / RECORD)
-        different = first_difference(there, self._made_by, "settings") if there else "no record"
-        if different:
+        record = _read_record(path / RECORD)
+        difference = first_difference(record, self._made_by, "settings") if record else "no record"
+        if difference:
             raise UserError(
-                f"{path} holds something else than this command makes ({different}); choose "
+                f"{path} holds files that this command does not make ({difference}); choose "
                 "another folder, or remove it"
             )
 
     @contextmanager
-    def written(self) -> Iterator[Path]:
-        """Give an empty folder to write to, which takes the place of this one when all is there."""
+    def write(self) -> Iterator[Path]:
+        """Yield an empty folder that replaces this one when the context ends without an error."""
         with replacing_folder(self.path.resolve()) as draft:
-            # Within it, since a model that is saved replaces a folder as a whole.
+            # The record is written last, since saving a model replaces the whole folder.
             yield draft
             text = json.dumps(self._made_by, indent=2) + "\n"
             (draft / RECORD).write_text(text, encoding="utf-8")
 
 
 def check_place(path: Path) -> None:
-    """Check that a folder can be made, or written to where it is there; change nothing.
+    """Check that a folder exists or can be created; change nothing.
 
     Raises:
-        UserError: if not.
+        UserError: If a file is in the way.
     """
     whole = path.resolve()
     nearest = next(place for place in (whole, *whole.parents) if place.exists())
@@ -67,7 +67,7 @@ def check_place(path: Path) -> None:
         raise UserError(f"{nearest} is a file; choose a folder")
 
 
-def _record(file: Path) -> dict[str, Any] | None:
+def _read_record(file: Path) -> dict[str, Any] | None:
     try:
         return read_whole(file)
     except (OSError, UserError):

@@ -1,4 +1,4 @@
-"""A language model small enough to be trained from nothing on two cores in minutes."""
+"""Makes a language model that trains from scratch on two cores in minutes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
 from ragen_bench.errors import UserError
-from ragen_starpo.small_tokenizer import small_tokenizer
+from ragen_starpo.small_tokenizer import make_small_tokenizer
 
 
 @dataclass(frozen=True)
@@ -18,10 +18,10 @@ class Shape:
     """The size of a model.
 
     Attributes:
-        width: of the residual stream.
-        layers: how many.
-        heads: of attention.
-        hidden: of the feed-forward layers.
+        width: Width of the residual stream.
+        layers: Number of layers.
+        heads: Number of attention heads.
+        hidden: Width of the feed-forward layers.
     """
 
     width: int = 96
@@ -31,19 +31,16 @@ class Shape:
 
     @classmethod
     def of(cls, width: int, layers: int) -> Shape:
-        """Return a shape of the same proportions in another size.
-
-        Args:
-            width: a multiple of 8, as each head has pairs of channels.
-            layers: at least 1.
+        """Return a shape of another size with the same proportions.
 
         Raises:
-            UserError: for another width or number of layers.
+            UserError: If `width` is not a positive multiple of 8, since each head has pairs of
+                channels, or `layers` is below 1.
         """
         if width < 8 or width % 8:
-            raise UserError(f"--width is a multiple of 8, got {width}")
+            raise UserError(f"--width must be a multiple of 8, got {width}")
         if layers < 1:
-            raise UserError(f"--layers is at least 1, got {layers}")
+            raise UserError(f"--layers must be at least 1, got {layers}")
         return cls(width=width, layers=layers, hidden=width * 8 // 3)
 
 
@@ -53,16 +50,16 @@ def make_small_model(
     """Write a tokenizer and an untrained Qwen2 model as a folder that transformers loads.
 
     Args:
-        folder: is made, and may be there.
-        shape: of the model.
-        seed: of its weights.
-        thinks: whether the phrases of the oracle's thoughts are tokens too.
-        bandit: whether it reads the two arms of a Bandit, in place of boards.
+        folder: Folder, created if missing.
+        shape: Size of the model.
+        seed: Seed of its weights.
+        thinks: Add tokens for the phrases of the oracle's thoughts.
+        bandit: Make a model that reads the two arms of a Bandit instead of boards.
 
     Returns:
-        How many parameters it has.
+        Number of parameters.
     """
-    tokenizer = small_tokenizer(thinks, bandit)
+    tokenizer = make_small_tokenizer(thinks, bandit)
     config = Qwen2Config(
         vocab_size=len(tokenizer),
         hidden_size=shape.width,
@@ -76,7 +73,7 @@ def make_small_model(
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
     )
-    # The weights come from the global generator, which is put back as it was.
+    # The weights come from the global generator, whose state is restored.
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model: Any = Qwen2ForCausalLM(config)  # type: ignore[no-untyped-call]

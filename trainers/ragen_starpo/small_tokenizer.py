@@ -1,4 +1,4 @@
-"""The small model's tokenizer: its tokens, and what its chat template shows of an observation."""
+"""The small model's tokenizer: its tokens, and the chat template that shortens observations."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from ragen_starpo.thoughts import PHRASES
 _SPECIAL = ("<pad>", "<user>", "<assistant>", "<end>")
 _BOARDS = ("ragen/Sokoban-v0", "ragen/FrozenLake-v0")
 _MOVES = tuple(joint + move for joint in ("", " || ") for move in ("Up", "Right", "Down", "Left"))
-"""Each is one token together with what joins it to the one before."""
+"""Moves, each one token, also together with the separator before it."""
 _ARMS = (", ", *STEADY, *BOLD)
-"""Each arm of any split is one token: a model of this size learns nothing from its letters."""
+"""Arms of all splits, each one token: a model of this size cannot use their letters."""
 _SQUARES = r"[#_PXOSG√]"
-"""Each square of a board is a token of its own, so that boards are read in columns and rows."""
+"""Squares, each one token, so that boards have rows and columns of tokens."""
 _THINKING = ("<think>", "</think><answer>", *PHRASES)
 _HEAD = """\
 {%- set opened = messages[0].role == 'system' and messages | length > 3 -%}
@@ -39,7 +39,7 @@ _TAIL = """\
 {%- endfor -%}
 {%- if add_generation_prompt -%}<assistant>{%- endif -%}
 """
-_BOARDS_SHOWN = """\
+_BOARD_TEMPLATE = """\
 {%- set seen = namespace(rows=[], left='') -%}
 {%- for line in message.content.split('\n') -%}
 {%- if 'Remaining: ' in line -%}
@@ -57,27 +57,26 @@ _BOARDS_SHOWN = """\
 {%- endfor -%}
 {{ seen.left }}
 """
-_ARMS_SHOWN = """\
+_ARM_TEMPLATE = """\
 <user>
 {%- for line in message.content.split('\n') -%}
 {%- if line.startswith('Actions: ') -%}{{ line[9:-1] }}{%- endif -%}
 {%- endfor -%}
 """
-"""Templates show the squares of boards and what is left of the budget, as turns/actions, or the
-names of arms, and none of what is the same in every episode: the rules, the form of an answer, the
-opening exchange, the wall around a room, the ends of lines. The model is made for these games and
-for boards of this size, and fewer tokens are more episodes in the same time."""
+"""The templates keep the squares of a board and the remaining budget as turns/actions, or the names
+of arms. They drop all text that is the same in every episode: the rules, the response format, the
+opening exchange, the wall around a room, the line ends. The model is for these games and boards of
+this size only, and fewer tokens allow more episodes in the same time."""
 
 
-def small_tokenizer(thinks: bool, bandit: bool) -> Any:
-    """Return a byte-level tokenizer that knows the games' words; the same each time.
+def make_small_tokenizer(thinks: bool, bandit: bool) -> Any:
+    """Return a byte-level tokenizer with the games' words as tokens; it is deterministic.
 
     Args:
-        thinks: whether the phrases of the oracle's thoughts are tokens too.
-        bandit: whether its template shows the two arms of a Bandit in place of boards, and its
-            tokens are the names of arms in place of moves.
+        thinks: Add tokens for the phrases of the oracle's thoughts.
+        bandit: Use the names of the two arms of a Bandit instead of boards and moves.
     """
-    words, shown = (_ARMS, _ARMS_SHOWN) if bandit else (_MOVES, _BOARDS_SHOWN)
+    words, template = (_ARMS, _ARM_TEMPLATE) if bandit else (_MOVES, _BOARD_TEMPLATE)
     bare = Tokenizer(BPE())
     bare.pre_tokenizer = InOrder(
         [
@@ -99,14 +98,14 @@ def small_tokenizer(thinks: bool, bandit: bool) -> Any:
         tokenizer_object=bare,
         pad_token="<pad>",
         eos_token="<end>",
-        chat_template=_HEAD + shown + _TAIL,
+        chat_template=_HEAD + template + _TAIL,
         clean_up_tokenization_spaces=False,
         model_max_length=1024,
     )
 
 
 def _corpus() -> list[str]:
-    """Return observations and answers of a random player on train instances."""
+    """Return observations and responses of a random player on train instances."""
     texts = []
     for name in _BOARDS:
         env = make_env(name, "train", "answer")
@@ -114,10 +113,10 @@ def _corpus() -> list[str]:
             stream = RandomStream("small model's corpus", seed, name)
             observation, _ = env.reset(seed=seed)
             texts.append(observation)
-            over = False
-            while not over:
-                answer = random_answer(env, stream)
-                observation, _, terminated, truncated, _ = env.step(answer)
-                texts += [answer, observation]
-                over = terminated or truncated
+            done = False
+            while not done:
+                response = random_answer(env, stream)
+                observation, _, terminated, truncated, _ = env.step(response)
+                texts += [response, observation]
+                done = terminated or truncated
     return texts

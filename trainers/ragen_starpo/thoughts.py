@@ -1,7 +1,6 @@
-"""Thoughts of the oracle: what stands where and what it will do, true in all of several wordings.
+"""Writes the oracle's thoughts: true statements about the state and the plan, in several wordings.
 
-They are worded as `ragen_bench.analysis` reads them, so that the thoughts of a model that learned
-from them can be measured.
+`ragen_bench.analysis` can read their wording, so a model that learned from them can be measured.
 """
 
 from __future__ import annotations
@@ -15,37 +14,36 @@ from ragen_envs.core.instances import RandomStream
 
 _LEADS = ("So ", "I choose ", "Plan: ")
 _COUNTED, _TURNED, _LOOSE = range(3)
-_STATES = (_COUNTED, _TURNED, _LOOSE)
+_WORDINGS = (_COUNTED, _TURNED, _LOOSE)
 """Wordings of a state: "The box is 2 rows below me", "I am 2 rows above the box", "The box is below
 me"."""
 _THINGS = ("box", "target", "goal")
 _FARTHEST = 7
-"""Squares that `PHRASES` have a count for: a board of eight rows and columns."""
+"""Largest distance in `PHRASES`: that of a board of eight rows and columns."""
 
 
 class _Fact(NamedTuple):
-    """Where a thing stands from another: so many rows further down and columns further right."""
+    """The position of a thing relative to another, in rows down and columns to the right."""
 
     thing: str
     other: str
-    away: Square
+    offset: Square
 
 
-def thought(scene: Scene | None, plan: Sequence[str], stream: RandomStream) -> str:
-    """Return a thought that tells a state and what is done in it.
+def write_thought(scene: Scene | None, plan: Sequence[str], stream: RandomStream) -> str:
+    """Return a thought with the state and the plan.
 
-    It tells of a box the place from the player, and of its target the place from the box: those of
-    the nearest box that has to move. On ice it tells the goal's place and the holes next to the
-    player.
+    In Sokoban it says where the nearest box to move is from the player, and where its target is
+    from the box. On ice it says where the goal is, and the holes next to the player.
 
     Args:
-        scene: where things stand; None in a game without a board, whose state is not told.
-        plan: names of actions.
-        stream: decides the wording.
+        scene: The things on the board; None in a game without a board.
+        plan: Names of actions.
+        stream: Draws the wording.
     """
-    state, lead = stream.below(len(_STATES)), _LEADS[stream.below(len(_LEADS))]
+    wording, lead = stream.below(len(_WORDINGS)), _LEADS[stream.below(len(_LEADS))]
     facts = _facts(scene) if scene else ()
-    return "".join(_told(fact, state) for fact in facts) + lead + " || ".join(plan)
+    return "".join(_sentence(fact, wording) for fact in facts) + lead + " || ".join(plan)
 
 
 def _facts(scene: Scene) -> Iterator[_Fact]:
@@ -55,31 +53,31 @@ def _facts(scene: Scene) -> Iterator[_Fact]:
     if boxes:
         box = _nearest(me, boxes)
         target = _nearest(box, places["target"] - places["box"])
-        yield _Fact("box", "me", _away(box, me))
-        yield _Fact("target", "box", _away(target, box))
+        yield _Fact("box", "me", _offset(box, me))
+        yield _Fact("target", "box", _offset(target, box))
     for goal in places.get("goal", ()):
-        yield _Fact("goal", "me", _away(goal, me))
+        yield _Fact("goal", "me", _offset(goal, me))
     for down, right in DIRECTIONS.values():
         if (me[0] + down, me[1] + right) in places.get("hole", ()):
             yield _Fact("hole", "me", (down, right))
 
 
-def _away(place: Square, other: Square) -> Square:
+def _offset(place: Square, other: Square) -> Square:
     return place[0] - other[0], place[1] - other[1]
 
 
 def _nearest(place: Square, squares: frozenset[Square]) -> Square:
-    """Return the square of the fewest steps, the first of several in the order of rows."""
-    return min(squares, key=lambda square: (sum(map(abs, _away(square, place))), square))
+    """Return the square with the fewest steps, the first in row order among several."""
+    return min(squares, key=lambda square: (sum(map(abs, _offset(square, place))), square))
 
 
-def _told(fact: _Fact, state: int) -> str:
-    """Return a fact as a sentence, with the space behind it."""
-    turned = state == _TURNED
+def _sentence(fact: _Fact, wording: int) -> str:
+    """Return a fact as a sentence with a trailing space."""
+    turned = wording == _TURNED
     thing, other = (fact.other, fact.thing) if turned else (fact.thing, fact.other)
-    down, right = (-part if turned else part for part in fact.away)
-    # A hole is next to the player, so that its direction says all.
-    counted = state != _LOOSE and "hole" not in (thing, other)
+    down, right = (-part if turned else part for part in fact.offset)
+    # A hole is always next to the player, so its direction is enough.
+    counted = wording != _LOOSE and "hole" not in (thing, other)
     ways = [_way(axis, steps, counted) for axis, steps in enumerate((down, right)) if steps]
     return f"{_subject(thing)}{' and'.join(ways)}{_object(other, beside=bool(right))}"
 
@@ -95,7 +93,7 @@ def _way(axis: int, steps: int, counted: bool) -> str:
 
 
 def _object(other: str, beside: bool) -> str:
-    """Return what a sentence ends with: right of me, but below me."""
+    """Return the end of a sentence: right of me, but below me."""
     name = {"me": "me", "hole": "a hole"}.get(other, f"the {other}")
     return f"{' of' if beside else ''} {name}. "
 
@@ -111,4 +109,4 @@ PHRASES = (
     ),
     *(_way(axis, sign, counted=False) for axis, sign in product((0, 1), (-1, 1))),
 )
-"""All that thoughts are put together from, actions aside; a tokenizer may have a token for each."""
+"""All phrases of thoughts except actions; a tokenizer may have a token for each."""

@@ -24,19 +24,19 @@ from ragen_starpo.rollout.trajectory import TokenTrajectory, batch_of
 from ragen_starpo.warm_start_settings import WarmStartSettings
 
 FIRST_INDEX = 1 << 62
-"""Demonstrations are of train instances from this seed on, where no rollouts come from."""
-INSTANCES_A_SEED = 1 << 32
-"""Each seed of a warm start has instances of its own."""
+"""First seed of the demonstrations' train instances, which rollouts never use."""
+INSTANCES_PER_SEED = 1 << 32
+"""Number of instances reserved for each seed of a warm start."""
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """What came of a pass over the demonstrations.
+    """The result of a pass over the demonstrations.
 
     Attributes:
-        number: from 1 on.
-        loss: the mean negative log-likelihood of a demonstrated token.
-        success: on the val split; None where it was not measured.
+        number: Number of the epoch, from 1.
+        loss: Mean negative log-likelihood of a demonstrated token.
+        success: Success on the val split; None if not measured.
     """
 
     number: int
@@ -50,49 +50,50 @@ def warm_start(
     out: Path,
     on_epoch: Callable[[Epoch], None] = lambda _: None,
 ) -> None:
-    """Train a model on demonstrations, and write it as a folder that transformers reads.
+    """Train a model on demonstrations, and write it as a folder that transformers loads.
 
     Args:
-        settings: what is demonstrated and how it is learned.
-        folder: of the model that training begins with.
-        out: of the trained one; the settings are recorded in it.
-        on_epoch: called after each epoch.
+        settings: Settings of the demonstrations and the training.
+        folder: Folder of the first model.
+        out: Folder of the trained model, with a record of the settings.
+        on_epoch: Called after each epoch.
 
     Raises:
-        UserError: if there is no model or no such environment, or if `out` holds anything else.
+        UserError: If the model or an environment does not exist, or `out` holds other files.
     """
     made_by = {"command": "warm-start", "model": str(folder), **asdict(settings)}
     if settings.player == "oracle":
-        del made_by[
-            "player"
-        ]  # as in the record of the shipped agent, which is made again to the byte
+        # The shipped agent's record has no player, and must be reproduced to the byte.
+        del made_by["player"]
     target = MadeFolder(out, made_by)
     for name in settings.envs:
         make_env(env_id(name), "train", settings.response_format)
     loaded = load(str(folder))
     form, length = settings.response_format, settings.max_tokens
     demonstrator = Demonstrator(loaded, form, length, settings.player)
-    shown = list(_demonstrations(settings, demonstrator))
+    demonstrations = list(_demonstrations(settings, demonstrator))
     rate = settings.learning_rate
     warmup = settings.steps // 20
-    # One more, since a rate of 0 in the last step would waste it.
+    # The learning rate reaches 0 one step after the last.
     optimiser = OptimiserSettings(rate, (0.9, 0.95), 0.1, 1.0, warmup, settings.steps + 1)
     policy = Policy(folder, optimiser, settings.micro_batch, seed=settings.seed)
     best = -1.0
     for number in range(1, settings.epochs + 1):
-        batches = _mini_batches(shown, settings, number)
+        batches = _mini_batches(demonstrations, settings, number)
         losses = [_step(policy, rows, loaded.pad) for rows in batches]
-        success = _validated(settings, policy, target, best) if settings.due(number) else None
+        success = None
+        if settings.is_validated(number):
+            success = _validate(settings, policy, target, best)
         best = best if success is None else max(best, success)
         on_epoch(Epoch(number, sum_in_order(losses) / len(losses), success))
     if not settings.validate_every:
         _save(policy, target)
 
 
-def _validated(
+def _validate(
     settings: WarmStartSettings, policy: Policy, target: MadeFolder, best: float
 ) -> float:
-    """Return held-out success, and keep the model if it is better than the best before."""
+    """Return held-out success, and save the model if it is better than `best`."""
     with TemporaryDirectory() as scratch:
         latest = Path(scratch) / "latest"
         policy.save(latest)
@@ -108,7 +109,7 @@ def _validated(
 
 
 def _save(policy: Policy, target: MadeFolder) -> None:
-    with target.written() as draft:
+    with target.write() as draft:
         policy.save(draft)
 
 
@@ -116,21 +117,21 @@ def _demonstrations(
     settings: WarmStartSettings, demonstrator: Demonstrator
 ) -> Iterator[TokenTrajectory]:
     envs = [env_id(name) for name in settings.envs]
-    first = FIRST_INDEX + settings.seed * INSTANCES_A_SEED
+    first = FIRST_INDEX + settings.seed * INSTANCES_PER_SEED
     for number in range(settings.episodes):
         env = envs[number % len(envs)]
         yield demonstrator.episode(env, "train", first + number)
 
 
 def _mini_batches(
-    shown: Sequence[TokenTrajectory], settings: WarmStartSettings, epoch: int
+    demonstrations: Sequence[TokenTrajectory], settings: WarmStartSettings, epoch: int
 ) -> Iterator[list[TokenTrajectory]]:
     stream = RandomStream("warm start", settings.seed, str(epoch))
     order = torch.randperm(
-        len(shown), generator=torch.Generator().manual_seed(stream.word() >> 1)
+        len(demonstrations), generator=torch.Generator().manual_seed(stream.word() >> 1)
     ).tolist()
     for start in range(0, len(order), settings.batch):
-        yield [shown[index] for index in order[start : start + settings.batch]]
+        yield [demonstrations[index] for index in order[start : start + settings.batch]]
 
 
 def _step(policy: Policy, rows: Sequence[TokenTrajectory], pad: int) -> float:
@@ -140,10 +141,10 @@ def _step(policy: Policy, rows: Sequence[TokenTrajectory], pad: int) -> float:
 
 
 def likelihood(log_probs: Tensor, _: Tensor, columns: Mapping[str, Tensor]) -> Contribution:
-    """Return what some rows add to the mean negative log-likelihood of the demonstrated tokens.
+    """Return the contribution of some rows to the mean negative log-likelihood.
 
     Args:
-        log_probs: of the demonstrated tokens.
-        columns: `weights`.
+        log_probs: Log-probabilities of the demonstrated tokens.
+        columns: `weights`, the tokens' weights in the mean.
     """
     return -(log_probs * columns["weights"]).sum(), {}

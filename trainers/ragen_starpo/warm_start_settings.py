@@ -1,4 +1,4 @@
-"""Settings of a warm start, whose defaults are the command's too; imports nothing heavy."""
+"""Settings of a warm start; the command uses their defaults without importing torch."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ if TYPE_CHECKING:
     from ragen_envs.core.protocol import ResponseFormat
 
 PLAYERS = ("oracle", "random")
-"""Who may play the episodes. The random player shows the form of an answer, and leaves what is good
-to reinforcement learning."""
+"""Players of the episodes. The random player demonstrates the response format only, and leaves the
+strategy to reinforcement learning."""
 
 
 @dataclass(frozen=True)
 class WarmStartSettings:
-    """What is demonstrated and how it is learned.
+    """Settings of the demonstrations and the training.
 
     Attributes:
-        envs: ids, taken in turn.
-        response_format: of the answers.
-        episodes: that are shown; the paper has 1,000 of the oracle.
-        epochs: passes over them.
-        batch: trajectories of one step.
-        micro_batch: trajectories that are computed at once.
-        learning_rate: after a warm-up over a twentieth of the steps; from there it falls to 0
-            along half a cosine.
-        max_tokens: of an answer.
-        validate_every: epochs, after which held-out success is measured and the best model kept; 0
-            keeps the last one unmeasured.
-        val_instances: of the val split, of each environment; all of one that has fewer.
-        val_temperature: of the answers.
-        seed: of the instances and their order, at least 0 and below 2**30.
-        player: of the episodes, one of `PLAYERS`.
+        envs: Ids of the environments, used in turn.
+        response_format: Format of the responses.
+        episodes: Number of demonstrations; the paper has 1,000 of the oracle.
+        epochs: Passes over them.
+        batch: Trajectories of an optimizer step.
+        micro_batch: Trajectories computed at a time.
+        learning_rate: Peak learning rate, after a linear warm-up over a twentieth of the steps and
+            before a half-cosine decay to 0.
+        max_tokens: Maximum length of a response.
+        validate_every: Epochs between validations, which keep the best model; 0 keeps the last one
+            without a validation.
+        val_instances: Number of val instances of each environment, or all if there are fewer.
+        val_temperature: Sampling temperature of the validation.
+        seed: Seed of the instances and their order, at least 0 and below 2**30.
+        player: Player of the episodes, one of `PLAYERS`.
     """
 
     envs: tuple[str, ...]
@@ -59,24 +59,28 @@ class WarmStartSettings:
             raise unknown("player", self.player, PLAYERS)
         for name in ("episodes", "epochs", "batch", "micro_batch", "max_tokens"):
             if getattr(self, name) < 1:
-                raise UserError(f"{name} is at least 1, got {getattr(self, name)}")
+                raise UserError(f"{name} must be at least 1, got {getattr(self, name)}")
         if not 0 <= self.seed < 1 << 30:
-            raise UserError(f"seed is at least 0 and below 2**30, got {self.seed}")
+            raise UserError(f"seed must be at least 0 and below 2**30, got {self.seed}")
         if not 1 <= self.val_instances <= HELD_OUT_SIZE:
-            raise UserError(f"val_instances is from 1 to {HELD_OUT_SIZE}, got {self.val_instances}")
+            raise UserError(
+                f"val_instances must be from 1 to {HELD_OUT_SIZE}, got {self.val_instances}"
+            )
         if self.validate_every < 0:
-            raise UserError(f"validate_every is at least 0, got {self.validate_every}")
+            raise UserError(f"validate_every must be at least 0, got {self.validate_every}")
         if not 0 < self.learning_rate < math.inf:
-            raise UserError(f"learning_rate is above 0 and finite, got {self.learning_rate}")
+            raise UserError(f"learning_rate must be positive and finite, got {self.learning_rate}")
         if not 0 <= self.val_temperature < math.inf:
-            raise UserError(f"val_temperature is at least 0 and finite, got {self.val_temperature}")
+            raise UserError(
+                f"val_temperature must be at least 0 and finite, got {self.val_temperature}"
+            )
 
     @property
     def steps(self) -> int:
-        """How many steps the optimiser takes."""
+        """Number of optimizer steps."""
         return self.epochs * math.ceil(self.episodes / self.batch)
 
-    def due(self, epoch: int) -> bool:
-        """Return whether held-out success is measured after this epoch: also after the last."""
+    def is_validated(self, epoch: int) -> bool:
+        """Return whether a validation follows this epoch; one follows the last."""
         every = self.validate_every
         return every > 0 and (epoch % every == 0 or epoch == self.epochs)

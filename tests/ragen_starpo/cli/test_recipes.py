@@ -40,11 +40,11 @@ def test_one_recipe_in_full(capsys):
         (["local", "filter-50@small", "--out", "run"], "there is no folder warm; give the"),
         (
             ["local", "filter-50@gpu", "--out", "run"],
-            "the recipe wants a GPU, and torch finds none",
+            "the recipe needs a GPU, but torch finds none",
         ),
-        (["local", "cluster", "--out", "run"], "wants 8 GPUs a node, and torch finds none here"),
-        (["verl", "filter-50@gpu", "--out", "run"], "the recipe wants a GPU, and torch finds none"),
-        (["local", "small", "cluster.nodes=2", "--out", "run"], "run it by ragen-train verl"),
+        (["local", "cluster", "--out", "run"], "needs 8 GPUs a node, but torch finds none here"),
+        (["verl", "filter-50@gpu", "--out", "run"], "the recipe needs a GPU, but torch finds none"),
+        (["local", "small", "cluster.nodes=2", "--out", "run"], "use ragen-train verl"),
     ],
 )
 def test_refused_before_anything_is_loaded(tmp_path, monkeypatch, capsys, arguments, said):

@@ -71,7 +71,7 @@ def refused(small, tmp_path, monkeypatch, capsys):
             ["cluster.ahead=1", "cluster.engine=vllm", "cluster.device=gpu"],
             "cluster: ahead=1 is for the engine hf: vllm shares the GPUs with the policy",
         ),
-        (["cluster.engine=vllm", "cluster.device=gpu"], "the recipe wants a GPU"),
+        (["cluster.engine=vllm", "cluster.device=gpu"], "the recipe needs a GPU"),
     ],
 )
 def test_settings(refused, settings, said):
@@ -127,7 +127,7 @@ def test_what_verl_has_and_the_recipe_has_not(refused, setting):
 
 
 def test_no_gpu(refused):
-    assert "the recipe wants a GPU, and torch finds none here" in refused("cluster.device=gpu")
+    assert "the recipe needs a GPU, but torch finds none here" in refused("cluster.device=gpu")
 
 
 def test_no_vllm(refused, monkeypatch):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_starpo.diagnostics.adaptation import AdaptableSettings, Adaptation, adapted
+from ragen_starpo.diagnostics.adaptation import AdaptableSettings, Adaptation, adapt
 from ragen_starpo.diagnostics.monitor import TrapWarning
 from ragen_starpo.recipes.sections import MonitorSettings
 
@@ -27,7 +27,7 @@ def test_each_warning_raises_the_temperature_up_to_the_limit(factor, limit, sing
         run.take(warning(number))
     assert run.settings.temperature == pytest.approx(min(0.8 * factor**count, limit))
     assert run.settings.updates == (1 if single and count else 4)
-    assert run.figures() == {
+    assert run.metrics() == {
         "rollout/temperature": run.settings.temperature,
         "updates": run.settings.updates,
     }
@@ -46,11 +46,11 @@ def test_a_warning_says_what_it_changed():
     )
     assert second.changes == {"rollouts.temperature": {"from": 1.0, "to": 1.1}}
     assert third.changes == {}
-    assert third.text == "Early. From iteration 13 on, there is nothing left to change."
+    assert third.text == "Early. From iteration 13 on, no setting can change further."
 
 
 def test_a_temperature_above_the_limit_stays():
-    assert adapted(BEFORE, monitor(temperature_limit=0.5)).temperature == 0.8
+    assert adapt(BEFORE, monitor(temperature_limit=0.5)).temperature == 0.8
 
 
 @pytest.mark.parametrize("action", ["none", "stop"])
@@ -58,4 +58,4 @@ def test_other_actions_change_nothing(action):
     run = Adaptation(monitor(action=action), BEFORE)
     assert run.take(warning(3)) == warning(3)
     assert run.settings == BEFORE
-    assert run.figures() == {}
+    assert run.metrics() == {}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ragen_starpo.diagnostics.cost import milestones, spent
+from ragen_starpo.diagnostics.cost import list_milestones, sum_cost
 
 COUNT = st.integers(0, 10**6)
 SECONDS = st.floats(0.001, 1000)
@@ -33,7 +33,7 @@ def runs(draw):
 @given(runs())
 def test_totals_are_sums(run):
     metrics, timings = run
-    found = spent(metrics, timings, None)
+    found = sum_cost(metrics, timings, None)
     assert found.environment_turns == sum(one["rollout/environment_turns"] for one in metrics)
     assert found.generated_tokens == sum(one["rollout/generated_tokens"] for one in metrics)
     assert found.trained_tokens == sum(one.get("trained_tokens", 0) for one in metrics)
@@ -51,7 +51,7 @@ def test_totals_are_sums(run):
 def test_a_point_costs_what_lies_between_two_validations(run):
     metrics, timings = run
     validated = [one for one in metrics if "val/success" in one]
-    found = milestones(metrics, timings)
+    found = list_milestones(metrics, timings)
     assert [(one.iteration, one.success) for one in found] == [
         (one["iteration"], one["val/success"]) for one in validated
     ]
@@ -82,12 +82,12 @@ def test_by_hand():
         {"iteration": 1, "rollouts": 2.0, "updates": 1.0, "validation": 5.0},
         {"iteration": 2, "rollouts": 8.0, "updates": 4.0, "validation": 8.0},
     ]
-    last = milestones(metrics, timings)[-1]
+    last = list_milestones(metrics, timings)[-1]
     assert last.gained == pytest.approx(10)
     assert last.per_point == pytest.approx(
         {"environment_turns": 3, "generated_tokens": 40, "trained_tokens": 20, "seconds": 2}
     )
     assert last.spent.generated_per_second == 50
     assert last.spent.trained_per_second == 50
-    assert spent([], [], None).generated_per_second is None
-    assert spent([], [{"iteration": 0, "waiting": 2.0}], None).generated_per_second is None
+    assert sum_cost([], [], None).generated_per_second is None
+    assert sum_cost([], [{"iteration": 0, "waiting": 2.0}], None).generated_per_second is None

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_starpo.diagnostics.gradients import by_deviation, gradient_figures
+from ragen_starpo.diagnostics.gradients import measure_gradients, split_by_std
 from ragen_starpo.recipes.sections import LossSettings
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn, batch_of
 
@@ -31,12 +31,12 @@ def batch(*groups, split=False):
 @pytest.mark.parametrize("split", [False, True])
 def test_groups_that_vary_least_come_first(split):
     made = batch([0, 2], [1, 1], [0, 8], [3, 4], split=split)
-    divided = by_deviation(made, 2)
+    divided = split_by_std(made, 2)
     groups = [made.groups[rows].unique().tolist() for rows, _ in divided]
     assert groups == [[1, 3], [0, 2]]
     deviations = [deviation for _, deviation in divided]
     assert deviations == pytest.approx([0.5**0.5 / 2, (2**0.5 + 32**0.5) / 2])
-    assert [len(by_deviation(made, count)) for count in (1, 3, 9)] == [1, 3, 4]
+    assert [len(split_by_std(made, count)) for count in (1, 3, 9)] == [1, 3, 4]
 
 
 @given(
@@ -46,7 +46,7 @@ def test_groups_that_vary_least_come_first(split):
 )
 def test_each_row_is_in_one_bucket_with_its_group(groups, buckets, split):
     made = batch(*groups, split=split)
-    divided = by_deviation(made, buckets)
+    divided = split_by_std(made, buckets)
     rows = torch.cat([rows for rows, _ in divided])
     assert sorted(rows.tolist()) == list(range(len(made)))
     members = [set(made.groups[rows].tolist()) for rows, _ in divided]
@@ -76,7 +76,7 @@ def test_the_parts_of_the_loss_are_apart():
         steps.append((float(log_probs.grad.sum()), bonus))
         return float(len(steps))
 
-    figures = gradient_figures(LOSS, 2, made, columns, norm)
+    figures = measure_gradients(LOSS, 2, made, columns, norm)
     assert asked == [[0, 0]] * 2 + [[1, 1]] * 2
     # Weights of a bucket's tokens sum to 1: it is a mini-batch of its own.
     task, rest = (-3, 0), (0.5 * 2, -0.25)
@@ -89,7 +89,7 @@ def test_the_parts_of_the_loss_are_apart():
         "gradients/2/task": 3,
         "gradients/2/regularisation": 4,
     }
-    none = gradient_figures(replace(LOSS, kl=0.0, entropy=0.0), 1, made, columns, norm)
+    none = measure_gradients(replace(LOSS, kl=0.0, entropy=0.0), 1, made, columns, norm)
     assert (none["gradients/1/regularisation"], len(steps)) == (0, 5)
 
 
@@ -98,6 +98,6 @@ def test_norms_that_are_not_finite_are_left_out(broken):
     made = batch([0, 2], [0, 8])
     norms = iter([broken, 1.0, 2.0, broken])
     columns = {"advantages": made.mask.float()}
-    figures = gradient_figures(LOSS, 2, made, columns, lambda *_: next(norms))
+    figures = measure_gradients(LOSS, 2, made, columns, lambda *_: next(norms))
     names = {name.removeprefix("gradients/") for name in figures}
     assert names == {"1/deviation", "1/regularisation", "2/deviation", "2/task"}

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_starpo.diagnostics.information import information_figures
+from ragen_starpo.diagnostics.thoughts import measure_information
 
 CHANNEL = torch.tensor([[0.7, 0.1, 0.1, 0.1], [0.1, 0.6, 0.2, 0.1], [0.25, 0.25, 0.25, 0.25]])
 """Of three contexts and four thoughts."""
@@ -27,7 +27,7 @@ def figures(counts):
         for _ in range(times)
     ]
     own, thoughts = torch.tensor(pairs).T
-    return information_figures(policy.T[thoughts].log(), own, torch.ones(len(pairs)))
+    return measure_information(policy.T[thoughts].log(), own, torch.ones(len(pairs)))
 
 
 def entropy(parts):
@@ -71,7 +71,7 @@ def test_the_estimate_of_sampled_thoughts_is_near_the_exact_value():
     noise = torch.Generator().manual_seed(0)
     own = torch.arange(3).repeat_interleave(2000)
     thoughts = torch.multinomial(CHANNEL[own], 1, generator=noise).squeeze(1)
-    told = information_figures(CHANNEL.T[thoughts].log(), own, torch.ones(len(own)))
+    told = measure_information(CHANNEL.T[thoughts].log(), own, torch.ones(len(own)))
     information, given_context, of_thoughts, _ = exact((CHANNEL * 100).tolist())
     assert information == pytest.approx(0.1886, abs=1e-4)
     # The deviation of a term is 0.6, so that of a mean of 6000 is below 0.008.
@@ -95,7 +95,7 @@ def scored(draw):
 
 @given(scored())
 def test_bounds(given_scores):
-    told = information_figures(*given_scores)
+    told = measure_information(*given_scores)
     most = told["context_entropy"] + 1e-9
     assert told["mutual_information"] <= most
     assert told["token_mutual_information"] <= most
@@ -110,14 +110,14 @@ def test_the_order_of_thoughts_and_contexts_changes_nothing(given_scores, order)
     scores, own, tokens = given_scores
     rows, columns = (torch.tensor(order.sample(range(size), size)) for size in scores.shape)
     moved = torch.argsort(columns)[own[rows]]
-    told = information_figures(scores[rows][:, columns], moved, tokens[rows])
-    assert told == pytest.approx(information_figures(*given_scores), rel=1e-9, abs=1e-9)
+    told = measure_information(scores[rows][:, columns], moved, tokens[rows])
+    assert told == pytest.approx(measure_information(*given_scores), rel=1e-9, abs=1e-9)
 
 
 @given(scored())
 def test_thoughts_that_do_not_depend_on_contexts_tell_nothing_of_them(given_scores):
     scores, own, tokens = given_scores
-    told = information_figures(scores[:, :1].expand_as(scores), own, tokens)
+    told = measure_information(scores[:, :1].expand_as(scores), own, tokens)
     assert told["mutual_information"] == pytest.approx(0, abs=1e-9)
     assert told["token_mutual_information"] == pytest.approx(0, abs=1e-9)
     assert told["retrieval"] == pytest.approx(told["retrieval_chance"], abs=1e-12)
@@ -132,13 +132,13 @@ def test_thoughts_that_name_their_contexts_tell_all():
 
 def test_retrieval_is_by_the_likeliest_context():
     scores = torch.tensor([[-1.0, -2.0], [-1.0, -2.0], [-3.0, -3.0]])
-    told = information_figures(scores, torch.tensor([0, 1, 1]), torch.tensor([1, 1, 1]))
+    told = measure_information(scores, torch.tensor([0, 1, 1]), torch.tensor([1, 1, 1]))
     assert told["retrieval"] == pytest.approx((1 + 0 + 0.5) / 3)
 
 
 def test_by_the_geometric_mean_long_thoughts_are_as_short_ones():
     scores, own = torch.tensor([[-1.0, -3.0], [-2.0, -1.0]]), torch.tensor([0, 1])
-    short = information_figures(scores, own, torch.tensor([1, 1]))
-    long = information_figures(7 * scores, own, torch.tensor([7, 7]))
+    short = measure_information(scores, own, torch.tensor([1, 1]))
+    long = measure_information(7 * scores, own, torch.tensor([7, 7]))
     assert long["token_mutual_information"] == pytest.approx(short["mutual_information"])
     assert long["mutual_information"] > short["mutual_information"]

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragen_bench.errors import UserError
-from ragen_starpo.diagnostics.information import information_figures
 from ragen_starpo.diagnostics.monitor import EchoTrapMonitor
+from ragen_starpo.diagnostics.thoughts import measure_information
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.recipes.sections import MonitorSettings
 from tests.ragen_starpo.diagnostics.made_curves import (
@@ -134,7 +134,7 @@ def test_thoughts_that_tell_all_of_fewer_contexts_are_no_news():
 
     def told(count):
         scores = -50.0 * (1 - torch.eye(count))
-        return information_figures(scores, torch.arange(count), torch.ones(count))
+        return measure_information(scores, torch.arange(count), torch.ones(count))
 
     found = [
         line(n, 0.5, 0.4, 1.0, 1.0)

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_starpo.diagnostics.step_metrics import StepFigures
+from ragen_starpo.diagnostics.metrics import StepMetrics
 
 
 def means(*steps):
-    found = StepFigures()
+    found = StepMetrics()
     for figures, tokens in steps:
         found.add(figures, tokens)
     return found.means()

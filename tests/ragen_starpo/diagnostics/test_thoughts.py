@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from ragen_bench.analysis.reasoning import thought_of_turn
 from ragen_starpo.diagnostics.thoughts import (
     Thought,
-    figures_of,
-    some_thoughts,
-    thought_figures,
-    thought_in,
+    draw_thoughts,
+    find_thought,
+    measure_thoughts,
+    score_thoughts,
 )
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn
@@ -43,7 +43,7 @@ def trajectory(*answers, group=0, split=False, family="chatml", ended=False):
 
 
 def thought_of(played, family="chatml"):
-    return thought_in(played.sequences[0], 0, played.record, tokenizer_in(family))
+    return find_thought(played.sequences[0], 0, played.record, tokenizer_in(family))
 
 
 def read(thought):
@@ -110,7 +110,7 @@ def test_an_answer_has_its_own_opening_after_any_context():
 def test_the_context_is_what_the_model_had_read(split):
     played = trajectory("<think>a</think>", "<think>b</think>", split=split)
     thoughts = [
-        thought_in(sequence, place, {}, tokenizer_in("chatml"))
+        find_thought(sequence, place, {}, tokenizer_in("chatml"))
         for sequence in played.sequences
         for place in range(len(sequence.turns))
     ]
@@ -120,7 +120,7 @@ def test_the_context_is_what_the_model_had_read(split):
 
 
 def chosen(played, count, seed=3, iteration=5):
-    return some_thoughts(played, count, seed, iteration, tokenizer_in("chatml"))
+    return draw_thoughts(played, count, seed, iteration, tokenizer_in("chatml"))
 
 
 def test_thoughts_are_of_all_groups_in_turn_and_one_of_a_trajectory():
@@ -174,7 +174,7 @@ def test_equal_contexts_are_one():
         Thought((1, 2), (), (7, 7), {}),
         Thought((3,), (), (8, 7), {}),
     ]
-    figures = figures_of(thoughts, log_probs)
+    figures = score_thoughts(thoughts, log_probs)
     assert (figures["count"], figures["contexts"]) == (3, 2)
     assert figures["retrieval"] == pytest.approx(2 / 3)
     assert figures["retrieval_chance"] == 0.5
@@ -219,7 +219,7 @@ def test_a_thought_that_another_begins_with_is_another_one(often, exact, rest):
             scores[row, place] = math.log(with_it / before) if with_it else -math.inf
         return scores
 
-    figures = figures_of([thought_of(each) for each in played], log_probs)
+    figures = score_thoughts([thought_of(each) for each in played], log_probs)
     assert figures["mutual_information"] == pytest.approx(exact, abs=1e-6)
 
 
@@ -232,7 +232,7 @@ def test_figures_that_are_not_finite_are_left_out(broken):
     def log_probs(batch):
         return torch.full(batch.mask.shape, broken)
 
-    figures = thought_figures(recipe, played, 0, tokenizer_in("chatml"), log_probs)
+    figures = measure_thoughts(recipe, played, 0, tokenizer_in("chatml"), log_probs)
     assert (figures["thoughts/count"], figures["thoughts/contexts"]) == (4, 4)
     assert figures["thoughts/context_entropy"] == pytest.approx(math.log(4))
     assert "thoughts/mutual_information" not in figures
@@ -241,8 +241,8 @@ def test_figures_that_are_not_finite_are_left_out(broken):
 
 def test_of_one_context_nothing_can_be_told_apart():
     thoughts = [Thought((3,), (), (7,), {}), Thought((3,), (), (8,), {})]
-    assert figures_of(thoughts, log_probs) == {
+    assert score_thoughts(thoughts, log_probs) == {
         "count": 2,
         "contexts": 1,
     }
-    assert figures_of([], log_probs) == {"count": 0, "contexts": 0}
+    assert score_thoughts([], log_probs) == {"count": 0, "contexts": 0}

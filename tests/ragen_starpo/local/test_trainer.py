@@ -7,8 +7,7 @@ from transformers import AutoModelForCausalLM
 from ragen_bench.errors import UserError
 from ragen_envs.games.frozen_lake.env import FrozenLakeEnv
 from ragen_starpo.diagnostics import thoughts
-from ragen_starpo.diagnostics.information import information_figures
-from ragen_starpo.diagnostics.thoughts import Thought
+from ragen_starpo.diagnostics.thoughts import Thought, measure_information
 from ragen_starpo.iteration import compute_columns
 from ragen_starpo.local.trainer import Trainer
 from ragen_starpo.recipes.recipe import recipe_of
@@ -207,7 +206,7 @@ def answer_as_thought(sequence, place, record, _):
 @pytest.mark.parametrize("history", ["full", "none"])
 def test_thoughts_are_scored_by_the_policy_that_played(small, monkeypatch, history):
     """A plain model's scores of each after the context of each, at the rollouts' temperature."""
-    monkeypatch.setattr(thoughts, "thought_in", answer_as_thought)
+    monkeypatch.setattr(thoughts, "find_thought", answer_as_thought)
     rollouts = {**SETTINGS["rollouts"], "temperature": 0.7, "history": history}
     told = {**SETTINGS, "response_format": "think", "rollouts": rollouts}
     without = Trainer(small, recipe_of(told, "a test")).iterate(0)
@@ -215,7 +214,7 @@ def test_thoughts_are_scored_by_the_policy_that_played(small, monkeypatch, histo
     recipe = recipe_of(told, "a test")
     trainer = Trainer(small, recipe)
     played = trainer._actor.rollouts(0, 0.7)
-    chosen = thoughts.some_thoughts(played, 5, recipe.seed, 0, None)
+    chosen = thoughts.draw_thoughts(played, 5, recipe.seed, 0, None)
     contexts = list(dict.fromkeys(thought.context for thought in chosen))
     model = AutoModelForCausalLM.from_pretrained(small, dtype=torch.float32)
 
@@ -229,7 +228,7 @@ def test_thoughts_are_scored_by_the_policy_that_played(small, monkeypatch, histo
     scores = torch.stack([torch.stack([score(z, x) for x in contexts]) for z in chosen])
     own = torch.tensor([contexts.index(thought.context) for thought in chosen])
     tokens = torch.tensor([len(thought.ids) for thought in chosen])
-    expected = information_figures(scores, own, tokens)
+    expected = measure_information(scores, own, tokens)
     iteration = trainer.iterate(0)
     assert "diagnostics" in iteration.seconds.keys() - without.seconds.keys()
     measured = {

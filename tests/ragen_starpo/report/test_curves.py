@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_starpo.report.curves import ROUNDING, curve, groups, held_out
+from ragen_starpo.report.curves import ROUNDING, group_metrics, list_held_out, make_curve
 
 from .runs import ENVS, metrics
 
@@ -21,7 +21,7 @@ def test_a_curve_is_what_was_measured(values, window):
         {"iteration": number} if value is None else {"iteration": number, "a/b": value}
         for number, value in enumerate(values)
     ]
-    found = curve(lines, "a/b", window)
+    found = make_curve(lines, "a/b", window)
     finite = [(n, v) for n, v in enumerate(values) if v is not None and math.isfinite(v)]
     if all(float(v).is_integer() for _, v in finite):
         pass
@@ -54,12 +54,12 @@ def test_a_curve_is_what_was_measured(values, window):
 )
 def test_what_only_rounding_moves_is_drawn_as_still(values, drawn, axis):
     lines = [{"iteration": n, "a/b": v, "a/lr": v} for n, v in enumerate(values)]
-    found = curve(lines, "a/b", 3)
+    found = make_curve(lines, "a/b", 3)
     assert [value for _, value in found.points] == drawn
     assert found.smooth == [(2, median(drawn))]
     assert (found.low, found.high) == axis
     # A learning rate is exact, and may be as small.
-    assert [value for _, value in curve(lines, "a/lr", 3).points] == values
+    assert [value for _, value in make_curve(lines, "a/lr", 3).points] == values
 
 
 @pytest.mark.parametrize(
@@ -73,13 +73,13 @@ def test_what_only_rounding_moves_is_drawn_as_still(values, drawn, axis):
     ],
 )
 def test_squares_and_counts_are_drawn_as_they_are(key, values, as_it_is):
-    found = curve([{"iteration": n, key: v} for n, v in enumerate(values)], key, 3)
+    found = make_curve([{"iteration": n, key: v} for n, v in enumerate(values)], key, 3)
     assert ([value for _, value in found.points] == values) == as_it_is
 
 
 def test_every_figure_is_in_one_group():
     lines = metrics()
-    found = groups(lines, 5)
+    found = group_metrics(lines, 5)
     assert [one.name for one in found] == ["rollout", "policy", "filter", "training"]
     keys = [key for one in found for key in one.keys]
     named = {name for line in lines for name in line}
@@ -89,10 +89,10 @@ def test_every_figure_is_in_one_group():
 
 
 def test_held_out_success_has_its_interval():
-    found = held_out(metrics(40))
+    found = list_held_out(metrics(40))
     assert tuple(one.name for one in found) == ENVS
     assert [point[0] for point in found[0].points] == [19, 39]
     for _, share, low, high in found[0].points:
         assert share - low == pytest.approx(0.12)
         assert high - share == pytest.approx(0.12)
-    assert held_out(metrics(10)) == []
+    assert list_held_out(metrics(10)) == []

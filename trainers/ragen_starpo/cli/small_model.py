@@ -39,7 +39,7 @@ class SmallModel(Command):
         size = {} if shape == Shape() else {"width": self.width, "layers": self.layers}
         made_by = {"command": "small-model", "seed": self.seed, **kind, **size}
         folder = MadeFolder(self.out, made_by)
-        with libraries_quiet(), folder.written() as draft:
+        with libraries_quiet(), folder.write() as draft:
             parameters = make_small_model(draft, shape, self.seed, self.thinks, self.bandit)
         plain_console().print(f"Model  {self.out}, {parameters:,} parameters", soft_wrap=True)
         return 0

@@ -1,1 +1,1 @@
-"""Diagnostics of training: figures, their cost, and the echo trap's monitor."""
+"""Diagnostics of training: metrics, cost, and the monitor of the echo trap."""

@@ -1,7 +1,7 @@
-"""Adaptation to the echo trap: how rollouts are played and used after a warning.
+"""Adapts the rollouts and updates after a warning of the echo trap.
 
-RAGEN (arXiv 2504.20073) finds training steadier where rollouts are fresh and differ. So a warning
-raises the temperature that they are sampled at, and lets each set of them serve one update only.
+RAGEN (arXiv 2504.20073) finds training more stable with fresh and diverse rollouts. So a warning
+raises the sampling temperature, and can limit each batch of rollouts to a single update.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ class AdaptableSettings:
     """The settings that a warning may change.
 
     Attributes:
-        temperature: that rollouts are sampled at.
-        updates: passes over the rollouts of an iteration.
+        temperature: Sampling temperature of the rollouts.
+        updates: Number of passes over the rollouts of an iteration.
     """
 
     temperature: float
@@ -26,29 +26,29 @@ class AdaptableSettings:
 
 
 class Adaptation:
-    """Follows a run's warnings.
+    """Applies a run's warnings to its settings.
 
-    Its state follows from the recipe and the warnings alone, in their order: a resumed run that
-    takes them again is where it was.
+    The state depends only on the recipe and the sequence of warnings, so a resumed run that repeats
+    them is in the same state.
 
     Args:
-        monitor: what a warning does.
-        settings: of the recipe.
+        monitor: Effect of a warning.
+        settings: Settings of the recipe.
 
     Attributes:
-        settings: of the next iteration.
+        settings: Settings of the next iteration.
     """
 
     def __init__(self, monitor: MonitorSettings, settings: AdaptableSettings) -> None:
         self.settings = settings
         self._monitor = monitor
-        self._acts = monitor.action == "adapt"
+        self._adapts = monitor.action == "adapt"
 
     def take(self, warning: TrapWarning) -> TrapWarning:
-        """Change what the recipe lets a warning change, and return the warning with that in it."""
-        if not self._acts:
+        """Change the settings as the recipe allows; return the warning with the changes."""
+        if not self._adapts:
             return warning
-        before, self.settings = self.settings, adapted(self.settings, self._monitor)
+        before, self.settings = self.settings, adapt(self.settings, self._monitor)
         changes = {
             name: {"from": old, "to": new}
             for name, old, new in (
@@ -59,14 +59,14 @@ class Adaptation:
         }
         sentence = (
             " and ".join(f"{n} is {c['to']:g} instead of {c['from']:g}" for n, c in changes.items())
-            or "there is nothing left to change"
+            or "no setting can change further"
         )
         text = f"{warning.text} From iteration {warning.iteration + 1} on, {sentence}."
         return replace(warning, text=text, changes=changes)
 
-    def figures(self) -> dict[str, float]:
-        """Return the settings of the next iteration, where they may change in the run."""
-        if not self._acts:
+    def metrics(self) -> dict[str, float]:
+        """Return the settings of the next iteration; empty if they cannot change in the run."""
+        if not self._adapts:
             return {}
         return {
             "rollout/temperature": self.settings.temperature,
@@ -74,8 +74,8 @@ class Adaptation:
         }
 
 
-def adapted(settings: AdaptableSettings, monitor: MonitorSettings) -> AdaptableSettings:
-    """Return the settings as one more warning changes them."""
+def adapt(settings: AdaptableSettings, monitor: MonitorSettings) -> AdaptableSettings:
+    """Return the settings after one more warning."""
     raised = min(settings.temperature * monitor.temperature_factor, monitor.temperature_limit)
     return AdaptableSettings(
         temperature=max(settings.temperature, raised),

@@ -1,4 +1,4 @@
-"""The cost of a run, and of each point of held-out success."""
+"""The cost of a run, and the cost of each point of held-out success."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _TOTALS = {
 
 
 @dataclass(frozen=True)
-class Spent:
-    """What iterations cost together.
+class Cost:
+    """The total cost of some iterations.
 
     Attributes:
-        environment_turns: that were played in rollouts.
-        generated_tokens: that were sampled in rollouts.
-        trained_tokens: that updates learned from, each as often as it was.
-        seconds: by phase.
+        environment_turns: Turns played in rollouts.
+        generated_tokens: Tokens sampled in rollouts.
+        trained_tokens: Tokens of the updates, counted once for each pass.
+        seconds: Seconds by phase.
     """
 
     environment_turns: int = 0
@@ -33,17 +33,17 @@ class Spent:
 
     @property
     def all_seconds(self) -> float:
-        """Seconds of all phases."""
+        """Seconds of all phases together."""
         return sum_in_order(self.seconds.values())
 
     @property
     def generated_per_second(self) -> float | None:
-        """Generated tokens a second of rollouts; None where none was timed."""
+        """Generated tokens per second of rollouts; None without a timing."""
         return _rate(self.generated_tokens, self.seconds.get("rollouts"))
 
     @property
     def trained_per_second(self) -> float | None:
-        """Trained tokens a second of updates; None where none was timed."""
+        """Trained tokens per second of updates; None without a timing."""
         return _rate(self.trained_tokens, self.seconds.get("updates"))
 
 
@@ -52,30 +52,30 @@ class Milestone:
     """A validation.
 
     Attributes:
-        iteration: after which it was, from 0 on.
-        success: held-out, in [0, 1].
-        spent: by all iterations until then, this one with them.
-        gained: points of success (hundredths) since the first validation.
-        per_point: what was spent since the first validation for each point that was gained: turns,
-            tokens and `seconds`. None where nothing was gained.
+        iteration: The iteration before it, from 0.
+        success: Held-out success in [0, 1].
+        spent: Cost of all iterations up to this one.
+        gained: Percentage points of success since the first validation.
+        per_point: Turns, tokens and `seconds` since the first validation, for each point gained.
+            None without a gain.
     """
 
     iteration: int
     success: float
-    spent: Spent
+    spent: Cost
     gained: float
     per_point: dict[str, float] | None
 
 
-def spent(
+def sum_cost(
     metrics: Iterable[Mapping[str, Any]], timings: Iterable[Mapping[str, Any]], until: int | None
-) -> Spent:
-    """Return what iterations cost.
+) -> Cost:
+    """Return the total cost of iterations.
 
     Args:
-        metrics: lines of `metrics.jsonl`.
-        timings: lines of `timings.jsonl`.
-        until: the last iteration that counts; None for all.
+        metrics: Lines of `metrics.jsonl`.
+        timings: Lines of `timings.jsonl`.
+        until: The last iteration that counts; None for all.
     """
 
     def counts(line: Mapping[str, Any]) -> bool:
@@ -84,29 +84,24 @@ def spent(
     lines = [line for line in metrics if counts(line)]
     seconds: dict[str, float] = {}
     for line in filter(counts, timings):
-        for phase, taken in line.items():
+        for phase, value in line.items():
             if phase != "iteration":
-                seconds[phase] = seconds.get(phase, 0.0) + taken
+                seconds[phase] = seconds.get(phase, 0.0) + value
     totals = {name: int(sum(line.get(key, 0) for line in lines)) for name, key in _TOTALS.items()}
-    return Spent(**totals, seconds=seconds)
+    return Cost(**totals, seconds=seconds)
 
 
-def milestones(
+def list_milestones(
     metrics: Iterable[Mapping[str, Any]], timings: Iterable[Mapping[str, Any]]
 ) -> list[Milestone]:
-    """Return the validations of a run, in their order.
-
-    Args:
-        metrics: lines of `metrics.jsonl`.
-        timings: lines of `timings.jsonl`.
-    """
+    """Return the validations of a run in their order, from the lines of its files."""
     lines, times = list(metrics), list(timings)
     milestones: list[Milestone] = []
     for line in lines:
         if "val/success" not in line:
             continue
         number, success = line["iteration"], line["val/success"]
-        now = spent(lines, times, number)
+        now = sum_cost(lines, times, number)
         first = milestones[0] if milestones else None
         gained = 100 * (success - first.success) if first else 0.0
         each = _per_point(first.spent, now, gained) if first and gained > 0 else None
@@ -114,10 +109,10 @@ def milestones(
     return milestones
 
 
-def _per_point(first: Spent, now: Spent, gained: float) -> dict[str, float]:
-    more = {name: getattr(now, name) - getattr(first, name) for name in _TOTALS}
-    more["seconds"] = now.all_seconds - first.all_seconds
-    return {name: value / gained for name, value in more.items()}
+def _per_point(first: Cost, now: Cost, gained: float) -> dict[str, float]:
+    difference = {name: getattr(now, name) - getattr(first, name) for name in _TOTALS}
+    difference["seconds"] = now.all_seconds - first.all_seconds
+    return {name: value / gained for name, value in difference.items()}
 
 
 def _rate(count: int, seconds: float | None) -> float | None:

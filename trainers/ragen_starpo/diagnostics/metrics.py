@@ -1,7 +1,8 @@
-"""Figures of an iteration's rollouts."""
+"""The metrics of an iteration: those of its rollouts, and the means over its update steps."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import torch
@@ -12,37 +13,40 @@ from ragen_starpo.algorithms.masked import group_index, group_sizes, group_std
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.trajectory import TokenTrajectory, scores_of
 
+_PER_STEP = ("loss", "grad_norm", "lr")
+"""Metrics with one value for a step; all others are means over the step's tokens."""
+
 
 def iteration_metrics(
-    recipe: Recipe, played: Sequence[TokenTrajectory], scales: Mapping[str, float]
+    recipe: Recipe, trajectories: Sequence[TokenTrajectory], scales: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return the figures of an iteration's rollouts, before any filter, by `rollout/NAME`.
+    """Return the metrics of an iteration's rollouts before any filter, by `rollout/NAME`.
 
     Args:
-        recipe: of the run.
-        played: at least one.
-        scales: that rewards are divided by before they are learned from, see
+        recipe: Recipe of the run.
+        trajectories: At least one.
+        scales: Divisors of the rewards by environment id, see
             `ragen_starpo.algorithms.normalisation`.
     """
-    figures = rollout_metrics(played, recipe.rollouts.instances)
-    figures |= environment_metrics(recipe.envs, played, scales)
-    return {f"rollout/{name}": value for name, value in figures.items()}
+    metrics = rollout_metrics(trajectories, recipe.rollouts.instances)
+    metrics |= environment_metrics(recipe.envs, trajectories, scales)
+    return {f"rollout/{name}": value for name, value in metrics.items()}
 
 
 def rollout_metrics(trajectories: Sequence[TokenTrajectory], groups: int) -> dict[str, float]:
-    """Return the figures of an iteration's rollouts, before any filter.
+    """Return the metrics of an iteration's rollouts before any filter.
 
     Args:
-        trajectories: at least one.
-        groups: that were begun.
+        trajectories: At least one.
+        groups: Number of groups that were started.
 
     Returns:
-        `success`, a share; `reward`, the mean shaped return, and `shaping`, how much of it the
-        environment did not give; `reward_deviation`, the mean over groups of the deviation of
-        returns in a group; `turns`; of a turn, `answer_tokens` and `think_characters`;
-        `format_valid` and `cut`, shares of turns; `generated_tokens` and `environment_turns`,
-        counts; and, where there are any, `failed`, the groups that are left out because an episode
-        of theirs ended in an error, and `begun_anew`, how often others were after an error.
+        `success`, a rate; `reward`, the mean shaped return, and `shaping`, the part of it that the
+        environment did not give; `reward_deviation`, the standard deviation of returns in a group,
+        averaged over groups; `turns` per episode; `answer_tokens` and `think_characters` per turn;
+        `format_valid` and `cut`, rates of turns; `generated_tokens` and `environment_turns`,
+        counts. And, unless 0, `failed`, the number of groups skipped because an episode failed, and
+        `begun_anew`, the number of restarted episodes.
     """
     failed = groups - len({rollout.group for rollout in trajectories})
     turns = [turn for rollout in trajectories for turn in rollout.turns]
@@ -52,8 +56,8 @@ def rollout_metrics(trajectories: Sequence[TokenTrajectory], groups: int) -> dic
     return {
         "success": _success(trajectories),
         "reward": _mean(rollout.score for rollout in trajectories),
-        "shaping": _mean(rollout.score - _unshaped(rollout) for rollout in trajectories),
-        "reward_deviation": deviation_in_groups(trajectories),
+        "shaping": _mean(rollout.score - _environment_return(rollout) for rollout in trajectories),
+        "reward_deviation": mean_group_std(trajectories),
         "turns": len(turns) / len(trajectories),
         "answer_tokens": generated / max(1, len(turns)),
         "think_characters": _mean(float(len(thought_of_turn(turn))) for turn in recorded),
@@ -68,33 +72,30 @@ def rollout_metrics(trajectories: Sequence[TokenTrajectory], groups: int) -> dic
 def environment_metrics(
     envs: Sequence[str], trajectories: Sequence[TokenTrajectory], scales: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return the figures of each environment's rollouts, before any filter.
+    """Return `NAME/success`, `NAME/reward` and `NAME/scale` of each environment's rollouts.
 
     Args:
-        envs: of the recipe; one alone whose rewards are not divided has no figures of its own.
-        trajectories: of an iteration.
-        scales: that rewards are divided by, by the environment's full id.
-
-    Returns:
-        `NAME/success` and `NAME/reward` as in `rollout_metrics`; `NAME/scale`, where there is one.
+        envs: Environments of the recipe. A single one without a scale has no metrics of its own.
+        trajectories: Trajectories of an iteration.
+        scales: Divisors of the rewards by environment id.
     """
-    figures: dict[str, float] = {}
+    metrics: dict[str, float] = {}
     if len(envs) == 1 and not scales:
-        return figures
+        return metrics
     for env in dict.fromkeys(rollout.record.env for rollout in trajectories):
         name = env.partition("/")[2]
         of_env = [rollout for rollout in trajectories if rollout.record.env == env]
-        figures[f"{name}/success"] = _success(of_env)
-        figures[f"{name}/reward"] = _mean(rollout.score for rollout in of_env)
+        metrics[f"{name}/success"] = _success(of_env)
+        metrics[f"{name}/reward"] = _mean(rollout.score for rollout in of_env)
         if env in scales:
-            figures[f"{name}/scale"] = scales[env]
-    return figures
+            metrics[f"{name}/scale"] = scales[env]
+    return metrics
 
 
-def deviation_in_groups(trajectories: Sequence[TokenTrajectory]) -> float:
-    """Return the mean deviation of returns in a group: 0 where no advantage is left.
+def mean_group_std(trajectories: Sequence[TokenTrajectory]) -> float:
+    """Return the standard deviation of returns in a group, averaged over groups of several.
 
-    Groups of one rollout are left out.
+    At 0 no advantage is left.
     """
     scores = scores_of(trajectories)
     index, count = group_index(torch.tensor([rollout.group for rollout in trajectories]))
@@ -108,11 +109,46 @@ def _success(trajectories: Sequence[TokenTrajectory]) -> float:
     return _mean(float(rollout.record.success or 0) for rollout in trajectories)
 
 
-def _unshaped(trajectory: TokenTrajectory) -> float:
-    """Return what the environment gave."""
+def _environment_return(trajectory: TokenTrajectory) -> float:
     return sum_in_order(turn.reward for turn in trajectory.record.turns)
 
 
 def _mean(values: Iterable[float]) -> float:
     terms = list(values)
     return sum_in_order(terms) / len(terms) if terms else 0.0
+
+
+class StepMetrics:
+    """Averages the metrics of update steps over an iteration.
+
+    Token metrics are weighted by the steps' tokens, step metrics equally. Values that are not
+    finite are left out: a step with such a gradient is skipped, and one value would spoil the mean.
+    """
+
+    def __init__(self) -> None:
+        self._sums: dict[str, float] = {}
+        self._weights: dict[str, float] = {}
+        self._skipped: dict[str, int] = {}
+
+    def add(self, metrics: Mapping[str, float], tokens: int) -> None:
+        """Add a step.
+
+        Args:
+            metrics: Values by `MODEL/NAME`.
+            tokens: Number of sampled tokens of the step.
+        """
+        for name, value in metrics.items():
+            model, _, kind = name.partition("/")
+            if kind == "grad_norm":
+                skipped = f"{model}/skipped_steps"
+                self._skipped[skipped] = self._skipped.get(skipped, 0) + (not math.isfinite(value))
+            if math.isfinite(value):
+                weight = 1 if kind in _PER_STEP else tokens
+                self._sums[name] = self._sums.get(name, 0.0) + value * weight
+                self._weights[name] = self._weights.get(name, 0) + weight
+
+    def means(self) -> dict[str, float]:
+        """Return the means, without metrics that were never finite, and `MODEL/skipped_steps`."""
+        return {name: total / self._weights[name] for name, total in self._sums.items()} | {
+            name: float(count) for name, count in self._skipped.items()
+        }

@@ -1,8 +1,8 @@
-"""Warns of the echo trap: rollouts that grow alike, then a reward that stands still (RAGEN).
+"""Warns of the echo trap: rollouts that become alike, then a reward that stagnates (RAGEN).
 
-RAGEN (arXiv 2504.20073) sees, in this order: the deviation of returns in a group and the entropy
-fall, the reward stands still or falls, the norm of the gradient grows. RAGEN-2 (arXiv 2604.06268)
-adds that thoughts may cease to depend on what was read while their entropy stays.
+RAGEN (arXiv 2504.20073) observes, in this order: the standard deviation of returns in a group and
+the entropy fall, the reward stagnates or falls, the gradient norm grows. RAGEN-2 (arXiv 2604.06268)
+adds that thoughts may stop depending on the context while their entropy stays.
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ _NOISE = {
     "thoughts/information_share": 3.0,
     _REWARD: 3.0,
 }
-"""How many times its noise a figure loses at least: few groups make deviation and reward leap, and
-entropy is the mean of thousands of tokens. Set on runs of `benchmarks/echo_trap.py`, but that of
-the information share: it is of few thoughts, so it has the bound of the deviation, which no run has
-been held against yet. Not of the information in nats, whose bound moves with the number of
-contexts: as episodes grow shorter, more thoughts are of first turns, whose prompts are equal."""
+"""Minimum fall of a metric, as a multiple of its noise. Few groups make deviation and reward noisy,
+and entropy is the mean of thousands of tokens. The values were set on runs of
+`benchmarks/echo_trap.py`. That of the information share is the deviation's, since it is measured on
+few thoughts; no run has tested it yet. Information in nats is not watched, since its upper bound
+depends on the number of contexts: in shorter episodes more thoughts are of first turns, whose
+prompts are equal."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,11 @@ class TrapWarning:
     """A warning.
 
     Attributes:
-        iteration: as `metrics.jsonl` counts it, from 0 on.
-        kind: `early`, or `confirmed`, which follows an early one.
-        signals: what it is about: by the figure's name its `level` and what that is compared with.
-        text: the same in one sentence, and what was changed in another.
-        changes: of the recipe's settings from the next iteration on, by name: `from` and `to`.
+        iteration: Number of the iteration, from 0.
+        kind: `early`, or `confirmed`, which follows an early warning.
+        signals: For each metric, its `level` and the values it is compared with.
+        text: The same in one sentence, and a second one about the changes.
+        changes: Changes of the recipe's settings from the next iteration, `from` and `to` by name.
     """
 
     iteration: int
@@ -60,19 +61,18 @@ class TrapWarning:
 
 
 class EchoTrapMonitor:
-    """Watches a run's figures, an iteration at a time.
+    """Watches a run's metrics, one iteration at a time.
 
-    What it says follows from the lines of `metrics.jsonl` alone: fed the same lines again, it is in
-    the same state.
+    Its state depends only on the lines of `metrics.jsonl`, so a resumed run restores it from them.
 
     Args:
-        settings: of the recipe.
+        settings: Monitor settings of the recipe.
     """
 
     def __init__(self, settings: MonitorSettings) -> None:
         self._settings = settings
         self._first, self._later = _Watch(settings), _Watch(settings)
-        self._held: Signals = {}
+        self._pending: Signals = {}
         self._since: int | None = None
         self._last = 0
         self._confirmed = False
@@ -81,37 +81,37 @@ class EchoTrapMonitor:
         """Return the warnings of an iteration: none, an early one, a confirmed one, or both.
 
         Args:
-            line: of `metrics.jsonl`. A figure that it lacks, as an iteration without an update has
-                no entropy, is passed over, and so is one that is not a number. Where no step had a
-                finite gradient, its norm is as far above its median as can be.
+            line: Line of `metrics.jsonl`. Missing metrics, as the entropy of an iteration without
+                an update, and values that are not finite are skipped. If no step had a finite
+                gradient, its norm counts as infinite.
         """
         number = int(line["iteration"])
-        early = self._early(number, {**self._at_first(number, line), **self._then(number, line)})
-        return [warning for warning in (early, self._confirmed_in(number)) if warning is not None]
+        fallen = {**self._falls_at_first(number, line), **self._falls_after_warm_up(number, line)}
+        early = self._early_warning(number, fallen)
+        return [warning for warning in (early, self._confirmation(number)) if warning is not None]
 
-    def _at_first(self, number: int, line: Mapping[str, Any]) -> Signals:
-        """Return what has fallen while the first iterations count, until later ones have a level.
+    def _falls_at_first(self, number: int, line: Mapping[str, Any]) -> Signals:
+        """Return falls during the first iterations, until later ones have a level.
 
-        Who learns a form loses entropy, and gains reward by it: that is not news, unless the reward
-        is gone again while what has fallen stands.
+        A policy that learns the response format loses entropy and gains reward. That is no warning,
+        unless the reward is lost again while the fall lasts.
         """
         if number >= self._settings.warm_up + self._settings.window:
-            self._first = _Watch(self._settings)  # what fell then stands no longer
+            self._first = _Watch(self._settings)  # forget its falls
             return {}
-        fallen = {**self._held, **self._first.take(line)}
-        standing = {name: new for name, new in fallen.items() if self._first.falls[name].stands}
-        self._held = standing if self._first.rewarded else {}
-        return {} if self._first.rewarded else standing
+        fallen = {**self._pending, **self._first.take(line)}
+        lasting = {name: new for name, new in fallen.items() if self._first.falls[name].current}
+        self._pending = lasting if self._first.has_gained_reward else {}
+        return {} if self._first.has_gained_reward else lasting
 
-    def _then(self, number: int, line: Mapping[str, Any]) -> Signals:
-        """Return what has fallen since the warm-up."""
+    def _falls_after_warm_up(self, number: int, line: Mapping[str, Any]) -> Signals:
         return self._later.take(line) if number >= self._settings.warm_up else {}
 
-    def _early(self, number: int, fallen: Signals) -> TrapWarning | None:
-        if self._first.stands or self._later.stands:
+    def _early_warning(self, number: int, fallen: Signals) -> TrapWarning | None:
+        if self._first.has_fallen or self._later.has_fallen:
             self._last = number
         elif number > self._last + self._settings.patience:
-            # Not at once: the entropy of a model that breaks may leap up again.
+            # Wait, since the entropy of a collapsing model may rise for a moment.
             self._since, self._confirmed = None, False
         if not fallen:
             return None
@@ -121,14 +121,18 @@ class EchoTrapMonitor:
             number,
             "early",
             fallen,
-            f"Early warning in iteration {number}: {self._described(fallen)}.",
+            f"Early warning in iteration {number}: {self._describe(fallen)}.",
         )
 
-    def _confirmed_in(self, number: int) -> TrapWarning | None:
+    def _confirmation(self, number: int) -> TrapWarning | None:
         if self._since is None or self._confirmed:
             return None
-        fallen = self._first.reward.stands or self._later.reward.stands
-        confirmation = self._fallen_reward(fallen) if fallen else self._later.risen_gradient()
+        fallen = self._first.reward.current or self._later.reward.current
+        confirmation: tuple[Signals, str] | None
+        if fallen:
+            confirmation = {_REWARD: fallen}, self._describe({_REWARD: fallen})
+        else:
+            confirmation = self._later.find_risen_gradient()
         if confirmation is None:
             return None
         self._confirmed = True
@@ -136,12 +140,7 @@ class EchoTrapMonitor:
         text = f"Confirmed in iteration {number}, after the early warning of iteration "
         return TrapWarning(number, "confirmed", signals, f"{text}{self._since}: {reason}.")
 
-    def _fallen_reward(self, fallen: dict[str, float]) -> tuple[Signals, str]:
-        """Return that the reward has fallen too, and how."""
-        signals = {_REWARD: fallen}
-        return signals, self._described(signals)
-
-    def _described(self, fallen: Signals) -> str:
+    def _describe(self, fallen: Signals) -> str:
         falls = " and ".join(
             f"{_NAMES[name]} fell from {new['before']:.3g} to {new['level']:.3g} "
             f"(its peak was {new['peak']:.3g})"
@@ -151,41 +150,41 @@ class EchoTrapMonitor:
 
 
 class _Watch:
-    """The figures of some iterations.
+    """The watched metrics over some iterations.
 
     Attributes:
-        falls: of the figures that fall first, by name.
-        reward: whether it has fallen.
+        falls: Detectors of the early signals, by name.
+        reward: Detector of a falling reward.
     """
 
     def __init__(self, settings: MonitorSettings) -> None:
         self._settings = settings
         self.falls = {name: _Fall(settings, _NOISE[name]) for name in _NAMES if name != _REWARD}
         self.reward = _Fall(settings, _NOISE[_REWARD])
-        self._gradient = _Moving(settings.window)
+        self._gradient = _MovingMedian(settings.window)
 
     def take(self, line: Mapping[str, Any]) -> Signals:
-        """Return what has fallen now, of the figures that fall first."""
+        """Return the early signals that have fallen in this iteration."""
         fallen = {name: fall.take(_finite(line.get(name))) for name, fall in self.falls.items()}
         self.reward.take(_finite(line.get(_REWARD)))
         self._gradient.take(_norm(line))
         return {name: new for name, new in fallen.items() if new is not None}
 
     @property
-    def stands(self) -> bool:
-        """Whether a fall of them stands."""
-        return any(fall.stands for fall in self.falls.values())
+    def has_fallen(self) -> bool:
+        """Whether the fall of an early signal lasts."""
+        return any(fall.current for fall in self.falls.values())
 
     @property
-    def rewarded(self) -> bool:
+    def has_gained_reward(self) -> bool:
         """Whether the reward is higher than at first."""
-        levels = self.reward.figure.levels
+        levels = self.reward.metric.levels
         return bool(levels) and levels[-1] > levels[0]
 
-    def risen_gradient(self) -> tuple[Signals, str] | None:
-        """Return that the gradient is large while the reward stands still."""
+    def find_risen_gradient(self) -> tuple[Signals, str] | None:
+        """Return signals and a description if the gradient is large and the reward stagnates."""
         patience, times = self._settings.patience, self._settings.gradient
-        rewards, norms = self.reward.figure.levels, self._gradient.levels
+        rewards, norms = self.reward.metric.levels, self._gradient.levels
         if len(rewards) <= patience or not norms:
             return None
         level, before, usual = rewards[-1], rewards[-1 - patience], median(self._gradient.values)
@@ -201,13 +200,13 @@ class _Watch:
         )
 
 
-class _Moving:
-    """A figure and its moving median.
+class _MovingMedian:
+    """A metric and its moving median.
 
     Attributes:
-        values: all of them, in order of size.
-        levels: the medians of so many values in a row.
-        steps: how far each value lies from the one before it, in order of size.
+        values: All values, sorted.
+        levels: Medians of `window` values in a row.
+        steps: Distances of successive values, sorted.
     """
 
     def __init__(self, window: int) -> None:
@@ -228,49 +227,49 @@ class _Moving:
 
 
 class _Fall:
-    """Whether a figure has lost a share of its peak, and lost it fast.
+    """Detects that a metric has quickly lost a fraction of its peak.
 
     Args:
-        settings: of the monitor.
-        noise: how many times its noise it loses at least.
+        settings: Settings of the monitor.
+        noise: Minimum loss as a multiple of the noise.
 
     Attributes:
-        figure: and its levels.
-        stands: level, level before and peak of a fall, until half of what was lost is back, so
-            that noise at the threshold is one warning.
+        metric: The metric's moving median.
+        current: Level, level before and peak of a lasting fall. It ends when half of the loss is
+            recovered, so that noise at the threshold causes a single warning.
     """
 
     def __init__(self, settings: MonitorSettings, noise: float) -> None:
         self._settings, self._noise = settings, noise
-        self.figure = _Moving(settings.window)
-        self.stands: dict[str, float] | None = None
+        self.metric = _MovingMedian(settings.window)
+        self.current: dict[str, float] | None = None
 
     def take(self, value: float | None) -> dict[str, float] | None:
-        """Return level, level before and peak if the figure has fallen now."""
-        self.figure.take(value)
-        levels = self.figure.levels
+        """Return level, level before and peak if the metric has fallen in this iteration."""
+        self.metric.take(value)
+        levels = self.metric.levels
         if not levels:
             return None
         level, peak = levels[-1], max(levels)
-        if self.stands is not None:
-            if level >= (self.stands["before"] + self.stands["level"]) / 2:
-                self.stands = None
+        if self.current is not None:
+            if level >= (self.current["before"] + self.current["level"]) / 2:
+                self.current = None
             return None
         before = max(levels[-1 - self._settings.patience :])
-        # Of the peak of all time: what falls evenly loses but a little of that at a time.
-        least = max(self._settings.fall * peak, self._noise * _noise(self.figure.steps))
-        # What is mostly 0, as where no rollout succeeds, has nothing to lose.
-        if median(self.figure.values) <= 0 or before - level < least:
+        # A fraction of the overall peak: a steady decline loses little of it at a time.
+        minimum = max(self._settings.fall * peak, self._noise * _noise(self.metric.steps))
+        # A metric that is mostly 0, as if no rollout succeeds, cannot fall.
+        if median(self.metric.values) <= 0 or before - level < minimum:
             return None
-        self.stands = {"level": level, "before": before, "peak": peak}
-        return self.stands
+        self.current = {"level": level, "before": before, "peak": peak}
+        return self.current
 
 
 def _noise(steps: list[float]) -> float:
-    """Return what all but a fifth of the values move by chance at most, by ordered steps.
+    """Return the 80 % quantile of a value's noise, from the sorted steps between values.
 
-    A step is the difference of two values, so its noise is larger by the root of 2; and what a
-    figure moves in an iteration with good reason is small beside it.
+    A step is the difference of two values, so its noise is larger by the square root of 2. The
+    metric's trend within an iteration is negligible.
     """
     return steps[(4 * len(steps) - 1) // 5] / math.sqrt(2) if steps else 0.0
 
@@ -280,6 +279,6 @@ def _finite(value: float | None) -> float | None:
 
 
 def _norm(line: Mapping[str, Any]) -> float | None:
-    """Return the norm of the gradient; where no step had one, it is as large as can be."""
+    """Return the gradient norm; infinite if no step had a finite one."""
     norm = _finite(line.get(_GRADIENT))
     return math.inf if norm is None and line.get(_SKIPPED) else norm

@@ -1,7 +1,8 @@
-"""Thoughts of an iteration, scored by the policy after the contexts of other thoughts (RAGEN-2).
+"""Measures how much thoughts depend on their contexts: mutual information and retrieval (RAGEN-2).
 
-The policy is asked for the probability of each thought after each of their contexts, by teacher
-forcing; what follows from these is in `ragen_starpo.diagnostics.information`.
+In template collapse (RAGEN-2, arXiv 2604.06268) thoughts stay diverse, so their entropy stays, but
+no longer depend on the context. The policy scores each thought after each context by teacher
+forcing; the metrics follow from these log-probabilities.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from torch import Tensor
 
 from ragen_bench.runs.schema import EpisodeRecord
 from ragen_envs.core.instances import RandomStream
-from ragen_starpo.diagnostics.information import information_figures
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.trajectory import (
     Sampled,
@@ -33,14 +33,14 @@ _OPEN, _CLOSE = "<think>", "</think>"
 
 @dataclass(frozen=True)
 class Thought:
-    """What a model thought in a turn, on tokens.
+    """A model's thought in one turn, as token ids.
 
     Attributes:
-        context: ids of all that it had read before its answer.
-        opening: that it sampled before the thought, of the tag that opens it.
-        ids: that it sampled of the thought, up to the one that completes the closing tag. The first
-            one may hold the end of the opening tag, and the last one the beginning of what follows.
-        record: of the episode.
+        context: Ids that the model read before its response.
+        opening: Sampled ids of the opening tag.
+        ids: Sampled ids of the thought, up to the one that completes the closing tag. The first may
+            include the end of the opening tag, the last the beginning of the text after it.
+        record: Record of the episode.
     """
 
     context: tuple[int, ...]
@@ -49,62 +49,61 @@ class Thought:
     record: EpisodeRecord
 
     def after(self, context: tuple[int, ...]) -> TokenTrajectory:
-        """Return the thought as an answer to a context, by its own opening."""
+        """Return the thought as a response to another context, after its own opening."""
         sampled = Sampled(self.ids, (0.0,) * len(self.ids), stopped=True)
         turn = Turn((*context, *self.opening), sampled, 0.0)
         return TokenTrajectory(0, (turn,), self.record)
 
 
-def thought_figures(
+def measure_thoughts(
     recipe: Recipe,
     trajectories: Sequence[TokenTrajectory],
     iteration: int,
     tokenizer: Any,
     log_probs: Callable[[TokenBatch], Tensor],
 ) -> dict[str, float]:
-    """Return what some thoughts of an iteration tell of their contexts, by `thoughts/NAME`.
+    """Return the information of some thoughts of an iteration, by `thoughts/NAME`.
 
-    What is not finite, as of a policy whose weights are not, is left out.
+    Values that are not finite are left out.
 
     Args:
-        recipe: of the run, which says how many thoughts, and has the seed that draws them.
-        trajectories: in the same order whatever plays them.
-        iteration: from 0 on.
-        tokenizer: of the model.
-        log_probs: of the policy: of the sampled tokens of a batch, 0 elsewhere.
+        recipe: Recipe of the run, with the number of thoughts and the seed that draws them.
+        trajectories: Trajectories in an order that does not depend on the driver.
+        iteration: Number of the iteration, from 0.
+        tokenizer: Tokenizer of the model.
+        log_probs: Returns the policy's log-probabilities of a batch's sampled tokens, 0 elsewhere.
     """
     count = recipe.diagnostics.thoughts
-    thoughts = some_thoughts(trajectories, count, recipe.seed, iteration, tokenizer)
-    figures = figures_of(thoughts, log_probs)
-    return {f"thoughts/{name}": value for name, value in figures.items() if isfinite(value)}
+    thoughts = draw_thoughts(trajectories, count, recipe.seed, iteration, tokenizer)
+    metrics = score_thoughts(thoughts, log_probs)
+    return {f"thoughts/{name}": value for name, value in metrics.items() if isfinite(value)}
 
 
-def some_thoughts(
+def draw_thoughts(
     trajectories: Sequence[TokenTrajectory], count: int, seed: int, iteration: int, tokenizer: Any
 ) -> list[Thought]:
-    """Return thoughts of an iteration, each of another trajectory, in an order that is drawn.
+    """Return random thoughts of an iteration, from as many groups as possible.
 
-    They are of as many groups as can be. A trajectory has one at most, of any of its turns: a later
-    context has the earlier thoughts of its episode in it, and a model that copies would make these
-    likely for no other reason.
+    Each trajectory gives at most one thought, of a random turn. A later context includes the
+    episode's earlier thoughts, which a model that copies would make likely.
 
     Args:
-        trajectories: in the same order whatever plays them.
-        count: the most thoughts.
-        seed: of the run.
-        iteration: from 0 on.
-        tokenizer: of the model.
+        trajectories: Trajectories in an order that does not depend on the driver.
+        count: Maximum number of thoughts.
+        seed: Seed of the run.
+        iteration: Number of the iteration, from 0.
+        tokenizer: Tokenizer of the model.
     """
     stream = RandomStream("thoughts", seed, iteration)
     chosen: list[Thought] = []
-    for trajectory in _in_turn(trajectories, stream):
+    for trajectory in _shuffle_groups(trajectories, stream):
         turns = [
             (sequence, place)
             for sequence in trajectory.sequences
             for place in range(len(sequence.turns))
         ]
         thoughts = (
-            thought_in(*turns[number], trajectory.record, tokenizer)
+            find_thought(*turns[number], trajectory.record, tokenizer)
             for number in stream.sample(range(len(turns)), len(turns))
         )
         chosen += islice(filter(None, thoughts), 1)
@@ -113,56 +112,53 @@ def some_thoughts(
     return chosen
 
 
-def thought_in(
+def find_thought(
     sequence: TokenSequence, place: int, record: EpisodeRecord, tokenizer: Any
 ) -> Thought | None:
-    """Return the thought that an answer begins with, None if it has none.
+    """Return the thought at the beginning of a response, or None.
 
-    One that was never closed, as when the answer was cut, reaches to the end.
+    An unclosed thought, as in a truncated response, extends to the end.
 
     Args:
-        sequence: that the turn is in.
-        place: of the turn in it, from 0 on.
-        record: of the episode.
-        tokenizer: of the model.
+        sequence: Sequence of the turn.
+        place: Index of the turn in the sequence.
+        record: Record of the episode.
+        tokenizer: Tokenizer of the model.
     """
-    answer = sequence.turns[place].sampled.ids
-    text = _text(answer, tokenizer).lstrip()
+    response = sequence.turns[place].sampled.ids
+    text = _decode(response, tokenizer).lstrip()
     if not text.startswith(_OPEN) or not text.removeprefix(_OPEN).partition(_CLOSE)[0].strip():
         return None
-    begin, end = _begin(answer, tokenizer), _end(answer, tokenizer)
+    begin, end = _begin(response, tokenizer), _end(response, tokenizer)
     before = chain.from_iterable(
         (*turn.observed, *turn.sampled.ids) for turn in sequence.turns[:place]
     )
     context = (*before, *sequence.turns[place].observed)
-    return Thought(context, answer[:begin], answer[begin:end], record)
+    return Thought(context, response[:begin], response[begin:end], record)
 
 
-def figures_of(
+def score_thoughts(
     thoughts: Sequence[Thought], log_probs: Callable[[TokenBatch], Tensor]
 ) -> dict[str, float]:
-    """Return what thoughts tell of their contexts.
+    """Return the information of thoughts about their contexts.
 
-    Equal contexts, as the prompts of rollouts of an instance, are one. A context is what was read
-    before the answer, and the probability is that of the thought's tokens once its own opening tag
-    is there: as in the paper's code the tag tells nothing, but here a tokenizer may also join it to
-    the first word. The tag that closes it counts: without it the probabilities would be those of
-    beginnings of thoughts, of which one may hold another, and not sum to 1. The policy reads as
-    many sequences as there are thoughts times contexts.
+    Equal contexts, as the prompts of an instance's rollouts, are merged. A thought's probability is
+    that of its tokens after the context and its own opening tag, as in the paper's code; a
+    tokenizer may join the tag to the first word. The closing tag counts, since the probabilities of
+    unclosed thoughts would not sum to 1. The policy reads thoughts times contexts sequences.
 
     Args:
-        thoughts: of an iteration.
-        log_probs: of the policy: of the sampled tokens of a batch, 0 elsewhere.
+        thoughts: Thoughts of an iteration.
+        log_probs: Returns the policy's log-probabilities of a batch's sampled tokens, 0 elsewhere.
 
     Returns:
-        `count` and `contexts`, how many there are; where there are two contexts, the figures of
-        `information_figures` too.
+        `count` and `contexts`, their numbers; with at least two contexts, `measure_information`.
     """
     contexts = list(dict.fromkeys(thought.context for thought in thoughts))
-    figures: dict[str, float] = {"count": len(thoughts), "contexts": len(contexts)}
+    metrics: dict[str, float] = {"count": len(thoughts), "contexts": len(contexts)}
     if len(contexts) < 2:
-        return figures
-    # One context at a time: rows of about one length, and never all of them in memory.
+        return metrics
+    # One context at a time keeps rows of similar length, and not all in memory.
     columns = [
         log_probs(batch_of([thought.after(context) for thought in thoughts], pad=0))
         for context in contexts
@@ -170,13 +166,13 @@ def figures_of(
     scores = torch.stack([column.double().sum(1) for column in columns], dim=1)
     own = torch.tensor([contexts.index(thought.context) for thought in thoughts])
     tokens = torch.tensor([len(thought.ids) for thought in thoughts])
-    return figures | information_figures(scores, own, tokens)
+    return metrics | measure_information(scores, own, tokens)
 
 
-def _in_turn(
+def _shuffle_groups(
     trajectories: Sequence[TokenTrajectory], stream: RandomStream
 ) -> Iterator[TokenTrajectory]:
-    """Yield trajectories in an order that is drawn, those of all groups in turn."""
+    """Yield trajectories in random order, alternating between groups."""
     groups: dict[int, list[TokenTrajectory]] = {}
     for number in stream.sample(range(len(trajectories)), len(trajectories)):
         groups.setdefault(trajectories[number].group, []).append(trajectories[number])
@@ -184,28 +180,77 @@ def _in_turn(
         yield from (member for member in members if member is not None)
 
 
-def _begin(answer: tuple[int, ...], tokenizer: Any) -> int:
-    """Return the first token that holds some of an answer's thought."""
-    opened = _completed(_OPEN, answer, tokenizer)
-    joined = _text(answer[:opened], tokenizer).partition(_OPEN)[2].strip()
+def _begin(response: tuple[int, ...], tokenizer: Any) -> int:
+    """Return the index of the first token with a part of the thought."""
+    opened = _end_of_tag(_OPEN, response, tokenizer)
+    joined = _decode(response[:opened], tokenizer).partition(_OPEN)[2].strip()
     return opened - 1 if joined else opened
 
 
-def _end(answer: tuple[int, ...], tokenizer: Any) -> int:
-    """Return the token after the one that closes an answer's thought, or ends the answer."""
-    closed = _CLOSE in _text(answer, tokenizer)
-    return _completed(_CLOSE, answer, tokenizer) if closed else len(answer)
+def _end(response: tuple[int, ...], tokenizer: Any) -> int:
+    """Return the index after the token that closes the thought, or the response's length."""
+    closed = _CLOSE in _decode(response, tokenizer)
+    return _end_of_tag(_CLOSE, response, tokenizer) if closed else len(response)
 
 
-def _completed(tag: str, answer: tuple[int, ...], tokenizer: Any) -> int:
-    """Return the token after the one that completes a tag, which is in the answer."""
-    # That token holds the tag's last character; to read the answer up to each one would be slow.
+def _end_of_tag(tag: str, response: tuple[int, ...], tokenizer: Any) -> int:
+    """Return the index after the token that completes a tag of the response."""
+    # Decode prefixes only at tokens with the tag's last character, since each decoding is slow.
     last = tag[-1]
-    ends = (end for end, token in enumerate(answer, 1) if last in _text((token,), tokenizer))
-    return next(end for end in ends if tag in _text(answer[:end], tokenizer))
+    ends = (end for end, token in enumerate(response, 1) if last in _decode((token,), tokenizer))
+    return next(end for end in ends if tag in _decode(response[:end], tokenizer))
 
 
-def _text(ids: tuple[int, ...], tokenizer: Any) -> str:
-    """Return the text of tokens as the harness records it, without those that end an answer."""
+def _decode(ids: tuple[int, ...], tokenizer: Any) -> str:
+    """Return the text of tokens as the harness records it, without special tokens."""
     text: str = tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
     return text
+
+
+def measure_information(scores: Tensor, own: Tensor, tokens: Tensor) -> dict[str, float]:
+    """Return the information of thoughts about the contexts that they were sampled in.
+
+    X is a context, weighted by its fraction of the thoughts, and Z a thought, whose probability is
+    the product over its tokens, as in the paper's definition. The estimate of I(X; Z) is unbiased
+    if the policy that scores the thoughts sampled them. It is at most H(X), which is at most the
+    logarithm of the number of contexts, and may be slightly negative by chance. The paper's code
+    also uses the geometric mean over tokens, which saturates later for long thoughts, but is not an
+    information.
+
+    Args:
+        scores: (thoughts, contexts) log-probabilities of the thoughts after distinct contexts.
+        own: (thoughts,) index of each thought's own context; each context has a thought.
+        tokens: (thoughts,) number of tokens, at least 1.
+
+    Returns:
+        In nats per thought: `mutual_information`; `conditional_entropy`, H(Z|X); `entropy`, H(Z),
+        the sum of both; `context_entropy`, H(X). `information_share`, the fraction I(X; Z) / H(X),
+        left out for a single context. `token_mutual_information`, by the geometric mean.
+        `retrieval`, the fraction of thoughts that are most likely after their own context, ties
+        counted in part, and `retrieval_chance`, its value for thoughts independent of contexts.
+    """
+    exact = scores.double()
+    weights = torch.bincount(own, minlength=exact.shape[1]).double() / len(own)
+    matched = exact.gather(1, own[:, None]).squeeze(1)
+    marginal = _marginal(exact, weights)
+    by_token = exact / tokens[:, None]
+    token_matched = matched / tokens
+    best = (exact == exact.max(1, keepdim=True).values).double()
+    hits = best.gather(1, own[:, None]).squeeze(1) / best.sum(1)
+    information = float((matched - marginal).mean())
+    context_entropy = -float(torch.special.xlogy(weights, weights).sum())
+    return {
+        "mutual_information": information,
+        **({"information_share": information / context_entropy} if context_entropy > 0 else {}),
+        "conditional_entropy": -float(matched.mean()),
+        "entropy": -float(marginal.mean()),
+        "context_entropy": context_entropy,
+        "token_mutual_information": float((token_matched - _marginal(by_token, weights)).mean()),
+        "retrieval": float(hits.mean()),
+        "retrieval_chance": 1 / exact.shape[1],
+    }
+
+
+def _marginal(scores: Tensor, weights: Tensor) -> Tensor:
+    """Return the log-probability of each thought in a random context, (thoughts,)."""
+    return torch.logsumexp(scores + weights.log(), dim=1)

@@ -173,7 +173,7 @@ class _Watch:
 
     def figures(self) -> dict[str, float]:
         """Return the settings as figures, where they may change in the run."""
-        return self._adaptation.figures()
+        return self._adaptation.metrics()
 
     def take(self, line: Mapping[str, Any]) -> list[TrapWarning]:
         """Return the warnings of an iteration, with what they change."""

@@ -1,4 +1,4 @@
-"""Curves: a run's figures over its iterations, in groups, with their axes."""
+"""The curves of a run's metrics over its iterations, in groups, with their axes."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from statistics import median
 from typing import Any
 
 _REST = "training"
-_DIVERGENCE = "policy/kl_from_reference"
+_KL = "policy/kl_from_reference"
 _BOUNDS = ("success", "low", "high")
 ROUNDING = 2.0**-23
-"""What a number of 32 bits is rounded by, as a share of it.
+"""Relative rounding error of a 32-bit number.
 
-Figures are computed in such numbers from numbers about 1, so one that never leaves this of 0 is 0
-but for rounding, and one that moves by less than this share of it stays. Neither is drawn as if it
-moved. Learning rates are exact, and may be as small; so are whole numbers, and the divergence from
-the reference where it is never negative, as the mean of squares.
+Metrics are computed in 32 bits from numbers of order 1. So a metric within this distance of 0, or
+one that changes by less than this fraction, differs by rounding only, and is drawn as constant.
+Exceptions are learning rates, whole numbers, and a KL to the reference that is never negative,
+since it is a mean of squares.
 """
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A figure over iterations.
+    """A metric over iterations.
 
     Attributes:
-        name: the name without its group.
-        points: iteration and value, where it was measured and is a number.
-        smooth: iteration and moving median, from the first whole window on.
-        low: the low end of the axis.
-        high: the high end of the axis.
+        name: Name without its group.
+        points: Iteration and value of each finite measurement.
+        smooth: Iteration and moving median, from the first full window.
+        low: Low end of the axis.
+        high: High end of the axis.
     """
 
     name: str
@@ -42,13 +42,13 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class FigureGroup:
-    """Figures that belong together.
+class MetricGroup:
+    """Metrics with the same prefix.
 
     Attributes:
-        name: the part of their names before the slash.
-        keys: their names in `metrics.jsonl`.
-        curves: the curves of those that were ever a number.
+        name: The part of their names before the slash.
+        keys: Their names in `metrics.jsonl`.
+        curves: Curves of the metrics that have a finite value.
     """
 
     name: str
@@ -61,41 +61,38 @@ class HeldOut:
     """Held-out success of an environment.
 
     Attributes:
-        name: the environment's name.
-        points: iteration, success, and both ends of its 95 % interval.
+        name: Name of the environment.
+        points: Iteration, success, and both ends of its 95 % interval.
     """
 
     name: str
     points: list[tuple[int, float, float, float]]
 
 
-def groups(metrics: Sequence[Mapping[str, Any]], window: int) -> list[FigureGroup]:
-    """Return all figures but held-out ones, by group.
+def group_metrics(metrics: Sequence[Mapping[str, Any]], window: int) -> list[MetricGroup]:
+    """Return all metrics except held-out ones, by group.
 
     Args:
-        metrics: lines of `metrics.jsonl`.
-        window: iterations of the moving median.
+        metrics: Lines of `metrics.jsonl`.
+        window: Iterations of the moving median.
     """
     names = dict.fromkeys(name for line in metrics for name in line if name != "iteration")
-    kept = sorted((name for name in names if not name.startswith("val/")), key=_group)
+    training = sorted((name for name in names if not name.startswith("val/")), key=_group)
     unordered = []
-    for group, members in groupby(kept, key=_group):
+    for group, members in groupby(training, key=_group):
         keys = list(members)
-        curves = (curve(metrics, key, window) for key in keys)
-        unordered.append(FigureGroup(group, keys, [line for line in curves if line.points]))
+        curves = (make_curve(metrics, key, window) for key in keys)
+        unordered.append(MetricGroup(group, keys, [line for line in curves if line.points]))
     return sorted(unordered, key=_order)
 
 
-def curve(metrics: Sequence[Mapping[str, Any]], key: str, window: int) -> Curve:
-    """Return one figure as a curve.
+def make_curve(metrics: Sequence[Mapping[str, Any]], key: str, window: int) -> Curve:
+    """Return the curve of a metric, without rounding errors (see `ROUNDING`).
 
     Args:
-        metrics: lines of `metrics.jsonl`.
-        key: the figure's name.
-        window: measured iterations of the moving median.
-
-    Returns:
-        The curve, without what is `ROUNDING`.
+        metrics: Lines of `metrics.jsonl`.
+        key: Name of the metric.
+        window: Measured iterations of the moving median.
     """
     numbers = [line["iteration"] for line in metrics if _is_number(line.get(key))]
     values = [line[key] for line in metrics if _is_number(line.get(key))]
@@ -109,12 +106,8 @@ def curve(metrics: Sequence[Mapping[str, Any]], key: str, window: int) -> Curve:
     return Curve(key.partition("/")[2] or key, points, smooth, *_axis(values))
 
 
-def held_out(metrics: Sequence[Mapping[str, Any]]) -> list[HeldOut]:
-    """Return held-out success of each environment.
-
-    Args:
-        metrics: lines of `metrics.jsonl`.
-    """
+def list_held_out(metrics: Sequence[Mapping[str, Any]]) -> list[HeldOut]:
+    """Return held-out success of each environment from the lines of `metrics.jsonl`."""
     keys = dict.fromkeys(name for line in metrics for name in line if name.startswith("val/"))
     names = [key.split("/")[1] for key in keys if key.count("/") == 2 and key.endswith("/success")]
     return [
@@ -130,7 +123,7 @@ def held_out(metrics: Sequence[Mapping[str, Any]]) -> list[HeldOut]:
     ]
 
 
-def _order(group: FigureGroup) -> tuple[bool, bool, str]:
+def _order(group: MetricGroup) -> tuple[bool, bool, str]:
     return group.name != "rollout", group.name != "policy", group.name
 
 
@@ -139,13 +132,12 @@ def _group(key: str) -> str:
 
 
 def _is_exact(key: str, values: list[float]) -> bool:
-    """Return whether a figure is drawn as it is, see `ROUNDING`."""
-    squared = key == _DIVERGENCE and min(values, default=0.0) >= 0
+    squared = key == _KL and min(values, default=0.0) >= 0
     return squared or key.endswith("/lr") or all(float(value).is_integer() for value in values)
 
 
 def _without_rounding(values: list[float]) -> list[float]:
-    """Return the values, or as many times the last one, or 0, where only rounding moves them."""
+    """Return the values; constant ones where they differ by rounding only."""
     largest = max(map(abs, values), default=0.0)
     if 0 < largest <= ROUNDING:
         return [0.0] * len(values)

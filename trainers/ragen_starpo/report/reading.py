@@ -1,4 +1,4 @@
-"""Reads the files of a training run, also while it goes on."""
+"""Reads the files of a training run, finished or not."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _RESTORE = "restore it from a copy, or report another run"
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """The files of a run, read.
+    """The contents of a run's files.
 
     Attributes:
-        path: the run directory.
-        recipe: all settings.
-        start: held-out figures of the model that training began with; may be empty.
-        metrics: one line for each iteration.
-        timings: one line for each iteration.
-        warnings: warnings of the echo trap; may be empty.
+        path: The run directory.
+        recipe: All settings.
+        start: Held-out metrics of the first model; may be empty.
+        metrics: One line for each iteration.
+        timings: One line for each iteration.
+        warnings: Warnings of the echo trap; may be empty.
     """
 
     path: Path
@@ -35,17 +35,17 @@ class TrainingRun:
 
 
 def read_training_run(path: Path) -> TrainingRun:
-    """Return the files of a run so far.
+    """Return the contents of a run's files so far.
 
     Raises:
-        UserError: if the directory does not hold a training run, has no iteration yet, or holds a
-            broken line.
+        UserError: If the directory is not a training run, has no iteration yet, or holds a broken
+            line.
     """
     file = path / "recipe.json"
     if not file.is_file():
         raise UserError(f"{path} is not a training run: it has no recipe.json")
-    began = path / "start.json"
-    start = read_whole(began, _RESTORE) if began.exists() else {}
+    start_file = path / "start.json"
+    start = read_whole(start_file, _RESTORE) if start_file.exists() else {}
     metrics = _lines(path / "metrics.jsonl")
     if not metrics:
         raise UserError(f"{path} holds no finished iteration yet", exit_code=1)
@@ -54,5 +54,5 @@ def read_training_run(path: Path) -> TrainingRun:
 
 
 def _lines(file: Path) -> list[Line]:
-    """Return the whole lines; a torn last one is still being written."""
+    """Return the complete lines; the last one may still be being written."""
     return [line for _, line in numbered(file)]

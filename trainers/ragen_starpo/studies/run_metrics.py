@@ -11,7 +11,7 @@ from scipy.stats import spearmanr
 
 from ragen_bench.runs.json_lines import read_whole
 from ragen_envs.core.sums import sum_in_order
-from ragen_starpo.diagnostics.cost import milestones, spent
+from ragen_starpo.diagnostics.cost import list_milestones, sum_cost
 from ragen_starpo.report.reading import TrainingRun
 from ragen_starpo.studies.jobs import BEFORE, TEST
 
@@ -46,11 +46,11 @@ def measure_training(run: TrainingRun, target: float | None) -> RunMetrics:
         best, last = max(start, *validated), validated[-1]
         on_val = {"start": start, "best": best, "last": last}
         on_val |= {"rise": best - start, "gain": last - start, "fall": best - last}
-    cost = spent(run.metrics, run.timings, None)
+    cost = sum_cost(run.metrics, run.timings, None)
     costs = [(start, 0)] if start is not None else []
     costs += [
         (milestone.success, milestone.spent.trained_tokens)
-        for milestone in milestones(run.metrics, run.timings)
+        for milestone in list_milestones(run.metrics, run.timings)
     ]
     reached = [tokens for success, tokens in costs if target is not None and success >= target]
     return {
