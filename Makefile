@@ -20,7 +20,7 @@ ifeq ($(MAKECMDGOALS),test)
 MAKEFLAGS += -j2
 endif
 
-.PHONY: demo demo-agent picture train-demo test oldest lint docs chromium bubblewrap held-out clean
+.PHONY: demo demo-agent picture train-demo check test oldest lint docs chromium bubblewrap held-out clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/ragen-bench demo
@@ -45,6 +45,11 @@ picture: demo chromium
 SEEDS ?= 0
 train-demo: $(VENV)/dev.stamp
 	$(BIN)/ragen-train demo --out runs/train-demo $(addprefix --seed ,$(SEEDS))
+
+# Before each commit: what needs no server, no browser, no Ray and no second environment.
+check: lint
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup \
+	  -m "not slow and not browser and not ray and not vllm"
 
 test: lint chromium bubblewrap
 	$(BIN)/python -m pytest -n 2 --dist loadgroup

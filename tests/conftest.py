@@ -32,3 +32,14 @@ def pytest_collection():
     finally:
         gc.enable()
         gc.freeze()
+
+
+def pytest_collection_modifyitems(items):
+    """Mark the tests that need a browser, Ray or vLLM, see the markers in pyproject.toml."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
+        if "vllm" in item.path.parent.name or item.path.name.startswith("test_vllm"):
+            item.add_marker("vllm")
+        elif item.path.parent.name == "cluster" or item.path.stem == "test_on_ray":
+            item.add_marker("ray")

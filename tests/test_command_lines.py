@@ -11,7 +11,8 @@ from ragen_envs.cli.main import parser as envs_parser
 from ragen_starpo.cli.main import parser as train_parser
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "leaderboard").glob("*.md")]
+FOLDERS = ("docs", "leaderboard", "skills")
+PAGES = [ROOT / "README.md", *(page for name in FOLDERS for page in (ROOT / name).rglob("*.md"))]
 BLOCK = re.compile(r"^ *```\w*(?: title=.*?)?\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 LINE = re.compile(r"^ *(?:\w*\$ +)?(?:\w+=\S+ +)*(ragen-(?:bench|envs|train) .*)", re.MULTILINE)
 PARSERS = {"ragen-bench": bench_parser, "ragen-envs": envs_parser, "ragen-train": train_parser}
