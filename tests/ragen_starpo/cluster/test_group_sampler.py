@@ -9,7 +9,7 @@ from ragen_bench.errors import UserError
 from ragen_starpo.cluster.names import TRAIN, VAL, uid_of
 from ragen_starpo.rollout.failures import FailedEpisode
 from ragen_starpo.rollout.trajectory import TokenTrajectory
-from tests.ragen_starpo.algorithms.test_selection import group
+from tests.ragen_starpo.rollout.test_selection import group
 
 GONE = FailedEpisode("OSError: gone")
 
