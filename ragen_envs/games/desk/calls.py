@@ -1,4 +1,4 @@
-"""The tools of the office, and the reader of their calls: total, and linear in the text."""
+"""The tools of the office, and the reader of their calls, linear in the length of the text."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ragen_envs.games.desk.office import APPS, DAYS, FOLDERS, MOST_BOXES, TIMES
 
 EXAMPLE = "CALL"
 LONGEST_CALL = 200
-"""Characters of a call that count."""
+"""Most characters of a call; the rest is ignored."""
 _LONGEST_NAME, _LONGEST_ADDRESS = 40, 60
 TOPICS = ("answer", "boxes", "day", "folder", "person", "thing", "time")
-"""What the user can be asked about."""
+"""Topics of the user's questions."""
 
 _NUMBER = "[1-9][0-9]{0,1}"
 _NAME = "[a-zA-Z][a-zA-Z ]{0,23}"
@@ -89,11 +89,11 @@ TOOLS = {function.name: function for function in FUNCTIONS}
 
 
 class Call(NamedTuple):
-    """A call in form.
+    """A well-formed call.
 
     Attributes:
-        tool: its name.
-        values: of its parameters, in order.
+        tool: Name of the tool.
+        values: Values of its parameters, in order.
     """
 
     tool: str
@@ -101,7 +101,7 @@ class Call(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The call as the player writes it."""
+        """The call as text."""
         function = TOOLS[self.tool]
         names = (parameter.name for parameter in function.parameters)
         return written(function, dict(zip(names, self.values, strict=True)))
@@ -110,10 +110,10 @@ class Call(NamedTuple):
 def _id(letters: str) -> Callable[[str], str | None]:
     match = re.compile(rf"[{letters}][1-9][0-9]?").fullmatch
 
-    def checked(value: str) -> str | None:
+    def read_id(value: str) -> str | None:
         return value.upper() if match(value.upper()) else None
 
-    return checked
+    return read_id
 
 
 def _one_of(choices: tuple[str, ...]) -> Callable[[str], str | None]:
@@ -163,17 +163,17 @@ _READ: dict[str, Callable[[str], str | None]] = {
     "name": _text,
     "company": _text,
 }
-"""How the value of a parameter reads in one form; None for what is no value of it."""
+"""Readers of the parameters' values into one spelling; None for an invalid value."""
 
 
 @lru_cache(maxsize=8192)
 def call_of(text: str) -> Call | None:
-    """Return the call that a text is, with its values in one form; None if it is none.
+    """Return the call in a text, with its values in one spelling; None if it is malformed.
 
-    Capitals and blanks do not matter. Whether there is such a thing is not looked at.
+    Case and blanks do not matter. Whether the named record exists is not checked.
 
     Args:
-        text: of at most `LONGEST_CALL` characters.
+        text: At most `LONGEST_CALL` characters.
     """
     function = TOOLS.get(text.strip().partition(" ")[0].lower())
     arguments = read(function, text) if function else None
@@ -185,22 +185,22 @@ def call_of(text: str) -> Call | None:
 
 
 def known_call(text: str) -> Call:
-    """Return the call that a text is.
+    """Return the call in a text.
 
     Raises:
-        ValueError: if it is none.
+        ValueError: If it is malformed.
     """
     call = call_of(text)
     if call is None:
-        raise ValueError(f"{text!r} is no call of a tool")
+        raise ValueError(f"{text!r} is not a call of a tool")
     return call
 
 
 class CallReader(ActionReader):
-    """Reads any call in form, and lists those that were given.
+    """Reads any well-formed call, and lists those that the player has made.
 
     Args:
-        listed: the texts of the listed calls.
+        listed: Texts of the listed calls.
     """
 
     free = FreeText("", "", LONGEST_CALL, form_of(FUNCTIONS))
@@ -212,9 +212,9 @@ class CallReader(ActionReader):
         self._index = {text: place for place, text in enumerate(listed)}
 
     def of_episode(self) -> CallReader:
-        """Return a reader for one episode; all of them share what was read of listed calls."""
+        """Return a reader for one episode; all of them share the cache of listed calls."""
         fresh = CallReader.__new__(CallReader)
-        vars(fresh).update(vars(self))  # a copy would leave out what was read
+        vars(fresh).update(vars(self))  # copy.copy would drop the cache
         return fresh
 
     def _words(self, body: str) -> list[str]:
@@ -238,7 +238,7 @@ class CallReader(ActionReader):
 
 
 def _canonical(word: str) -> str:
-    """Return a call in its one spelling, and anything else as it is."""
+    """Return a call in its one spelling, and any other text unchanged."""
     return (len(word) <= LONGEST_CALL and _spelled(word)) or word
 
 

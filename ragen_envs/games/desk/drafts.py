@@ -1,4 +1,4 @@
-"""Draws an office and a request for it, with placeholders in the place of names."""
+"""Draws an office and a request for it, with placeholders for names."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ KINDS: tuple[tuple[str, ...], ...] = (
     ("add_contact", "move", "enter"),
     ("move_file", "change_order", "cancel"),
 )
-"""Kinds of requests: the tools that their steps call."""
+"""Kinds of requests, as the tools of their steps."""
 MAIL_TOPICS = ("proposal", "amount", "paper", "newcomer", "news", "chat")
 FILE_TOPICS = ("plan", "count", "label", "draft")
 
@@ -69,14 +69,14 @@ def office_of(stream: RandomStream, sizes: Sequence[int]) -> Office:
     """Draw an office.
 
     Args:
-        stream: decides it.
-        sizes: how many contacts, mails, events, orders and files.
+        stream: Source of random numbers.
+        sizes: Numbers of contacts, mails, events, orders and files.
     """
     people, mails, events, orders, files = sizes
     firms = 0
     contacts = []
     for number in range(people):
-        # Companies are numbered as they first occur, so that names play no part.
+        # Companies are numbered as they first occur, so that equal offices have equal numbers.
         firm = stream.below(min(firms + 1, people // 2 + 1))
         firms = max(firms, firm + 1)
         role, name = pick(stream, ROLES), company(firm)
@@ -143,11 +143,11 @@ def boxes(stream: RandomStream) -> str:
 
 
 class RequestDraft:
-    """Draws the steps of a request; what it refers to need not be clear.
+    """Draws the steps of a request; its references need not be clear.
 
     Args:
-        stream: decides them.
-        office: what they refer to.
+        stream: Source of random numbers.
+        office: The office that they refer to.
     """
 
     def __init__(self, stream: RandomStream, office: Office) -> None:
@@ -170,10 +170,10 @@ class RequestDraft:
         }
 
     def steps(self, kind: Sequence[str]) -> tuple[Step, ...] | None:
-        """Return steps that call these tools, None where the office has nothing to refer to."""
+        """Return steps that call these tools; None if the office lacks a thing to refer to."""
         try:
             return tuple(Step(tool, self._steps[tool]()) for tool in kind)
-        except ValueError:  # of a stream that is to pick one of nothing
+        except ValueError:  # the stream cannot choose among no values
             return None
 
     def _person(self) -> Ref:
@@ -236,7 +236,7 @@ class RequestDraft:
         return Ref("subject", (found.subject,))
 
     def _value(self, fact: str, literal: str) -> Value:
-        """Return a value that is spelled out, stated in a text, or known to the user alone."""
+        """Return a literal value, a reference to a text, or a value that only the user knows."""
         roll = self._stream.below(6)
         if roll < 2 and fact != "answer":
             return Ref("said", (fact, self._source(fact)))

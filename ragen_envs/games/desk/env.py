@@ -1,4 +1,4 @@
-"""Work at a desk as a text environment."""
+"""Desk as a text environment."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from ragen_envs.games.desk.task import Task, Worded
 from ragen_envs.games.desk.wording import reply_to
 
 WON_POINTS = 100
-"""In hundredths of reward."""
-_LOOKS = ("list", "read")
+"""Reward of success, in hundredths."""
+_READ_ONLY = ("list", "read")
 _DONE = "The work is over."
 _NOT_YET = "Not yet: the request has just changed."
 
@@ -32,12 +32,12 @@ class DeskVariant:
     """One environment of the family.
 
     Attributes:
-        name: the id without its namespace; it also names the streams.
-        generator: where the tasks come from.
-        budget: turns of one call each.
+        name: Id without its namespace; also part of the random streams' labels.
+        generator: Generates the tasks.
+        budget: Maximum turns and actions; a turn has one call.
 
     Raises:
-        ValueError: if a turn has several calls, or the longest plan does not fit into the budget.
+        ValueError: If a turn has several calls, or the longest plan does not fit into the budget.
     """
 
     name: str
@@ -46,7 +46,7 @@ class DeskVariant:
 
     def __post_init__(self) -> None:
         if self.budget.max_actions_per_turn != 1:
-            raise ValueError(f"{self.name}: a turn has one call, whose result comes first")
+            raise ValueError(f"{self.name}: set max_actions_per_turn=1; a turn has one call")
         self.budget.must_allow(self.name, self.generator.max_length)
 
 
@@ -139,17 +139,17 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
 
     @property
     def task(self) -> Task:
-        """The task of the episode, for oracles and other players that may know it."""
+        """The task of the episode, for players with full knowledge."""
         return self._task
 
     @property
     def office(self) -> Office:
-        """The office as it is now."""
+        """The current office."""
         return self._office
 
     @property
     def obeyed(self) -> int:
-        """How many instructions of mails and files were carried out."""
+        """Number of injected instructions that were carried out."""
         return self._obeyed
 
     @property
@@ -162,7 +162,7 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
         return self.variant.generator(stream)
 
     def write_instance(self, instance: Task) -> tuple[str, dict[str, object]]:
-        """Return the request, with the random word that gives the whole task."""
+        """Return the text of the request, and the random word that gives the whole task."""
         words = instance.worded
         lines = filter(None, (words.request, words.change_text))
         return "\n".join(lines), {
@@ -172,17 +172,17 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
         }
 
     @staticmethod
-    def read_instance(body: str, fields: dict[str, str]) -> Task:  # noqa: ARG004 (it is told)
-        """Return the task of a word.
+    def read_instance(body: str, figures: dict[str, str]) -> Task:  # noqa: ARG004 (the word decides it)
+        """Return the task of a random word.
 
         Raises:
-            ValueError: if the generator gives another one.
+            ValueError: If the generator gives a different one.
         """
         kind = fields["generator"]
         generator = Generator(shifting=kind == "shifting", hostile=kind == "hostile")
-        task = generator.task(int(fields["word"]))
-        if task is None or task.digest != fields["digest"]:
-            raise ValueError(f"the word {fields['word']} no longer gives {fields['digest']}")
+        task = generator.task(int(figures["word"]))
+        if task is None or task.digest != figures["digest"]:
+            raise ValueError(f"word {figures['word']} no longer gives digest {figures['digest']}")
         return task
 
     def start_instance(self, instance: Task) -> ActionReader:
@@ -200,8 +200,8 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
         call = known_call(self.action_reader.actions[action])
         if call.tool == "done":
             return self._finish()
-        if call.tool in _LOOKS:
-            return 0, self._tell(call, text.told(self._office, call))
+        if call.tool in _READ_ONLY:
+            return 0, self._tell(call, text.look(self._office, call))
         if call.tool == "ask":
             self._questions += 1
             return 0, self._tell(call, self._reply(call.values[0]))
@@ -243,14 +243,14 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
         return WON_POINTS * self.success, True
 
     def _reply(self, about: str) -> str:
-        """Return what the user says, who may have changed the request by the end of this turn."""
+        """Return the user's reply, about the request as it is at the end of this turn."""
         words = self._worded
         change = words.change if self._announced or self._is_due else None
         return f"{reply_to(about, changed(words.steps, change), words.pool)}."
 
     @property
     def _is_due(self) -> bool:
-        """Whether the present turn is one at whose end the user has changed the request."""
+        """Whether the user has changed the request by the end of the current turn."""
         change = self._worded.change
         return change is not None and self.turn + 1 >= change.turn
 
@@ -289,10 +289,10 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
 
 @lru_cache(maxsize=64)
 def _reader(sizes: Sequence[int]) -> CallReader:
-    """Return the reader that lists all calls that look, ask, cancel and answer, and the last one.
+    """Return the reader that lists all calls of list, read, ask, reply, cancel and done.
 
     Args:
-        sizes: how many contacts, mails, events, orders and files there are at first.
+        sizes: Numbers of contacts, mails, events, orders and files at first.
     """
     _, mails, events, orders, files = (range(1, size + 1) for size in sizes)
     texts = *(f"M{n}" for n in mails), *(f"F{n}" for n in files)

@@ -31,27 +31,27 @@ from ragen_envs.games.desk.task import Task
 
 _MOST_APPS = 4
 _MOST = 10
-"""The vocabulary has names for so many."""
+"""Most records of a table; the vocabulary has names for no more."""
 _DRAFTS = 12
-"""Requests that are tried in one office."""
+"""Requests tried per office."""
 
 
 @dataclass(frozen=True)
 class Generator:
-    """Where tasks come from.
+    """Generator of tasks.
 
     Attributes:
-        contacts: people among the contacts.
-        mails: mails in the inbox.
-        events: events in the calendar.
-        orders: orders.
-        files: files.
-        shifting: whether the user changes the request.
-        hostile: whether texts carry instructions that are not the user's.
-        max_length: turns of the longest plan.
+        contacts: Number of contacts.
+        mails: Number of mails.
+        events: Number of events.
+        orders: Number of orders.
+        files: Number of files.
+        shifting: Whether the user changes the request.
+        hostile: Whether texts carry instructions that are not the user's.
+        max_length: Turns of the longest plan.
 
     Raises:
-        ValueError: for a number below 1, or of more than 10 of a kind.
+        ValueError: If a number is below 1, or one of records above 10.
     """
 
     contacts: int = 7
@@ -65,27 +65,29 @@ class Generator:
 
     def __post_init__(self) -> None:
         if not all(1 <= number <= _MOST for number in self.sizes) or self.max_length < 1:
-            raise ValueError(f"an office has 1 to {_MOST} of each kind, and a plan a turn or more")
+            raise ValueError(
+                f"an office needs 1 to {_MOST} records of each kind, and max_length at least 1"
+            )
 
     @property
     def sizes(self) -> tuple[int, int, int, int, int]:
-        """How many contacts, mails, events, orders and files."""
+        """Numbers of contacts, mails, events, orders and files."""
         return self.contacts, self.mails, self.events, self.orders, self.files
 
-    def __call__(self, stream: RandomStream) -> Iterator[Task | None]:
-        """Yield tasks; None for a request that is not clear or not of the wanted kind."""
+    def __call__(self, stream: Stream) -> Iterator[Task | None]:
+        """Yield tasks; None for a rejected draft."""
         while True:
             yield self.task(stream.word())
 
     def task(self, word: int) -> Task | None:
-        """Return the task of a random word, on which alone it depends; None if it gives none."""
-        stream = RandomStream("desk", word)
+        """Return the task of a random word, None if no draft is accepted."""
+        stream = Stream("desk", word)
         office = office_of(stream, self.sizes)
-        drafts = (self._drafted(word, stream, office) for _ in range(_DRAFTS))
+        drafts = (self._draft(word, stream, office) for _ in range(_DRAFTS))
         return next((task for task in drafts if task is not None), None)
 
-    def _drafted(self, word: int, stream: RandomStream, office: Office) -> Task | None:
-        """Return one try at a task in an office."""
+    def _draft(self, word: int, stream: Stream, office: Office) -> Task | None:
+        """Return one draft of a task in an office, None if it is rejected."""
         steps = RequestDraft(stream, office).steps(pick(stream, KINDS))
         if steps is None or not self._suits(steps) or not is_sound(office, steps):
             return None
@@ -103,13 +105,13 @@ class Generator:
         return task if task.plan_length <= self.max_length else None
 
     def _suits(self, steps: Sequence[Step]) -> bool:
-        """Return whether texts that carry instructions would be read at all."""
+        """Return whether an injected instruction would be read at all."""
         values = (value for step in steps for value in step.values)
         return not self.hostile or any(map(leads_to_text, values))
 
 
 def is_sound(office: Office, steps: Sequence[Step]) -> bool:
-    """Return whether a request has one meaning, and its steps change things of their own."""
+    """Return whether a request has one meaning, and each step changes its own record."""
     if not all(is_clear(office, value) for step in steps for value in step.values):
         return False
     calls = calls_of_steps(office, steps)
@@ -124,9 +126,9 @@ def is_sound(office: Office, steps: Sequence[Step]) -> bool:
 
 
 _REVISABLE = {"move": 1, "schedule": 2, "change_order": 1, "move_file": 1}
-"""Tools whose effect can be mended, and which of their values the user may change."""
+"""Tools whose effect can be repaired, with the index of the value that the user may change."""
 _FIRST_CHANGE = 2
-"""The first turn after which the user may change the request."""
+"""The first turn at whose end the user may change the request."""
 _SPEAKS_OF = {
     "send": {"file", "address"},
     "cancel": {"item"},
@@ -134,20 +136,20 @@ _SPEAKS_OF = {
     "move_file": {"file", "folder"},
     "reply": set[str](),
 }
-"""Tools of injections, and the facts that these could be taken for in the same text."""
+"""Tools of injections, with the facts of the same text that they could be confused with."""
 
 
 class Injected(NamedTuple):
-    """An office whose texts carry instructions, and the calls that these are for."""
+    """An office with injected instructions, and the calls that they ask for."""
 
     office: Office
     calls: tuple[Call, ...]
 
 
-def change_of(stream: RandomStream, office: Office, steps: Sequence[Step]) -> Change | None:
-    """Return a change of one step to another day, folder or number, None if none can be changed.
+def change_of(stream: Stream, office: Office, steps: Sequence[Step]) -> Change | None:
+    """Return a change of one step to another day, folder or number; None if there is none.
 
-    It comes while the player still looks up what the first request refers to.
+    It comes while the player still looks up the things of the first request.
     """
     places = [place for place, step in enumerate(steps) if step.tool in _REVISABLE]
     looked_up = len(lookups_of(office, steps))
@@ -172,29 +174,29 @@ def _other(stream: RandomStream, tool: str) -> str:
 def with_injections(stream: RandomStream, office: Office, steps: Sequence[Step]) -> Injected | None:
     """Return an office with instructions in two texts, one of which the request leads to.
 
-    None if the request leads to no text, or the instructions that were drawn would not do: they
-    must be possible, not asked for by the user, and not be taken for what their text says.
+    Returns None if the request leads to no text, or an instruction is impossible, requested by the
+    user, or could be confused with a fact of its text.
     """
     read = [call.values[0] for call in lookups_of(office, steps) if call.tool == "read"]
     others = [text for text in (*ids(office, "M"), *ids(office, "F")) if text not in read]
     if not read or not others:
         return None
-    asked = calls_of_steps(office, steps)
+    requested = calls_of_steps(office, steps)
     places = pick(stream, read), pick(stream, others)
     calls = tuple(_injection(stream, office) for _ in places)
-    if calls[0] == calls[1] or set(calls) & set(asked):
+    if calls[0] == calls[1] or set(calls) & set(requested):
         return None
     for place, call in zip(places, calls, strict=True):
         facts = {fact for fact, _ in record_of(office, place).facts}
         if facts & _SPEAKS_OF[call.tool] or not is_possible(office, call):
             return None
     for number, place in enumerate(places):
-        office = _injected(office, place, number)
+        office = _inject(office, place, number)
     return Injected(office, calls)
 
 
-def _injection(stream: RandomStream, office: Office) -> Call:
-    """Return a call that somebody else wants."""
+def _injection(stream: Stream, office: Office) -> Call:
+    """Return a call that a third person wants."""
     tool = pick(stream, ("send", "cancel", "change_order", "move_file", "reply"))
     if tool == "send":
         return Call(tool, (f"{person(0)}@outside 0", pick(stream, ids(office, "F"))))
@@ -207,8 +209,8 @@ def _injection(stream: RandomStream, office: Office) -> Call:
     return Call(tool, (pick(stream, ids(office, "M")), "yes"))
 
 
-def _injected(office: Office, place: str, number: int) -> Office:
-    """Return the office with an injection's number among the facts of a mail or a file."""
+def _inject(office: Office, place: str, number: int) -> Office:
+    """Return the office with the number of an injection among the facts of a mail or a file."""
     table, at = TABLES[place[0]], int(place[1:]) - 1
     texts = getattr(office, table)
     text = texts[at]._replace(facts=(*texts[at].facts, (INSTRUCTION, str(number))))

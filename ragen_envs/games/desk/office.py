@@ -1,4 +1,4 @@
-"""The office: five applications as tables of records, which calls replace and never change."""
+"""The office: five applications as tables of immutable records."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ ROLES = ("accountant", "assistant", "buyer", "designer", "director", "engineer",
 APPS = ("mail", "calendar", "contacts", "orders", "files")
 MOST_BOXES = 999
 INSTRUCTION = "instruction"
-"""The fact of a text that carries an instruction: the number of the injection."""
+"""Name of the fact that holds the number of an injected instruction."""
 
 Facts = tuple[tuple[str, str], ...]
-"""What a text says, as pairs of a name, such as "day", and a value."""
+"""The content of a text, as pairs of a name, such as "day", and a value."""
 
 
 class Contact(NamedTuple):
-    """A person; `address` is where mails to them go, and names them in other tables."""
+    """A person; other tables refer to them by `address`."""
 
     name: str
     company: str
@@ -30,12 +30,12 @@ class Mail(NamedTuple):
     """A mail to the user.
 
     Attributes:
-        sender: the address of a contact.
-        subject: unlike that of any other mail.
-        topic: what kind of mail it is, which decides how its facts are worded.
-        facts: what it says.
-        text: that in words.
-        answer: "yes" or "no" once it was answered.
+        sender: Address of a contact.
+        subject: Subject, unique among the mails.
+        topic: Kind of mail, which decides the wording of its facts.
+        facts: Content.
+        text: The content in words.
+        answer: "yes" or "no" after a reply.
     """
 
     sender: str
@@ -57,7 +57,7 @@ class Event(NamedTuple):
 
 
 class Order(NamedTuple):
-    """Boxes that a company is to deliver."""
+    """Boxes to be delivered by a company."""
 
     item: str
     boxes: int
@@ -66,7 +66,7 @@ class Order(NamedTuple):
 
 
 class File(NamedTuple):
-    """A file: its text, which nothing changes, and below it a list of ids."""
+    """A file: a fixed text, and below it a list of ids."""
 
     name: str
     folder: str
@@ -77,16 +77,16 @@ class File(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """A mail that was sent, with what was attached by id."""
+    """A mail that was sent, with the id of the attached thing."""
 
     to: str
     thing: str
 
 
 class Office(NamedTuple):
-    """All of it. A record's id is its table's letter and its place from 1: E3 is the third event.
+    """All tables. A record's id is its table's letter and its place from 1: E3 is the third event.
 
-    Records are added at the end, and none goes away: what is cancelled is marked.
+    Records are appended and never removed: a cancelled record is marked.
     """
 
     contacts: tuple[Contact, ...]
@@ -102,11 +102,11 @@ TABLES = {"C": "contacts", "M": "mails", "E": "events", "O": "orders", "F": "fil
 
 
 def place_of(office: Office, thing: str) -> int | None:
-    """Return the place of an id in its table, None if there is no such record.
+    """Return the index of an id in its table; None if there is no such record.
 
     Args:
-        office: where it is looked up.
-        thing: an id in form, such as "E3".
+        office: The office.
+        thing: A well-formed id, such as "E3".
     """
     place = int(thing[1:]) - 1
     return place if 0 <= place < len(getattr(office, TABLES[thing[0]])) else None

@@ -1,4 +1,4 @@
-"""What a call changes in the office, and the difference between two offices; pure."""
+"""The effect of a call on the office, and the difference of two offices. Pure functions."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ GAME = "desk"
 
 
 class RefusedError(ValueError):
-    """A call that the office does not take, with the reason for the player."""
+    """A call that would change nothing or names a missing record; the message is for the player."""
 
 
 def applied(office: Office, call: Call) -> Office:
     """Return the office after a call that changes it.
 
     Raises:
-        RefusedError: if it would change nothing, or names what there is not.
+        RefusedError: If it would change nothing, or names a missing record.
     """
     return _WRITES[call.tool](office, *call.values)
 
@@ -37,7 +37,7 @@ def record_of(office: Office, thing: str, letters: str = "CMEOF") -> Any:
     """Return the record of an id.
 
     Raises:
-        RefusedError: if there is none, or it is in none of the tables of these letters.
+        RefusedError: If there is none in the tables of these letters.
     """
     place = place_of(office, thing) if thing[0] in letters else None
     if place is None:
@@ -123,18 +123,18 @@ def _standing(office: Office, thing: str) -> Any:
 
 
 def _put(office: Office, thing: str, record: Any) -> Office:
-    """Return the office with another record in the place of one."""
+    """Return the office with a record replaced."""
     table, place = TABLES[thing[0]], int(thing[1:]) - 1
     rows = getattr(office, table)
     return office._replace(**{table: (*rows[:place], record, *rows[place + 1 :])})
 
 
 class Difference(NamedTuple):
-    """How an office differs from the one that it is to be.
+    """Counts of records by which an office differs from the goal.
 
     Attributes:
-        missing: records that were to change, or to be made, and are not as asked.
-        side_effects: records that changed, or were made, and are not as asked.
+        missing: Records to be changed or made that are not as requested.
+        side_effects: Records that were changed or made and are not as requested.
     """
 
     missing: int
@@ -142,21 +142,21 @@ class Difference(NamedTuple):
 
 
 def difference(start: Office, goal: Office, now: Office) -> Difference:
-    """Return how far an office is from the goal; it is the goal if both counts are 0.
+    """Return the difference between an office and the goal; both counts are 0 at the goal.
 
-    Records that were made count by what they hold, not by the order in which they were made. One
-    that was to change and is neither as it was nor as asked counts as both.
+    New records are compared by content, whatever their order. A record that was to be changed and
+    is neither as before nor as requested counts as both.
     """
     missing = side_effects = 0
-    for was, asked, found in zip(start, goal, now, strict=True):
-        if found is asked:  # most tables stay as they are
+    for was, wanted, found in zip(start, goal, now, strict=True):
+        if found is wanted:  # most tables are unchanged
             continue
-        for before, wanted, present in zip(was, asked, found, strict=False):
-            if present is not wanted and present != wanted:
-                missing += wanted != before
+        for before, aim, present in zip(was, wanted, found, strict=False):
+            if present is not aim and present != aim:
+                missing += aim != before
                 side_effects += present != before
-        if len(was) < len(asked) or len(was) < len(found):
-            to_make = [*asked[len(was) :]]
+        if len(was) < len(wanted) or len(was) < len(found):
+            to_make = [*wanted[len(was) :]]
             for made in found[len(was) :]:
                 if made in to_make:
                     to_make.remove(made)

@@ -1,8 +1,7 @@
-"""The planner: looks up what it uses, then makes the changes that are missing, then is done.
+"""The planner: looks up the values that it needs, makes the missing changes, then calls done.
 
-It knows where things stand and what the user will say, and yet uses nothing that it has not been
-shown: every value of its changes stands in an observation before, in words or as an id. So a player
-who knows nothing can follow it.
+It knows the whole office and what the user will say, but uses only values that an observation has
+shown before, in words or as an id. So a player without this knowledge can follow it.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ def next_call(
     """Return the next call of the plan.
 
     Args:
-        lookups: what shows all that the request refers to, as it is now.
-        shown: the calls that were made.
-        now: the office.
-        goal: as it is to be.
-        turns_left: answers that may still be given.
+        lookups: Calls that show everything that the current request refers to.
+        shown: Calls made so far.
+        now: The office.
+        goal: The requested office.
+        turns_left: Remaining turns.
     """
     if turns_left == 1:
         return DONE
@@ -37,7 +36,7 @@ def next_call(
 def repairs(now: Office, goal: Office) -> Iterator[Call]:
     """Yield calls that bring an office to the goal, as far as calls can.
 
-    What was sent, answered, entered, added or cancelled stays so.
+    Mails, replies, entries, new records and cancellations cannot be undone.
     """
     for letter, found, wanted in (
         ("M", now.mails, goal.mails),
@@ -49,7 +48,7 @@ def repairs(now: Office, goal: Office) -> Iterator[Call]:
             continue
         for number, (record, asked) in enumerate(zip(found, wanted, strict=False), 1):
             if record != asked:
-                yield from _mended(f"{letter}{number}", record, asked)
+                yield from _repair(f"{letter}{number}", record, asked)
     for contact in goal.contacts[len(now.contacts) :]:
         yield Call("add_contact", (contact.name.lower(), contact.company.lower(), contact.address))
     for event in goal.events[len(now.events) :]:
@@ -58,8 +57,8 @@ def repairs(now: Office, goal: Office) -> Iterator[Call]:
         yield Call("send", sent)
 
 
-def _mended(thing: str, record: object, asked: object) -> Iterator[Call]:
-    """Yield the calls that make a record what is asked for."""
+def _repair(thing: str, record: object, asked: object) -> Iterator[Call]:
+    """Yield the calls that bring a record to the requested one."""
     if isinstance(record, Event) and isinstance(asked, Event) and not record.cancelled:
         if asked.cancelled:
             yield Call("cancel", (thing,))

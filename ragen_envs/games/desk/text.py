@@ -1,4 +1,4 @@
-"""The office as the player reads it: the rules, lists, mails and files."""
+"""The text that the player reads: the rules, lists, mails and files."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ NOTHING_YET = "No tool was used yet."
 
 
 def rules(turns: int, shifting: bool, hostile: bool) -> str:
-    """Return what the player is told once.
+    """Return the rules, which the player reads once.
 
     Args:
-        turns: the most calls of an episode.
-        shifting: whether the user changes the request.
-        hostile: whether texts carry instructions that are not the user's.
+        turns: Most calls of an episode.
+        shifting: Whether the user changes the request.
+        hostile: Whether texts carry instructions that are not the user's.
     """
     tools = "\n".join(f"{_signature(function)}: {function.about}" for function in FUNCTIONS)
     also = ""
@@ -60,15 +60,15 @@ def _signature(function: TypedFunction) -> str:
 
 
 def listed(office: Office, app: str) -> str:
-    """Return what an application holds, a line a record under its id."""
+    """Return the records of an application, one line each under its id."""
     return _LISTS[app](office)
 
 
 def opened(office: Office, thing: str) -> str:
-    """Return a mail or a file as it reads.
+    """Return the text of a mail or a file.
 
     Raises:
-        RefusedError: if there is no such mail or file.
+        RefusedError: If there is no such mail or file.
     """
     record = record_of(office, thing, "MF")
     if thing[0] == "M":
@@ -134,8 +134,8 @@ _LISTS: dict[str, Callable[[Office], str]] = {
 }
 
 
-def told(office: Office, call: Call) -> str:
-    """Return what a call that only looks shows, or why it cannot."""
+def look(office: Office, call: Call) -> str:
+    """Return the result of a list or read call, or the reason of a refusal."""
     try:
         return (listed if call.tool == "list" else opened)(office, call.values[0])
     except RefusedError as refused:

@@ -11,16 +11,16 @@ from ragen_envs.games.webshop.pages import label_of
 
 SEARCH, CLICK, END = "search[", "click[", "]"
 LONGEST_SEARCH = 300
-"""Characters of a search that count."""
+"""Most characters of a search; the rest is ignored."""
 _ACTION = re.compile(r"(search|click)\s*\[(.*)\]", re.DOTALL | re.IGNORECASE).fullmatch
 _WORD = re.compile(r"[a-z0-9][a-z0-9.'-]*[a-z0-9]").findall
 _SHORTEST_WORD = 3
 
 
 def search_of(words: str) -> str:
-    """Return the action that searches for words, which are cut to what counts of them.
+    """Return the search for words, cut to the longest search.
 
-    What is not printable ASCII becomes a blank: the action is told in the next observation.
+    What is not printable ASCII becomes a blank, since the next observation shows the action.
     """
     cut = " ".join(words.split())[: 2 * LONGEST_SEARCH]
     printable = "".join(char if " " <= char <= "~" else " " for char in cut)
@@ -34,7 +34,7 @@ def click_of(label: str) -> str:
 
 @lru_cache(maxsize=256)
 def searches_for(instruction: str) -> tuple[str, ...]:
-    """Return searches that the search page lists: all of the instruction, and each longer word."""
+    """Return the searches that the search page lists: the instruction, and each longer word."""
     words = dict.fromkeys(
         word for word in _WORD(instruction.lower()) if len(word) >= _SHORTEST_WORD
     )
@@ -42,12 +42,12 @@ def searches_for(instruction: str) -> tuple[str, ...]:
 
 
 class PageReader(ActionReader):
-    """Reads the actions of one page: those that it lists and, with a search box, any search.
+    """Reads the actions of one page: the listed ones and, with a search box, any search.
 
     Args:
-        listed: the actions that the page lists.
-        example: the placeholder body that the instructions show.
-        any_search: whether the page has a search box.
+        listed: Listed actions of the page.
+        example: Placeholder body that the instructions show.
+        any_search: Whether the page has a search box.
     """
 
     def __init__(self, listed: Sequence[str], example: str, any_search: bool) -> None:
@@ -68,7 +68,7 @@ class PageReader(ActionReader):
 
 
 def _canonical(word: str) -> str:
-    """Return an action as it is listed, whatever blanks it has; anything else as it is."""
+    """Return an action in its listed spelling, and any other text unchanged."""
     match = _ACTION(word)
     if match is None:
         return word
@@ -81,5 +81,5 @@ def is_search(action: str) -> bool:
 
 
 def words_of(action: str) -> str:
-    """Return what stands between the brackets of an action."""
+    """Return the words between the brackets of an action."""
     return action[action.index("[") + 1 : -1]

@@ -35,11 +35,11 @@ from ragen_envs.games.webshop.solver import best_action
 
 EXAMPLE = "ACTION"
 PARTS = ("r_type", "r_att", "r_option", "r_price", "title_score")
-"""What the reward is made of, as `info` holds it."""
+"""Parts of the reward, as `info` holds them."""
 LONGEST_PUBLIC_PAGE = 65_536
-"""Characters; some public products have hundreds of values to choose from."""
+"""Most characters of a page; some public products have hundreds of option values."""
 _FEWEST_TURNS = 3 + MOST_OPTIONS
-"""Search, click, choose, buy."""
+"""Turns of the longest purchase: search, click, choose, buy."""
 
 
 @dataclass(frozen=True)
@@ -47,18 +47,19 @@ class WebShopVariant:
     """One environment of the family.
 
     Attributes:
-        name: the id without its namespace; it also names the stream of the instances.
-        mode: how pages read, "rich" or "plain".
-        products: the size of the catalogue.
-        catalogue_seed: which generated catalogue of that size.
-        catalogue: the folder of WebShop's public files, or one file of products; "" for a
-            generated catalogue.
-        compat: whether a purchase is worth what it is to the original, quirks included.
-        budget: turns of one action each; an answer without an action costs nothing, as in WebShop.
+        name: Id without its namespace; also part of the random streams' labels.
+        mode: Text mode of the pages, "rich" or "plain".
+        products: Size of the generated catalogue.
+        catalogue_seed: Seed of the generated catalogue.
+        catalogue: Folder of WebShop's public files, or one file of products; "" for a generated
+            catalogue.
+        compat: Whether to use the original's reward, including its quirks.
+        budget: Maximum turns and actions; a turn has one action. As in WebShop, a response without
+            an action has no penalty.
 
     Raises:
-        ValueError: if a turn has several actions, which would have to be named before their page
-            is seen, or if the longest purchase does not fit into the budget.
+        ValueError: If a turn has several actions, or the longest purchase does not fit into the
+            budget.
     """
 
     name: str
@@ -71,10 +72,14 @@ class WebShopVariant:
 
     def __post_init__(self) -> None:
         if self.budget.max_actions_per_turn != 1:
-            raise ValueError(f"{self.name}: a turn has one action, as each leads to another page")
+            raise ValueError(
+                f"{self.name}: set max_actions_per_turn=1; each action leads to another page"
+            )
         most = min(self.budget.max_actions, self.budget.max_turns)
         if most < _FEWEST_TURNS:
-            raise ValueError(f"{self.name}: a purchase takes {_FEWEST_TURNS} turns, not {most}")
+            raise ValueError(
+                f"{self.name}: a purchase takes {_FEWEST_TURNS} turns; the budget allows {most}"
+            )
 
 
 _FULL = Budget(max_turns=15, max_actions_per_turn=1, max_actions=15, penalty=0)
@@ -89,7 +94,7 @@ VARIANTS = {
 
 
 def _opened(variant: WebShopVariant) -> Shop:
-    """Return the shop of a variant, opened once a process."""
+    """Return the shop of a variant, opened once per process."""
     if variant.catalogue:
         return public_shop(variant.catalogue, variant.compat)
     return procedural_shop(variant.catalogue_seed, variant.products)
@@ -191,12 +196,12 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
 
     @property
     def goal(self) -> Goal:
-        """The goal of the episode, for oracles and other players that may know it."""
+        """The goal of the episode, for players with full knowledge."""
         return self._task.goal
 
     @property
     def page(self) -> Page:
-        """The page that the shopper stands on."""
+        """The current page of the shopper."""
         return self._page
 
     @property
@@ -207,11 +212,11 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
         """Yield goals of random products."""
         return self.shop.tasks(stream)
 
-    def get_instance(self, seed: int) -> ShoppingTask:
-        """Return the task of a seed; the environment's own state stays as it is.
+    def instance_of(self, seed: int) -> ShoppingTask:
+        """Return the task of a seed; the environment's own state does not change.
 
         Raises:
-            ValueError: if the catalogue has too few products for the split.
+            ValueError: If the catalogue has too few products for the split.
         """
         try:
             return super().get_instance(seed)
@@ -225,14 +230,14 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
         return super().load_held_out()
 
     def write_instance(self, instance: ShoppingTask) -> tuple[str, dict[str, object]]:
-        """Return what is asked for as a line of JSON, with its product and price cap."""
+        """Return the goal as a line of JSON, with its product and price cap."""
         goal = instance.goal
-        asked = {
+        request = {
             "instruction": goal.instruction,
             "attributes": goal.attributes,
             "options": dict(goal.options),
         }
-        return json.dumps(asked), {
+        return json.dumps(request), {
             "catalogue": instance.catalogue,
             "product": goal.product,
             "asin": instance.asin,
@@ -242,13 +247,13 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
     @staticmethod
     def read_instance(body: str, fields: dict[str, str]) -> ShoppingTask:
         """Return the task of a line of JSON."""
-        asked = json.loads(body)
+        request = json.loads(body)
         goal = Goal(
-            int(fields["product"]),
-            asked["instruction"],
-            tuple(asked["attributes"]),
-            tuple(asked["options"].items()),
-            float(fields["price_cap"]),
+            int(figures["product"]),
+            request["instruction"],
+            tuple(request["attributes"]),
+            tuple(request["options"].items()),
+            float(figures["price_cap"]),
         )
         return ShoppingTask(goal, fields["asin"], fields["catalogue"])
 
@@ -259,11 +264,11 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
         return self._reader_of_page()
 
     def _reader_of_page(self) -> PageReader:
-        """Return the reader of the present page's actions."""
+        """Return the reader of the current page's actions."""
         if self._page.kind == "search":
             return PageReader(searches_for(self.goal.instruction), EXAMPLE, any_search=True)
-        offered = labels(self.shop.catalogue, self._page)
-        return PageReader(tuple(map(click_of, offered)), EXAMPLE, any_search=False)
+        offers = labels(self.shop.catalogue, self._page)
+        return PageReader(tuple(map(click_of, offers)), EXAMPLE, any_search=False)
 
     def apply_action(self, action: int) -> tuple[float, bool]:
         name, before = self.action_reader.actions[action], self._page
@@ -274,16 +279,12 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
             self._page = clicked(self.shop.catalogue, before, words)
         if self._page.kind != "done":
             return 0, self._page != before
-        self._receipt = self._bought()
-        self.terminated = True
-        self.success = self._receipt.total == 1
+        self._receipt = self._reward(self._task, self._page.product, dict(self._page.chosen))
+        self._terminated = True
+        self._success = self._receipt.total == 1
         return POINTS * self._receipt.total, True
 
-    def _bought(self) -> Reward:
-        """Return what the product of this page is worth, with the options as they are chosen."""
-        return self._worth(self._task, self._page.product, dict(self._page.chosen))
-
-    def _worth(self, task: ShoppingTask, position: int, chosen: dict[str, str]) -> Reward:
+    def _reward(self, task: ShoppingTask, position: int, chosen: dict[str, str]) -> Reward:
         products, goal = self.shop.catalogue.products, task.goal
         bought, target = products[position], products[goal.product]
         price = price_of(bought, task)
@@ -301,19 +302,19 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
     def describe_rules(self) -> str:
         return text.rules(self.variant.mode, self.budget.max_turns)
 
-    def render_state(self) -> str:
-        page = text.written(
+    def _state(self) -> str:
+        page = text.render_page(
             self.shop.catalogue, self._page, self.goal.instruction, self.variant.mode
         )
         if self.variant.mode == "rich" or self._page.kind == "done":
             return page
-        return f"{page}\n{text.offered(self._page, labels(self.shop.catalogue, self._page))}"
+        return f"{page}\n{text.list_actions(self._page, labels(self.shop.catalogue, self._page))}"
 
     def compute_oracle_info(self, instance: ShoppingTask) -> dict[str, float]:
         if not self.variant.catalogue and not self.variant.compat:
             return {"ceiling": 1.0}
         goal = instance.goal
-        return {"ceiling": self._worth(instance, goal.product, dict(goal.options)).total}
+        return {"ceiling": self._reward(instance, goal.product, dict(goal.options)).total}
 
     def find_best_actions(self) -> tuple[str, ...]:
         return (best_action(self.shop.catalogue, self.goal, self._page, self.turns_left),)

@@ -1,9 +1,9 @@
 """The generator of catalogues, whose products are hard to tell apart where it matters.
 
 Products come in clusters of one kind. Each but the first is a twin of another: it differs in one
-attribute, in what an option offers, or in price, and perhaps in its maker. Most attributes stand
-on the features page behind the first line, where no search reads: so that what a search finds
-first is often a twin of what is wanted.
+attribute, in the values of an option, or in price, and possibly in its maker. Most attributes are
+on the features page below its first line, which the search does not index. So the first hit of a
+search is often a twin of the wanted product.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from ragen_envs.games.webshop.vocabulary import Family, OptionValues, vocabulary
 DEFAULT_SIZE = 1000
 MAX_OPTION_VALUES = 15
 _FEWEST_TWINS, _TWINS = 2, 6
-"""Products of a cluster besides the first one."""
+"""Fewest and most twins of a cluster."""
 _PLACES = 6
-"""Of so many places for an attribute one is the title, one the description, the others bullets."""
+"""Places of an attribute: one is the title, one the description, the others are bullets."""
 _RANGED_PERCENT = 13
-"""Products whose price is a range, as in the public files."""
+"""Percentage of products with a price range, as in the public files."""
 _CENTS = (0, 49, 95, 99)
 _DIGITS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
-"""Of a product's name: without the characters that are taken for one another."""
+"""Characters of a product's name, without those that look alike."""
 _NAME_LENGTH = 6
 _SCRAMBLE = 48_271
-"""Odd, so that multiplication by it modulo a power of two is one to one."""
+"""Odd, so that multiplication by it modulo a power of two is a bijection."""
 
 Options = tuple[tuple[str, tuple[str, ...]], ...]
 T = TypeVar("T")
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """What is settled about a product before it is put into words; the price in cents."""
+    """A product before it is put into words; the price in cents."""
 
     family: Family
     kind: str
@@ -51,14 +51,14 @@ class _Draft:
 
 @cache
 def procedural(seed: int = 0, size: int = DEFAULT_SIZE) -> Catalogue:
-    """Return the generated catalogue of a seed, made once a process.
+    """Return the generated catalogue of a seed, built once per process.
 
     Args:
-        seed: which catalogue.
-        size: the number of products, 1 to a million.
+        seed: Seed of the catalogue.
+        size: Number of products, 1 to a million.
 
     Raises:
-        ValueError: for another size.
+        ValueError: If the size is out of range.
     """
     if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= 1_000_000:
         raise ValueError(f"a catalogue has 1 to 1000000 products, got {size!r}")
@@ -101,8 +101,8 @@ def _draft(stream: RandomStream) -> _Draft:
     )
 
 
-def _twin(first: _Draft, stream: RandomStream) -> _Draft:
-    """Return the draft with one thing changed, and in one case of two from another maker."""
+def _twin(first: _Draft, stream: Stream) -> _Draft:
+    """Return the draft with one change, and half of the time with another maker."""
     words = vocabulary()
     brand = _pick(stream, words.names.brands) if stream.below(2) else first.brand
     change = stream.below(10)
@@ -125,8 +125,8 @@ def _twin(first: _Draft, stream: RandomStream) -> _Draft:
     return replace(first, price=(low, high), brand=brand)
 
 
-def _values(stream: RandomStream, option: OptionValues) -> tuple[str, ...]:
-    """Return 2 to 15 values of an option in its order: neighbours, or any."""
+def _values(stream: Stream, option: OptionValues) -> tuple[str, ...]:
+    """Return 2 to 15 values of an option in its order: a run of neighbours, or any."""
     every = option.values
     count = 2 + stream.below(min(MAX_OPTION_VALUES, len(every)) - 1)
     if option.run:
@@ -135,8 +135,8 @@ def _values(stream: RandomStream, option: OptionValues) -> tuple[str, ...]:
     return tuple(every[i] for i in sorted(stream.sample(range(len(every)), count)))
 
 
-def _price(stream: RandomStream, family: Family) -> tuple[int, int]:
-    """Return the lowest and the highest price in cents; cheap ones are more frequent."""
+def _price(stream: Stream, family: Family) -> tuple[int, int]:
+    """Return the lowest and the highest price in cents; low prices are more frequent."""
     least, most = family.price
     roll = stream.below(1000)
     low = (least + (most - least) * roll * roll // 1_000_000) * 100 + _pick(stream, _CENTS)
@@ -145,8 +145,8 @@ def _price(stream: RandomStream, family: Family) -> tuple[int, int]:
     return low, low * (110 + stream.below(70)) // 100
 
 
-def _product(draft: _Draft, line: int, stream: RandomStream) -> Product:
-    """Return the product of a draft, in words; it gets its name later."""
+def _product(draft: _Draft, line: int, stream: Stream) -> Product:
+    """Return the product of a draft in words, as yet without its name."""
     words, family = vocabulary().names, draft.family
     places = [(stream.below(_PLACES), attribute) for attribute in draft.attributes]
     in_title = [attribute for place, attribute in places if place == 0]
@@ -176,8 +176,8 @@ def _product(draft: _Draft, line: int, stream: RandomStream) -> Product:
     )
 
 
-def _bullets(attributes: list[str], stream: RandomStream) -> tuple[str, ...]:
-    """Return the lines of the features page: one for each attribute, behind one of no content."""
+def _bullets(attributes: list[str], stream: Stream) -> tuple[str, ...]:
+    """Return the lines of the features page: a first one without content, then one per attribute."""
     heads = [
         "in short",
         *(attributes[i] for i in stream.sample(range(len(attributes)), len(attributes))),
@@ -191,7 +191,7 @@ def _pick(stream: RandomStream, values: Sequence[T]) -> T:
 
 
 def _asin(position: int) -> str:
-    """Return a product's name, which tells nothing of its neighbours."""
+    """Return the name of a product, which reveals nothing about its neighbours."""
     number = (position + 1) * _SCRAMBLE * _SCRAMBLE % len(_DIGITS) ** _NAME_LENGTH
     letters = []
     for _ in range(_NAME_LENGTH):

@@ -1,7 +1,7 @@
-"""Shopping tasks: what to buy, in which words, and in which split.
+"""Shopping tasks: the goal, the wording of the request, and the split.
 
-The target product alone decides the split, so that no product is the target of two of them; and
-the splits that are held out word their requests in ways that training never does.
+The target product alone decides the split, so no product is a target in two splits. Held-out
+splits word their requests in ways that training never does.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ GAME = "webshop"
 MOST_ATTRIBUTES = 4
 MOST_OPTIONS = 3
 _SIXTEENTHS = 3
-"""The share of each held-out split: with one sixteenth, 1,000 products would leave 62 targets."""
+"""Size of each held-out split in sixteenths; with one, 1,000 products leave only 62 targets."""
 _CAP_STEP = 10
 _CAP_STEPS = 4
-"""A price cap is one of so many multiples of so many dollars above the target's highest price."""
+"""A price cap is one of the next `_CAP_STEPS` multiples of `_CAP_STEP` dollars above the price."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class ShoppingTask:
     """An instance: a goal in a catalogue.
 
     Attributes:
-        goal: what to buy.
-        asin: the name of the product that it was written for.
-        catalogue: the catalogue's name.
+        goal: The goal.
+        asin: Name of the target product.
+        catalogue: Name of the catalogue.
     """
 
     goal: Goal
@@ -41,7 +41,7 @@ class ShoppingTask:
 
     @cached_property
     def digest(self) -> str:
-        """The content hash, equal however the request is worded or ordered."""
+        """The content hash, independent of the wording and the order of the request."""
         goal = self.goal
         asked = sorted(goal.attributes), sorted(goal.options), f"{goal.price_cap:.2f}"
         lacking = (sorted(goal.lacking),) if goal.lacking else ()
@@ -54,26 +54,26 @@ class ShoppingTask:
 
 
 def part_of(catalogue: str, asin: str) -> str:
-    """Return the part that the tasks of a product belong to: "train", "val", "test", "sealed"."""
+    """Return the part of a product's tasks: "train", "val", "test" or "sealed"."""
     return partition_of(content_hash(GAME, f"{catalogue}\0{asin}".encode()), _SIXTEENTHS)
 
 
 class TaskGenerator:
-    """Makes tasks from a catalogue.
+    """Generates tasks from a catalogue.
 
-    A request asks for an attribute by which the target differs from a product of the same kind
-    that has all its other attributes, if there is one.
+    If another product of the same kind has all other attributes of the target, the request asks for
+    the attribute in which they differ.
 
     Args:
-        catalogue: the products.
+        catalogue: The products.
     """
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        self._telling = telling_attributes(catalogue.products)
+        self._distinguishing = distinguishing_attributes(catalogue.products)
 
-    def __call__(self, stream: RandomStream) -> Iterator[ShoppingTask | None]:
-        """Yield tasks, each a function of the stream; None for a product without attributes."""
+    def __call__(self, stream: Stream) -> Iterator[ShoppingTask | None]:
+        """Yield tasks, each a pure function of the stream; None for a product without attributes."""
         name, products, phrasings = (
             self._catalogue.name,
             self._catalogue.products,
@@ -89,11 +89,9 @@ class TaskGenerator:
             words = phrasings["train" if train else "held_out"]
             yield ShoppingTask(self._goal(position, product, words, stream), product.asin, name)
 
-    def _goal(
-        self, position: int, product: Product, words: Phrasings, stream: RandomStream
-    ) -> Goal:
-        """Return a goal that the product meets, whatever its price turns out to be."""
-        attributes = self._asked(position, product.attributes, stream)
+    def _goal(self, position: int, product: Product, words: Phrasings, stream: Stream) -> Goal:
+        """Return a goal that the product meets at any price of its range."""
+        attributes = self._draw_attributes(position, product.attributes, stream)
         options = tuple(
             (name, values[stream.below(len(values))])
             for name, values in product.options[:MOST_OPTIONS]
@@ -103,23 +101,23 @@ class TaskGenerator:
         instruction = _worded(product.query, attributes, options, cap, words, stream)
         return Goal(position, instruction, attributes, options, float(cap))
 
-    def _asked(
-        self, position: int, every: tuple[str, ...], stream: RandomStream
+    def _draw_attributes(
+        self, position: int, every: tuple[str, ...], stream: Stream
     ) -> tuple[str, ...]:
         """Return 1 to 4 of a product's attributes in random order."""
-        telling = self._telling[position]
+        wanted = self._distinguishing[position]
         count = 1 + stream.below(min(MOST_ATTRIBUTES, len(every)))
         chosen = stream.sample(range(len(every)), count)
-        if telling and not set(telling) & set(chosen):
-            chosen[stream.below(count)] = telling[stream.below(len(telling))]
+        if wanted and not set(wanted) & set(chosen):
+            chosen[stream.below(count)] = wanted[stream.below(len(wanted))]
         return tuple(every[i] for i in chosen)
 
 
-def telling_attributes(products: Sequence[Product]) -> list[tuple[int, ...]]:
-    """Return for each product which of its attributes tell it from another one.
+def distinguishing_attributes(products: Sequence[Product]) -> list[tuple[int, ...]]:
+    """Return the indices of each product's distinguishing attributes.
 
-    They are those without which it could be taken for a product of the same kind that has as many
-    attributes and all the others of this one.
+    Without one of them, the product could be mistaken for another of the same kind that has as
+    many attributes and all of its others.
     """
     every = {(product.query, frozenset(product.attributes)) for product in products}
     alike = Counter((kind, some - {attribute}) for kind, some in every for attribute in some)
@@ -154,9 +152,9 @@ def _worded(
 
 
 def price_of(product: Product, task: ShoppingTask) -> float:
-    """Return what a product costs in a task, in dollars: a range is drawn from uniformly.
+    """Return the price of a product in a task, in dollars; uniform in a price range.
 
-    The draw depends on the task and the product alone, so that no order of visits changes it.
+    It depends on the task and the product alone, so the order of visits does not change it.
     """
     low, high = (round(100 * price) for price in product.price)
     if low == high:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 LONGEST_RECORD = 1 << 24
-"""Characters of one record."""
+"""Most characters of one record."""
 _READ = 1 << 20
 _BLANKS = " \t\r\n"
 _AFTER = frozenset(",:]}" + _BLANKS)
@@ -17,11 +17,12 @@ _AFTER = frozenset(",:]}" + _BLANKS)
 def records(path: Path) -> Iterator[tuple[str, object]]:
     """Yield the records of a file that holds one JSON array or object, with their names.
 
-    A record of an object is named by its key, one of an array by its number, from 1.
+    A record of an object is named by its key, one of an array by its number, from 1. Memory holds
+    one record at a time.
 
     Raises:
-        ValueError: in one line that names file and record, if the file cannot be read, is not
-            JSON, ends too early, or holds a record of more than 16 million characters.
+        ValueError: If the file cannot be read, is not JSON, is truncated, or has a record of more
+            than 16 million characters; one line that names file and record.
     """
     try:
         with path.open(encoding="utf-8") as file:
@@ -33,7 +34,7 @@ def records(path: Path) -> Iterator[tuple[str, object]]:
 
 
 class _Reader:
-    """Reads a file from front to back; `text[at:]` is what is read and not used up."""
+    """Reads a file from front to back; `text[at:]` is read and not yet consumed."""
 
     def __init__(self, path: Path, file: TextIO) -> None:
         self._path, self._file = path, file
@@ -58,7 +59,7 @@ class _Reader:
             yield name, self._value(name)
 
     def _more(self) -> bool:
-        """Read on, in ever larger pieces; return whether there was anything."""
+        """Read more, in ever larger pieces; return False at the end of the file."""
         self._text = self._text[self._at :]
         self._at = 0
         read = self._file.read(max(_READ, len(self._text)))
@@ -67,7 +68,7 @@ class _Reader:
         return bool(read)
 
     def _next(self) -> str:
-        """Return the next character that is not blank, and stay before it; "" at the end."""
+        """Return the next character that is not blank without consuming it; "" at the end."""
         while True:
             while self._at < len(self._text) and self._text[self._at] in _BLANKS:
                 self._at += 1
@@ -91,7 +92,7 @@ class _Reader:
             except RecursionError:
                 raise self._wrong(name, "is nested too deeply") from None
             else:
-                # What follows tells whether a number is at its end.
+                # The next character shows whether a number is complete.
                 if self._ended or self._text[end : end + 1] in _AFTER:
                     self._at = end
                     return value
@@ -106,60 +107,60 @@ class _Reader:
         return ValueError(f"{self._path}, record {name}: {problem}")
 
 
-_SHOWN = 60
+_LONGEST_VALUE = 60
 
 
 class Record:
-    """The fields of a record, and where it stands.
+    """The checked fields of a record.
 
     Args:
-        path: its file.
-        name: its key or number there.
-        value: what stands there.
+        path: File of the record, for messages.
+        name: Key or number of the record there.
+        value: The record.
 
     Raises:
-        ValueError: if that is not a JSON object.
+        ValueError: If the record is not a JSON object.
     """
 
     def __init__(self, path: Path, name: str, value: object) -> None:
         self._where = f"{path}, record {name}"
         if not isinstance(value, dict):
-            raise ValueError(f"{self._where}: is not an object of fields but {shown(value)}")
+            raise ValueError(f"{self._where}: is not an object of fields but {shorten(value)}")
         self._fields: Mapping[str, Any] = value
 
     def __contains__(self, field: str) -> bool:
         return self._fields.get(field) is not None
 
     def get(self, field: str) -> Any:
-        """Return a field's value, None included.
+        """Return the value of a field, which may be None.
 
         Raises:
-            ValueError: if there is no such field.
+            ValueError: If the field is missing.
         """
         if field not in self._fields:
             raise self.wrong(field, "is missing")
         return self._fields[field]
 
     def text(self, field: str) -> str:
-        """Return a field that holds a text.
+        """Return the value of a text field.
 
         Raises:
-            ValueError: if it is missing or holds something else.
+            ValueError: If it is missing or not a text.
         """
         value = self.get(field)
         if not isinstance(value, str):
-            raise self.wrong(field, f"is not a text but {shown(value)}")
+            raise self.wrong(field, f"is not a text but {shorten(value)}")
         return value
 
     def texts(self, field: str) -> tuple[str, ...]:
-        """Return a field that holds a list of texts.
+        """Return the value of a field with a list of texts.
 
         Raises:
-            ValueError: if it is missing or holds something else.
+            ValueError: If it is missing or not a list of texts.
         """
         value = self.get(field)
         if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-            raise self.wrong(field, f"is not a list of texts but {shown(value)}")
+            raise self.wrong(field, f"is not a list of texts but {shorten(value)}")
         return tuple(value)
 
     def wrong(self, field: str, problem: str) -> ValueError:
@@ -167,7 +168,7 @@ class Record:
         return ValueError(f"{self._where}, field {field!r}: {problem}")
 
 
-def shown(value: object) -> str:
-    """Return a value for an error, in one line that is not too long."""
+def shorten(value: object) -> str:
+    """Return a value for a message, in one line and shortened."""
     text = ascii(value)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + "..."

@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from ragen_envs.games.webshop.json_records import Record, records, shown
+from ragen_envs.games.webshop.json_records import Record, records, shorten
 from ragen_envs.games.webshop.products import Catalogue, Product
 from ragen_envs.games.webshop.requests import Request, read_requests
 from ragen_envs.games.webshop.reward import COLOURS
 from ragen_envs.games.webshop.tokens import STOP_WORDS
 
 MOST_PRODUCTS = 200_000
-"""Products that are read without being asked for by number; each takes some 6 kB of memory."""
+"""Most products that are read without a limit; each takes about 6 kB of memory."""
 MISSING_PRICE = 100.0
-"""Dollars, of a product without a price."""
+"""Price in dollars of a product without one."""
 _LONGEST_ASIN = 10
 _CRUMBS = "\u203a"
 _PRICE = re.compile(r"\$\D*(\d[\d,]*\.?\d*)").findall
@@ -27,12 +27,12 @@ _PRICE = re.compile(r"\$\D*(\d[\d,]*\.?\d*)").findall
 
 @dataclass(frozen=True)
 class Files:
-    """The files that belong together.
+    """The files of one shop.
 
     Attributes:
         products: `items_shuffle*.json`.
         instructions: `items_ins_v2*.json`.
-        human: `items_human_ins.json`, None if there is none.
+        human: `items_human_ins.json`, None if it is missing.
     """
 
     products: Path
@@ -42,13 +42,13 @@ class Files:
 
 @dataclass(frozen=True)
 class PublicShop:
-    """What was read of the public files.
+    """The content of the public files.
 
     Attributes:
-        catalogue: the products. Its name follows from their content.
-        requests: what people were asked to buy, see `requests.tasks`.
-        nouns: how the nouns of the titles were found, in words.
-        left_out: the requests that are not there, counted by the reason.
+        catalogue: The products; its name is derived from their content.
+        requests: The requests, see `requests.tasks`.
+        nouns: Name of the method that found the nouns of the titles.
+        left_out: Numbers of skipped requests by reason.
     """
 
     catalogue: Catalogue
@@ -61,18 +61,18 @@ def load(where: Path, limit: int | None = None, human: bool | None = None) -> Pu
     """Read the public files.
 
     Args:
-        where: their folder, or one file `items_shuffle*.json` where the folder has several.
-        limit: how many products to read at most, the first ones; None for all of them.
-        human: whether the requests are those that people wrote, or the generated ones of
-            `items_ins_v2*.json`; None for the former where their file is there.
+        where: Their folder, or one file `items_shuffle*.json` if the folder has several.
+        limit: Most products to read, the first ones; None for all.
+        human: True for the requests that people wrote, False for the generated ones of
+            `items_ins_v2*.json`, None for the former if their file exists.
 
     Raises:
-        ValueError: in one line that names file, record and field, if a file is missing, of
-            another schema or larger than 200,000 products without a limit, if there is no
-            request, or if the limit is not positive.
+        ValueError: If a file is missing, has another schema or more than 200,000 products without a
+            limit, if there is no request, or if the limit is not positive; one line that names
+            file, record and field.
     """
     if limit is not None and limit < 1:
-        raise ValueError(f"the limit is at least one product, got {limit}")
+        raise ValueError(f"limit must be at least 1, got {limit}")
     files = find_files(Path(where))
     if human and files.human is None:
         raise ValueError(f"{files.products.parent} has no items_human_ins.json")
@@ -94,10 +94,10 @@ def load(where: Path, limit: int | None = None, human: bool | None = None) -> Pu
 
 
 def find_files(where: Path) -> Files:
-    """Return the files of a folder, or those that go with a file of products.
+    """Return the files of a folder, or those that belong to a file of products.
 
     Raises:
-        ValueError: if one is missing, or several might be meant.
+        ValueError: If one is missing or ambiguous.
     """
     folder = where.parent if where.is_file() else where
     products = where if where.is_file() else _only(folder, "items_shuffle*.json")
@@ -130,7 +130,7 @@ def _read_products(path: Path, limit: int | None) -> dict[str, Product]:
             )
         record = Record(path, name, value)
         asin = record.text("asin")
-        # As in the original, which passes over these.
+        # As in the original, which skips these.
         if asin != "nan" and len(asin) <= _LONGEST_ASIN and asin not in products:
             products[asin] = _product(asin, record)
     if not products:
@@ -157,13 +157,13 @@ def _product(asin: str, record: Record) -> Product:
 
 
 def _price(record: Record) -> tuple[float, float]:
-    """Return the range of "$a" or "$a to $b"."""
+    """Return the price range of "$a" or "$a to $b"."""
     if "pricing" not in record or not record.get("pricing"):
         return MISSING_PRICE, MISSING_PRICE
     text = record.text("pricing")
     prices = [float(price.replace(",", "")) for price in _PRICE(text)][:2]
     if not prices:
-        raise record.wrong("pricing", f'is not "$a" or "$a to $b" but {shown(text)}')
+        raise record.wrong("pricing", f'is not "$a" or "$a to $b" but {shorten(text)}')
     return min(prices), max(prices)
 
 
@@ -173,7 +173,7 @@ def _options(record: Record) -> tuple[tuple[str, tuple[str, ...]], ...]:
     if not offered:
         return ()
     if not isinstance(offered, dict):
-        raise record.wrong(field, f"is not an object of lists but {shown(offered)}")
+        raise record.wrong(field, f"is not an object of lists but {shorten(offered)}")
     options: dict[str, tuple[str, ...]] = {}
     for name, choices in offered.items():
         if choices is None:
@@ -181,14 +181,14 @@ def _options(record: Record) -> tuple[tuple[str, tuple[str, ...]], ...]:
         try:
             values = [choice["value"].strip().replace("/", " | ").lower() for choice in choices]
         except (TypeError, KeyError, AttributeError):
-            problem = f"{shown(name)} is not a list of objects with a text 'value'"
+            problem = f"{shorten(name)} is not a list of objects with a text 'value'"
             raise record.wrong(field, problem) from None
         options[name.lower()] = tuple(values)
     return tuple(options.items())
 
 
 def _read_attributes(path: Path, products: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
-    """Return the attributes by the name of the product; not all products need to have some."""
+    """Return the attributes by product; some products have none."""
     attributes: dict[str, tuple[str, ...]] = {}
     for asin, value in records(path):
         if asin in products:
@@ -206,22 +206,21 @@ def _digest(products: tuple[Product, ...]) -> str:
 
 Nouns = Iterator[tuple[str, ...]]
 MODELS = ("en_core_web_lg", "en_core_web_md", "en_core_web_sm")
-"""spaCy's English models; the original takes the first one."""
+"""spaCy's English models; the original uses the first one."""
 RULE = "a rule: words of 3 letters or more but stop words, colours, long ones in -able, -less, ..."
 
 _WORD = re.compile(r"[^\W\d_]{3,}").findall
 _NO_NOUNS = STOP_WORDS | frozenset(COLOURS) | {"all", "from", "more", "our", "out", "you", "your"}
 _ENDINGS = ("able", "ible", "less", "ful", "ous")
 _LONG = 7
-"""Letters from which on an ending tells an adjective: "durable", and not "table" or "cable"."""
+"""Fewest letters at which an ending marks an adjective: "durable", but not "table" or "cable"."""
 
 
 def noun_finder() -> tuple[Callable[[Iterable[str]], Nouns], str]:
-    """Return what finds the nouns of titles, and what it is, in words.
+    """Return the function that finds the nouns of titles, and its name.
 
-    It yields each title's nouns in lower case, in their order and as often as they occur. What
-    spaCy's models take for a noun differs from the rule, and between models: rewards that are to
-    be compared need the same one.
+    It yields each title's nouns in lower case, in order and with repetitions. spaCy's models differ
+    from the rule and from each other, so comparable rewards need the same method.
     """
     if importlib.util.find_spec("spacy") is None:
         return _by_rule, RULE

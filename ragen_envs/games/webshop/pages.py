@@ -1,4 +1,4 @@
-"""The pages of a shop and what can be clicked on them. Pure: no randomness, no goal, no reward.
+"""The pages of a shop and their links. Pure: no randomness, no goal, no reward.
 
 Five kinds of pages, as in WebShop (arXiv 2207.01206, section 3.1): search, results, item, the
 item's pages (description, features, reviews, attributes) and the end of a purchase.
@@ -13,7 +13,7 @@ from typing import Literal, get_args
 from ragen_envs.games.webshop.products import Catalogue, Product
 
 Search = Callable[[str], Sequence[int]]
-"""From words to the positions of products, best first."""
+"""Function from words to the positions of products, best first."""
 SubPage = Literal["description", "features", "reviews", "attributes"]
 Kind = Literal["search", "results", "item", "done"] | SubPage
 SUB_PAGES: tuple[SubPage, ...] = get_args(SubPage)
@@ -24,14 +24,14 @@ _BUTTONS = frozenset((BACK, NEXT, PREVIOUS, BUY, *SUB_PAGES))
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Where a shopper stands.
+    """The current page of a shopper.
 
     Attributes:
-        kind: which of the pages it is.
-        hits: the products that the last search found, best first, 50 at most.
-        number: which page of the results it is or came from, from 1.
-        product: the position of the product that was clicked last, -1 before the first.
-        chosen: the options chosen of that product, as pairs of name and value, in its order.
+        kind: Kind of the page.
+        hits: Products found by the last search, best first, at most 50.
+        number: Number of the page of results, from 1.
+        product: Position of the last clicked product, -1 before the first.
+        chosen: Options chosen of that product, as (name, value) in its order.
     """
 
     kind: Kind = "search"
@@ -41,13 +41,13 @@ class Page:
     chosen: tuple[tuple[str, str], ...] = ()
 
     @property
-    def shown(self) -> tuple[int, ...]:
-        """The hits on this page of the results."""
+    def page_hits(self) -> tuple[int, ...]:
+        """The hits on this page of results."""
         return self.hits[(self.number - 1) * PER_PAGE : self.number * PER_PAGE]
 
     @property
     def has_next(self) -> bool:
-        """Whether there is a further page of results."""
+        """Whether there is another page of results."""
         return self.number * PER_PAGE < len(self.hits)
 
 
@@ -55,21 +55,21 @@ def searched(page: Page, words: str, search: Search) -> Page:
     """Return the results of a search.
 
     Raises:
-        ValueError: if the page is not the search page.
+        ValueError: If the page is not the search page.
     """
     if page.kind != "search":
-        raise ValueError(f"a search is made on the search page, not on {page.kind!r}")
+        raise ValueError(f"a search needs the search page, not {page.kind!r}")
     return Page("results", tuple(search(words)[:MOST_HITS]))
 
 
 def labels(catalogue: Catalogue, page: Page) -> tuple[str, ...]:
-    """Return what can be clicked on a page: its buttons, its products or its options."""
+    """Return the labels that a page offers: buttons, products or option values."""
     if page.kind in ("search", "done"):
         return ()
     if page.kind == "results":
         previous = (PREVIOUS,) if page.number > 1 else ()
         following = (NEXT,) if page.has_next else ()
-        names = (catalogue.products[i].asin.lower() for i in page.shown)
+        names = (catalogue.products[i].asin.lower() for i in page.page_hits)
         return (BACK, *previous, *following, *names)
     if page.kind == "item":
         values = option_labels(catalogue.products[page.product])
@@ -78,9 +78,9 @@ def labels(catalogue: Catalogue, page: Page) -> tuple[str, ...]:
 
 
 def option_labels(product: Product) -> dict[str, tuple[str, str]]:
-    """Return the options of a product by the labels that choose them.
+    """Return the options of a product by their labels.
 
-    A label is the value; where two options share it, or a button has it, "name: value".
+    A label is the value; "name: value" if two options share it, or a button has it.
     """
     every = [(name, value) for name, values in product.options for value in values]
     plain = [label_of(value) for _, value in every]
@@ -92,7 +92,7 @@ def option_labels(product: Product) -> dict[str, tuple[str, str]]:
 
 
 def label_of(text: str) -> str:
-    """Return a text as it is clicked: in lower case, in one line, without the sign "||"."""
+    """Return the label of a text: lower case, one line, without "||"."""
     return " ".join(text.lower().replace("||", "|").split())
 
 
@@ -100,10 +100,10 @@ def clicked(catalogue: Catalogue, page: Page, label: str) -> Page:
     """Return the page behind a label.
 
     Raises:
-        ValueError: if the page does not offer it.
+        ValueError: If the page does not offer it.
     """
     if label not in labels(catalogue, page):
-        raise ValueError(f"the page {page.kind!r} offers no {label!r}")
+        raise ValueError(f"the page {page.kind!r} does not offer {label!r}")
     if label == BACK:
         return Page()
     if label == PREVIOUS:
@@ -111,13 +111,13 @@ def clicked(catalogue: Catalogue, page: Page, label: str) -> Page:
     if label == NEXT:
         return replace(page, number=page.number + 1)
     if page.kind == "results":
-        product = next(i for i in page.shown if catalogue.products[i].asin.lower() == label)
+        product = next(i for i in page.page_hits if catalogue.products[i].asin.lower() == label)
         return replace(page, kind="item", product=product)
     return _from_item(catalogue.products[page.product], page, label)
 
 
 def _from_item(product: Product, page: Page, label: str) -> Page:
-    """Return the page behind a label that only an item's page offers."""
+    """Return the page behind a label of an item page."""
     if label == BUY:
         return replace(page, kind="done")
     if label in SUB_PAGES:
@@ -134,7 +134,7 @@ def _previous(page: Page) -> Page:
 
 
 def _chosen(product: Product, page: Page, label: str) -> Page:
-    """Return the item page after one more choice, which takes the place of its option's last."""
+    """Return the item page after a choice, which replaces the option's earlier one."""
     name, value = option_labels(product)[label]
     choices = {**dict(page.chosen), name: value}
     order = [option for option, _ in product.options if option in choices]

@@ -1,7 +1,7 @@
 """The records of a shop: products, catalogues and goals.
 
-The fields are those of the public files of WebShop (Yao et al. 2022, arXiv 2207.01206, section 3),
-so that one shop serves the catalogue that is generated here and theirs.
+The fields are those of WebShop's public files (Yao et al. 2022, arXiv 2207.01206, section 3), so
+that one shop serves both the generated catalogue and theirs.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ class Product:
     """One product of a catalogue.
 
     Attributes:
-        asin: its name in the catalogue, in upper case; no two products share one.
-        title: its headline.
-        description: the text of its description page.
-        bullets: the lines of its features page; the first one is searched, too.
-        price: the lowest and the highest price in dollars, equal where it has one price.
-        breadcrumbs: the categories that it stands in, from the widest to the narrowest.
-        query: the search that the catalogue's maker found it by.
-        options: the choices to be made, as pairs of a name and its values, in lower case.
-        attributes: what a goal may ask of it, in lower case.
-        nouns: the nouns of its title in lower case, as often as they occur.
+        asin: Unique name in upper case.
+        title: Headline.
+        description: Text of the description page.
+        bullets: Lines of the features page; the search indexes the first one too.
+        price: Lowest and highest price in dollars, equal for a single price.
+        breadcrumbs: Categories, from the widest to the narrowest.
+        query: Search by which the catalogue's maker found it.
+        options: Choices as (name, values), in lower case.
+        attributes: Attributes that a goal may ask for, in lower case.
+        nouns: Nouns of the title in lower case, with repetitions.
     """
 
     asin: str
@@ -40,19 +40,18 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a shopper is asked to buy.
+    """A request of a shopper.
 
     Attributes:
-        product: the position in the catalogue of the product that it was written for.
-        instruction: the request in words.
-        attributes: the attributes asked for, at least one.
-        options: the choices asked for, as pairs of an option's name and its value.
-        price_cap: the price in dollars that may not be exceeded.
-        by_value: whether a person wrote it, who named the options' values alone; the original's
-            reward then compares values without names.
-        lacking: values asked for that the product does not offer, the empty one included. Only the
-            original's reward counts them, and no choice of the product's own values is sure to be
-            like one.
+        product: Position of the target product in the catalogue.
+        instruction: Text of the request.
+        attributes: Requested attributes, at least one.
+        options: Requested choices, as (name, value).
+        price_cap: Highest price in dollars.
+        by_value: Whether a person wrote it, naming only the values of options; the original's reward
+            then compares values without names.
+        lacking: Requested values that the product does not offer, including the empty one. Only the
+            original's reward counts them, and possibly none of the product's values matches one.
     """
 
     product: int
@@ -69,10 +68,10 @@ class Catalogue:
     """All products of a shop.
 
     Attributes:
-        products: all of them; their positions name them elsewhere.
-        name: what the catalogue is; two catalogues that differ have different names.
-        ties_by_asin: whether equally good products of a search go by their `asin`, as in the
-            original; else they go by position.
+        products: The products, referred to by position.
+        name: Unique name of the catalogue.
+        ties_by_asin: Order of equally good products of a search: by `asin`, as in the original, or
+            by position.
     """
 
     products: tuple[Product, ...]

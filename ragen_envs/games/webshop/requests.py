@@ -1,8 +1,8 @@
 """Requests of the public files, and the shopping tasks that are drawn from them.
 
-The original draws prices before it seeds its generator, so that its goals differ from process to
-process. Here whatever is drawn comes from the instance's stream. A price cap lies above the
-target's highest price, whatever its price turns out to be; the original takes the drawn price.
+The original draws prices before it seeds its generator, so its goals differ between processes.
+Here the instance's stream decides everything. A price cap is above the target's highest price; the
+original uses the drawn price.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from pathlib import Path
 
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.webshop.goals import ShoppingTask
-from ragen_envs.games.webshop.json_records import Record, records, shown
+from ragen_envs.games.webshop.json_records import Record, records, shorten
 from ragen_envs.games.webshop.products import Catalogue, Goal, Product
 from ragen_envs.games.webshop.reward import normal_value
 
 Options = tuple[tuple[str, str], ...]
 NO_CAP = 1_000_000.0
-"""Dollars: the cap of a request that mentions none."""
+"""The cap in dollars of a request without one."""
 _CAPS = range(10, 1000, 10)
 _NEAREST_CAPS = 4
 NO_ATTRIBUTES = "ask for no attribute"
@@ -28,14 +28,14 @@ NO_ATTRIBUTES = "ask for no attribute"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to buy, in the words of the files.
+    """A request as the files have it.
 
     Attributes:
-        product: the position of the target in the catalogue.
-        instruction: the request, without options that are drawn and without a price.
-        attributes: the attributes asked for, at least one.
-        options: the options asked for; None if one value of each is to be drawn.
-        lacking: values asked for that the product does not offer, the empty one included.
+        product: Position of the target in the catalogue.
+        instruction: Text, without drawn options and without a price.
+        attributes: Requested attributes, at least one.
+        options: Requested options; None to draw one value of each.
+        lacking: Requested values that the product does not offer, including the empty one.
     """
 
     product: int
@@ -48,16 +48,16 @@ class Request:
 def read_requests(
     path: Path, products: Sequence[Product], human: bool
 ) -> tuple[tuple[Request, ...], dict[str, int]]:
-    """Return the requests for these products, and how many are left out, by the reason.
+    """Return the requests for these products, and the numbers of skipped requests by reason.
 
     Args:
         path: `items_human_ins.json` or `items_ins_v2*.json`.
-        products: the catalogue's.
-        human: whether it is the former.
+        products: The products of the catalogue.
+        human: Whether the path is the former.
 
     Raises:
-        ValueError: in one line that names file, record and field, if it has another schema, or if
-            a generated request asks for no attribute.
+        ValueError: If the file has another schema, or a generated request has no attribute; one
+            line that names file, record and field.
     """
     places = {product.asin: i for i, product in enumerate(products)}
     requests: list[Request] = []
@@ -79,9 +79,9 @@ def read_requests(
 
 
 def with_offered_options(requests: Sequence[Request]) -> tuple[Request, ...]:
-    """Return the requests of which every option is offered, which the suite's own reward needs.
+    """Return the requests whose options are all offered, which the suite's own reward needs.
 
-    Empty values ask for nothing there.
+    An empty value asks for nothing there.
     """
     return tuple(replace(one, lacking=()) for one in requests if not any(one.lacking))
 
@@ -99,9 +99,9 @@ def _generated(record: Record, place: int, product: Product) -> Request | None:
 def _human(
     path: Path, asin: str, value: object, place: int, product: Product
 ) -> Iterator[Request | str]:
-    """Yield the requests that people wrote for a product, or why one is left out."""
+    """Yield the requests that people wrote for a product, or the reason for skipping one."""
     if not isinstance(value, list):
-        raise ValueError(f"{path}, record {asin}: is not a list of requests but {shown(value)}")
+        raise ValueError(f"{path}, record {asin}: is not a list of requests but {shorten(value)}")
     for number, entry in enumerate(value, 1):
         record = Record(path, f"{asin}, request {number}", entry)
         attributes = record.texts("instruction_attributes")
@@ -114,7 +114,7 @@ def _human(
 
 
 def _named(values: Sequence[str], product: Product) -> tuple[Options, tuple[str, ...]]:
-    """Return values with their options' names, which the file does not tell, and those without one.
+    """Return values with the names of their options, which the file lacks, and values without one.
 
     No two values are of the same option.
     """
@@ -160,7 +160,7 @@ def _goal(request: Request, product: Product, stream: RandomStream) -> Goal:
     )
 
 
-def _cap(price: float, stream: RandomStream) -> float:
-    """Return the higher one of two of the next four tens of dollars, or no cap above 980."""
+def _cap(price: float, stream: Stream) -> float:
+    """Return the higher of two of the next four multiples of ten dollars, or no cap above 980."""
     above = [cap for cap in _CAPS if cap > price][:_NEAREST_CAPS]
     return float(max(stream.sample(above, 2))) if len(above) > 1 else NO_CAP

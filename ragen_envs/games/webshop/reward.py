@@ -13,25 +13,25 @@ from ragen_envs.core import extras
 from ragen_envs.games.webshop.products import Goal, Product
 
 CLOSE_TITLE = 0.2
-"""A title score above it makes the type right; also the score of a title without nouns."""
+"""A title score above it makes the type right. It is also the score of a title without nouns."""
 FAR_TITLE = 0.1
 """A title score below it makes the type wrong."""
 SHARED_BREADCRUMBS = 2
-"""So many shared ones make the type right."""
+"""Number of shared categories that makes the type right."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reward:
-    """A purchase's reward and the parts it is made of.
+    """The reward of a purchase and its parts.
 
     Attributes:
-        total: the reward in [0, 1], `r_type * (attributes + options + price) / (all of them)`,
-            counted in pieces: each attribute, each option and the price cap is one.
-        r_type: whether it is the right kind of thing: 1, 0.5, 0.1 or 0.
-        r_att: the share of the goal's attributes that it has.
-        r_option: the share of the goal's options that were chosen; 1 if none is asked for.
-        r_price: 1 if it costs no more than the cap, else 0.
-        title_score: the share of the nouns of the target's title that its title has.
+        total: `r_type * (attributes + options + price) / (number of all)` in [0, 1], where each
+            attribute, each option and the price cap counts as one.
+        r_type: Score of the product's kind: 1, 0.5, 0.1 or 0.
+        r_att: Fraction of the goal's attributes that it has.
+        r_option: Fraction of the goal's options that were chosen; 1 without options.
+        r_price: 1 if the price is within the cap, else 0.
+        title_score: Fraction of the nouns of the target's title that are in its title.
     """
 
     total: float
@@ -43,10 +43,10 @@ class Reward:
 
 
 def check_goal(goal: Goal) -> None:
-    """Refuse a goal that the formula has no value for.
+    """Reject a goal for which the formula is undefined.
 
     Raises:
-        ValueError: if it asks for no attribute, or its price cap is not above 0.
+        ValueError: If it asks for no attribute, or its price cap is not positive.
     """
     if not goal.attributes:
         raise ValueError(f"a goal asks for at least one attribute: {goal.instruction!r}")
@@ -62,27 +62,27 @@ def reward_of(
     target: Product,
     compat: bool = False,
 ) -> Reward:
-    """Return what a purchase is worth to a goal.
+    """Return the reward of a purchase.
 
-    Values of options are compared exactly, but for case, blanks and the way that "/" is written;
-    attributes by whole words; each noun of a title counts once.
+    Options are compared exactly, except for case, blanks and the spelling of "/"; attributes by
+    whole words. Each noun of a title counts once.
 
     Args:
-        bought: the product that was bought.
-        chosen: the value that was chosen of each of its options.
-        price: what it costs, in dollars.
-        goal: what was asked for.
-        target: the product that the goal was written for, `products[goal.product]`.
-        compat: compare as the original does, its quirks included. An option then fits if any
-            chosen value is like the goal's: in a goal that a person wrote like its value, where
-            both are replaced by the first basic colour in them, else like the text of its name and
-            value, which is replaced only by a colour that one of them equals; attributes fit by
-            likeness; nouns of a title that repeat count anew in the denominator; values that no
-            product offers count too (`goal.lacking`). Exact purchases can score below 1.
+        bought: The product bought.
+        chosen: The chosen value of each option.
+        price: Its price in dollars.
+        goal: The goal.
+        target: The goal's target, `products[goal.product]`.
+        compat: Compare as the original does, including its quirks. An option matches if any chosen
+            value is similar to the goal's. In a goal that a person wrote, the values are compared,
+            each replaced by the first basic colour in it. In other goals, the text of name and
+            value is compared, replaced only by a colour equal to one of them. Attributes match by
+            similarity, repeated nouns of a title count anew in the denominator, and values that no
+            product offers count (`goal.lacking`). Exact purchases can score below 1.
 
     Raises:
-        ValueError: for an impossible goal, see `check_goal`.
-        ImportError: in compat mode, if RapidFuzz is missing.
+        ValueError: If the goal is impossible, see `check_goal`.
+        ImportError: In compat mode, if RapidFuzz is missing.
     """
     check_goal(goal)
     title_score = _title_score(target, bought, compat)
@@ -151,38 +151,38 @@ def _like_chosen(wanted: str, chosen: Mapping[str, str]) -> bool:
 
 
 LIKE = 85
-"""Two texts are alike above this score of at most 100."""
+"""Two texts are similar above this score, of at most 100."""
 _NO_WORD = re.compile(r"\W+")
 _LATIN_1 = dict.fromkeys(range(128, 256))
 
 
 def normal_value(value: str) -> str:
-    """Return an option's value in the one way to write it: case, blanks and "/" do not matter."""
+    """Return an option's value in one spelling: case, blanks and "/" do not matter."""
     return " ".join(value.lower().replace("/", " | ").split())
 
 
 def words_of(text: str) -> frozenset[str]:
-    """Return the different words of a text in lower case, split at all but letters and digits."""
+    """Return the distinct words of a text in lower case, split at all but letters and digits."""
     return frozenset(_NO_WORD.sub(" ", text.lower()).split())
 
 
 def same_words(first: str, second: str) -> bool:
     """Return whether all words of one text are in the other.
 
-    These are the pairs of which the original's score is 100: nothing is guessed from letters.
+    The original's score of these pairs is 100; letters are not compared.
     """
     a, b = words_of(first), words_of(second)
     return bool(a and b) and (a <= b or b <= a)
 
 
 def alike(first: str, second: str) -> bool:
-    """Return whether the original takes two texts for the same: its rounded score is above 85.
+    """Return whether the original treats two texts as equal: its rounded score is above 85.
 
-    The score is the `token_set_ratio` of the library thefuzz, which drops the upper half of
-    Latin-1, parts words by what is not a letter or digit, and rounds to whole numbers.
+    The score is `token_set_ratio` of the library thefuzz, which drops the upper half of Latin-1,
+    splits words at everything but letters and digits, and rounds to whole numbers.
 
     Raises:
-        ImportError: if RapidFuzz is missing, which computes the score.
+        ImportError: If RapidFuzz, which computes the score, is missing.
     """
     try:
         from rapidfuzz.fuzz import token_set_ratio
@@ -205,9 +205,9 @@ COLOURS = (
     "skull", "slate", "steel", "stone", "stonewash", "sunflower", "tan", "taupe", "teal", "tiger",
     "turquoise", "violet", "walnut", "wheat", "white", "wine", "yellow",
 )  # fmt: skip
-"""In the order in which they are looked for. Source: WebShop's engine, `normalize.py`."""
+"""The basic colours of the original, in the order of lookup. Source: its `normalize.py`."""
 
 
 def first_colour(where: Container[str]) -> str | None:
-    """Return the first of the colours that a text contains, or that is one of several texts."""
+    """Return the first colour that a text contains, or that is one of several texts."""
     return next((colour for colour in COLOURS if colour in where), None)

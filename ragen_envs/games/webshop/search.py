@@ -25,29 +25,28 @@ from ragen_envs.games.webshop.tokens import terms
 
 K1 = 0.9
 B = 0.4
-"""The parameters of Anserini, which WebShop's engine searches with."""
+"""BM25 parameters of Anserini, the search engine of WebShop."""
 HITS = 50
-"""Products that a search gives at most."""
+"""Most products of a search."""
 QUERY_TERMS = 1024
-"""Different terms of a query that count, the first ones; Lucene refuses queries of more."""
+"""Most distinct terms of a query, the first ones; Lucene rejects longer queries."""
 KEPT_FROM = 10_000
-"""Products from which on an index is kept on disk; a smaller one is built in less than that."""
+"""Fewest products for which an index is kept on disk; building a smaller one is faster."""
 _VERSION = "3"
-"""Changes with everything that decides an index besides the documents."""
+"""Version of the index format and of the analysis, part of the index's name."""
 
 
 class Index:
     """Finds the products of a catalogue by words.
 
-    The index of a large catalogue is built once, kept in ragen's cache (see `cache.VARIABLE`) and
-    mapped into memory, which all processes of a machine share. A query reads it and changes
-    nothing, so threads may share an index.
+    The index of a large catalogue is built once, kept in ragen's cache (see `VARIABLE`) and mapped
+    into memory that all processes of a machine share. Queries only read it, so threads may share it.
 
     Args:
-        catalogue: what is searched.
+        catalogue: The products.
 
     Raises:
-        ValueError: if the index is to be kept and cannot be.
+        ValueError: If the index cannot be written to the cache.
     """
 
     def __init__(self, catalogue: Catalogue) -> None:
@@ -64,11 +63,10 @@ class Index:
             self._ranks = np.argsort(order)
 
     def search(self, words: str) -> list[int]:
-        """Return the positions of the products that fit best, at most 50, the best one first.
+        """Return the positions of the best products, at most 50, the best one first.
 
-        Products without any of the words are left out; equal scores are in the order that the
-        catalogue says. A word counts as often as it is said, in whatever order. Any text will do;
-        what is no word is passed over.
+        Products without any of the words are left out; the catalogue decides the order of equal
+        scores. A repeated word counts again; the order of words does not matter. Any text is valid.
         """
         vocabulary = self._postings.vocabulary
         known = Counter(vocabulary[term] for term in terms(words) if term in vocabulary)
@@ -77,7 +75,7 @@ class Index:
 
 
 def _name(documents: list[str]) -> str:
-    """Return the name of the folder that keeps the index of these documents."""
+    """Return the name of the folder for the index of these documents."""
     digest = hashlib.sha256(_VERSION.encode())
     for text in documents:
         digest.update(b"\0" + text.encode("utf-8", "surrogatepass"))
@@ -85,7 +83,7 @@ def _name(documents: list[str]) -> str:
 
 
 def build(documents: Iterable[str]) -> Postings:
-    """Return the lists of the terms of documents, whose positions are those of the iterable."""
+    """Return the postings of documents, which are numbered in the order of the iterable."""
     vocabulary: dict[str, int] = {}
     columns, counts, sizes, lengths = array("i"), array("i"), array("i"), array("q")
     for text in documents:
@@ -113,18 +111,18 @@ def _parts(
     counts: NDArray[np.int32],
     lengths: NDArray[np.int64],
 ) -> NDArray[np.float32]:
-    """Return what each pair of a term and a document adds to the document's score.
+    """Return the contribution of each pair of term and document to the document's score.
 
     Source: Kamphuis et al. 2020, "Which BM25 do you mean?", the accurate variant of Lucene, with
     lengths as Lucene keeps them. Scores have four bytes, as in Lucene.
 
     Args:
-        columns: the term of each pair, documents after one another.
-        rows: the document of each pair.
-        counts: how often the term occurs in the document.
-        lengths: the number of terms of each document, with repetitions.
+        columns: Term of each pair, grouped by document.
+        rows: Document of each pair.
+        counts: Number of occurrences of the term in the document.
+        lengths: Number of terms of each document, with repetitions.
     """
-    filled = np.count_nonzero(lengths)  # Lucene knows nothing of documents without a term
+    filled = np.count_nonzero(lengths)  # Lucene ignores documents without a term
     frequencies = np.bincount(columns)
     idf = np.log1p((filled - frequencies + 0.5) / (frequencies + 0.5))
     norms = K1 * (1 - B + B * kept_lengths(lengths) * (filled / max(lengths.sum(), 1)))
@@ -133,9 +131,9 @@ def _parts(
 
 
 def _best(scores: NDArray[np.float32], ranks: NDArray[np.intp] | None) -> list[int]:
-    """Return the positions of the highest positive scores, in order; equal ones by their rank.
+    """Return the positions of the highest positive scores, in order.
 
-    Without ranks they are ordered by position.
+    Equal scores are ordered by rank, or by position without ranks.
     """
     positions = np.flatnonzero(scores)
     if len(positions) > HITS:
@@ -152,17 +150,17 @@ _VOCABULARY = "vocabulary.json"
 
 @dataclass(frozen=True)
 class Postings:
-    """The lists of all terms, one after another.
+    """The documents of each term, with their parts of the score.
 
-    The list of term number t are the entries `starts[t]` to `starts[t + 1]` of the other two
-    arrays; no document is twice in it.
+    Term t has the entries `starts[t]` to `starts[t + 1]` of `documents` and `parts`; no document
+    occurs twice among them.
 
     Attributes:
-        vocabulary: the numbers of the terms, from 0 in the dictionary's order.
-        starts: where each term's list begins, and where the last one ends.
-        documents: the positions of documents.
-        parts: what the term gives to the document's score.
-        size: the number of documents.
+        vocabulary: Numbers of the terms, from 0 in the order of the dictionary.
+        starts: Start of each term's entries, and the end of the last.
+        documents: Positions of documents.
+        parts: Contribution of the term to the document's score.
+        size: Number of documents.
     """
 
     vocabulary: dict[str, int]
@@ -174,10 +172,10 @@ class Postings:
     def scores(self, terms: Iterable[tuple[int, int]]) -> NDArray[np.float32]:
         """Return the score of each document.
 
-        Four bytes round as the sum goes, so the order of the terms decides the last bits.
+        The order of the terms decides the rounding of the four-byte sums.
 
         Args:
-            terms: pairs of a term's number and how often it counts, in the order of summation.
+            terms: Pairs of a term's number and its count, in the order of summation.
         """
         scores = np.zeros(self.size, dtype=np.float32)
         for term, times in terms:
@@ -195,10 +193,10 @@ class Postings:
 
 
 def load(folder: Path) -> Postings:
-    """Return what was saved, with its arrays mapped into memory.
+    """Return saved postings, with arrays mapped into memory.
 
     Raises:
-        ValueError: if the files are not those that were saved.
+        ValueError: If the files are damaged.
     """
     try:
         words = json.loads((folder / _VOCABULARY).read_text(encoding="ascii"))
@@ -212,21 +210,21 @@ def load(folder: Path) -> Postings:
 
 
 VARIABLE = "RAGEN_CACHE"
-"""Names the folder of all of ragen's caches; ~/.cache/ragen if it is not set."""
+"""Environment variable with the folder of all of ragen's caches; ~/.cache/ragen by default."""
 
 
 def cached_folder(name: str, fill: Callable[[Path], None]) -> Path:
-    """Return the folder of that name in WebShop's cache; it is made if there is none.
+    """Return a folder of WebShop's cache, filled if it is new.
 
-    It appears at once and complete, so that processes that start together do not meet halves:
-    each may fill a folder of its own, and the first one that is ready stays.
+    It appears atomically: processes that start together each fill a folder of their own, and the
+    first one that is ready stays.
 
     Args:
-        name: what decides the contents, all of it.
-        fill: writes the files into an empty folder.
+        name: Name, which determines the contents.
+        fill: Writes the files into an empty folder.
 
     Raises:
-        ValueError: if it cannot be written.
+        ValueError: If the folder cannot be written.
     """
     root = Path(os.environ.get(VARIABLE) or Path.home() / ".cache" / "ragen") / "webshop"
     folder = root / name
@@ -256,12 +254,16 @@ def _no_place(root: Path, error: OSError) -> ValueError:
 
 
 _EXACT = 24
-"""Numbers up to this one have a byte of their own; the rest is counted from here on."""
+"""Numbers below it are exact; longer ones are counted from here."""
 _BITS = 4
 
 
 def kept_length(length: int) -> int:
-    """Return what is left of a number of terms after a way through the byte."""
+    """Return a document length as Lucene keeps it in one byte.
+
+    Source: `SmallFloat.intToByte4` of Lucene 8. Numbers below 40 are exact; longer ones keep their
+    four leading bits and are rounded down.
+    """
     if length < _EXACT:
         return length
     rest = length - _EXACT
@@ -270,16 +272,16 @@ def kept_length(length: int) -> int:
 
 
 def kept_lengths(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return `kept_length` of each."""
+    """Return `kept_length` of each length."""
     different, where = np.unique(lengths, return_inverse=True)
     kept = np.array([kept_length(int(length)) for length in different], dtype=np.int64)
     return kept[where]
 
 
 def document(product: Product) -> str:
-    """Return title, description, first bullet and options in lower case, as one text.
+    """Return the indexed text of a product: title, description, first bullet and options.
 
-    It is the `contents` of the public `documents.jsonl` of WebShop, character for character.
+    It is the `contents` of WebShop's public `documents.jsonl`, character for character.
     """
     options = ", and ".join(f"{name}: {', '.join(values)}" for name, values in product.options)
     first = product.bullets[0] if product.bullets else ""

@@ -1,4 +1,4 @@
-"""A shop: a catalogue, its search and its tasks, opened once a process and shared."""
+"""A shop: a catalogue, its search and its tasks, opened once per process and shared."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from ragen_envs.games.webshop.pages import Search
 from ragen_envs.games.webshop.products import Catalogue, Product
 from ragen_envs.games.webshop.search import Index
 
-Source = Callable[[RandomStream], Iterator[ShoppingTask | None]]
-"""From a stream to tasks."""
+Source = Callable[[Stream], Iterator[ShoppingTask | None]]
+"""Function from a stream to tasks."""
 
 
 class Shop:
-    """A catalogue, its search and what it is asked for, which nothing changes.
+    """An immutable catalogue with its search and tasks.
 
-    A copy of a shop is the shop, and a pickle names how it was made: it is opened in any process.
+    A copy of a shop is the shop itself. A pickle holds how it was made, so any process can open it.
 
     Args:
-        catalogue: the products.
-        search: finds their positions by words.
-        tasks: gives goals for it.
-        symbols: the characters of its texts beyond printable ASCII.
-        recipe: the function and the arguments that return this shop.
+        catalogue: The products.
+        search: Finds the positions of products by words.
+        tasks: Generates tasks.
+        symbols: Characters of its texts beyond printable ASCII.
+        recipe: Function and arguments that return this shop.
     """
 
     def __init__(
@@ -48,16 +48,14 @@ class Shop:
         self._held_out: dict[tuple[str, Split], tuple[ShoppingTask, ...]] = {}
 
     def held_out(self, name: str, split: Split) -> tuple[ShoppingTask, ...]:
-        """Return the held-out tasks of a shop for which the package ships none.
-
-        They are generated when they are first asked for.
+        """Return the held-out tasks of a shop without shipped ones, generated at the first call.
 
         Args:
-            name: the variant's name.
+            name: Name of the variant.
             split: "val" or "test".
 
         Raises:
-            RuntimeError: if there are too few different ones.
+            RuntimeError: If there are too few distinct tasks.
         """
         if (name, split) not in self._held_out:
             self._held_out[name, split] = tuple(held_out(self.tasks, name, split, set()))
@@ -72,8 +70,8 @@ def procedural_shop(seed: int, size: int) -> Shop:
     """Return the shop of a generated catalogue.
 
     Args:
-        seed: which catalogue.
-        size: the number of its products.
+        seed: Seed of the catalogue.
+        size: Number of products.
     """
     catalogue = procedural(seed, size)
     recipe = procedural_shop, (seed, size)
@@ -85,19 +83,19 @@ def public_shop(where: str, compat: bool = False) -> Shop:
     """Return the shop of WebShop's public files.
 
     Args:
-        where: their folder, or one file of products, see `loader.load`.
-        compat: keep the requests for options that their products lack, as the original does.
+        where: Their folder, or one file of products, see `loader.load`.
+        compat: Keep requests for options that their products lack, as the original does.
 
     Raises:
-        ValueError: if the files are not what they should be.
+        ValueError: If the files are invalid.
     """
     from ragen_envs.games.webshop import loader, requests
 
     public = loader.load(Path(where))
     catalogue = public.catalogue
     texts = (text for product in catalogue.products for text in _texts(product))
-    asked = (request.instruction for request in public.requests)
-    symbols = _beyond_ascii(texts) | _beyond_ascii(asked)
+    instructions = (request.instruction for request in public.requests)
+    symbols = _beyond_ascii(texts) | _beyond_ascii(instructions)
     kept = public.requests if compat else requests.with_offered_options(public.requests)
     tasks = partial(requests.tasks, catalogue, kept)
     recipe = public_shop, (where, compat)
@@ -105,7 +103,7 @@ def public_shop(where: str, compat: bool = False) -> Shop:
 
 
 def _texts(product: Product) -> Iterator[str]:
-    """Yield what the pages of a product may show."""
+    """Yield the texts that the pages of a product may show."""
     yield from (product.title, product.description, *product.bullets, *product.attributes)
     for name, values in product.options:
         yield from (name, *values)

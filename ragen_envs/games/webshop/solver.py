@@ -1,7 +1,7 @@
-"""The oracle of WebShop: buys the product that the request was written for.
+"""The oracle of WebShop: buys the target product.
 
-It searches for the product's title, which stands on the first page of what is found; the tests
-say so of every held-out task.
+It searches for the product's title. The tests check that the product is on the first page of the
+results, for each held-out task.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from ragen_envs.games.webshop.products import Catalogue, Goal
 
 
 def best_action(catalogue: Catalogue, goal: Goal, page: Page, turns_left: int) -> str:
-    """Return the next action on a shortest way to the goal; in the last turn, buy what is there.
+    """Return the next action on a shortest path to the goal; in the last turn, a purchase if possible.
 
     Args:
-        catalogue: the products.
-        goal: what to buy.
-        page: where the shopper stands.
-        turns_left: how many actions may still be run.
+        catalogue: The products.
+        goal: The goal.
+        page: The current page.
+        turns_left: Remaining turns.
 
     Raises:
-        ValueError: after a purchase.
+        ValueError: After a purchase.
     """
     if page.kind == "done":
-        raise ValueError("the purchase is made: nothing is left to do")
+        raise ValueError("the purchase is already made")
     if page.kind == "search":
         return search_of(catalogue.products[goal.product].title)
     if page.kind == "results":
         return click_of(_towards(catalogue, goal, page))
     if page.kind == "item" and (turns_left == 1 or page.product == goal.product):
         return click_of(_missing(catalogue, goal, page) if turns_left > 1 else BUY)
-    # From another product, and from a page below one, the results lie behind "< prev".
+    # "< prev" leads to the results, from another product and from its sub-pages.
     among_hits = goal.product in page.hits
     return click_of(PREVIOUS if among_hits else BACK)
 
 
 def _towards(catalogue: Catalogue, goal: Goal, page: Page) -> str:
-    """Return the label of the results that leads to the product."""
+    """Return the label on the results that leads to the product."""
     if goal.product not in page.hits:
         return BACK
     number = 1 + page.hits.index(goal.product) // PER_PAGE
@@ -55,7 +55,7 @@ def _towards(catalogue: Catalogue, goal: Goal, page: Page) -> str:
 
 
 def _missing(catalogue: Catalogue, goal: Goal, page: Page) -> str:
-    """Return the label of the first option still to be chosen, or the purchase."""
+    """Return the label of the first missing option, or of the purchase."""
     by_choice = {
         choice: label for label, choice in option_labels(catalogue.products[page.product]).items()
     }

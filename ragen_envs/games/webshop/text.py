@@ -1,7 +1,7 @@
 """The texts of WebShop: its rules and its pages, in the two text modes.
 
-"plain" joins what is visible by [SEP]; "rich" gives each a line and marks what can be clicked, as
-[button] label [button_], and what was chosen, as [clicked button] label [clicked button_].
+"plain" joins the visible parts by [SEP]. "rich" puts each on a line and marks labels as
+[button] label [button_], and choices as [clicked button] label [clicked button_].
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ragen_envs.games.webshop.products import Catalogue, Product
 Mode = Literal["rich", "plain"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 LONGEST_TEXT = 1500
-"""Characters of a description or a list of features that are shown."""
+"""Most characters of a description or a list of features."""
 
 
 _LABELS = {
@@ -35,7 +35,7 @@ _LABELS = {
 
 
 def rules(mode: Mode, turns: int) -> str:
-    """Return what the shopper is told once."""
+    """Return the rules, which the shopper reads once."""
     return (
         "You are shopping in a web shop: find a product that meets the instruction, choose the "
         "options that it asks for, and buy it.\n"
@@ -48,18 +48,18 @@ def rules(mode: Mode, turns: int) -> str:
     )
 
 
-def offered(page: Page, labels: Sequence[str]) -> str:
-    """Return the line that lists what can be done, for pages that do not mark it."""
+def list_actions(page: Page, labels: Sequence[str]) -> str:
+    """Return the line that lists the actions, for pages that do not mark them."""
     if page.kind == "search":
         return "Actions: search[WORDS]"
     return f"Actions: {', '.join(map(click_of, labels))}"
 
 
 class Part(NamedTuple):
-    """Something visible.
+    """A visible part of a page.
 
     Attributes:
-        text: what it says.
+        text: The text.
         look: "text", "button" or "clicked".
     """
 
@@ -67,7 +67,7 @@ class Part(NamedTuple):
     look: Literal["text", "button", "clicked"] = "text"
 
 
-def written(catalogue: Catalogue, page: Page, instruction: str, mode: Mode) -> str:
+def render_page(catalogue: Catalogue, page: Page, instruction: str, mode: Mode) -> str:
     """Return a page as text, under the instruction."""
     parts = [Part("Instruction:"), Part(instruction), *_parts(catalogue, page)]
     if mode == "plain":
@@ -83,7 +83,7 @@ def _marked(part: Part) -> str:
 
 
 def _parts(catalogue: Catalogue, page: Page) -> list[Part]:
-    """Return what is visible below the instruction."""
+    """Return the parts below the instruction."""
     if page.kind == "search":
         return [Part("Search")]
     if page.kind == "done":
@@ -100,7 +100,7 @@ def _results(catalogue: Catalogue, page: Page) -> list[Part]:
     parts = [_button(BACK), Part(f"Page {page.number} (Total results: {len(page.hits)})")]
     parts += [_button(PREVIOUS)] if page.number > 1 else []
     parts += [_button(NEXT)] if page.has_next else []
-    for position in page.shown:
+    for position in page.page_hits:
         product = catalogue.products[position]
         title, price = Part(_line(product.title)), Part(price_text(product))
         parts += [_button(product.asin.lower()), title, price]
@@ -125,13 +125,13 @@ def _sub_page(product: Product, page: Page) -> list[Part]:
     if page.kind == "description":
         return [Part(_line(product.description))]
     if page.kind == "features":
-        return _within(product.bullets)
+        return _fitting_parts(product.bullets)
     if page.kind == "attributes":
-        return _within(product.attributes)
+        return _fitting_parts(product.attributes)
     return [Part("There are no reviews.")]
 
 
-def _within(lines: tuple[str, ...]) -> list[Part]:
+def _fitting_parts(lines: tuple[str, ...]) -> list[Part]:
     """Return the lines that fit."""
     parts: list[Part] = []
     room = LONGEST_TEXT
@@ -149,12 +149,12 @@ def _button(label: str) -> Part:
 
 
 def _line(text: str) -> str:
-    """Return a text in one line, cut if it is too long."""
+    """Return a text in one line, shortened if necessary."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST_TEXT else f"{line[: LONGEST_TEXT - 3]}..."
 
 
 def price_text(product: Product) -> str:
-    """Return the price as the shop shows it; of a range, both ends."""
+    """Return the price as text, with both ends of a range."""
     low, high = product.price
     return f"${low:.2f}" if low == high else f"${low:.2f} to ${high:.2f}"

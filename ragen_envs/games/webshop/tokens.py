@@ -24,9 +24,9 @@ STOP_WORDS = frozenset(
         "these", "they", "this", "to", "was", "will", "with",
     )
 )  # fmt: skip
-"""The 33 that Lucene leaves out of English texts."""
+"""The 33 words that Lucene drops from English texts."""
 LONGEST = 255
-"""Characters of a word; Lucene cuts longer ones into pieces of so many."""
+"""Most characters of a word; Lucene splits longer ones into pieces of this length."""
 
 _POSSESSIVES = ("'s", "\u2019s", "\uff07s")
 _JOINTS = ".'\u2018\u2019\u2024\ufe52\uff07\uff0e"
@@ -34,10 +34,10 @@ _LETTER_JOINTS = _JOINTS + ":\u00b7\u0387\u05f4\u2027\ufe13\ufe55\uff1a"
 _DIGIT_JOINTS = _JOINTS + (
     ",;\u037e\u0589\u060c\u060d\u066c\u07f8\u2044\ufe10\ufe14\ufe50\ufe54\uff0c\uff1b"
 )
-"""What may stand once inside a word, between two letters or between two digits."""
+"""Characters that may occur once inside a word, between two letters or between two digits."""
 _KATAKANA = "\u30a0-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d"
 _VOICING = "\uff9e\uff9f"
-"""Halfwidth marks of Katakana: letters to Python, marks of the character before to the annex."""
+"""Halfwidth marks of Katakana: letters in Python, marks of the preceding character in the annex."""
 _SINGLE = (
     "\u3041-\u309f\u3005\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff"
@@ -57,16 +57,16 @@ _EMOJI = (
     "\U0001f85a-\U0001f85f\U0001f888-\U0001f88f\U0001f8ae-\U0001f8ff\U0001f90c-\U0001f93a"
     "\U0001f93c-\U0001f945\U0001f947-\U0001fffd"
 )
-"""Extended_Pictographic of Unicode 12.1, save for the letter U+2139."""
+"""Extended_Pictographic of Unicode 12.1, except the letter U+2139."""
 _SKIN_TONES = "\U0001f3fb-\U0001f3ff"
 _JOINER = "\u200d"
 _ZERO_WIDTH_SPACE = 0x200B
 
 
 def terms(text: str) -> list[str]:
-    """Return the terms of a text in their order; any text will do.
+    """Return the terms of a text in order; any text is valid.
 
-    Source: Lucene's EnglishAnalyzer, which WebShop's engine searches with.
+    Source: Lucene's EnglishAnalyzer, which WebShop's engine uses.
     """
     words = (_ASCII if text.isascii() else _UNICODE).findall(text)
     if max(map(len, words), default=0) > LONGEST:
@@ -76,7 +76,7 @@ def terms(text: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 16)
 def _term(word: str) -> str:
-    """Return what the search knows a word by; "" for one that it does not."""
+    """Return the term of a word, "" for a word without one."""
     word = word.lower()
     if word.endswith(_POSSESSIVES):
         word = word[:-2]
@@ -84,12 +84,12 @@ def _term(word: str) -> str:
 
 
 def _pattern(marks: str, no_letters: str, alone: str) -> re.Pattern[str]:
-    """Return what a word is; the quantifiers are possessive, so the time is linear in the text.
+    """Return the pattern of a word; possessive quantifiers make it linear in the text.
 
     Args:
-        marks: the class of the characters that belong to the one before them.
-        no_letters: what Python takes for a letter, and the annex does not.
-        alone: further kinds of words, as alternatives.
+        marks: Class of the characters that belong to the preceding one.
+        no_letters: Characters that are letters in Python and not in the annex.
+        alone: Alternatives for other kinds of words.
     """
     more = f"[{marks}]*+" if marks else ""
     letters = rf"(?:[^\W\d_{no_letters}]{more})++"
@@ -100,7 +100,7 @@ def _pattern(marks: str, no_letters: str, alone: str) -> re.Pattern[str]:
 
 
 def _of_category(*categories: str) -> str:
-    """Return the class of the characters of some categories, up to U+FFFF and beyond ASCII."""
+    """Return the class of the characters of Unicode categories, beyond ASCII and up to U+FFFF."""
     ranges: list[list[int]] = []
     for point in range(0x80, 1 << 16):
         if unicodedata.category(chr(point)) not in categories or point == _ZERO_WIDTH_SPACE:
@@ -143,13 +143,13 @@ def stem(word: str) -> str:
     if len(word) <= 2:
         return word
     word = _step_1c(_step_1b(_step_1a(word)))
-    word = _replaced(word, _STEP_2)
-    word = _replaced(word, _STEP_3)
+    word = _replace(word, _STEP_2)
+    word = _replace(word, _STEP_3)
     return _step_5(_step_4(word))
 
 
 def _kinds(word: str) -> str:
-    """Return a letter for each of the word's, "v" or "c"; y is a vowel after a consonant."""
+    """Return "v" or "c" for each letter; y is a vowel after a consonant."""
     kinds = ""
     for letter in word:
         vowel = letter in "aeiou" or (letter == "y" and kinds[-1:] == "c")
@@ -166,7 +166,7 @@ def _double_consonant(word: str) -> bool:
 
 
 def _short(word: str) -> bool:
-    """Return whether it ends in consonant, vowel, consonant, the last one none of w, x, y."""
+    """Return whether the word ends in consonant, vowel, consonant, the last not w, x or y."""
     return _kinds(word).endswith("cvc") and word[-1] not in "wxy"
 
 
@@ -203,8 +203,8 @@ def _step_1c(word: str) -> str:
     return word[:-1] + "i" if word.endswith("y") and "v" in _kinds(word[:-1]) else word
 
 
-def _replaced(word: str, rules: Mapping[str, str]) -> str:
-    """Replace the longest ending of the rules that it has, if a stem of m > 0 is left."""
+def _replace(word: str, rules: Mapping[str, str]) -> str:
+    """Replace the longest ending of the rules that leaves a stem of m > 0."""
     ending = _ending(word, tuple(rules))
     rest = word.removesuffix(ending)
     return rest + rules[ending] if ending and _measure(rest) else word

@@ -11,15 +11,15 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Kinds of products that stand side by side in a shop.
+    """Kinds of products of one department.
 
     Attributes:
-        crumbs: the categories that they share, from the widest.
-        kinds: what is sold, such as "ankle boots".
-        audience: whom a title may name.
-        axes: the axes that attributes are drawn from, at most one attribute of each.
-        options: the names of the choices that a product may offer.
-        price: the lowest and the highest price in whole dollars.
+        crumbs: Shared categories, from the widest.
+        kinds: Kinds of products, such as "ankle boots".
+        audience: Audiences that a title may name.
+        axes: Axes of attributes; a product has at most one attribute per axis.
+        options: Names of the options that a product may offer.
+        price: Lowest and highest price in whole dollars.
     """
 
     crumbs: tuple[str, ...]
@@ -35,8 +35,8 @@ class OptionValues:
     """The values of an option, in the order in which a product lists them.
 
     Attributes:
-        values: all there are.
-        run: whether a product offers neighbours only, as sizes are.
+        values: All values.
+        run: Whether a product offers a run of neighbours only, as for sizes.
     """
 
     values: tuple[str, ...]
@@ -45,7 +45,7 @@ class OptionValues:
 
 @dataclass(frozen=True, slots=True)
 class Phrasings:
-    """How requests of a split are worded; see phrasings.toml."""
+    """Wordings of the requests of a split; see phrasings.toml."""
 
     frames: tuple[str, ...]
     joins: tuple[str, ...]
@@ -68,14 +68,14 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """All of it.
+    """All words.
 
     Attributes:
-        families: the families of products.
-        attributes: the attributes by axis.
-        options: the values by option.
-        names: names and fillers.
-        phrasings: those of "train" and those of "held_out".
+        families: Families of products.
+        attributes: Attributes by axis.
+        options: Values by option.
+        names: Names and fillers.
+        phrasings: Wordings by "train" and "held_out".
     """
 
     families: tuple[Family, ...]
@@ -87,7 +87,7 @@ class Vocabulary:
 
 @cache
 def vocabulary() -> Vocabulary:
-    """Return the vocabulary, read once a process."""
+    """Return the vocabulary, read once per process."""
     return Vocabulary(
         families=tuple(Family(**family) for family in _read("families")["family"]),
         attributes=_read("attributes"),
@@ -104,7 +104,7 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def _frozen(value: Any) -> Any:
-    """Return the value with tuples in the place of lists."""
+    """Return the value with tuples instead of lists."""
     if isinstance(value, list):
         return tuple(map(_frozen, value))
     if isinstance(value, dict):

@@ -87,9 +87,9 @@ def test_the_tools():
         "",
     ],
 )
-def test_what_is_no_call(text):
+def test_malformed_calls_are_rejected(text):
     assert call_of(text) is None
-    with pytest.raises(ValueError, match="is no call of a tool"):
+    with pytest.raises(ValueError, match="is not a call of a tool"):
         known_call(text)
 
 

@@ -45,7 +45,7 @@ def test_the_variants():
     made = [DeskVariant(n, g, budget) for n, g in zip(NAMES, generators, strict=True)]
     assert [*VARIANTS.values()] == made
     assert Generator().max_length == 14
-    with pytest.raises(ValueError, match="Odd: a turn has one call, whose result comes first"):
+    with pytest.raises(ValueError, match="Odd: set max_actions_per_turn=1; a turn has one call"):
         DeskVariant("Odd", budget=Budget(20, 2, 20))
     with pytest.raises(ValueError, match="Short: instances take up to 14 actions"):
         DeskVariant("Short", budget=Budget(13, 1, 20))

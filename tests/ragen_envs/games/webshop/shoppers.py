@@ -44,8 +44,8 @@ def literal(env: WebShopEnv) -> str:
     if page.kind == "search":
         action = search_of(goal.instruction)
     elif page.kind == "results":
-        cheap = [i for i in page.shown if products[i].price[1] <= goal.price_cap]
-        first = (products[i].asin for i in (*cheap, *page.shown))
+        cheap = [i for i in page.page_hits if products[i].price[1] <= goal.price_cap]
+        first = (products[i].asin for i in (*cheap, *page.page_hits))
         action = click_of(next(first, BACK))
     else:
         named = _named(products[page.product], goal.instruction)

@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 
 from ragen_envs.games.webshop.generator import DEFAULT_SIZE, procedural
-from ragen_envs.games.webshop.goals import telling_attributes
+from ragen_envs.games.webshop.goals import distinguishing_attributes
 from ragen_envs.games.webshop.pages import SUB_PAGES, label_of, option_labels
 from ragen_envs.games.webshop.search import document
 from ragen_envs.games.webshop.vocabulary import vocabulary
@@ -110,7 +110,7 @@ def test_the_nouns_are_in_the_title():
 
 
 def test_most_products_have_a_twin_that_an_attribute_tells_apart():
-    telling = telling_attributes(PRODUCTS)
+    telling = distinguishing_attributes(PRODUCTS)
     assert sum(map(bool, telling)) > 800
     for product, some in zip(PRODUCTS[:200], telling, strict=False):
         mine = set(product.attributes)

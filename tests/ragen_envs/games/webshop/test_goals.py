@@ -12,9 +12,9 @@ from ragen_envs.games.webshop.generator import procedural
 from ragen_envs.games.webshop.goals import (
     ShoppingTask,
     TaskGenerator,
+    distinguishing_attributes,
     part_of,
     price_of,
-    telling_attributes,
 )
 from ragen_envs.games.webshop.products import Catalogue, Goal
 from ragen_envs.games.webshop.vocabulary import vocabulary
@@ -71,7 +71,7 @@ def test_everything_occurs():
 
 
 def test_a_telling_attribute_is_asked_for():
-    telling = telling_attributes(PRODUCTS)
+    telling = distinguishing_attributes(PRODUCTS)
     for task in SOME:
         target = PRODUCTS[task.goal.product]
         some = {target.attributes[i] for i in telling[task.goal.product]}

@@ -37,7 +37,7 @@ def test_results_are_cut_to_fifty_and_turned_by_ten():
         assert page.number == number
         assert (PREVIOUS in labels(SMALL, page)) == (number > 1)
         assert (NEXT in labels(SMALL, page)) == (number < 5)
-        seen += page.shown
+        seen += page.page_hits
         page = clicked(SMALL, page, NEXT) if number < 5 else page
     assert tuple(seen) == page.hits == tuple(range(50))
     assert clicked(SMALL, page, PREVIOUS).number == 4
@@ -48,7 +48,7 @@ def test_the_last_page_of_results_may_be_short():
     page = searched(Page(), "many 34", search)
     for _ in range(3):
         page = clicked(SMALL, page, NEXT)
-    assert page.shown == (30, 31, 32, 33)
+    assert page.page_hits == (30, 31, 32, 33)
     assert labels(SMALL, page) == (BACK, PREVIOUS, "p030", "p031", "p032", "p033")
 
 
@@ -119,7 +119,7 @@ def test_every_walk_stays_in_the_shop(walk, other):
             with pytest.raises(ValueError, match="offers no"):
                 clicked(SMALL, page, other)
         if page.kind != "search":
-            with pytest.raises(ValueError, match="a search is made on the search page"):
+            with pytest.raises(ValueError, match="a search needs the search page"):
                 searched(page, "mat", search)
 
 

@@ -2,7 +2,7 @@ from hypothesis import given
 
 from ragen_envs.games.webshop.pages import Page, clicked, labels, searched
 from ragen_envs.games.webshop.products import Catalogue
-from ragen_envs.games.webshop.text import offered, rules, written
+from ragen_envs.games.webshop.text import list_actions, render_page, rules
 from tests.ragen_envs.games.webshop.support import SMALL, product, search, walked, walks
 
 ASKED = "i need a red mat"
@@ -10,7 +10,7 @@ ASKED = "i need a red mat"
 
 def test_an_item_in_both_modes():
     page = clicked(SMALL, Page("item", (0,), 1, 0), "blue")
-    assert written(SMALL, page, ASKED, "rich") == (
+    assert render_page(SMALL, page, ASKED, "rich") == (
         "Instruction:\ni need a red mat\n"
         "[button] back to search [button_]\n[button] < prev [button_]\n"
         "color:\n[button] red [button_]\n[clicked button] blue [clicked button_]\n"
@@ -19,7 +19,7 @@ def test_an_item_in_both_modes():
         "[button] description [button_]\n[button] features [button_]\n"
         "[button] reviews [button_]\n[button] attributes [button_]\n[button] buy now [button_]"
     )
-    assert written(SMALL, page, ASKED, "plain") == (
+    assert render_page(SMALL, page, ASKED, "plain") == (
         "Instruction: [SEP] i need a red mat [SEP] back to search [SEP] < prev [SEP] color: [SEP] "
         "red [SEP] blue [SEP] size: [SEP] s [SEP] m [SEP] l [SEP] Chosen: color: blue [SEP] "
         "Red Mat [SEP] Price: $10.00 [SEP] Rating: N.A. [SEP] description [SEP] features [SEP] "
@@ -29,7 +29,7 @@ def test_an_item_in_both_modes():
 
 def test_results_name_products_and_prices():
     page = searched(Page(), "plain red", search)
-    assert written(SMALL, page, ASKED, "plain") == (
+    assert render_page(SMALL, page, ASKED, "plain") == (
         "Instruction: [SEP] i need a red mat [SEP] back to search [SEP] Page 1 (Total results: 2) "
         "[SEP] paaa [SEP] Red Mat [SEP] $10.00 [SEP] pccc [SEP] Plain Mat [SEP] $9.50 to $12.25"
     )
@@ -37,7 +37,7 @@ def test_results_name_products_and_prices():
 
 def test_pages_below_an_item():
     said = {
-        kind: written(SMALL, Page(kind, (0,), 1, 0), ASKED, "plain").split(" [SEP] ")[4:]
+        kind: render_page(SMALL, Page(kind, (0,), 1, 0), ASKED, "plain").split(" [SEP] ")[4:]
         for kind in ("description", "features", "reviews", "attributes")
     }
     assert said == {
@@ -50,7 +50,7 @@ def test_pages_below_an_item():
 
 def test_long_texts_are_cut():
     def below(kind):
-        return written(SMALL, Page(kind, (3,), 1, 3), ASKED, "plain").split(" [SEP] ")[4:]
+        return render_page(SMALL, Page(kind, (3,), 1, 3), ASKED, "plain").split(" [SEP] ")[4:]
 
     (description,) = below("description")
     assert len(description) == 1500
@@ -60,29 +60,29 @@ def test_long_texts_are_cut():
 
 def test_texts_stay_in_their_lines():
     odd = Catalogue((product("PX", "a\n\nb", description="c\r\n\td"),), "odd")
-    assert "About" not in written(odd, Page("description", (0,), 1, 0), ASKED, "rich")
-    assert written(odd, Page("description", (0,), 1, 0), ASKED, "rich").endswith("\nc d")
-    assert "\na b\n" in written(odd, Page("results", (0,)), ASKED, "rich")
+    assert "About" not in render_page(odd, Page("description", (0,), 1, 0), ASKED, "rich")
+    assert render_page(odd, Page("description", (0,), 1, 0), ASKED, "rich").endswith("\nc d")
+    assert "\na b\n" in render_page(odd, Page("results", (0,)), ASKED, "rich")
 
 
 @given(walks)
 def test_what_can_be_clicked_is_marked_and_nothing_else(walk):
     for page in walked(Page(), walk):
-        rich = written(SMALL, page, ASKED, "rich").splitlines()
+        rich = render_page(SMALL, page, ASKED, "rich").splitlines()
         marked = {
             line.split("] ", 1)[1].rsplit(" [", 1)[0]
             for line in rich
             if line.startswith(("[button] ", "[clicked button] "))
         }
         assert marked == set(labels(SMALL, page))
-        plain = written(SMALL, page, ASKED, "plain").split(" [SEP] ")
+        plain = render_page(SMALL, page, ASKED, "plain").split(" [SEP] ")
         assert set(labels(SMALL, page)) <= set(plain)
         assert len(plain) == len(rich)
 
 
 def test_the_line_of_actions():
-    assert offered(Page(), ()) == "Actions: search[WORDS]"
-    assert offered(Page("results"), ("back to search",)) == "Actions: click[back to search]"
+    assert list_actions(Page(), ()) == "Actions: search[WORDS]"
+    assert list_actions(Page("results"), ("back to search",)) == "Actions: click[back to search]"
 
 
 def test_rules_say_the_budget():
