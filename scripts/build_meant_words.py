@@ -15,11 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ragen_envs.games.twenty_questions.knowledge.loader import load
-from ragen_envs.games.twenty_questions.understanding import inflect
-from ragen_envs.games.twenty_questions.understanding import spelling as misspelled
+from ragen_envs.games.twenty_questions.understanding import inflect, spelling
 from ragen_envs.games.twenty_questions.understanding.lexicon import lexicon
 
-PAGE = Path(misspelled.__file__).parents[1] / "tables/meant.txt"
+PAGE = Path(spelling.__file__).parent / "tables/meant.txt"
 WIDTH = 100
 _INFLECTIONS = {
     "noun": (inflect.plural,),
@@ -49,7 +48,7 @@ def main() -> None:
     PAGE.write_text("", "utf-8")
     known = lexicon(load())
     words = {word for word in english(folder) if word.isascii() and word.islower()}
-    meant = sorted(w for w in words if misspelled.corrected_spelling((w,), known) != (w,))
+    meant = sorted(w for w in words if spelling.corrected_spelling((w,), known) != (w,))
     lines = [""]
     for word in meant:
         if len(lines[-1]) + len(word) >= WIDTH:

@@ -25,12 +25,12 @@ _TURNS = Budget(max_turns=20, max_actions_per_turn=1, max_actions=20)
 
 
 class Asked(NamedTuple):
-    """A question that was asked.
+    """A question with its reply.
 
     Attributes:
-        question: as the player spelled it.
-        form: what it was understood as, None if it was not.
-        reply: the answer, None if there was none.
+        question: The question as the player spelled it.
+        form: Its logical form, None if it was not understood.
+        reply: The reply, None if there was none.
     """
 
     question: str
@@ -43,16 +43,16 @@ class TwentyQuestionsVariant:
     """One environment of the family.
 
     Attributes:
-        name: the id without its namespace; it also names the stream of the instances.
-        held_out: words in each of val and test.
-        new_categories: whether val and test are of categories that training never has.
-        win: reward of the right guess, in hundredths as all points are.
-        cost: subtracted for each question.
-        repeat: subtracted beyond that for a question that was asked before.
-        budget: turns of one question each.
+        name: Id without its namespace; also part of the random streams' labels.
+        held_out: Number of words in each of val and test.
+        new_categories: Whether val and test are of categories that are not in training.
+        win: Reward of the right guess, in hundredths like all points.
+        cost: Penalty of each question.
+        repeat: Extra penalty of a repeated question.
+        budget: Maximum turns and actions; a turn has one question.
 
     Raises:
-        ValueError: if a turn has several questions.
+        ValueError: If a turn has several questions.
     """
 
     name: str
@@ -65,7 +65,7 @@ class TwentyQuestionsVariant:
 
     def __post_init__(self) -> None:
         if self.budget.max_actions_per_turn != 1:
-            raise ValueError(f"{self.name}: a turn has one question, whose reply comes first")
+            raise ValueError(f"{self.name}: set max_actions_per_turn=1; a turn has one question")
 
 
 VARIANTS = {
@@ -79,7 +79,7 @@ VARIANTS = {
 
 @cache
 def solver() -> Solver:
-    """Return the solver of all words, made once a process."""
+    """Return the solver of all words, made once per process."""
     return Solver(load())
 
 
@@ -140,18 +140,18 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
 
     @classmethod
     def held_out_size(cls, name: str) -> int:
-        """Return how many words each held-out split of a variant has."""
+        """Return the number of words in each held-out split of a variant."""
         known = cls.variants.get(name)
         return known.held_out if known else super().held_out_size(name)
 
     @property
     def secret(self) -> str:
-        """The word to find, for answerers and other players that may know it."""
+        """The secret word, for answerers and players with full knowledge."""
         return self._secret
 
     @property
     def asked(self) -> tuple[Asked, ...]:
-        """The questions so far."""
+        """The questions so far, with their replies."""
         return tuple(self._asked)
 
     def generate_instances(self, stream: RandomStream) -> Iterator[Secret | None]:
@@ -161,7 +161,7 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
             yield words[stream.below(len(words))]
 
     def write_instance(self, instance: Secret) -> tuple[str, dict[str, object]]:
-        """Return the word, and its category."""
+        """Return the word and its category."""
         return instance.word, {"category": instance.category}
 
     @staticmethod
@@ -189,7 +189,7 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
         return points, reply is not None and not repeated
 
     def _is_repeated(self, question: str, form: Form | None) -> bool:
-        """Return whether the same was asked before, in the same words or in others."""
+        """Return whether the same words or the same meaning were asked before."""
         return any(
             question.lower() == earlier.question.lower()
             or (form is not None and form == earlier.form)
@@ -197,7 +197,7 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
         )
 
     def _reply(self, form: Form | None) -> Answer | None:
-        """Return the reply to a question; overridden where another than the rule answers."""
+        """Return the rule's reply to a question; subclasses override it for another answerer."""
         if form is None:
             return None
         knowledge = load()

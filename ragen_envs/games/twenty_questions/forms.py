@@ -1,4 +1,4 @@
-"""Logical forms: what a question is understood as, and its canonical wording."""
+"""Logical forms of questions, and their canonical wording."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class IsKind:
     """Is it of this kind ("Is it an animal?")?
 
     Attributes:
-        kind: a key of kinds.toml.
+        kind: Key of kinds.toml.
     """
 
     kind: str
@@ -26,7 +26,7 @@ class Has:
     """Does it have this feature ("Can it fly?", "Is it made of wood?")?
 
     Attributes:
-        feature: a key of features.toml.
+        feature: Key of features.toml.
     """
 
     feature: str
@@ -34,10 +34,10 @@ class Has:
 
 @dataclass(frozen=True, slots=True)
 class Knows:
-    """Is this known of it ("Does it have ears?")?
+    """Is this fact true of it ("Does it have ears?")?
 
     Attributes:
-        fact: a key of the facts.
+        fact: Key of the facts.
     """
 
     fact: str
@@ -45,10 +45,10 @@ class Knows:
 
 @dataclass(frozen=True, slots=True)
 class IsNoun:
-    """Is it what a noun names that is no word of the game ("Is it a ruminant?", "Is it a gate?")?
+    """Is it of the kind of a noun outside the game ("Is it a ruminant?", "Is it a gate?")?
 
     Attributes:
-        noun: a noun of English.
+        noun: English noun.
     """
 
     noun: str
@@ -59,10 +59,10 @@ class Compare:
     """How does it compare on a scale ("Is it bigger than a car?")?
 
     Attributes:
-        scale: a key of scales.toml.
-        relation: whether it is asked to be more, less or as much.
-        to: a reference of the scale or the name of a concept, both without an article; or a level,
-            of which a half is the bound between two: 3.5 is where level 3 ends and level 4 begins.
+        scale: Key of scales.toml.
+        relation: Requested relation.
+        to: Reference of the scale or name of a concept, both without an article; or a level. A half
+            is the bound between two levels: level 3 ends and level 4 begins at 3.5.
     """
 
     scale: str
@@ -72,11 +72,11 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """Does its name have these letters there ("Does it start with B?")?
+    """Does its name have these letters at this place ("Does it start with B?")?
 
     Attributes:
-        place: where.
-        letters: small letters.
+        place: Place in the name.
+        letters: Lower-case letters.
     """
 
     place: Literal["starts", "ends", "contains"]
@@ -88,9 +88,9 @@ class Length:
     """How long is its name ("Does its name have more than five letters?")?
 
     Attributes:
-        unit: what is counted.
-        relation: how the count is asked to compare.
-        number: what it is compared with.
+        unit: Counted unit.
+        relation: Requested relation to the number.
+        number: Number to compare with.
     """
 
     unit: Literal["letters", "words"]
@@ -100,12 +100,12 @@ class Length:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """Is it this ("Is it a dog?")?
+    """Is it this word ("Is it a dog?")?
 
     Attributes:
-        name: the name of a concept, or another noun, which is never right.
-        narrower: whether it was guessed by a name for a kind of it ("grizzly"), of which no other
-            word is one. It is the same guess all the same.
+        name: Name of a concept, or another noun, which is always wrong.
+        narrower: Whether the guess names a subkind ("grizzly") to which no other word belongs. It
+            counts as the same guess.
     """
 
     name: str
@@ -114,24 +114,24 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """Is the form not so ("Is it not an animal?")?"""
+    """Is the form false ("Is it not an animal?")?"""
 
     form: Form
 
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """Are all of the forms so ("Is it small and round?")?"""
+    """Are all of the forms true ("Is it small and round?")?"""
 
     forms: tuple[Form, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Either:
-    """Is at least one of the forms so ("Is it a fruit or a vegetable?")?
+    """Is at least one of the forms true ("Is it a fruit or a vegetable?")?
 
-    An "or" is inclusive, and an either-or question is not a choice: the answer to "Is it big or
-    small?" is Yes if one of them holds.
+    "Or" is inclusive. An either-or question is not a choice: "Is it big or small?" is answered Yes
+    if one of them is true.
     """
 
     forms: tuple[Form, ...]
@@ -139,9 +139,9 @@ class Either:
 
 @dataclass(frozen=True, slots=True)
 class Narrowed:
-    """Is the form so, and more that is not known ("Does it have a shell that it can close?")?
+    """Is the form true, and an unknown condition ("Does it have a shell that it can close?")?
 
-    Where the form is not so, neither is this; else it is not known.
+    It is false if the form is false, and unknown otherwise.
     """
 
     form: Form
@@ -164,14 +164,14 @@ Form: TypeAlias = (
 
 
 def say(form: Form, knowledge: Knowledge) -> str:
-    """Return the canonical question that means the form.
+    """Return the canonical question of a form.
 
     Args:
-        form: what is asked.
-        knowledge: where kinds and features have their questions.
+        form: The logical form.
+        knowledge: Source of the questions of kinds and features.
 
     Raises:
-        KeyError: if the form names an unknown kind, feature or scale.
+        KeyError: If the form names an unknown kind, feature or scale.
     """
     match form:
         case IsKind() | Has() | Knows() | IsNoun():
@@ -196,13 +196,13 @@ def say(form: Form, knowledge: Knowledge) -> str:
         case Narrowed(inner):
             return f"{say(inner, knowledge).removesuffix('?')}, of a certain kind?"
         case And(forms):
-            return _joined(forms, ", and ", knowledge)
+            return _join_forms(forms, ", and ", knowledge)
         case Either(forms):
-            return _joined(forms, ", or ", knowledge)
+            return _join_forms(forms, ", or ", knowledge)
 
 
 def _asked(form: IsKind | Has | Knows | IsNoun, knowledge: Knowledge) -> str:
-    """Return the question that the knowledge has, or that a noun makes."""
+    """Return the question of the knowledge or of a noun."""
     match form:
         case IsKind(kind):
             return knowledge.kinds[kind].ask
@@ -221,19 +221,19 @@ _WHERE = {"starts": "start with", "ends": "end with", "contains": "contain"}
 
 
 def with_article(name: str, knowledge: Knowledge) -> str:
-    """Return a concept's, a reference's or another word with its article, "a dog" or "milk"."""
+    """Return a name with its indefinite article, such as "a dog" or "milk"."""
     known = knowledge.concepts.get(name)
     word = known.article if known else indefinite_article(name)
     return f"{word} {name}".lstrip()
 
 
-def _joined(forms: tuple[Form, ...], word: str, knowledge: Knowledge) -> str:
+def _join_forms(forms: tuple[Form, ...], word: str, knowledge: Knowledge) -> str:
     asked = [say(form, knowledge).removesuffix("?") for form in forms]
     return word.join([asked[0], *(each[0].lower() + each[1:] for each in asked[1:])]) + "?"
 
 
 def questions(knowledge: Knowledge) -> tuple[Form, ...]:
-    """Return the standard questions: all kinds, all features, all scales' asked references."""
+    """Return the standard questions: all kinds, all features, and the scales' asked references."""
     return (
         *map(IsKind, knowledge.kinds),
         *map(Has, knowledge.features),

@@ -1,4 +1,4 @@
-"""Twenty Questions against a model, as a harness and as Gymnasium step it."""
+"""Twenty Questions against a model, for a harness and for Gymnasium."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ragen_envs.games.twenty_questions.splits import Secret
 from ragen_envs.games.twenty_questions.two_player import TwoPlayerQuestionsEnv
 
 Answerer: TypeAlias = Callable[[str], str]
-"""From all that an answerer reads to its whole text."""
+"""Function from an answerer's prompt to its whole text."""
 _WORDS_OF = {"TwentyQuestionsModel-v0": "TwentyQuestions-v0"}
-"""The game with the rule, whose words and seeds a variant has."""
+"""The game with the rule whose words and seeds a variant shares."""
 VARIANTS = {name: replace(WITH_RULE[of], name=name) for name, of in _WORDS_OF.items()}
 
 
@@ -71,8 +71,8 @@ class OpponentEnv(TwoPlayerQuestionsEnv):
     variants = VARIANTS
     held_out_files = "words/TwentyQuestions-v0-{split}.txt"
 
-    def get_instance(self, seed: int) -> Secret:
-        """Return the word of a seed: in train, too, that of the game with the rule."""
+    def instance_of(self, seed: int) -> Secret:
+        """Return the word of a seed: in every split, that of the game with the rule."""
         if self.split != "train":
             return super().get_instance(seed)
         name = _WORDS_OF.get(self.variant.name, self.variant.name)
@@ -80,20 +80,20 @@ class OpponentEnv(TwoPlayerQuestionsEnv):
 
 
 class ModelEnv(OpponentEnv):
-    """`OpponentEnv` for Gymnasium: a function answers the questions, and `step` asks it.
+    """`OpponentEnv` for Gymnasium: `step` asks a function for the replies.
 
     Args:
-        variant: a name from `variants`, or a variant of your own.
-        split: as for every environment of the suite.
-        response_format: of the player.
+        variant: Name from `variants`, or a custom variant.
+        split: Split of the instances.
+        response_format: Response format of the player.
         render_mode: None or "ansi".
-        answerer_format: the response format of the answerer, the player's by default.
-        answerer: from all that an answerer reads to its whole text.
-        reward_fn: as for every environment of the suite.
+        answerer_format: Response format of the answerer; by default the player's.
+        answerer: Function from an answerer's prompt to its whole text.
+        reward_fn: Reward function, as for every environment of the suite.
 
     Raises:
-        ValueError: for an argument that is none of these, or without an answerer.
-        TypeError: if the answerer cannot be called.
+        ValueError: If an argument is invalid, or the answerer is missing.
+        TypeError: If the answerer is not callable.
     """
 
     def __init__(
@@ -119,11 +119,11 @@ class ModelEnv(OpponentEnv):
                 f'reply: gymnasium.make("ragen/{name}", answerer=lambda text: ...)'
             )
         if not callable(answerer):
-            raise TypeError(f"the answerer is a function, got {type(answerer).__name__}")
+            raise TypeError(f"answerer must be a function, got {type(answerer).__name__}")
         self._answerer = answerer
 
-    def play_turn(self, action: str) -> tuple[str, float, bool, bool]:
-        """Take one answer as `step` does; an answerer that raises leaves the game as it was."""
+    def _play(self, action: str) -> tuple[str, float, bool, bool]:
+        """Run one turn as `step` does; if the answerer raises, the game is unchanged."""
         text = self.opponent_reads(action)
         return self._run(action, None if text is None else self._ask_answerer(text))
 

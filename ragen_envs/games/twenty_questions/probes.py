@@ -1,4 +1,4 @@
-"""Questions in free English by which a specification's hash sees a change of the reader."""
+"""Questions in free English, whose replies make a change of the reader visible in a hash."""
 
 PROBES = (
     "Is it alive?",

@@ -1,4 +1,4 @@
-"""The actions: the listed questions, and the reader that takes any text as one question."""
+"""The actions: the listed questions, and a reader that takes any text as one question."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragen_envs.games.twenty_questions.knowledge.loader import load
 
 EXAMPLE = "QUESTION"
 LONGEST_QUESTION = 200
-"""Characters of a question that count."""
+"""Most characters of a question; the rest is ignored."""
 _TYPOGRAPHIC = str.maketrans(
     {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": "-"}
 )
@@ -23,8 +23,8 @@ class Listed(NamedTuple):
     """The questions that every turn lists.
 
     Attributes:
-        texts: the standard questions, then a guess of each word, in the order of the knowledge.
-        places: of each text in small letters, its place.
+        texts: The standard questions, then a guess of each word, in the order of the knowledge.
+        places: Index of each text in lower case.
     """
 
     texts: tuple[str, ...]
@@ -33,7 +33,7 @@ class Listed(NamedTuple):
 
 @cache
 def listed() -> Listed:
-    """Return the listed questions: the same in every instance, so that they tell nothing of it."""
+    """Return the listed questions, the same in every instance, so that they reveal nothing."""
     knowledge = load()
     forms = (*questions(knowledge), *map(Guess, knowledge.concepts))
     texts = tuple(say(form, knowledge) for form in forms)
@@ -41,9 +41,9 @@ def listed() -> Listed:
 
 
 def question_of(body: str) -> str:
-    """Return a text as a question: one line of printable ASCII, no longer than what counts.
+    """Return a text as a question: one line of printable ASCII, cut to the longest question.
 
-    Accents are taken off; what has no counterpart in ASCII becomes a blank.
+    Accents are removed; other characters outside ASCII become blanks.
     """
     cut = " ".join(body.split())[: 2 * LONGEST_QUESTION].translate(_TYPOGRAPHIC)
     plain = (c for c in unicodedata.normalize("NFKD", cut) if not unicodedata.combining(c))
@@ -52,10 +52,10 @@ def question_of(body: str) -> str:
 
 
 class QuestionReader(ActionReader):
-    """Reads the whole body of an answer as one question; `SEPARATOR` is a part of it.
+    """Reads the whole body of a response as one question, including any `SEPARATOR`.
 
     Attributes:
-        actions: the listed questions, then those that were read, as they were spelled.
+        actions: The listed questions, then the player's own as they were spelled.
     """
 
     free = FreeText("", "", LONGEST_QUESTION)
@@ -72,7 +72,7 @@ class QuestionReader(ActionReader):
         return Parsed(True, (self._place(question),), actions_valid=True, is_example=False)
 
     def _place(self, question: str) -> int:
-        """Return the place of a question among the actions, at whose end it is put if it is new."""
+        """Return the index of a question among the actions, appending a new one."""
         place = listed().places.get(question.lower(), self._index.get(question))
         if place is None:
             place = self._index[question] = len(self.actions)

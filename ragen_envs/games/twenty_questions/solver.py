@@ -1,4 +1,4 @@
-"""The oracle: it asks the question with the most information, and guesses when few are left."""
+"""The oracle: asks the question with the most information, and guesses when few words are left."""
 
 from __future__ import annotations
 
@@ -15,20 +15,19 @@ _NOT_KNOWN = -1
 
 
 class Solver:
-    """Asks the standard question with the most information, all words being as likely.
+    """Asks the standard question with the most information, if all words are equally likely.
 
-    The information of a question is the entropy of its answer (Shannon 1948) over the words that
-    agree with all answers so far. It is deterministic: of two such questions it takes the first.
+    The information of a question is the entropy of its reply (Shannon 1948) over the words that
+    agree with all replies so far. The solver is deterministic: the first of equal questions wins.
 
     Args:
-        knowledge: where the questions and the answers are from.
-        pool: the words that may be the secret; all by default.
+        knowledge: Source of the questions and the replies.
+        pool: Possible secret words; all by default.
 
     Attributes:
-        questions: the standard questions.
-        pool: the words that may be the secret.
-        table: the answers as indices into ANSWERS, -1 where there is none, of shape (words,
-            questions).
+        questions: The standard questions.
+        pool: The possible secret words.
+        table: Replies as indices into ANSWERS, -1 for none, of shape (words, questions).
     """
 
     def __init__(self, knowledge: Knowledge, pool: Iterable[str] | None = None) -> None:
@@ -38,28 +37,28 @@ class Solver:
         self._places = {form: place for place, form in enumerate(self.questions)}
         self.table = self._table()
         self._word = {name: place for place, name in enumerate(self.pool)}
-        # How often each answer is given is then one product; sums of so few ones are exact.
+        # A product with it counts each reply; float32 is exact for so few words.
         self._one_hot = np.stack([self.table == i for i in range(len(ANSWERS))]).astype(np.float32)
 
     def next(self, asked: Sequence[tuple[Form, Answer | None]]) -> Form:
-        """Return what to ask now.
+        """Return the next question.
 
-        An answerer may err, as a model does: then the words with the fewest disagreements are left.
+        An answerer may err, as models do: then the words with the fewest disagreements remain.
 
         Args:
-            asked: the questions so far with their answers; None where it could not tell.
+            asked: Questions so far with their replies; None for an unknown reply.
 
         Raises:
-            ValueError: if every word has been guessed.
+            ValueError: If every word has been guessed.
         """
-        left = self.left(asked)
-        if len(left) <= 2:
+        remaining = self.remaining(asked)
+        if len(remaining) <= 2:
             return self.guess(asked)
         among = np.zeros(len(self.pool), dtype=np.float32)
-        among[left] = 1
+        among[remaining] = 1
         counts = among @ self._one_hot
-        # Where there is no answer, nothing is learned.
-        gain = np.round(information(counts) * counts.sum(axis=0) / len(left), 9)
+        # Words without a reply contribute no information.
+        gain = np.round(information(counts) * counts.sum(axis=0) / len(remaining), 9)
         for form, _ in asked:
             if form in self._places:
                 gain[self._places[form]] = -1.0
@@ -67,27 +66,27 @@ class Solver:
         return self.questions[best] if gain[best] > 0 else self.guess(asked)
 
     def guess(self, asked: Sequence[tuple[Form, Answer | None]]) -> Guess:
-        """Return the first word left, before those that were guessed and are so in a wider sense.
+        """Return the first remaining word, those last whose guess was already answered Yes.
 
-        "Is it a chair?" is answered Yes of an armchair too, and does not win.
+        "Is it a chair?" is answered Yes for an armchair too, and does not win.
 
         Args:
-            asked: as for `next`.
+            asked: As for `next`.
 
         Raises:
-            ValueError: if every word has been guessed.
+            ValueError: If every word has been guessed.
         """
-        names = [self.pool[place] for place in self.left(asked)]
+        names = [self.pool[place] for place in self.remaining(asked)]
         return next((g for g in map(Guess, names) if (g, "Yes") not in asked), Guess(names[0]))
 
-    def left(self, asked: Sequence[tuple[Form, Answer | None]]) -> NDArray[np.intp]:
-        """Return the places in the pool of the words that agree best with the answers.
+    def remaining(self, asked: Sequence[tuple[Form, Answer | None]]) -> NDArray[np.intp]:
+        """Return the indices in the pool of the words that agree best with the replies.
 
         Args:
-            asked: as for `next`.
+            asked: As for `next`.
 
         Raises:
-            ValueError: if every word has been guessed.
+            ValueError: If every word has been guessed.
         """
         wrong = np.zeros(len(self.pool), dtype=np.int64)
         for form, reply in asked:
@@ -110,7 +109,7 @@ class Solver:
         return self._column(form) if place is None else self.table[:, place]
 
     def _table(self) -> NDArray[np.int8]:
-        """Return the answers to the standard questions."""
+        """Return the replies to the standard questions."""
         table = np.full((len(self.pool), len(self.questions)), ANSWERS.index("No"), dtype=np.int8)
         for row, name in zip(table, self.pool, strict=True):
             concept = self.knowledge.concepts[name]
@@ -133,16 +132,16 @@ class Solver:
 
 
 def information(counts: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the entropy of each question's answer in bits, to nine decimals.
+    """Return the entropy of each question's reply in bits.
 
     Args:
-        counts: how many words give each answer, of shape (answers, questions).
+        counts: Number of words with each reply, of shape (replies, questions).
 
     Returns:
-        Of shape (questions,); rounded, so that equal questions are equal on every machine.
+        Of shape (questions,); rounded to nine decimals, so that ties are ties on every machine.
     """
-    shares = counts.astype(np.float64) / np.maximum(counts.sum(axis=0), 1)
-    # What nobody answers adds nothing: 0 * log 0 is 0.
-    logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
-    bits: NDArray[np.float64] = np.round(-(shares * logs).sum(axis=0), 9)
+    fractions = counts.astype(np.float64) / np.maximum(counts.sum(axis=0), 1)
+    # A reply of no word adds nothing: 0 * log 0 is 0.
+    logs = np.log2(fractions, out=np.zeros_like(fractions), where=fractions > 0)
+    bits: NDArray[np.float64] = np.round(-(fractions * logs).sum(axis=0), 9)
     return bits

@@ -1,8 +1,8 @@
-"""The words of each split, which are dealt category by category.
+"""The words of each split, dealt category by category.
 
-Within a category the words are ordered by a hash of their names, which nothing but the name
-decides, and dealt from the top: so many to val, as many to test, the rest to train. Three
-categories are held out as a whole: of them, one half is val and the other one test.
+Within a category, a hash of the name orders the words. They are dealt from the top: a number to
+val, as many to test, the rest to train. Three categories are held out as a whole: one half of each
+is val and the other test.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from ragen_envs.games.twenty_questions.knowledge.loader import load
 
 GAME = "twenty-questions"
 PER_CATEGORY = 3
-"""Words of each ordinary category in val, and as many in test."""
+"""Number of words of each ordinary category in val, and in test."""
 NEW_CATEGORIES = frozenset({"instruments", "professions", "reptiles_and_insects"})
-"""Held out as a whole: things, people and animals."""
+"""Categories that are held out as a whole: things, people and animals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """An instance: the word to find.
+    """An instance: the secret word.
 
     Attributes:
-        word: the name of a concept.
-        category: the category that it is dealt in.
+        word: Name of a concept.
+        category: Category of the concept.
     """
 
     word: str
@@ -40,7 +40,7 @@ class Secret:
 
     @property
     def part(self) -> str:
-        """The part that the word belongs to: "train", "val" or "test", or "none"."""
+        """The part of the word: "train", "val", "test" or "none"."""
         return parts()[self.word]
 
 
@@ -52,16 +52,16 @@ def _digest(word: str) -> str:
 def parts() -> Mapping[str, str]:
     """Return the part of every word.
 
-    It is "none" where a category that is held out has an odd number of words, for its last one.
+    It is "none" for the last word of a held-out category with an odd number of words.
     """
     dealt: dict[str, str] = {}
     for category, words in load().categories.items():
         ordered = sorted(words, key=_digest)
         new = category in NEW_CATEGORIES
-        share = len(words) // 2 if new else PER_CATEGORY
+        size = len(words) // 2 if new else PER_CATEGORY
         rest = "none" if new else "train"
         for place, word in enumerate(ordered):
-            dealt[word] = "val" if place < share else "test" if place < 2 * share else rest
+            dealt[word] = "val" if place < size else "test" if place < 2 * size else rest
     return dealt
 
 
@@ -70,8 +70,8 @@ def secrets(new_categories: bool) -> tuple[Secret, ...]:
     """Return the words of a variant, in the order of the knowledge.
 
     Args:
-        new_categories: whether its val and test are of the categories that are held out; its
-            train is that of the others.
+        new_categories: Whether val and test are of the held-out categories; train is that of the
+            other categories.
     """
     return tuple(
         Secret(name, concept.category)

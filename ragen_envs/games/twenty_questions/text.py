@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from ragen_envs.core.wording import counted
 
 REPHRASE = "I cannot tell, please rephrase"
-"""The reply to what is not understood."""
+"""The reply to a question that is not understood."""
 LONGEST_SHOWN = 140
-"""Characters of a question in the transcript: twenty of them fit into an observation."""
+"""Most characters of a question in the transcript, so that twenty fit into an observation."""
 
 
 def rules(turns: int, cost: int, repeat: int, win: int) -> str:
-    """Return what the player is told once.
+    """Return the rules, which the player reads once.
 
     Args:
-        turns: the most answers of an episode.
-        cost: of a question, in hundredths of reward.
-        repeat: what a repeated question costs beyond that, in hundredths.
-        win: the reward of the right guess, in hundredths.
+        turns: Most turns of an episode.
+        cost: Penalty of a question, in hundredths of reward.
+        repeat: Extra penalty of a repeated question, in hundredths.
+        win: Reward of the right guess, in hundredths.
     """
     return (
         "You play Twenty Questions: find the word that I think of. It is an everyday noun.\n"
@@ -34,21 +34,21 @@ def rules(turns: int, cost: int, repeat: int, win: int) -> str:
 
 
 def transcript(asked: Sequence[tuple[str, str | None]]) -> str:
-    """Return the questions so far with their replies, one a line.
+    """Return the questions so far with their replies, one per line.
 
     Args:
-        asked: each question and its answer, None where it was not understood.
+        asked: Each question and its reply, None if it was not understood.
     """
     if not asked:
         return "No question asked yet."
     return "\n".join(
-        f"{number}. {_shown(question)} {reply or REPHRASE}"
+        f"{number}. {_shorten(question)} {reply or REPHRASE}"
         for number, (question, reply) in enumerate(asked, start=1)
     )
 
 
-def _shown(question: str) -> str:
-    """Return a question with the stop that divides it from the reply, cut if it is too long."""
+def _shorten(question: str) -> str:
+    """Return a question with a mark before the reply, shortened if necessary."""
     if len(question) > LONGEST_SHOWN:
         return f"{question[: LONGEST_SHOWN - 3]}..."
     return question if question.endswith(("?", ".", "!")) else f"{question}:"
@@ -58,7 +58,7 @@ def ending(word: str, found: bool) -> str:
     """Return the line that names the word.
 
     Args:
-        word: with its article.
-        found: whether it was guessed.
+        word: The word with its article.
+        found: Whether it was guessed.
     """
     return f"You found the word: {word}." if found else f"The word was {word}."

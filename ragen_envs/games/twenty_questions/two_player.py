@@ -30,18 +30,17 @@ from ragen_envs.games.twenty_questions.understanding import understand
 
 @dataclass
 class ReplyTally:
-    """The replies of an answerer in an episode, held against the rule's.
+    """Counts of an answerer's replies in an episode, compared with the rule's.
 
     Attributes:
-        rule: the rule's answer to the latest question that was replied to; None where it does not
-            understand the question, or nothing was asked yet.
-        answer: what the answerer's latest reply was read as; None where it cannot tell or cannot
-            be read.
-        agrees: whether the two are the same, None where the rule has no answer.
-        judged: replies to questions that the rule understands.
-        agreed: of them, those that are the rule's.
-        wrong: of them, those that are another of Yes, No and Sometimes. The rest say nothing.
-        unreadable: replies, judged or not, that could not be read.
+        rule: The rule's reply to the latest question with a reply; None if it does not understand
+            the question, or there is none.
+        answer: The answerer's latest reply; None if it cannot tell or is not readable.
+        agrees: Whether the two are equal, None if the rule has no reply.
+        judged: Replies to questions that the rule understands.
+        agreed: Judged replies that equal the rule's.
+        wrong: Judged replies that are another of Yes, No and Sometimes. The rest are unknown.
+        unreadable: Replies, judged or not, that are not readable.
     """
 
     rule: Answer | None = None
@@ -56,8 +55,8 @@ class ReplyTally:
         """Count a reply.
 
         Args:
-            reply: the answerer's.
-            rule: what the rule answers, None where it does not understand the question.
+            reply: The answerer's reply.
+            rule: The rule's reply, None if it does not understand the question.
         """
         self.rule, self.answer = rule, reply.answer
         self.agrees = None if rule is None else reply.answer == rule
@@ -67,25 +66,25 @@ class ReplyTally:
         self.unreadable += not reply.readable
 
     def figures(self) -> dict[str, str | bool | int | None]:
-        """Return all of it by name."""
+        """Return all fields by name."""
         return asdict(self)
 
 
 class TwoPlayerQuestionsEnv(TwentyQuestionsEnv, TwoPlayerEnv):
-    """Twenty Questions, whose questions another answers: a model or a person.
+    """Twenty Questions in which a model or a person answers the questions.
 
-    All else is as in the game. Guesses are decided by the game, so that no answerer can give away
-    or deny the win. A turn is run by `step_with`, with the answerer's text in it.
+    Everything else is as in the game. The game itself decides guesses, so no answerer can give away
+    or deny the win. `step_with` runs a turn with the answerer's text.
 
     Args:
-        variant: a name from `variants`, or a variant of your own.
-        split: as for every environment of the suite.
-        response_format: of the player.
+        variant: Name from `variants`, or a custom variant.
+        split: Split of the instances.
+        response_format: Response format of the player.
         render_mode: None or "ansi".
-        opponent_format: the response format of the answerer, the player's by default.
+        opponent_format: Response format of the answerer; by default the player's.
 
     Raises:
-        ValueError: for an argument that is none of these.
+        ValueError: If an argument is invalid.
     """
 
     reply_counts: ClassVar = (
@@ -115,19 +114,19 @@ class TwoPlayerQuestionsEnv(TwentyQuestionsEnv, TwoPlayerEnv):
         self._waiting: tuple[str, AnswererSeat | None] | None = None
 
     def opponent_reads(self, answer: str) -> str | None:
-        """Return what the answerer reads if the player answers so, see `TwoPlayerEnv`.
+        """Return the answerer's prompt for the player's response, see `TwoPlayerEnv`.
 
-        It is not asked if the form is broken, there is no question, or it is a guess.
+        It is None if the format is broken, there is no question, or it is a guess.
         """
         seat = self._seat_for(answer)
         return None if seat is None else seat.text
 
     @property
     def seat(self) -> AnswererSeat:
-        """The answerer's seat at the question of the latest `opponent_reads` of this turn.
+        """The answerer's seat for the latest `opponent_reads` of this turn.
 
         Raises:
-            ValueError: if no question waits for a reply.
+            ValueError: If there is no open question.
         """
         if self._waiting is None or self._waiting[1] is None:
             raise ValueError("no question waits for a reply: call opponent_reads(answer) first")
@@ -135,15 +134,15 @@ class TwoPlayerQuestionsEnv(TwentyQuestionsEnv, TwoPlayerEnv):
 
     @property
     def tally(self) -> ReplyTally:
-        """The replies of the episode so far, held against the rule's; a copy."""
+        """A copy of the counts of the episode's replies so far."""
         return replace(self._tally)
 
     @property
     def reply_record(self) -> dict[str, str | bool | None]:
-        """The rule's answer to the latest question, and how the reply to it was read.
+        """The rule's reply to the latest question, and the answerer's as it was read.
 
         Raises:
-            ValueError: if there was no reply yet in this episode.
+            ValueError: If there was no reply yet in this episode.
         """
         if self._latest is None:
             raise ValueError("nobody has replied yet in this episode")
@@ -156,7 +155,7 @@ class TwoPlayerQuestionsEnv(TwentyQuestionsEnv, TwoPlayerEnv):
 
     @staticmethod
     def report_reply(record: Mapping[str, Any]) -> ReplyReport:
-        """Return a reply, and the rule's answer, in words."""
+        """Return a report of a reply and the rule's, in words."""
         rule, read, readable, agrees = (
             record.get(name) for name in ("rule", "read", "readable", "agrees")
         )
@@ -172,7 +171,7 @@ class TwoPlayerQuestionsEnv(TwentyQuestionsEnv, TwoPlayerEnv):
     def step_with(
         self, answer: str, reply: str | None
     ) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Run a turn with the answerer's text in it, see `TwoPlayerEnv`."""
+        """Run a turn with the answerer's text, see `TwoPlayerEnv`."""
         observation, reward, terminated, truncated = self._run(answer, reply)
         return observation, reward, terminated, truncated, self.build_info()
 
@@ -197,8 +196,8 @@ class TwoPlayerQuestionsEnv(TwentyQuestionsEnv, TwoPlayerEnv):
         return super()._reply(form) if isinstance(form, Guess) else self._given
 
     def _seat_for(self, answer: str) -> AnswererSeat | None:
-        """Return the seat at the question in an answer, None if there is none."""
-        # A question is understood once, though it is put first and run later.
+        """Return the seat for the question in a response, None if there is none."""
+        # Understand a question once, though opponent_reads and step_with both need it.
         if self._waiting is None or self._waiting[0] != answer:
             self._waiting = answer, self._new_seat(answer)
         return self._waiting[1]
@@ -231,7 +230,7 @@ class TwoPlayerQuestionsEnv(TwentyQuestionsEnv, TwoPlayerEnv):
 
 
 def _check_reply(seat: AnswererSeat | None, reply: object) -> None:
-    """Refuse a text of the answerer that is missing, or that nobody has asked for."""
+    """Raise unless there is a text of the answerer exactly where one is needed."""
     if reply is not None and not isinstance(reply, str):
         raise TypeError(f"the opponent's text is a str or None, got {type(reply).__name__}")
     if seat is not None and reply is None:

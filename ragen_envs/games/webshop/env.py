@@ -72,14 +72,10 @@ class WebShopVariant:
 
     def __post_init__(self) -> None:
         if self.budget.max_actions_per_turn != 1:
-            raise ValueError(
-                f"{self.name}: set max_actions_per_turn=1; each action leads to another page"
-            )
+            raise ValueError(f"{self.name}: set max_actions_per_turn=1; a turn has one action")
         most = min(self.budget.max_actions, self.budget.max_turns)
         if most < _FEWEST_TURNS:
-            raise ValueError(
-                f"{self.name}: a purchase takes {_FEWEST_TURNS} turns; the budget allows {most}"
-            )
+            raise ValueError(f"{self.name}: a purchase takes {_FEWEST_TURNS} turns, not {most}")
 
 
 _FULL = Budget(max_turns=15, max_actions_per_turn=1, max_actions=15, penalty=0)

@@ -177,7 +177,7 @@ def _product(draft: _Draft, line: int, stream: Stream) -> Product:
 
 
 def _bullets(attributes: list[str], stream: Stream) -> tuple[str, ...]:
-    """Return the lines of the features page: a first one without content, then one per attribute."""
+    """Return the lines of the features page: one without content, then one per attribute."""
     heads = [
         "in short",
         *(attributes[i] for i in stream.sample(range(len(attributes)), len(attributes))),

@@ -73,7 +73,7 @@ class TaskGenerator:
         self._distinguishing = distinguishing_attributes(catalogue.products)
 
     def __call__(self, stream: Stream) -> Iterator[ShoppingTask | None]:
-        """Yield tasks, each a pure function of the stream; None for a product without attributes."""
+        """Yield tasks, pure functions of the stream; None for a product without attributes."""
         name, products, phrasings = (
             self._catalogue.name,
             self._catalogue.products,
@@ -91,7 +91,7 @@ class TaskGenerator:
 
     def _goal(self, position: int, product: Product, words: Phrasings, stream: Stream) -> Goal:
         """Return a goal that the product meets at any price of its range."""
-        attributes = self._draw_attributes(position, product.attributes, stream)
+        attributes = self._attributes(position, product.attributes, stream)
         options = tuple(
             (name, values[stream.below(len(values))])
             for name, values in product.options[:MOST_OPTIONS]
@@ -101,9 +101,7 @@ class TaskGenerator:
         instruction = _worded(product.query, attributes, options, cap, words, stream)
         return Goal(position, instruction, attributes, options, float(cap))
 
-    def _draw_attributes(
-        self, position: int, every: tuple[str, ...], stream: Stream
-    ) -> tuple[str, ...]:
+    def _attributes(self, position: int, every: tuple[str, ...], stream: Stream) -> tuple[str, ...]:
         """Return 1 to 4 of a product's attributes in random order."""
         wanted = self._distinguishing[position]
         count = 1 + stream.below(min(MOST_ATTRIBUTES, len(every)))

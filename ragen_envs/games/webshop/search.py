@@ -40,7 +40,8 @@ class Index:
     """Finds the products of a catalogue by words.
 
     The index of a large catalogue is built once, kept in ragen's cache (see `VARIABLE`) and mapped
-    into memory that all processes of a machine share. Queries only read it, so threads may share it.
+    into memory that all processes of a machine share. Queries only read it, so threads may
+    share it.
 
     Args:
         catalogue: The products.

@@ -16,9 +16,9 @@ from ragen_envs.games.twenty_questions.answerer.seat import (
     WRONG,
     AnswererSeat,
     Question,
-    became_of,
     question_state,
-    told_to,
+    render_prompt,
+    report_reading,
 )
 from ragen_envs.games.twenty_questions.env import VARIANTS
 from ragen_envs.games.twenty_questions.forms import with_article
@@ -122,7 +122,7 @@ class QuestionsEnv(TurnsEnv):
             "action_is_valid": reply.readable,
             "answer_is_example": is_example,
         }
-        self._news = f"{became_of(reply, format_is_valid)}\n"
+        self._news = f"{report_reading(reply, format_is_valid)}\n"
         wrong = self._env.tally.wrong
         points = self._run(self._asked, text)
         return {ASKER: points, ANSWERER: -WRONG * (self._env.tally.wrong - wrong)}
@@ -154,7 +154,7 @@ class QuestionsEnv(TurnsEnv):
             state += f"\nThe word was {'found' if self._info['success'] else 'not found'}."
         if self._news:
             return self._news + state
-        return told_to(env.variant, state, env.opponent_format)
+        return render_prompt(env.variant, state, env.opponent_format)
 
 
 def questions_env(

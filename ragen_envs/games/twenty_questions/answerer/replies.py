@@ -1,4 +1,4 @@
-"""The reader of replies that a model or a person gives in its own words."""
+"""Reader of replies that a model or a person words freely."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ragen_envs.games.twenty_questions.answerer.rule import ANSWERS, Answer
 from ragen_envs.games.twenty_questions.text import REPHRASE
 
 REPLIES = (*reversed(ANSWERS), REPHRASE)
-"""What an answerer may reply."""
+"""The possible replies of an answerer."""
 _OF_WORD: dict[str, Answer] = {answer.lower(): answer for answer in ANSWERS}
 _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
-# A question mark is a doubt, and other signs have no one reading.
+# A question mark expresses doubt, and other signs are ambiguous.
 _PLAIN = re.compile(r"[A-Za-z0-9\s.,!;:'\"*_`()\[\]-]*").fullmatch
 _WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
 _LEAD = re.compile(r"(?:(?:my |the )?answer (?:is )?)?")
@@ -27,15 +27,15 @@ _VERBS = (
     | frozenset({"can", "could", "will", "would", "should", "may", "might", "must"})
 )  # fmt: skip
 _NEGATIVE = frozenset({"no", "never", "none", "nor", "neither", "nothing", "without"})
-"""Words that turn a question round, beside "not"."""
+"""Words that negate a question, apart from "not"."""
 
 
 class Reply(NamedTuple):
-    """What was read.
+    """A reply as it was read.
 
     Attributes:
-        answer: None where the answerer cannot tell, or cannot be read.
-        readable: whether the text is one of `REPLIES`.
+        answer: The reply; None if the answerer cannot tell, or the text is not readable.
+        readable: Whether the text is one of `REPLIES`.
     """
 
     answer: Answer | None
@@ -46,18 +46,18 @@ UNREADABLE = Reply(None, readable=False)
 
 
 def read_reply(body: str, question: str, word: str) -> Reply:
-    """Return what an answerer replies. Never raises on a str.
+    """Return an answerer's reply. Never raises on a str.
 
-    Case, punctuation and "The answer is" do not matter. Behind Yes, No or Sometimes there may be
-    the same in a sentence: a subject, a verb and "not" alone ("Yes, it does."), or with all words
-    of the question in their order ("No, a dog cannot fly."). Anything else is
-    unreadable, and so is a contradiction ("No, it is."). Behind a negative question only
-    the one word is read, since "Yes, it is" may mean either then.
+    Case, punctuation and "The answer is" do not matter. After Yes, No or Sometimes, a sentence may
+    repeat it: either a subject, a verb and "not" alone ("Yes, it does."), or all words of the
+    question in their order ("No, a dog cannot fly."). Anything else is not readable, nor is a
+    contradiction ("No, it is."). After a negated question only the single word is readable, since
+    "Yes, it is" is ambiguous there.
 
     Args:
-        body: that of the answerer's text.
-        question: that is answered.
-        word: that is asked for.
+        body: Body of the answerer's text.
+        question: The question.
+        word: The secret word.
     """
     plain = body.translate(_QUOTES).lower()
     if not _PLAIN(plain):
@@ -73,9 +73,9 @@ def read_reply(body: str, question: str, word: str) -> Reply:
 
 
 def _repeats(answer: Answer, rest: str, question: str, word: str) -> bool:
-    """Return whether the words behind an answer say the same once more."""
-    repeated, asked = rest.split(" "), _words(question.lower())
-    if any(_negates(each) or each in _NEGATIVE for each in asked):
+    """Return whether the words after a reply repeat it."""
+    repeated, words = rest.split(" "), _words(question.lower())
+    if any(_negates(each) or each in _NEGATIVE for each in words):
         return False
     if not any(each in _VERBS or _negates(each) for each in repeated[1:]):
         return False
@@ -83,11 +83,11 @@ def _repeats(answer: Answer, rest: str, question: str, word: str) -> bool:
     if answer != "Sometimes" and negations != (answer == "No"):
         return False
     own = frozenset(_words(word.lower()))
-    return _content(repeated, own) in ([], _content(asked, own))
+    return _content(repeated, own) in ([], _content(words, own))
 
 
 def _content(words: list[str], own: frozenset[str]) -> list[str]:
-    """Return the words that say what is asked for: all but "it", "is", "not" and the like."""
+    """Return the content words: all but "it", "is", "not" and the like."""
     dropped = _SUBJECTS | _ARTICLES | _VERBS | own
     return [each for each in words if each not in dropped and not _negates(each)]
 

@@ -1,4 +1,4 @@
-"""The rule: the true answer to a question about a concept, Yes, No or Sometimes."""
+"""The rule: the true reply to a question about a concept, Yes, No or Sometimes."""
 
 from __future__ import annotations
 
@@ -24,39 +24,39 @@ from ragen_envs.games.twenty_questions.knowledge.schema import Concept, Grade, K
 
 Answer: TypeAlias = Literal["No", "Sometimes", "Yes"]
 ANSWERS: tuple[Answer, ...] = ("No", "Sometimes", "Yes")
-"""From the weakest."""
+"""The replies, from the weakest."""
 _Range: TypeAlias = tuple[float, float]
 _OF_GRADE: dict[Grade, Answer] = {"no": "No", "sometimes": "Sometimes", "yes": "Yes"}
 
 
 def answer(form: Form, concept: Concept, knowledge: Knowledge) -> Answer | None:
-    """Return the true answer to a question about a concept, None where it is not known.
+    """Return the true reply to a question about a concept, None if it is unknown.
 
-    The three answers are those of a logic of three values (Kleene's strong one): "not" swaps Yes
-    and No, "and" is the weakest answer and "or" the strongest. For kinds the world is closed: one
-    that the concept does not name is No. For features, facts and nouns it is open: a feature that
-    neither the concept nor its kinds name is No where they settle it (open.toml has where not), and
-    what is not known is not No. A part that is not known does not matter where the others decide.
+    The replies follow Kleene's strong three-valued logic: "not" swaps Yes and No, "and" is the
+    weakest reply and "or" the strongest. For kinds the world is closed: a kind that the concept
+    does not name is No. For features, facts and nouns it is open: a feature that neither the
+    concept nor its kinds name is No only where they settle it (open.toml has the exceptions). An
+    unknown part does not matter if the others decide.
 
     Args:
-        form: what is asked.
-        concept: what it is asked of.
-        knowledge: what is known of everything else.
+        form: The question.
+        concept: The concept.
+        knowledge: Knowledge of everything else.
 
     Raises:
-        KeyError: if the form names a kind, a feature, a scale or something to compare with that
-            is unknown.
+        KeyError: If the form names an unknown kind, feature, scale or object of comparison.
     """
     match form:
         case IsKind() | Has() | Knows() | IsNoun():
             grade = _grade(form, concept, knowledge)
             return _OF_GRADE[grade] if grade else None
         case Compare(scale, relation, to):
-            return _against(scale, relation, to, concept, knowledge)
+            return _compare(scale, relation, to, concept, knowledge)
         case Letter(place, letters):
-            return _yes(_spelled(concept.name, place, letters))
+            return _yes(_is_spelled(concept.name, place, letters))
         case Length(unit, relation, number):
-            return _compared((_count(concept.name, unit),) * 2, relation, (number, number), "No")
+            count = _count(concept.name, unit)
+            return _compare_ranges((count, count), relation, (number, number), "No")
         case Guess(name, narrower):
             kinds = () if narrower else knowledge.nouns.above.get(name, ())
             return _yes(name == concept.name or concept.name in kinds)
@@ -74,7 +74,7 @@ def answer(form: Form, concept: Concept, knowledge: Knowledge) -> Answer | None:
 def _grade(
     form: IsKind | Has | Knows | IsNoun, concept: Concept, knowledge: Knowledge
 ) -> Grade | None:
-    """Return what the knowledge says of a concept, None where it is not known."""
+    """Return the grade in the knowledge, None if it is unknown."""
     match form:
         case IsKind(kind):
             knowledge.kinds[kind]
@@ -91,7 +91,7 @@ def _grade(
 def _strongest(
     forms: tuple[Form, ...], concept: Concept, knowledge: Knowledge, sign: int
 ) -> Answer | None:
-    """Return the strongest answer, or the weakest for the sign -1; None if the unknown decide."""
+    """Return the strongest reply, or the weakest for sign -1; None if an unknown one decides."""
     found = [answer(form, concept, knowledge) for form in forms]
     known = [sign * ANSWERS.index(each) for each in found if each is not None]
     end = max(0, sign * 2)
@@ -104,31 +104,31 @@ def _yes(true: bool) -> Answer:
     return "Yes" if true else "No"
 
 
-def _against(
+def _compare(
     scale: str, relation: Relation, to: str | float, concept: Concept, knowledge: Knowledge
 ) -> Answer:
-    """Return how a concept compares: with a level by its own, with a name more finely."""
+    """Return the reply to a comparison: with a level by levels, with a name more finely."""
     if not isinstance(to, str):
-        return _compared(concept.levels[scale], relation, (to, to))
+        return _compare_ranges(concept.levels[scale], relation, (to, to))
     known = knowledge.scales[scale]
     reference = known.references.get(to)
     second = (reference, reference) if reference else knowledge.concepts[to].levels[scale]
     first_off, second_off = known.finer.get(concept.name, 0), known.finer.get(to, 0)
-    return _compared(
-        _shifted(concept.levels[scale], first_off), relation, _shifted(second, second_off)
+    return _compare_ranges(
+        _shift(concept.levels[scale], first_off), relation, _shift(second, second_off)
     )
 
 
-def _shifted(levels: _Range, off: float) -> _Range:
+def _shift(levels: _Range, off: float) -> _Range:
     return levels[0] + off, levels[1] + off
 
 
-def _compared(
+def _compare_ranges(
     first: _Range, relation: Relation, second: _Range, same: Answer = "Sometimes"
 ) -> Answer:
-    """Return how two ranges compare; on the same level either may be the bigger, hence "same"."""
+    """Return how two ranges compare; `same` is the reply if they share a level."""
     if relation == "less":
-        return _compared(second, "more", first, same)
+        return _compare_ranges(second, "more", first, same)
     if relation == "equal":
         if first[1] < second[0] or second[1] < first[0]:
             return "No"
@@ -138,7 +138,7 @@ def _compared(
     return "No" if first[1] < second[0] else same
 
 
-def _spelled(name: str, place: str, letters: str) -> bool:
+def _is_spelled(name: str, place: str, letters: str) -> bool:
     spelling = name.lower().replace("-", "")
     if place == "starts":
         return spelling.startswith(letters)

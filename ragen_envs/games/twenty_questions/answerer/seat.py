@@ -21,13 +21,13 @@ from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.text import REPHRASE
 
 EXAMPLE = "REPLY"
-"""What the instructions show in the place of a reply."""
+"""Placeholder for a reply in the instructions."""
 WRONG = 10
-"""What a wrong reply costs the answerer, in hundredths of reward."""
+"""Penalty of the answerer for a wrong reply, in hundredths of reward."""
 
 
 def briefing(variant: TwentyQuestionsVariant) -> str:
-    """Return the task of an answerer, which it reads once."""
+    """Return the answerer's task, which it reads once."""
     return (
         "You answer in a game of Twenty Questions: you know the word, an everyday noun, and the "
         f"other player has {variant.budget.max_turns} turns to find it by asking.\n"
@@ -40,12 +40,12 @@ def briefing(variant: TwentyQuestionsVariant) -> str:
 
 
 def question_state(word: str, asked: Iterable[Asked], question: str | None) -> str:
-    """Return the word, the questions so far with their replies, and the question to answer.
+    """Return the word, the questions so far with their replies, and the open question.
 
     Args:
-        word: with its article.
-        asked: the questions that have their reply.
-        question: the one that waits for it, if there is one.
+        word: The secret word with its article.
+        asked: Questions with their replies.
+        question: The open question, if there is one.
     """
     replied = [(question.question, question.reply) for question in asked]
     parts = [f"The word is {word}."]
@@ -56,19 +56,21 @@ def question_state(word: str, asked: Iterable[Asked], question: str | None) -> s
     return "\n".join(parts)
 
 
-def told_to(variant: TwentyQuestionsVariant, state: str, response_format: ResponseFormat) -> str:
-    """Return what an answerer reads that has read nothing yet.
+def render_prompt(
+    variant: TwentyQuestionsVariant, state: str, response_format: ResponseFormat
+) -> str:
+    """Return the full prompt of an answerer.
 
     Args:
-        variant: the game.
-        state: what `question_state` returned.
-        response_format: of the reply.
+        variant: The game.
+        state: Result of `question_state`.
+        response_format: Response format of the reply.
     """
     return f"{briefing(variant)}\n\n{state}\n\n{instructions(EXAMPLE, response_format)}"
 
 
-def became_of(reply: Reply, format_valid: bool) -> str:
-    """Return the line that tells an answerer how its reply was read."""
+def report_reading(reply: Reply, format_valid: bool) -> str:
+    """Return the line that reports to an answerer how its reply was read."""
     if reply.readable:
         return f"Your reply was read as: {reply.answer or text.REPHRASE}."
     why = "could not be read" if format_valid else "was not in the required form"
@@ -76,11 +78,11 @@ def became_of(reply: Reply, format_valid: bool) -> str:
 
 
 class Question(NamedTuple):
-    """A question that waits for its reply.
+    """An open question.
 
     Attributes:
-        text: as it is put to the answerer.
-        rule: what the rule would answer, None where it does not understand the question.
+        text: Text for the answerer.
+        rule: The rule's reply, None if it does not understand the question.
     """
 
     text: str
@@ -91,9 +93,9 @@ class ReadReply(NamedTuple):
     """An answerer's text as it was read.
 
     Attributes:
-        reply: what was read in it.
-        format_is_valid: whether it has the demanded form.
-        is_example: whether it repeats the placeholder of the instructions.
+        reply: The reply.
+        format_is_valid: Whether the text has the required format.
+        is_example: Whether it repeats the placeholder of the instructions.
     """
 
     reply: Reply
@@ -102,24 +104,23 @@ class ReadReply(NamedTuple):
 
     @property
     def readable(self) -> bool:
-        """Whether it is one of the replies."""
+        """Whether it is one of the possible replies."""
         return self.reply.readable
 
 
 @dataclass(frozen=True)
 class AnswererSeat:
-    """The place of an answerer to whom one question is put.
+    """The player interface of an answerer with one open question.
 
-    It is a `ragen_envs.core.policies.Player`: `random_answer` replies at random, `oracle_answer`
-    as the
-    rule does. What it reads is complete in itself, so that one message is enough for any model.
+    It is a `ragen_envs.core.policies.Player`: `random_answer` replies at random, `oracle_answer` as
+    the rule does. Its text is self-contained, so one message suffices for any model.
 
     Attributes:
-        variant: the game.
-        word: that is asked for.
-        asked: the questions that have their reply.
-        question: the one to reply to.
-        response_format: of the reply.
+        variant: The game.
+        word: The secret word.
+        asked: Questions with their replies.
+        question: The open question.
+        response_format: Response format of the reply.
     """
 
     variant: TwentyQuestionsVariant
@@ -130,34 +131,34 @@ class AnswererSeat:
 
     @property
     def legal_actions(self) -> tuple[str, ...]:
-        """The replies."""
+        """The possible replies."""
         return REPLIES
 
     @property
     def actions_this_turn(self) -> int:
-        """How many replies a question has: 1."""
+        """Number of replies to a question: 1."""
         return 1
 
     @property
     def free_text(self) -> FreeText | None:
-        """None: only the listed replies may be given."""
+        """None: only the listed replies are valid."""
         return None
 
     def best_actions(self) -> tuple[str, ...]:
-        """Return the rule's reply; that it cannot tell, where it does not understand."""
+        """Return the rule's reply, or "cannot tell" if it does not understand the question."""
         return (self.question.rule or REPHRASE,)
 
     @property
     def text(self) -> str:
-        """What the answerer reads: its task, the word, replies so far, the question, the form."""
+        """The answerer's prompt: its task, the word, replies so far, the question, the format."""
         state = question_state(with_article(self.word, load()), self.asked, self.question.text)
-        return told_to(self.variant, state, self.response_format)
+        return render_prompt(self.variant, state, self.response_format)
 
     def read(self, text: str) -> ReadReply:
-        """Return how an answerer's text is read. Never raises on a str.
+        """Return an answerer's text as it is read. Never raises on a str.
 
         Args:
-            text: the whole text, in the seat's response format.
+            text: The whole text, in the seat's response format.
         """
         body = body_of(text, self.response_format)
         if body is None:

@@ -1,4 +1,4 @@
-"""Facts: what is known of words beside their features, Yes, No, Sometimes, or not known."""
+"""Facts: properties besides the features, each Yes, No, Sometimes or unknown for a word."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from ragen_envs.games.twenty_questions.knowledge.schema import Concept, Fact, Gr
 
 UNKNOWN = "unknown"
 Groups: TypeAlias = Mapping[str, frozenset[str]]
-"""By a word, a kind, a feature or "*" as entries write them, the names of the words that are so."""
+"""Names of the words that a word, a kind, a feature or "*" of an entry stands for."""
 _OF_GRADE: dict[str, Grade] = {"yes": "yes", "sometimes": "sometimes", "no": "no"}
 _ORDER = ("yes", "sometimes", UNKNOWN, "no")
-"""Where several grades hold a word by its kinds or features, the first counts, and "*" last."""
+"""Precedence of the grades that a word has by its kinds or features; "*" comes last."""
 _ALL = "*"
 
 
 def groups_of(concepts: Mapping[str, Concept], known: Iterable[str]) -> Groups:
-    """Return the words that each word, kind and feature stands for: those that surely are so.
+    """Return the words that each word, kind and feature stands for; only those with grade "yes".
 
     Args:
-        concepts: all words.
-        known: the keys of kinds and features.
+        concepts: All concepts by name.
+        known: Keys of kinds and features.
     """
     groups: dict[str, set[str]] = {key: set() for key in known}
     for name, concept in concepts.items():
@@ -35,18 +35,18 @@ def groups_of(concepts: Mapping[str, Concept], known: Iterable[str]) -> Groups:
     return {_ALL: frozenset(concepts), **{key: frozenset(each) for key, each in groups.items()}}
 
 
-def held(key: str, parts: Iterable[str], groups: Groups) -> frozenset[str]:
-    """Return the words that one of the parts stands for, and none that begins with "-".
+def resolve_parts(key: str, parts: Iterable[str], groups: Groups) -> frozenset[str]:
+    """Return the words that the parts stand for, without those of parts that begin with "-".
 
-    A word that is named counts before the kinds and features that leave it out.
+    A part that names the word itself takes precedence over an exclusion by kind or feature.
 
     Args:
-        key: of the entry, for the message.
-        parts: as written, such as "bird&can_fly" and "-owl".
-        groups: of `groups_of`.
+        key: Key of the entry, for messages.
+        parts: Parts as written, such as "bird&can_fly" and "-owl".
+        groups: Result of `groups_of`.
 
     Raises:
-        ValueError: for a part that names no word, kind or feature.
+        ValueError: If a part names an unknown word, kind or feature.
     """
     named: frozenset[str] = frozenset()
     within: frozenset[str] = frozenset()
@@ -70,12 +70,12 @@ def read_facts(folder: Traversable, groups: Groups, known: frozenset[str]) -> di
     """Return the facts of a folder's TOML files by their keys.
 
     Args:
-        folder: with a file a subject.
-        groups: of `groups_of`, of the words that facts are about.
-        known: the keys of kinds and features.
+        folder: Folder with a file per subject.
+        groups: Result of `groups_of`.
+        known: Keys of kinds and features.
 
     Raises:
-        ValueError: if an entry names what there is none of, or gives a word two grades.
+        ValueError: If an entry names something unknown, or gives a word two grades.
     """
     facts: dict[str, Fact] = {}
     for path in sorted(folder.iterdir(), key=lambda path: path.name):
@@ -104,7 +104,7 @@ def _fact(key: str, entry: dict[str, Any], groups: Groups) -> Fact:
     for all_words in (True, False):
         for grade in reversed(_ORDER):
             parts = [p for p in written[grade] if p[0] == "-" or (p == _ALL) == all_words]
-            found |= dict.fromkeys(held(key, parts, groups), grade)
+            found |= dict.fromkeys(resolve_parts(key, parts, groups), grade)
     found |= own
     grades = {name: _OF_GRADE[grade] for name, grade in found.items() if grade != UNKNOWN}
     said = {slot: tuple(each) for slot, each in entry.items() if slot not in {"ask", *_ORDER}}

@@ -17,12 +17,12 @@ from ragen_envs.games.twenty_questions.knowledge.schema import (
 def memberships(
     direct: tuple[str, ...], partly: tuple[str, ...], kinds: Mapping[str, Kind]
 ) -> dict[str, Grade]:
-    """Return all kinds that something is of ("yes") or partly of ("sometimes").
+    """Return all kinds of an entry: "yes" for full membership, "sometimes" for partial.
 
     Args:
-        direct: the kinds that it says it is of.
-        partly: the kinds that it says it is partly of.
-        kinds: all kinds.
+        direct: Kinds that the entry names.
+        partly: Kinds that the entry names as partial.
+        kinds: All kinds.
     """
     full = _closure(direct, kinds)
     halves = (*partly, *(half for kind in full for half in kinds[kind].partly))
@@ -42,7 +42,7 @@ def _closure(keys: Iterable[str], kinds: Mapping[str, Kind]) -> list[str]:
 
 
 def inherited(keys: tuple[str, ...], kinds: Mapping[str, Kind]) -> dict[str, Grade]:
-    """Return what kinds give: of two that differ the stronger, a kind before its parents."""
+    """Return the features that kinds give: the strongest grade, a kind before its parents."""
     merged: dict[str, Grade] = {}
     for key in keys:
         grades = {**inherited(kinds[key].parents, kinds), **kinds[key].grades}
@@ -52,7 +52,7 @@ def inherited(keys: tuple[str, ...], kinds: Mapping[str, Kind]) -> dict[str, Gra
 
 
 def implied(grades: Mapping[str, Grade], features: Mapping[str, Feature]) -> dict[str, Grade]:
-    """Return grades with what they imply, in the order of the features and without each "no"."""
+    """Return grades with implied ones, in the order of the features and without each "no"."""
     raised = dict(grades)
     waiting = list(raised)
     while waiting:
@@ -71,7 +71,7 @@ def stronger(first: Grade, second: Grade) -> Grade:
 
 
 def without(concept: Concept, feature: str, knowledge: Knowledge) -> Grade:
-    """Return the grade of a concept's feature if its entry did not name it."""
+    """Return the grade that a feature would have if the entry did not name it."""
     own = {key: grade for key, grade in concept.own.items() if key != feature}
     grades = {**inherited(concept.kinds, knowledge.kinds), **own}
     return implied(grades, knowledge.features).get(feature, "no")

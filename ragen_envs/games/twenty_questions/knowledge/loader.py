@@ -1,4 +1,4 @@
-"""Loads the knowledge from its TOML files."""
+"""Loader of the knowledge from its TOML files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from ragen_envs.games.twenty_questions.knowledge.facts import Groups, groups_of, held, read_facts
+from ragen_envs.games.twenty_questions.knowledge.facts import (
+    Groups,
+    groups_of,
+    read_facts,
+    resolve_parts,
+)
 from ragen_envs.games.twenty_questions.knowledge.inheritance import implied, inherited, memberships
 from ragen_envs.games.twenty_questions.knowledge.schema import (
     GRADES,
@@ -31,7 +36,7 @@ _THIRD = 1 / 3
 
 @cache
 def load() -> Knowledge:
-    """Return the knowledge that ships with the game."""
+    """Return the knowledge that ships with the game, read once per process."""
     return read(files("ragen_envs.games.twenty_questions.knowledge"))
 
 
@@ -39,12 +44,12 @@ def read(folder: Traversable) -> Knowledge:
     """Return the knowledge in a folder.
 
     Args:
-        folder: with features.toml, open.toml, rules.toml, kinds.toml, scales.toml, concepts/*.toml,
-            facts/*.toml and wordnet/.
+        folder: Folder with features.toml, open.toml, rules.toml, kinds.toml, scales.toml,
+            concepts/*.toml, facts/*.toml and wordnet/.
 
     Raises:
-        ValueError: if an entry has a field that there is none of, lacks one, names an unknown
-            kind or feature, or if a kind stands above one of its parents.
+        ValueError: If an entry has an unknown field, lacks one, or names an unknown kind or
+            feature, or if a kind is listed before one of its parents.
     """
     rules = _toml(folder / "rules.toml")
     features = _features(_toml(folder / "features.toml"), rules["implies"])
@@ -73,11 +78,11 @@ def _with_unknown(
     groups: Groups,
     features: Mapping[str, Feature],
 ) -> dict[str, Concept]:
-    """Return the concepts with the features that are not known of them."""
+    """Return the concepts with their unknown features."""
     _known("open.toml", written, features, "feature")
     unknown: dict[str, set[str]] = {name: set() for name in concepts}
     for key, parts in written.items():
-        for name in held(key, parts.split(), groups):
+        for name in resolve_parts(key, parts.split(), groups):
             concept = concepts[name]
             if key not in concept.grades and concept.own.get(key) != "no":
                 unknown[name].add(key)
@@ -125,7 +130,7 @@ def _kinds(entries: dict[str, Any], features: Mapping[str, Feature]) -> dict[str
     kinds: dict[str, Kind] = {}
     for key, entry in entries.items():
         kind = _kind(key, entry, features)
-        # A parent stands above its children, so that no kind is its own ancestor.
+        # A parent precedes its children, so no kind is its own ancestor.
         _known(key, kind.parents, kinds, "kind above it called")
         _known(key, kind.partly, entries, "kind")
         kinds[key] = kind
@@ -191,7 +196,7 @@ def _concept(
 
 
 def _own(name: str, entry: dict[str, Any], features: Mapping[str, Feature]) -> dict[str, Grade]:
-    """Return what an entry says; "@colour" stands for what it says not otherwise of that group."""
+    """Return the features of an entry; "@colour" gives all others of a group the same grade."""
     own: dict[str, Grade] = {}
     rest: dict[str, Grade] = {}
     for grade in GRADES:
@@ -220,7 +225,7 @@ def _levels(entry: int | list[int]) -> Levels:
 
 
 def _read_nouns(folder: Traversable) -> Nouns:
-    """Return the nouns in a folder with nouns.txt and related.toml."""
+    """Return the nouns of a folder with nouns.txt and related.toml."""
     related = tomllib.loads((folder / "related.toml").read_text("utf-8"))
     sides = {
         side: {noun: frozenset(words.split(", ")) for noun, words in nouns.items()}

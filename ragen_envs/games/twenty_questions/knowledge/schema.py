@@ -9,17 +9,17 @@ from typing import Literal, TypeAlias
 Grade: TypeAlias = Literal["yes", "sometimes", "no"]
 Levels: TypeAlias = tuple[int, int]
 GRADES: tuple[Grade, ...] = ("no", "sometimes", "yes")
-"""From the weakest."""
+"""The grades, from the weakest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """Something that a concept may have.
+    """A feature of concepts.
 
     Attributes:
-        group: such as "ability" or "material".
-        ask: the canonical question.
-        implies: features that go with it, at least as much.
+        group: Group such as "ability" or "material".
+        ask: Canonical question.
+        implies: Features whose grade is at least as strong.
     """
 
     group: str
@@ -32,12 +32,12 @@ class Kind:
     """A kind of things.
 
     Attributes:
-        ask: the canonical question.
-        words: how people name it, singular and plural.
-        parents: the kinds that its members are of too.
-        partly: the kinds that its members are sometimes of.
-        grades: what members have, unless they say otherwise.
-        bounds: by scale, the levels that members may have.
+        ask: Canonical question.
+        words: Names of the kind, singular and plural.
+        parents: Kinds to which its members belong too.
+        partly: Kinds to which its members sometimes belong.
+        grades: Default features of its members.
+        bounds: Lowest and highest level of its members, by scale.
     """
 
     ask: str
@@ -53,11 +53,11 @@ class Scale:
     """An ordinal scale.
 
     Attributes:
-        asks: the canonical question of each relation, with braces for what is compared with.
-        levels: what each level means, from level 1.
-        references: the levels of what people compare with.
-        asked: the references of the standard questions.
-        finer: of words and references, how far from the middle of their level they are.
+        asks: Canonical question of each relation, with braces for the reference.
+        levels: Meaning of each level, from level 1.
+        references: Levels of the objects of comparison.
+        asked: References of the standard questions.
+        finer: Offset of words and references from the middle of their level.
     """
 
     asks: Mapping[str, str]
@@ -69,20 +69,20 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """A word of the game and what is known of it.
+    """A word of the game, with its properties.
 
     Attributes:
-        name: the word, without an article.
-        article: "a", "an", "the", or nothing, as for "milk" and "scissors".
-        aliases: other names that win the game.
-        category: the file it stands in.
-        kinds: what it says it is.
-        partly: what it says it sometimes is.
-        own: what it says of features, before anything is inherited.
-        levels: by scale, the lowest and the highest level.
-        memberships: all kinds that it is of or partly of.
-        grades: all features that it has or sometimes has.
-        unknown: the features that it does not name and whose absence is not certain.
+        name: The word, without an article.
+        article: "a", "an", "the", or "", as for "milk" and "scissors".
+        aliases: Other names that win the game.
+        category: File of the entry.
+        kinds: Kinds named in the entry.
+        partly: Kinds named in the entry as partial.
+        own: Features named in the entry, without inherited ones.
+        levels: Lowest and highest level, by scale.
+        memberships: All kinds to which it belongs, fully or partly.
+        grades: All features that it has or sometimes has.
+        unknown: Features that it does not name and whose absence is uncertain.
     """
 
     name: str
@@ -98,18 +98,18 @@ class Concept:
     unknown: frozenset[str] = frozenset()
 
     def grade(self, feature: str) -> Grade | None:
-        """Return the grade of a feature, None where it is not known."""
+        """Return the grade of a feature, None if it is unknown."""
         return self.grades.get(feature) or (None if feature in self.unknown else "no")
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something that is known of some words, and not of all.
+    """A property that is known for some words only.
 
     Attributes:
-        ask: the canonical question.
-        grades: of each word of which it is known.
-        said: by slot of frames.toml, what people say for it.
+        ask: Canonical question.
+        grades: Grade of each word for which it is known.
+        said: Phrases that ask for it, by slot of frames.toml.
     """
 
     ask: str
@@ -118,7 +118,7 @@ class Fact:
 
 
 _WIDE = "+"
-# Of which of WordNet's classes a word may be, by the kinds that it is of.
+# Class in WordNet of the words of a kind.
 _CLASSES = {
     "animal": "animal",
     "person": "person",
@@ -134,12 +134,12 @@ _CLASSES = {
 
 @dataclass(frozen=True, slots=True)
 class Nouns:
-    """What WordNet says of nouns; scripts/build_nouns.py wrote it down.
+    """English nouns in WordNet, written by scripts/build_nouns.py.
 
     Attributes:
-        above: the words of the game that are kinds of a noun.
-        below: the words of the game that a noun is a kind of.
-        classes: the classes of a noun, those that are wide with a "+".
+        above: Words of the game that are kinds of a noun.
+        below: Words of the game of which a noun is a kind.
+        classes: Classes of a noun, with a "+" for wide ones.
     """
 
     above: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -150,17 +150,16 @@ class Nouns:
         return noun in self.above or noun in self.below or noun in self.classes
 
     def is_apart(self, noun: str) -> bool:
-        """Return whether no word is of this kind, nor a noun of a kind of a word."""
+        """Return whether no word is of this kind, and the noun is not a kind of a word."""
         wide = any(each.endswith(_WIDE) for each in self.classes.get(noun, ()))
         return not wide and noun not in self.above and noun not in self.below
 
     def grade(self, noun: str, concept: Concept) -> Grade | None:
-        """Return whether a word is of the kind that a noun names, None where it is not known.
+        """Return whether a word is of the kind of a noun, None if it is unknown.
 
-        "Some dolphin" stands for a noun that ends with "dolphin" and is not known.
-
-        "Yes" is what WordNet says, "sometimes" what is a kind of the word ("poodle" of a dog). "No"
-        takes a noun of another class, or one so narrow that WordNet names all of its kinds.
+        "Some dolphin" stands for an unknown noun that ends with "dolphin". "Yes" is what WordNet
+        says, "sometimes" a kind of the word ("poodle" of a dog). "No" needs a noun of another
+        class, or one so narrow that WordNet names all of its kinds.
         """
         if noun.startswith("some "):
             whole = noun.removeprefix("some ")
@@ -179,13 +178,13 @@ class Nouns:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What the entries have to agree with.
+    """Constraints on the entries.
 
     Attributes:
-        excludes: by feature or kind, the features and kinds that nothing has beside it.
-        only: by feature, the kinds that alone may have it.
-        facts: by fact, the facts, features and kinds that go with it.
-        apart: by fact, the facts and features that nothing has beside it.
+        excludes: Features and kinds that exclude a feature or kind.
+        only: Kinds that alone may have a feature.
+        facts: Facts, features and kinds that a fact requires.
+        apart: Facts and features that a fact excludes.
     """
 
     excludes: Mapping[str, tuple[str, ...]]
@@ -196,16 +195,16 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """Everything that is known, in the order of the files.
+    """The whole knowledge, in the order of the files.
 
     Attributes:
-        kinds: by key.
-        features: by key.
-        scales: by key.
-        concepts: by name.
-        rules: what the entries have to agree with.
-        facts: by key.
-        nouns: what nouns of English are, and which words are kinds of them.
+        kinds: Kinds by key.
+        features: Features by key.
+        scales: Scales by key.
+        concepts: Concepts by name.
+        rules: Constraints on the entries.
+        facts: Facts by key.
+        nouns: English nouns, and the words that are kinds of them.
     """
 
     kinds: Mapping[str, Kind]
@@ -218,15 +217,15 @@ class Knowledge:
 
     @property
     def categories(self) -> dict[str, tuple[str, ...]]:
-        """The names of each category's concepts."""
+        """The names of the concepts, by category."""
         return {
             category: tuple(n for n, c in self.concepts.items() if c.category == category)
             for category in dict.fromkeys(c.category for c in self.concepts.values())
         }
 
 
-# Spelled with a vowel but said with "y", or the other way round.
-_SAID_OTHERWISE = {
+# Words whose first sound is not that of their first letter.
+_ARTICLES = {
     "uniform": "a",
     "unicorn": "a",
     "unicycle": "a",
@@ -239,6 +238,6 @@ _SAID_OTHERWISE = {
 
 
 def indefinite_article(noun: str) -> str:
-    """Return "a" or "an", by how the noun's first word is said."""
+    """Return "a" or "an", by the sound of the noun's first word."""
     first = noun.split()[0].lower()
-    return _SAID_OTHERWISE.get(first, "an" if first[0] in "aeiou" else "a")
+    return _ARTICLES.get(first, "an" if first[0] in "aeiou" else "a")

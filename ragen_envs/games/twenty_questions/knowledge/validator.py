@@ -1,4 +1,4 @@
-"""Checks of the knowledge: each returns the mistakes that it finds, as lines for a person.
+"""Checks of the knowledge; each yields the mistakes that it finds, as lines of text.
 
 `python -m ragen_envs.games.twenty_questions.knowledge.validator` prints them, and fails if there
 are any.
@@ -21,17 +21,17 @@ from ragen_envs.games.twenty_questions.knowledge.schema import Concept, Grade, K
 from ragen_envs.games.twenty_questions.solver import Solver
 
 APART = 2
-"""How many standard questions any two concepts must answer differently, at least."""
+"""Fewest standard questions in which two concepts must differ."""
 _QUESTION = re.compile(r"(Is|Can|Does|Do) (it|you|people) \S.*\?")
 
 
 def problems(knowledge: Knowledge) -> list[str]:
-    """Return all that is wrong with the knowledge; nothing if all is well."""
+    """Return all mistakes in the knowledge."""
     return [line for check in CHECKS for line in check(knowledge)]
 
 
 def questions_read_well(knowledge: Knowledge) -> Iterator[str]:
-    """Canonical questions have the form that "not" is put into, and no two are the same."""
+    """Canonical questions accept "not" after the subject, and are unique."""
     asks = [kind.ask for kind in knowledge.kinds.values()]
     asks += [feature.ask for feature in knowledge.features.values()]
     yield from (f"{ask!r} is asked twice" for ask, n in Counter(asks).items() if n > 1)
@@ -43,7 +43,7 @@ def questions_read_well(knowledge: Knowledge) -> Iterator[str]:
 
 
 def names_are_unique(knowledge: Knowledge) -> Iterator[str]:
-    """No two concepts share a name, and none is called like a kind: a guess is not a question."""
+    """Names are unique among concepts and kinds, so a guess is never a question for a kind."""
     owners: dict[str, str] = {
         word.lower(): f"the kind {key}"
         for key, kind in knowledge.kinds.items()
@@ -59,7 +59,7 @@ def names_are_unique(knowledge: Knowledge) -> Iterator[str]:
 
 
 def levels_fit(knowledge: Knowledge) -> Iterator[str]:
-    """Levels are on the scale, in the bounds of the kinds, and those of references of that name."""
+    """Levels are on the scale, within the bounds of the kinds, and agree with references."""
     for concept in knowledge.concepts.values():
         for scale, (low, high) in concept.levels.items():
             if not 1 <= low <= high <= len(knowledge.scales[scale].levels):
@@ -74,7 +74,7 @@ def levels_fit(knowledge: Knowledge) -> Iterator[str]:
 
 
 def weight_fits_size(knowledge: Knowledge) -> Iterator[str]:
-    """Nothing is heavier than gold of its size; what is big is heavy, unless it is thin air."""
+    """Nothing is heavier than gold of its size or very light for it, except weather."""
     for concept in knowledge.concepts.values():
         (small, big), (light, heavy) = concept.levels["size"], concept.levels["weight"]
         if heavy > big + 2 + (big > 5) or (light < small - 3 and "weather" not in concept.kinds):
@@ -82,7 +82,7 @@ def weight_fits_size(knowledge: Knowledge) -> Iterator[str]:
 
 
 def implications_hold(knowledge: Knowledge) -> Iterator[str]:
-    """What an entry says of a feature is not less than another feature of it implies."""
+    """A feature named in an entry is at least as strong as another one implies."""
     for concept in knowledge.concepts.values():
         for feature, grade in concept.own.items():
             implied = concept.grades.get(feature, "no")
@@ -91,7 +91,7 @@ def implications_hold(knowledge: Knowledge) -> Iterator[str]:
 
 
 def nothing_is_excluded(knowledge: Knowledge) -> Iterator[str]:
-    """No concept has two features or kinds for certain that exclude one another."""
+    """No concept has two features or kinds for certain that exclude each other."""
     for concept in knowledge.concepts.values():
         certain = {key for key, grade in _all(concept) if grade == "yes"}
         for key, others in knowledge.rules.excludes.items():
@@ -101,7 +101,7 @@ def nothing_is_excluded(knowledge: Knowledge) -> Iterator[str]:
 
 
 def features_keep_to_kinds(knowledge: Knowledge) -> Iterator[str]:
-    """Only what is of certain kinds, at least sometimes, has certain features."""
+    """Features that are reserved for some kinds occur only there."""
     for concept in knowledge.concepts.values():
         for feature, kinds in knowledge.rules.only.items():
             if feature in concept.grades and not concept.memberships.keys() & set(kinds):
@@ -109,7 +109,7 @@ def features_keep_to_kinds(knowledge: Knowledge) -> Iterator[str]:
 
 
 def everything_is_used(knowledge: Knowledge) -> Iterator[str]:
-    """Each kind and feature is the answer Yes for two concepts at least, but not for all."""
+    """Each kind and feature is certain for at least two concepts, but not for all."""
     certain = Counter(
         key for each in knowledge.concepts.values() for key, grade in _all(each) if grade == "yes"
     )
@@ -119,7 +119,7 @@ def everything_is_used(knowledge: Knowledge) -> Iterator[str]:
 
 
 def facts_agree(knowledge: Knowledge) -> Iterator[str]:
-    """What has a fact for certain has what goes with it, and not what nothing has beside it."""
+    """A certain fact comes with what it requires, and without what it excludes."""
     for concept in knowledge.concepts.values():
         for key, others in knowledge.rules.facts.items():
             for other in others if _grade(key, concept, knowledge) == "yes" else ():
@@ -132,7 +132,7 @@ def facts_agree(knowledge: Knowledge) -> Iterator[str]:
 
 
 def facts_say_something(knowledge: Knowledge) -> Iterator[str]:
-    """Each fact is known of some word, and no question of it is that of another or of a feature."""
+    """Each fact is known for a word, and its question is unique."""
     asks = {feature.ask for feature in knowledge.features.values()}
     asks |= {kind.ask for kind in knowledge.kinds.values()}
     for key, fact in knowledge.facts.items():
@@ -144,14 +144,14 @@ def facts_say_something(knowledge: Knowledge) -> Iterator[str]:
 
 
 def _grade(key: str, concept: Concept, knowledge: Knowledge) -> Grade | None:
-    """Return the grade of a fact, a feature or a kind; None for a fact that is not known."""
+    """Return the grade of a fact, a feature or a kind; None for an unknown fact."""
     if key in knowledge.facts:
         return knowledge.facts[key].grades.get(concept.name)
     return concept.grades.get(key, concept.memberships.get(key, "no"))
 
 
 def entries_say_something(knowledge: Knowledge) -> Iterator[str]:
-    """No entry repeats what it inherits or what is not so anyway."""
+    """No entry repeats an inherited feature or an absent one."""
     for concept in knowledge.concepts.values():
         for feature, grade in concept.own.items():
             if grade == without(concept, feature, knowledge):
@@ -159,17 +159,17 @@ def entries_say_something(knowledge: Knowledge) -> Iterator[str]:
 
 
 def pairs_are_apart(knowledge: Knowledge) -> Iterator[str]:
-    """Any two concepts differ in the answers to some standard questions."""
+    """Any two concepts differ in the replies to some standard questions."""
     for first, second, questions in closest_pairs(knowledge, APART - 1):
         yield f"{first} and {second} differ only in: {' '.join(questions) or 'nothing'}"
 
 
 def closest_pairs(knowledge: Knowledge, most: int) -> list[tuple[str, str, list[str]]]:
-    """Return the pairs that differ in few standard questions, and those questions.
+    """Return the pairs of concepts that differ in few standard questions, and those questions.
 
     Args:
-        knowledge: what is compared.
-        most: the largest number of questions.
+        knowledge: The knowledge.
+        most: Largest number of questions.
     """
     solver = Solver(knowledge)
     pairs = []

@@ -24,17 +24,17 @@ _PLAIN = word_set(
 
 
 def read_comparison(question: Tokens, lexicon: Lexicon) -> Form | None:
-    """Return the comparison that a question makes, None if it makes none.
+    """Return the comparison in a question, None if there is none.
 
-    A measure stands for the level that it falls in, or the bound that it is between two; what is
-    about as big as a bound is on the level that ends there. What fits into something is not bigger.
+    A measure stands for its level, or for the bound between two. A size equal to a bound is on the
+    level that ends there. A thing that fits into another is not bigger.
 
     Args:
-        question: in the plain order.
-        lexicon: where what one compares with is named.
+        question: The question in the plain order.
+        lexicon: Names of the objects of comparison.
     """
     for (scale, relation), words in _frames().matches(question):
-        to = _compared(scale, words, lexicon)
+        to = _read_object(scale, words, lexicon)
         if to is not None:
             return _form(scale, relation, to)
     return None
@@ -63,7 +63,7 @@ def _form(scale: str, asked: str, to: str | float) -> Form:
     return Not(form) if asked.startswith(DENIES) else form
 
 
-def _compared(scale: str, words: Tokens, lexicon: Lexicon) -> str | float | None:
+def _read_object(scale: str, words: Tokens, lexicon: Lexicon) -> str | float | None:
     """Return the reference, the concept or the level that a phrase names."""
     spoken = key(words)
     plainly = key(word for word in words if word not in _PLAIN)

@@ -33,7 +33,7 @@ def _subjects() -> Phrases[str]:
 
 
 def opened(tokens: Tokens) -> Tokens:
-    """Return a sentence without what is said before its question ("OK, my next question: ...")."""
+    """Return a sentence without its opening ("OK, my next question: ...")."""
     openers = _phrases("openers")
     tokens = _bare(tokens)
     while tokens and (opener := openers.at(tokens, 0)) and not _is_someone(tokens):
@@ -42,13 +42,13 @@ def opened(tokens: Tokens) -> Tokens:
 
 
 def guessed(tokens: Tokens) -> Tokens | None:
-    """Return what follows the announcement of a guess ("My guess is ..."), None without one."""
+    """Return the words after the announcement of a guess ("My guess is ..."), None without one."""
     announcement = _phrases("guesses").at(tokens, 0)
     return _bare(tokens[announcement[0] :]) if announcement else None
 
 
 def asked_whether(tokens: Tokens) -> Tokens:
-    """Return what follows "whether", or "if" after a verb of asking ("I must know if ...")."""
+    """Return the words after "whether" or, with a verb of asking, "if" ("I must know if ...")."""
     for at, token in enumerate(tokens[:_LONGEST_ASKING]):
         asking = _ASKING & set(tokens[:at])
         if token == "whether" or (token == "if" and at and tokens[at - 1] in _ASKING | _ASKED):
@@ -58,7 +58,7 @@ def asked_whether(tokens: Tokens) -> Tokens:
 
 
 def without_asides(tokens: Tokens) -> Tokens:
-    """Return a sentence without what stands between commas and changes nothing (", say,")."""
+    """Return a sentence without meaningless words between commas (", say,")."""
     parts = segments(tokens)
     while len(parts) > 1 and parts[-1] in _asides():
         parts.pop()
@@ -74,7 +74,7 @@ def without_asides(tokens: Tokens) -> Tokens:
 
 
 def answered(tokens: Tokens) -> Tokens | None:
-    """Return what is guessed ("Could it be ...", "... it is"), None if nothing is guessed so."""
+    """Return the guess in "Could it be ..." or "... it is", None without one."""
     ending = _phrases("answers").before(tokens)
     if not ending or not ending[0]:
         return None
@@ -83,7 +83,7 @@ def answered(tokens: Tokens) -> Tokens | None:
 
 
 def segments(tokens: Tokens) -> list[Tokens]:
-    """Return what stands between the commas of a sentence."""
+    """Return the parts of a sentence between its commas."""
     parts: list[list[str]] = [[]]
     for token in tokens:
         if token == ",":
@@ -100,7 +100,7 @@ def _asides() -> frozenset[Tokens]:
 
 
 def closed(tokens: Tokens) -> Tokens:
-    """Return a sentence without what is said after its question ("..., by any chance")."""
+    """Return a sentence without its closing ("..., by any chance")."""
     while closer := _phrases("closers").before(_bare(tokens)):
         rest = _bare(tokens)[: closer[0]]
         if len(rest) < 2:
@@ -110,13 +110,13 @@ def closed(tokens: Tokens) -> Tokens:
 
 
 def untagged(tokens: Tokens) -> tuple[Tokens, bool]:
-    """Return a statement without the tag that makes it a question, and whether it had one."""
+    """Return a statement without its question tag, and whether it had one."""
     tag = _phrases("tags").before(tokens)
     return (_bare(tokens[: tag[0]]), True) if tag and tag[0] > 2 else (tokens, False)
 
 
 def is_chatter(tokens: Tokens) -> bool:
-    """Whether a sentence asks nothing ("Let me think.", "Am I right?")."""
+    """Whether a sentence is not a question ("Let me think.", "Am I right?")."""
     bare = without_commas(opened(tokens))
     return not bare or bare in _chatter()
 
@@ -127,7 +127,7 @@ def _chatter() -> frozenset[Tokens]:
 
 
 def plain(tokens: Tokens) -> Tokens:
-    """Return a sentence with one word for each subject, and without adverbs that change nothing."""
+    """Return a sentence with one word per subject, and without adverbs that change nothing."""
     words: list[str] = []
     at = 0
     while at < len(tokens):
@@ -148,7 +148,7 @@ def plain(tokens: Tokens) -> Tokens:
 
 
 def _is_adverb(tokens: Tokens, at: int) -> bool:
-    """Whether an adverb stands at a place that says how, and not how often or how far."""
+    """Whether a word is an adverb of manner, and not of frequency or extent."""
     token = tokens[at]
     return token.endswith("ly") and at + 1 < len(tokens) and token in _adverbs()
 
@@ -183,20 +183,20 @@ def before_example(tokens: Tokens) -> Tokens | None:
 
 
 def _is_example(tokens: Tokens, at: int) -> bool:
-    """Whether an example begins at a place ("such as a dog", "a big cat like a lion")."""
+    """Whether an example begins at an index ("such as a dog", "a big cat like a lion")."""
     like = tokens[at] == "like" and tokens[at + 1] in ("a", "an", "the")
     kind = tokens[0] in ("is", "are") and tokens[2] in ("a", "an") and at > 3
     return tokens[at : at + 2] in _SUCH or (like and kind)
 
 
 def restated(tokens: Tokens) -> tuple[Tokens, Tokens] | None:
-    """Return a question and what follows it in other words (", i.e. ..."), None without them."""
+    """Return a question and its restatement (", i.e. ..."), None without one."""
     again = _after_comma(tokens, "restated")
     return (tokens[: again[0]], _bare(tokens[again[1] :])) if again else None
 
 
 def _after_comma(tokens: Tokens, table: str) -> tuple[int, int] | None:
-    """Return where a phrase of a table and its comma begin, and where they end."""
+    """Return the start and the end of a table's phrase with the comma before it."""
     for at, token in enumerate(tokens[:-1]):
         entry = _phrases(table).at(tokens, at + 1) if at and token == "," else None
         if entry:
@@ -205,10 +205,10 @@ def _after_comma(tokens: Tokens, table: str) -> tuple[int, int] | None:
 
 
 def _subject(tokens: Tokens, at: int, before: list[str]) -> tuple[int, str] | None:
-    """Return the end and the name of the subject at a place.
+    """Return the end and the name of the subject at an index.
 
-    "People" and the like are a subject only where a clause begins, and "this" and "that" only
-    there or after its verb; elsewhere they are an object or mean nothing of the kind.
+    "People" and the like are a subject only where a clause begins. "This" and "that" are one there
+    or after its verb; elsewhere they are an object, or mean something else.
     """
     subject = _subjects().at(tokens, at)
     at_verb = not before or (before[-1] in AUXILIARIES and _begins(before))

@@ -17,7 +17,7 @@ _IN_IE = word_set(_TABLES["ending_in_ie"])
 
 
 def plural(phrase: str) -> str:
-    """Return a phrase with its last word in the plural ("ice cream cone" -> "ice cream cones")."""
+    """Return a phrase with its last word in the plural ("ice cream cones")."""
     head, _, noun = phrase.rpartition(" ")
     return f"{head} {_plural(noun)}".lstrip()
 
@@ -35,7 +35,7 @@ def _plural(noun: str) -> str:
 
 
 def singulars(noun: str) -> tuple[str, ...]:
-    """Return what a noun may be the plural of, itself first ("leaves": "leaves", "leaf", ...)."""
+    """Return the nouns of which a noun may be the plural, itself first ("leaves", "leaf", ...)."""
     head, _, last = noun.rpartition(" ")
     found = [last, *(one for one, many in _PLURALS.items() if many == last)]
     if last.endswith("ies"):
@@ -52,7 +52,7 @@ def singulars(noun: str) -> tuple[str, ...]:
 
 
 def third_person(phrase: str) -> str:
-    """Return a phrase with its verb, the first word, in the third person ("lays eggs")."""
+    """Return a phrase with its first word, a verb, in the third person ("lays eggs")."""
     verb, _, rest = phrase.partition(" ")
     return f"{_THIRD_PERSONS.get(verb) or _plural(verb)} {rest}".rstrip()
 
@@ -72,7 +72,7 @@ def base_verb(verb: str) -> str:
 
 
 def gerund(phrase: str) -> str:
-    """Return a phrase with its verb, the first word, as a gerund ("laying eggs")."""
+    """Return a phrase with its first word, a verb, as a gerund ("laying eggs")."""
     verb, _, rest = phrase.partition(" ")
     return f"{_gerund(verb)} {rest}".rstrip()
 
@@ -86,7 +86,7 @@ def _gerund(verb: str) -> str:
 
 
 def participle(phrase: str) -> str:
-    """Return a phrase with its verb, the first word, as a past participle ("worn on the head")."""
+    """Return a phrase with its first word, a verb, as a past participle ("worn on the head")."""
     verb, _, rest = phrase.partition(" ")
     return f"{_PARTICIPLES.get(verb) or _participle(verb)} {rest}".rstrip()
 
@@ -100,9 +100,9 @@ def _participle(verb: str) -> str:
 
 
 def _before_suffix(verb: str) -> str:
-    """Return a verb as it stands before "ing" and "ed": "cutt" of "cut", "mimick" of "mimic".
+    """Return a verb as it is spelled before "ing" and "ed": "cutt" of "cut", "mimick" of "mimic".
 
-    A last consonant is doubled after a single vowel, if the verb has one syllable.
+    A single vowel doubles a last consonant, if the verb has one syllable.
     """
     if verb.endswith("ic"):
         return verb + "k"

@@ -13,7 +13,7 @@ Place: TypeAlias = Literal["starts", "ends", "contains"]
 
 _PLACES: tuple[Place, ...] = ("starts", "ends", "contains")
 _UNITS: dict[str, Literal["letters", "words"]] = {"letter": "letters", "word": "words"}
-# By what letters.toml calls an amount: the relation, and what is added to the number.
+# Relation and offset of the number, by the amount's name in letters.toml.
 _AMOUNTS: dict[str, tuple[Relation, int]] = {
     "more": ("more", 0),
     "at_least": ("more", -1),
@@ -39,14 +39,14 @@ _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 
 
 def read_letters(question: Tokens) -> Form | None:
-    """Return what a question asks of letters or words of the name, None if it asks something else.
+    """Return the form of a question about letters or words of the name, None for another one.
 
     A vowel is one of a, e, i, o and u.
 
     Args:
-        question: in the plain order; its subject may be "word" or "name".
+        question: The question in the plain order; its subject may be "word" or "name".
     """
-    # The shortest phrase first: what is asked for is a letter, and not "an A anywhere".
+    # The shortest phrase first: "a letter" is the question, and not "an A anywhere".
     found = list(_frames().matches(question))[::-1]
     for asked, slot in found:
         if asked == _COUNTS and (form := _count(" ".join(slot))):
@@ -67,13 +67,13 @@ def _tables() -> dict[str, Any]:
 
 @cache
 def _frames() -> Frames[str]:
-    """Return the frames of each place of a letter, and those that count."""
+    """Return the frames of each place of a letter, and those of counts."""
     return Frames(_tables()["frames"])
 
 
 @cache
 def _meant(table: str) -> dict[str, str]:
-    """Return what each phrase of a table of letters.toml stands for."""
+    """Return the meaning of each phrase of a table of letters.toml."""
     said = _tables()[table]
     return {
         " ".join(tokens): meaning
@@ -84,9 +84,9 @@ def _meant(table: str) -> dict[str, str]:
 
 
 def _letters(place: Place, slot: Tokens, named: bool) -> Form | None:
-    """Return what letters in a place mean.
+    """Return the form of letters at a place.
 
-    More than one letter needs the word "letters", or that the question speaks of the name.
+    Several letters need the word "letters", or a question about the name.
     """
     if alphabet := _RANGE.fullmatch(" ".join(slot)):
         return _range(place, alphabet)
@@ -107,7 +107,7 @@ def _letters(place: Place, slot: Tokens, named: bool) -> Form | None:
 
 
 def _range(place: Place, asked: re.Match[str]) -> Form:
-    """Return what letters of a range mean ("between a and m", "before n")."""
+    """Return the form of a range of letters ("between a and m", "before n")."""
     low, high = asked["low"] or "a", asked["high"] or "z"
     if asked["limit"]:
         before = asked["side"] == "before"

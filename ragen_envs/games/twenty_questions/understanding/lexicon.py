@@ -65,18 +65,18 @@ _LEVEL = re.compile(r"(size|weight) (<|>) (\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """The meanings of phrases with a knowledge.
+    """The meanings of phrases for a knowledge.
 
     Attributes:
-        slots: by slot of frames.toml, the meaning of each phrase.
-        kinds: the meaning of nouns that are not concepts.
-        concepts: the name of each concept by its names, also plural ones.
-        narrower: of these names, those for a kind of the concept alone.
-        references: by scale, the reference or the level that a noun stands for.
-        bounds: by scale, the upper bounds of its levels but the last.
-        thirds: the verbs of third persons ("lays eggs": "lay eggs").
-        vocabulary: all words of the slots and the kinds, but names of words.
-        names: all words of the concepts' names, and other nouns.
+        slots: Form of each phrase, by slot of frames.toml.
+        kinds: Form of nouns that are not concepts.
+        concepts: Name of each concept by its names, including plural ones.
+        narrower: Names that mean only a subkind of the concept.
+        references: Reference or level of a noun, by scale.
+        bounds: Upper bounds of a scale's levels but the last.
+        thirds: Base forms of verbs in the third person ("lays eggs": "lay eggs").
+        vocabulary: Words of the slots and the kinds, without names of concepts.
+        names: Words of the concepts' names, and other nouns.
     """
 
     slots: Mapping[str, Mapping[str, Form]]
@@ -90,15 +90,15 @@ class Lexicon:
     names: frozenset[str]
 
     def guess(self, words: Tokens) -> Guess | None:
-        """Return the guess of what words name, None if they name no concept."""
+        """Return the guess of a name, None if it does not name a concept."""
         spoken = key(words)
         name = self.concepts.get(spoken)
         return None if name is None else Guess(name, narrower=spoken in self.narrower)
 
     def meaning(self, slot: str, words: Tokens) -> Form | None:
-        """Return what a phrase in a slot means, None if the tables do not have it.
+        """Return the form of a phrase in a slot, None if the tables do not have it.
 
-        Articles in it and "very" or "most" before it do not matter.
+        Articles and a leading "very" or "most" do not matter.
         """
         if slot == "verbing" and words[:1] and words[0] in _A:
             return None  # "a feeling" is a noun
@@ -126,7 +126,7 @@ def table() -> Table:
 
 
 def spoken(knowledge: Knowledge) -> Table:
-    """Return the synonym table with what people say for the facts of a knowledge."""
+    """Return the synonym table with the phrases of a knowledge's facts."""
     said: Table = {slot: dict(meanings) for slot, meanings in table().items()}
     for key_of_fact, fact in knowledge.facts.items():
         for slot, phrases in fact.said.items():
@@ -137,7 +137,7 @@ def spoken(knowledge: Knowledge) -> Table:
 
 
 def lexicon(knowledge: Knowledge) -> Lexicon:
-    """Return the meanings of phrases with a knowledge."""
+    """Return the meanings of phrases for a knowledge."""
     meant, said = Meanings(knowledge).of, spoken(knowledge)
     inflected = {
         "have": [_same, plural],
@@ -181,7 +181,7 @@ def lexicon(knowledge: Knowledge) -> Lexicon:
 
 
 def _family(concept: Concept) -> Form:
-    """Return what "of the crow family" means: surely a crow, and no more than its kind is known."""
+    """Return the form of "of the crow family": a crow, or unknown for others of its kind."""
     return Either((IsNoun(concept.name), Narrowed(IsKind(concept.kinds[0]))))
 
 
@@ -199,15 +199,15 @@ class Meanings:
     """Reads the keys of the synonym table."""
 
     def __init__(self, knowledge: Knowledge) -> None:
-        """Take the knowledge that has the kinds and features."""
+        """Store the knowledge, which has the kinds and features."""
         self._knowledge = knowledge
         self._composed: dict[str, Any] = dict(table()["meanings"])
 
     def of(self, written: str) -> Form:
-        """Return the form that a key stands for.
+        """Return the form of a key.
 
         Raises:
-            ValueError: if the knowledge has nothing of this name.
+            ValueError: If the knowledge has nothing of this name.
         """
         for sign, make in (("|", Either), ("&", And)):
             if sign in written:
@@ -240,7 +240,7 @@ def _slot(
 
 
 def _fronted(said: Mapping[str, list[str]], meant: Callable[[str], Form]) -> dict[str, Form]:
-    """Return what people do in or with it, with its object first ("things stored in it")."""
+    """Return actions in or with it, with the object first ("things stored in it")."""
     fronted: dict[str, Form] = {}
     for meaning, phrases in said.items():
         for verb, *rest in (phrase(each).split() for each in phrases):
@@ -292,7 +292,7 @@ def _concepts(knowledge: Knowledge) -> dict[str, str]:
 
 
 def _narrower(knowledge: Knowledge, concepts: Mapping[str, str]) -> frozenset[str]:
-    """Return the names that are those of a kind of the concept ("grizzly", "birthday cake")."""
+    """Return the names of subkinds of a concept ("grizzly", "birthday cake")."""
     return frozenset(
         spoken
         for spoken, name in concepts.items()
@@ -315,7 +315,7 @@ def _references(knowledge: Knowledge) -> dict[str, dict[str, str]]:
 def _compared(
     scale: str, knowledge: Knowledge, added: Mapping[str, list[str]]
 ) -> Iterator[tuple[str, str]]:
-    """Yield what one compares with and its name; the names of scales.toml come last, and count."""
+    """Yield objects of comparison and their names; those of scales.toml come last and prevail."""
     own = knowledge.scales[scale].references
     for reference, synonyms in added.items():
         if reference in own or reference in knowledge.concepts:
@@ -327,7 +327,7 @@ def _compared(
 
 
 DENIES = "!"
-"""Before a slot or a relation: the opposite is asked for ("Does it lack wings?")."""
+"""Prefix of a slot or a relation that negates it ("Does it lack wings?")."""
 
 
 @cache
@@ -338,7 +338,7 @@ def patterns() -> dict[str, tuple[str, ...]]:
 
 @cache
 def frames() -> Frames[tuple[str, bool]]:
-    """Return the frames of each slot of the synonym table, and of its denials."""
+    """Return the frames of each slot of the synonym table, and of its negation."""
     written: dict[tuple[str, bool], list[str]] = {}
     for slot, each in patterns().items():
         for frame in each:

@@ -8,7 +8,7 @@ from bisect import bisect_left
 from ragen_envs.games.twenty_questions.knowledge.schema import Scale
 from ragen_envs.games.twenty_questions.understanding.tokens import word_set
 
-# What one unit is in centimetres or in grams.
+# Units in centimetres or in grams.
 UNITS: dict[str, dict[str, float]] = {
     "size": {
         "mm": 0.1, "millimetre": 0.1, "cm": 1, "centimetre": 1, "m": 100, "metre": 100,
@@ -42,16 +42,15 @@ def _bound(text: str, units: dict[str, float]) -> float:
 
 
 def level(spoken: str, scale: str, upper: tuple[float, ...]) -> float | None:
-    """Return the level that a measure falls in ("3 kg", "half metre"), None if it is none.
+    """Return the level of a measure ("3 kg", "half metre"), None if it is not a measure.
 
-    A measure that is the bound between two levels is between them: where level 4 ends at 5 kg and
-    level 5 begins there, 5 kg is 4.5, and what is on level 4 is not heavier. A unit alone is one of
-    it, and "4 on scale from 1 to 12" is level 4.
+    A measure equal to a bound is between two levels: if level 4 ends at 5 kg, 5 kg is 4.5, and
+    nothing on level 4 is heavier. A unit alone is one of it, and "4 on scale from 1 to 12" is 4.
 
     Args:
-        spoken: without articles.
-        scale: the scale's name.
-        upper: the bounds of the scale's levels.
+        spoken: The measure, without articles.
+        scale: Name of the scale.
+        upper: Bounds of the scale's levels.
     """
     if on_scale := _ON_THE_SCALE.fullmatch(spoken):
         return int(on_scale[1])

@@ -27,7 +27,7 @@ from ragen_envs.games.twenty_questions.understanding.tokens import Tokens, word_
 
 _ARTICLES = word_set("a an the its")
 _MARKS = word_set("that which who whose")
-"""After a noun they say more of it, as do the next two."""
+"""Words after a noun that narrow it, as do those of the next two sets."""
 _TIMES = word_set("in on at during while when throughout across by using as before after near with")
 _PURPOSES = word_set("for to of from through around along over under between like where")
 _SUBJECTS = word_set("it people")
@@ -40,16 +40,16 @@ _TURNING = word_set(
     "non missing lost absent broken equal same i me my mine our "
     "pretend virtual power treatment balloon robot wax plush stuffed model"
 )
-"""Words that do not make a thing narrower: they deny, compare, join, or name another thing."""
+"""Words that do not narrow a thing: they deny, compare, join, or name another thing."""
 _AFTER_A_NOUN = word_set(
     "visible available found used made known designed intended meant located built created kept "
     "seen worn eaten named called belonging living native capable able adapted similar related"
 )
-"""Behind a noun they say more of it."""
+"""Words after a noun that narrow it, if an article precedes it."""
 _STRICT = word_set(
     "only exclusively solely entirely fully always completely uniquely exactly strictly"
 )
-"""Left out, they leave what is wider: "found only in Australia"."""
+"""Words whose removal widens the meaning: "found only in Australia"."""
 _PARTS_OF_PLACES = word_set(
     "bottom floor surface depths canopy edge edges banks middle heart shore shores coast coasts "
     "plains savannas savannahs forests jungles mountains rivers deserts grasslands waters"
@@ -60,7 +60,7 @@ _FACTS_OF_EVERYTHING = word_set(
     "is_a_thing is_real is_visible is_a_noun is_group is_family is_used_by_people"
 )
 _OF_EVERYTHING = frozenset((Has("is_tangible"), *map(Knows, _FACTS_OF_EVERYTHING)))
-"""What is so of nearly every word, so that it is hardly what was asked for."""
+"""Forms that are true of nearly every word, so that they are hardly the question."""
 _OF_IT = word_set("its the")
 _SOMETHING = word_set("something anything somewhere")
 _NARROW_KINDS = word_set(
@@ -68,23 +68,23 @@ _NARROW_KINDS = word_set(
     "weather structure place fruit vegetable drink clothing furniture jewellery body_part "
     "sports_equipment toy game"
 )
-"""Kinds whose names are rarely said of other things, as those of a tool or of food are."""
+"""Kinds whose names are rarely used for other things, unlike "tool" or "food"."""
 _WITH_A_PREPOSITION = word_set(
     "look taste smell sound feel seem need like want try use have run work go"
 )
-"""Verbs that mean something else without what follows: "look like", "run on"."""
+"""Verbs whose meaning depends on the next word: "look like", "run on"."""
 
 
 def read_narrowed(
     tokens: Tokens, clause: ReadClause, lexicon: Lexicon, knowledge: Knowledge
 ) -> Form | None:
-    """Return what a question means without what is not understood of it, None if nothing is left.
+    """Return the form of a question without words that are not understood, None without one.
 
     Args:
-        tokens: a single question in any order, without commas.
-        clause: what a question means.
-        lexicon: where properties are named.
-        knowledge: where kinds have their parents.
+        tokens: A single question in any order, without commas.
+        clause: Reader of a clause.
+        lexicon: Names of properties.
+        knowledge: Source of the parents of kinds.
     """
     if tokens[:2] == ("is", "its") and len(tokens) > _SHORTEST_HEAD:
         tokens = ("does", "it", "have", *tokens[3:], tokens[2])
@@ -102,7 +102,7 @@ def read_narrowed(
 
 
 def _shorter(tokens: Tokens) -> Iterator[Tokens]:
-    """Yield a question without its modifiers, those first that keep most of it."""
+    """Yield a question without modifiers, the longest first."""
     if _TURNING.intersection(tokens[1:]):
         return
     if loose := _STRICT.intersection(tokens):
@@ -122,14 +122,14 @@ def _shorter(tokens: Tokens) -> Iterator[Tokens]:
 
 
 def _part_of_place(tokens: Tokens) -> Tokens | None:
-    """Return a question after a place for that after a part of it ("the bottom of the ocean")."""
+    """Return the question for a place instead of a part of it ("the bottom of the ocean")."""
     parts = (at for at in range(_SHORTEST_HEAD, len(tokens) - 2) if tokens[at + 1] == "of")
     at = next((at for at in parts if tokens[at] in _PARTS_OF_PLACES), None)
     return None if at is None else (*tokens[:at], *tokens[at + 2 :])
 
 
 def _joints(tokens: Tokens) -> Iterator[int]:
-    """Yield where something begins that says more of what stands before it."""
+    """Yield the indices at which a modifier of the preceding words begins."""
     for at in range(_SHORTEST_HEAD, len(tokens) - 1):
         verb_alone = at == _SHORTEST_HEAD and tokens[2] in _WITH_A_PREPOSITION
         bare = tokens[at] in _SUBJECTS and (tokens[2] == "have" or tokens[2] in _ARTICLES)
@@ -143,7 +143,7 @@ def _joints(tokens: Tokens) -> Iterator[int]:
 
 
 def _without_adjectives(tokens: Tokens) -> Iterator[Tokens]:
-    """Yield a question without the first words behind its last article, or behind "have"."""
+    """Yield a question without the first words after its last article, or after "have"."""
     places = [at for at, word in enumerate(tokens) if word in _ARTICLES or word == "have"]
     for at in (at for at in places[-1:] if tokens[at - 1] != "of"):
         last = min(at + _MOST_DROPPED, len(tokens) - 2)
@@ -154,7 +154,7 @@ def _without_adjectives(tokens: Tokens) -> Iterator[Tokens]:
 
 
 def _is_property(tokens: Tokens, lexicon: Lexicon) -> bool:
-    """Whether a property is asked for, which may be so for, or in, what else it is not."""
+    """Whether the question is for a property, which a narrower thing may have without the wider."""
     said = tokens[3:] if tokens[2] in _SOMETHING else tokens[2:]
     return tokens[0] == "is" and (
         len(said) < 2 or (said[0] not in _ARTICLES and bool(lexicon.meaning("is", said)))
@@ -162,7 +162,7 @@ def _is_property(tokens: Tokens, lexicon: Lexicon) -> bool:
 
 
 def _may_be_narrowed(form: Form, of_noun: bool, knowledge: Knowledge) -> bool:
-    """Whether what is said more makes it narrower; "a relative of" is another thing than one."""
+    """Whether more words narrow the form; "a relative of" it is another thing."""
     match form:
         case And(forms) | Either(forms):
             return all(_may_be_narrowed(each, of_noun, knowledge) for each in forms)

@@ -18,7 +18,7 @@ from ragen_envs.games.twenty_questions.understanding.order import AGENT_VERBS
 from ragen_envs.games.twenty_questions.understanding.tokens import Phrases, Tokens, word_set
 
 _ARTICLES = word_set("a an the some any 1 your my")
-# Of a noun they say less than alone: what is a common pet, or bright red, need be neither.
+# Before a noun they mean less than alone: a common pet need not be a common thing.
 _OF_THE_NOUN = word_set("common popular ordinary rare unusual bright real visible important useful")
 _VAGUE = word_set("some any your my")
 _ANYTHING = word_set(
@@ -44,7 +44,7 @@ _BEFORE_A_NOUN = ("is", "made_of", "place", "verbing")
 _SOME = "some"
 _GROUPS = word_set("family group class order kind type species member part piece thing one breed")
 _ENDINGS = ("fish", "bird", "berry", "fly", "worm", "tree", "bug", "shark", "whale")
-"""With which English makes names for kinds ("clownfish")."""
+"""Endings of English names for kinds ("clownfish")."""
 _LONGEST_NOUN = 4
 _LONGEST_AGENT = 5
 _NO_NOUN = word_set(
@@ -57,9 +57,9 @@ _WITH = {"with": False, "without": True, "having": False}
 
 
 def read_guess(words: Tokens, lexicon: Lexicon) -> Guess | None:
-    """Return the guess that a noun is, None if it names no concept.
+    """Return the guess of a noun, None if it does not name a concept.
 
-    A word that is both a concept and a property ("orange") is a guess with an article only.
+    A name that is a property too ("orange") is a guess only with an article.
     """
     bare = _bare(words)
     if bare[:2] == _PAIR:
@@ -71,12 +71,12 @@ def read_guess(words: Tokens, lexicon: Lexicon) -> Guess | None:
 
 
 def read_noun(words: Tokens, lexicon: Lexicon, clause: ReadClause) -> Form | None:
-    """Return what "Is it ..." asks where a kind follows, with what is said more of it.
+    """Return the form of "Is it ..." with a kind, and the conditions around it.
 
     Args:
-        words: what follows "Is it".
-        lexicon: where kinds and properties are named.
-        clause: what a question means, for what follows "that" and the like.
+        words: Words after "Is it".
+        lexicon: Names of kinds and properties.
+        clause: Reader of a clause, for the words after "that" and the like.
     """
     bare = _bare(words)
     if not bare:
@@ -89,7 +89,7 @@ def read_noun(words: Tokens, lexicon: Lexicon, clause: ReadClause) -> Form | Non
 
 
 def of_place(words: Tokens) -> Iterator[Tokens]:
-    """Yield what "Is it (a place) where people live?" may ask: "Do people live there?"."""
+    """Yield the questions of "Is it (a place) where people live?": "Do people live there?"."""
     of_people = [at for at, word in enumerate(words[1:4], 1) if word in _PEOPLE]
     if of_people and words[of_people[0] - 1] in _PLACES:
         words = (*words[: of_people[0]], "where", *words[of_people[0] :])
@@ -108,7 +108,7 @@ _PLACES = word_set("place somewhere location building spot area")
 
 
 def read_whole(words: Tokens, knowledge: Knowledge) -> Form | None:
-    """Return what a noun of several words means that is not what its last word is ("bony fish")."""
+    """Return the form of a compound noun whose last word is misleading ("bony fish")."""
     bare = _bare(words)
     if len(bare) == 1 or bare == words:
         return None
@@ -117,20 +117,20 @@ def read_whole(words: Tokens, knowledge: Knowledge) -> Form | None:
 
 
 def _of_noun(noun: str, knowledge: Knowledge) -> Form:
-    """Return a noun's form: a guess, which is wrong, if no word is of its kind, nor it of one's."""
+    """Return the form of a noun: a wrong guess if it is unrelated to all words."""
     return Guess(noun) if knowledge.nouns.is_apart(noun) else IsNoun(noun)
 
 
 def read_other(words: Tokens, lexicon: Lexicon, knowledge: Knowledge) -> Form | None:
-    """Return what "Is it ..." asks where a noun follows that is neither a word nor a kind.
+    """Return the form of "Is it ..." with a noun that is neither a word nor a kind.
 
-    Of several words the last may say enough ("garbage man"), with an article before them; what has
-    another noun's name in it is not that ("guinea pig"), unless it names a kind of a word.
+    The last of several words may suffice ("garbage man"), with an article before them. A noun that
+    contains another one's name is different ("guinea pig"), unless it names a kind of a word.
 
     Args:
-        words: what follows "Is it".
-        lexicon: where the words of the game are named.
-        knowledge: the nouns.
+        words: Words after "Is it".
+        lexicon: Names of the words of the game.
+        knowledge: Source of the nouns.
     """
     bare = _bare(words)
     if kind_of := _KIND_OF.at(bare, 0):
@@ -154,10 +154,9 @@ def read_other(words: Tokens, lexicon: Lexicon, knowledge: Knowledge) -> Form | 
 
 
 def _by_last(bare: Tokens, lexicon: Lexicon, knowledge: Knowledge) -> Form | None:
-    """Return what a noun means of which the last word alone is known ("monarch butterfly").
+    """Return the form of a noun of which only the last word is known ("monarch butterfly").
 
-    It is none of what the last word is not; of the word itself it is one of its kinds, so that
-    it is sometimes so.
+    It is No where the last word is No; for the word itself it is a subkind, and so Sometimes.
     """
     if bare[-1] in _GROUPS:
         return None
@@ -175,9 +174,9 @@ def _bare(words: Tokens) -> Tokens:
 
 
 def _modified(words: Tokens, lexicon: Lexicon, article: bool = True) -> Form | None:
-    """Return what adjectives and a noun mean, such as "small wooden object".
+    """Return the form of adjectives with a noun, such as "small wooden object".
 
-    Without an article before them each is one word: "used in winter sports" is none of it.
+    Without an article, each condition must be one word: "used in winter sports" is not adjectives.
     """
     for length in range(1, min(5, len(words))):
         head = words[-length:]
@@ -213,9 +212,9 @@ def _modifier(words: Tokens, lexicon: Lexicon) -> Form | None:
 
 
 def _described(words: Tokens, lexicon: Lexicon, clause: ReadClause) -> Form | None:
-    """Return what a noun and a clause after it mean: "animal that can fly", "thing you wear"."""
+    """Return the form of a noun with a clause: "animal that can fly", "thing you wear"."""
     for at in range(1, len(words) - 1):
-        asked = _asked(words[at:])
+        asked = _question_of(words[at:])
         if asked is None:
             continue
         head = words[:at]
@@ -230,8 +229,8 @@ def _described(words: Tokens, lexicon: Lexicon, clause: ReadClause) -> Form | No
     return None
 
 
-def _asked(tail: Tokens) -> tuple[Tokens, bool] | None:
-    """Return the question that what stands after a noun asks, and whether it is denied."""
+def _question_of(tail: Tokens) -> tuple[Tokens, bool] | None:
+    """Return the question in the words after a noun, and whether it is negated."""
     first = tail[0]
     if first in _WITH:
         return ("does", "it", "have", *tail[1:]), _WITH[first]

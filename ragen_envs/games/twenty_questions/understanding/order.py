@@ -29,7 +29,7 @@ class Clause:
 
     Attributes:
         tokens: "is" or "does", the subject and the rest.
-        denied: whether it asks if something is not so.
+        denied: Whether it is negated.
     """
 
     tokens: Tokens
@@ -52,12 +52,12 @@ def is_stated(tokens: Tokens) -> bool:
 def ordered(tokens: Tokens, verbs: Mapping[str, str]) -> Clause | None:
     """Return a clause in the plain order, None if it does not begin with subject and verb.
 
-    "Isn't it an animal?" asks whether it is one, "Is it not an animal?" whether it is not, and
-    so does "It is not an animal".
+    "Isn't it an animal?" asks whether it is one. "Is it not an animal?" and "It is not an animal"
+    are negated.
 
     Args:
-        tokens: a clause, with the subjects of `discourse.plain`.
-        verbs: the verbs of third persons.
+        tokens: A clause, with the subjects of `discourse.plain`.
+        verbs: Base forms of third persons.
     """
     if is_asked(tokens):
         verb, rest = tokens[0], tokens[1:]
@@ -78,7 +78,7 @@ def ordered(tokens: Tokens, verbs: Mapping[str, str]) -> Clause | None:
 
 
 def _about_another(tokens: Tokens) -> Clause | None:
-    """Return a question whose subject is something of it ("Is wood used to make it?")."""
+    """Return a question whose subject is a part of it ("Is wood used to make it?")."""
     if len(tokens) > 3 and tokens[0] in _BE:
         return Clause(("is", *tokens[1:]), denied=False)
     if len(tokens) > 3 and tokens[0] in _DO and "be" in tokens[2:6]:
@@ -98,7 +98,7 @@ _BOTH = word_set("both often usually all mostly a an the any typical average mos
 
 
 def by_agent(tokens: Tokens) -> Tokens | None:
-    """Return "Would a doctor use it?" as "is it used by doctors", None if it asks nothing such."""
+    """Return "Would a doctor use it?" as "is it used by doctors", None for another question."""
     if not tokens or tokens[0] not in _DO:
         return None
     for at in range(2, min(_LONGEST_AGENT + 2, len(tokens) - 1)):
@@ -139,7 +139,7 @@ _MADE_UP = word_set("made up composed comprised consisting based mainly mostly o
 
 
 def mended(clause: Tokens) -> Iterator[Tokens]:
-    """Yield what "Is it eat grass?", "Is it use for work?" and "Is it can fly?" are meant to be."""
+    """Yield corrections of "Is it eat grass?", "Is it use for work?" and "Is it can fly?"."""
     if clause[:2] != ("is", "it") or len(clause) < 3 or clause[2] in _ARTICLES:
         return
     verb, *rest = clause[2:]
@@ -156,7 +156,7 @@ def mended(clause: Tokens) -> Iterator[Tokens]:
 
 @cache
 def _deeds() -> frozenset[str]:
-    """Return the verbs that say what people do with a thing."""
+    """Return the verbs of actions that people do with a thing."""
     return frozenset(each.split()[0] for said in table()["people"].values() for each in said)
 
 

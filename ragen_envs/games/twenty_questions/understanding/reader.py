@@ -11,8 +11,8 @@ from ragen_envs.games.twenty_questions.knowledge.schema import Knowledge
 from ragen_envs.games.twenty_questions.understanding import discourse
 from ragen_envs.games.twenty_questions.understanding.comparisons import read_comparison
 from ragen_envs.games.twenty_questions.understanding.conjunctions import (
-    begun,
     read_joined,
+    read_shared,
     read_with_adjunct,
 )
 from ragen_envs.games.twenty_questions.understanding.letters import read_letters
@@ -49,19 +49,19 @@ _THEREFORE = (("so",), ("then",), ("therefore",), ("hence",), ("thus",))
 _PRONOUNS = word_set("i you he she we they it me us him her them this that")
 MOST_SENTENCES = 12
 MOST_WORDS = 60
-"""A question with more words is not understood."""
+"""Most words of a question that is understood."""
 MOST_CLAUSES = 150
-"""How many readings of its parts a question may take; it is not understood if they do not do."""
+"""Most clauses that are tried for a question; it is not understood if none of them fits."""
 _MOST_IN_PART = 2
-"""How often what is not understood of a text may be left out, each time with as many readings."""
+"""Most attempts to leave out words that are not understood, each with as many clauses."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """Understands questions with a knowledge.
+    """Understands questions for a knowledge.
 
     Attributes:
-        knowledge: what can be asked for.
+        knowledge: The knowledge.
     """
 
     knowledge: Knowledge
@@ -78,12 +78,12 @@ class Reader:
                 self._canonical[key(clause.tokens)] = form
 
     def read(self, text: str) -> Form | None:
-        """Return what a text asks, None if it is not understood or asks two things at once."""
-        return _Reading(self.knowledge, self._lexicon, self._canonical).read(text)
+        """Return the form of a text, None if it is not understood or asks two questions."""
+        return _TextReader(self.knowledge, self._lexicon, self._canonical).read(text)
 
 
 @dataclass(eq=False)
-class _Reading:
+class _TextReader:
     """Reads one text; `_left` and `_left_in_part` bound the work."""
 
     _knowledge: Knowledge
@@ -93,7 +93,6 @@ class _Reading:
     _left_in_part: int = _MOST_IN_PART
 
     def read(self, text: str) -> Form | None:
-        """Return what a text asks."""
         spoken = [s for s in sentences(text) if not discourse.is_chatter(s.tokens)]
         if len(spoken) > MOST_SENTENCES:
             return None
@@ -126,16 +125,16 @@ class _Reading:
         return self._read(discourse.closed(tokens))
 
     def _named(self, tokens: Tokens) -> Form | None:
-        """Return the guess or the guesses that are called the answer."""
+        """Return the guesses that a sentence calls the answer."""
         return read_joined(tokens, lambda part: read_guess(part, self._lexicon))
 
     def _announced(self, tokens: Tokens) -> Form | None:
-        """Return what follows "My guess is", which need not be a guess."""
+        """Return the form of the words after "My guess is", which need not be a guess."""
         tokens = discourse.closed(discourse.opened(tokens))
         return None if tokens[:1] and tokens[0] in _OF_WORDS else self._read(tokens)
 
     def _read(self, tokens: Tokens) -> Form | None:
-        """Return what a question means, as it is spelled or as it may be meant to be."""
+        """Return the form of a question, as it is spelled or corrected."""
         form = self._question(tokens) if tokens else None
         corrected = corrected_spelling(tokens, self._lexicon) if form is None else tokens
         if corrected != tokens:
@@ -143,7 +142,7 @@ class _Reading:
         return form or self._in_part(corrected)
 
     def _in_part(self, tokens: Tokens) -> Form | None:
-        """Return what a question asks that says more than the tables hold."""
+        """Return the form of a question with words that the tables lack."""
         if not tokens or not self._left_in_part:
             return None
         self._left_in_part -= 1
@@ -171,7 +170,7 @@ class _Reading:
         return form.form if tagged and isinstance(form, Not) else form
 
     def _last(self, tokens: Tokens) -> Form | None:
-        """Return what a question means that follows something else, or says one thing twice."""
+        """Return the form of a question after a reason, or of one that repeats itself."""
         reason = _after_reason(tokens)
         if reason:
             return self._sentence(reason)
@@ -179,20 +178,20 @@ class _Reading:
         if len(parts) != 2 or not is_asked(tokens) or _JOINED & set(tokens):
             return None
         first = self._clause(discourse.plain(parts[0]))
-        second = begun(discourse.plain(parts[0]), discourse.plain(parts[1]), self._clause)
+        second = read_shared(discourse.plain(parts[0]), discourse.plain(parts[1]), self._clause)
         return first if first == second else None
 
     def _restated(self, question: Tokens, again: Tokens) -> Form | None:
-        """Return what a question means as it is said again, in whole or in part."""
+        """Return the form of a question that is restated, in whole or in part."""
         if is_asked(again):
             return self._question(again)
         both = read_joined(discourse.plain((*question, "or", *again)), self._clause)
         if isinstance(both, Either):
             return both.forms[-1]
-        return begun(discourse.plain(question), discourse.plain(again), self._clause)
+        return read_shared(discourse.plain(question), discourse.plain(again), self._clause)
 
     def _clause(self, tokens: Tokens) -> Form | None:
-        """Return what a single clause means, or what a bare word means."""
+        """Return the form of a single clause, or of a bare word."""
         self._left -= 1
         if self._left < 0:
             return None
@@ -206,13 +205,13 @@ class _Reading:
         return Not(form) if form and clause.denied else form
 
     def _without_subject(self, tokens: Tokens) -> Form | None:
-        """Return what "Is a bird?" and "Is alive?" mean."""
+        """Return the form of "Is a bird?" and "Is alive?"."""
         if tokens[:1] != ("is",) or is_asked(tokens):
             return None
         return self._asked(("is", "it", *tokens[1:]))
 
     def _bare(self, tokens: Tokens) -> Form | None:
-        """Return what words without a verb mean: a guess, a kind or a property."""
+        """Return the form of words without a verb: a guess, a kind or a property."""
         if not tokens or is_stated(tokens):
             return None
         if guess := self._lexicon.guess(tokens):
@@ -220,7 +219,7 @@ class _Reading:
         return self._asked(("is", "it", *tokens)) or self._lexicon.meaning("have", tokens)
 
     def _asked(self, question: Tokens) -> Form | None:
-        """Return what a question in the plain order means; a guess comes before all else."""
+        """Return the form of a question in the plain order; a guess takes precedence."""
         if len(question) < 3:
             return None
         is_it = question[0] == "is" and question[1] in ("it", "word")
@@ -263,7 +262,7 @@ def _first(forms: Iterable[Form | None]) -> Form | None:
 
 
 def _is_clause(tokens: Tokens) -> bool:
-    """Whether a "no" before it answers something, and is not part of it ("No wings?")."""
+    """Whether a preceding "no" is a reply, and not a part of the question ("No wings?")."""
     rest = discourse.opened(tokens)
     return not rest or is_asked(rest) or is_stated(discourse.plain(rest))
 
@@ -290,7 +289,7 @@ def _after_reason(tokens: Tokens) -> Tokens | None:
 
 
 def _follows(statement: Tokens, rest: Tokens) -> bool:
-    """Whether what a statement leads to comes now ("It gives light, so it is a lamp")."""
+    """Whether the conclusion of a statement begins ("It gives light, so it is a lamp")."""
     return statement[:1] in _THEREFORE and statement != rest
 
 
@@ -302,31 +301,31 @@ def _compared_first(tokens: Tokens) -> Tokens | None:
     return (*parts[1], "than", *parts[0][2:]) if len(parts) == 2 else None
 
 
-# By identity, since a knowledge has no hash; a reader keeps its knowledge, so that no other one
-# can take its identity.
+# By identity, since a knowledge is not hashable. A reader keeps its knowledge alive, so that its
+# identity stays unique.
 _READERS: dict[int, Reader] = {}
 _CACHED_LENGTH = 200
-"""Characters of the longest question whose form is kept: players ask the same ones again."""
+"""Most characters of a question whose form is cached, since players repeat questions."""
 
 
 def understand(text: str, knowledge: Knowledge) -> Form | None:
-    """Return what a question in free English asks.
+    """Return the form of a question in free English.
 
     Args:
-        text: what the player says.
-        knowledge: the kinds, features, scales and concepts that can be asked for.
+        text: The player's text.
+        knowledge: Kinds, features, scales and concepts.
 
     Returns:
-        The form, or None if the question is not understood: it asks for what the knowledge does
-        not hold, or for no Yes or No, or two questions stand in one turn that neither "and" nor
-        "or" joins. `Guess` is the form of a single concept alone, so that only one word can win.
+        The form; None if the question is not understood: the knowledge lacks its subject, it is not
+        a yes-or-no question, or it is two questions that neither "and" nor "or" joins. A single
+        concept alone has the form `Guess`, so only one word can win.
     """
     reader = _READERS.get(id(knowledge))
     if reader is None:
         reader = _READERS[id(knowledge)] = Reader(knowledge)
-    return _kept(reader, text) if len(text) <= _CACHED_LENGTH else reader.read(text)
+    return _read_cached(reader, text) if len(text) <= _CACHED_LENGTH else reader.read(text)
 
 
 @lru_cache(maxsize=1 << 12)
-def _kept(reader: Reader, text: str) -> Form | None:
+def _read_cached(reader: Reader, text: str) -> Form | None:
     return reader.read(text)

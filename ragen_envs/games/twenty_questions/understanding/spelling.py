@@ -18,34 +18,33 @@ _COMPARED = word_set(
 
 
 def corrected_spelling(tokens: Tokens, lexicon: Lexicon) -> Tokens:
-    """Return a question with its misspelled words corrected, where only one word can be meant.
+    """Return a question with its misspelled words corrected, where the correction is unique.
 
-    Only words of the tables are corrected to, never names of concepts, and only where a letter is
-    missing, one too many is there, or two have changed places: another letter in its place makes
-    other words too often ("moose", "mouse").
+    Corrections are words of the tables, never names of concepts. A letter may be missing or extra,
+    or two may be swapped. A replaced letter too often makes another word ("moose", "mouse").
     """
-    return tuple(_corrected(token, lexicon) for token in tokens)
+    return tuple(_correct(token, lexicon) for token in tokens)
 
 
-def _corrected(token: str, lexicon: Lexicon) -> str:
+def _correct(token: str, lexicon: Lexicon) -> str:
     if _is_word(token, lexicon) or not _SHORTEST <= len(token) <= _LONGEST or not token.isalpha():
         return token
     candidates = {
-        word for word in _changed(token) if len(word) >= _SHORTEST and _is_asked_for(word, lexicon)
+        word for word in _edits(token) if len(word) >= _SHORTEST and _is_in_tables(word, lexicon)
     }
     return candidates.pop() if len(candidates) == 1 else token
 
 
 def _is_word(token: str, lexicon: Lexicon) -> bool:
-    return token in lexicon.names or token in _words() or _is_asked_for(token, lexicon)
+    return token in lexicon.names or token in _words() or _is_in_tables(token, lexicon)
 
 
-def _is_asked_for(word: str, lexicon: Lexicon) -> bool:
-    return word in lexicon.vocabulary or word in _framed() or word in _COMPARED
+def _is_in_tables(word: str, lexicon: Lexicon) -> bool:
+    return word in lexicon.vocabulary or word in _frame_words() or word in _COMPARED
 
 
-def _changed(token: str) -> set[str]:
-    """Return the words that differ by a missing letter, one too many, or two that are swapped."""
+def _edits(token: str) -> set[str]:
+    """Return the words with a letter added or dropped, or two neighbours swapped."""
     places = range(len(token))
     swapped = {token[:i] + token[i : i + 2][::-1] + token[i + 2 :] for i in places}
     dropped = {token[:i] + token[i + 1 :] for i in places}
@@ -60,12 +59,12 @@ def _changed(token: str) -> set[str]:
 
 @cache
 def _words() -> frozenset[str]:
-    """Return English words that differ from one of the tables by a letter, and are meant."""
+    """Return English words that differ from one of the tables by a letter, and are not mistakes."""
     return word_set(data_text("meant.txt"))
 
 
 @cache
-def _framed() -> frozenset[str]:
+def _frame_words() -> frozenset[str]:
     """Return the words of the frames."""
     frames = [frame for each in patterns().values() for frame in each]
     return frozenset(

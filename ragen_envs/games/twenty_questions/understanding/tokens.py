@@ -31,7 +31,7 @@ def data_file(name: str) -> dict[str, Any]:
 
 
 LONGEST_TEXT = 1000
-"""Characters of the longest text that is read; what is longer is not one question."""
+"""Most characters of a text that is read; a longer one is not a single question."""
 
 _MARKUP = re.compile(r"<[^<>]*>|\([^()]*\)|\[[^\[\]]*\]")
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)?|[.!?;\n,:]")
@@ -54,8 +54,8 @@ class Sentence:
     """A sentence of a text.
 
     Attributes:
-        tokens: its words in small letters, without contractions, and its commas.
-        asked: whether it ends with a question mark.
+        tokens: Its words in lower case, without contractions, and its commas.
+        asked: Whether it ends with a question mark.
     """
 
     tokens: Tokens
@@ -65,8 +65,8 @@ class Sentence:
 def sentences(text: str) -> tuple[Sentence, ...]:
     """Return the sentences of a text, none if it is longer than `LONGEST_TEXT`.
 
-    Case, accents, markup, brackets, quotation marks and hyphens do not matter, nor do contractions
-    and British or American spelling. Numbers up to twenty become digits.
+    Case, accents, markup, brackets, quotation marks, hyphens, contractions and British or American
+    spelling do not matter. Numbers up to twenty become digits.
     """
     if len(text) > LONGEST_TEXT:
         return ()
@@ -96,7 +96,7 @@ def without_commas(tokens: Tokens) -> Tokens:
 
 @cache
 def phrase(text: str) -> str:
-    """Return a phrase of the data files as questions have it, without commas."""
+    """Return a phrase of the tables as questions have it, without commas."""
     return " ".join(t for sentence in sentences(text) for t in without_commas(sentence.tokens))
 
 
@@ -143,14 +143,14 @@ def expand(pattern: str) -> tuple[Tokens, ...]:
             groups.append([()])
         elif part == ")":
             inner = groups.pop()
-            groups[-1] = _followed(groups[-1], [*inner, ()])
+            groups[-1] = _product(groups[-1], [*inner, ()])
         else:
-            groups[-1] = _followed(groups[-1], _words(part))
+            groups[-1] = _product(groups[-1], _words(part))
     (sequences,) = groups
     return tuple(sequences)
 
 
-def _followed(before: list[Tokens], after: list[Tokens]) -> list[Tokens]:
+def _product(before: list[Tokens], after: list[Tokens]) -> list[Tokens]:
     return [(*head, *tail) for head, tail in product(before, after)]
 
 
@@ -160,10 +160,10 @@ def _words(part: str) -> list[Tokens]:
 
 
 class Phrases(Generic[Meaning]):
-    """A table of token sequences in which the longest at a place is looked up."""
+    """A table of token sequences with their meanings, matched longest first."""
 
     def __init__(self, entries: Iterable[tuple[Tokens, Meaning]]) -> None:
-        """Take the entries; of two with the same tokens the first counts."""
+        """Store the entries; the first of two with the same tokens counts."""
         self._meanings: dict[Tokens, Meaning] = {}
         for tokens, meaning in entries:
             self._meanings.setdefault(tokens, meaning)
@@ -180,7 +180,7 @@ class Phrases(Generic[Meaning]):
         )
 
     def at(self, tokens: Tokens, start: int) -> tuple[int, Meaning] | None:
-        """Return the end and the meaning of the longest entry that begins at a place."""
+        """Return the end and the meaning of the longest entry that begins at an index."""
         for end in range(min(len(tokens), start + self._longest), start, -1):
             meaning = self._meanings.get(tokens[start:end])
             if meaning is not None:
@@ -197,10 +197,10 @@ class Phrases(Generic[Meaning]):
 
 
 class Frames(Generic[Meaning]):
-    """A table of what opens a question and what ends it, around the phrase in the slot."""
+    """A table of openings and ends of questions, around the phrase in the slot."""
 
     def __init__(self, patterns: Mapping[Meaning, Iterable[str]]) -> None:
-        """Take the patterns of each meaning, each of them with one slot."""
+        """Store the patterns of each meaning, each with one slot."""
         self._ends: dict[Tokens, dict[Tokens, dict[Meaning, None]]] = {}
         for meaning, written in patterns.items():
             for tokens in (tokens for each in written for tokens in expand(each)):
@@ -211,10 +211,10 @@ class Frames(Generic[Meaning]):
         self._longest_end = max(len(end) for ends in self._ends.values() for end in ends)
 
     def matches(self, question: Tokens) -> Iterator[tuple[Meaning, Tokens]]:
-        """Yield the meanings that a question may have, each with the phrase in its slot.
+        """Yield the possible meanings of a question, each with the phrase in its slot.
 
-        The longest phrase comes first, as it says more exactly what is meant than a frame with a
-        part of it: "swim in water" is an ability, and not a place.
+        The longest phrase comes first, since it is more precise than a frame that contains
+        a part of it: "swim in water" is an ability, and not a place.
         """
         fitting = [
             (start - end, meaning, question[start:end])

@@ -101,7 +101,7 @@ def test_the_answerer_is_asked_once_a_question_and_for_nothing_else():
 def test_it_is_not_made_without_an_answerer(make_it):
     with pytest.raises(ValueError, match=rf'^{NAME} needs an answerer.*make\("ragen/{NAME}", answ'):
         make_it(ID)
-    with pytest.raises(TypeError, match="the answerer is a function, got str"):
+    with pytest.raises(TypeError, match="answerer must be a function, got str"):
         make_it(ID, answerer="hf/some-model")
     with pytest.raises(ValueError, match=r"answerer_format 'xml' is unknown; choose one of \['thi"):
         make_it(ID, answerer=honest, answerer_format="xml")

@@ -43,7 +43,7 @@ def test_a_pool_makes_it_shorter():
 def test_it_takes_in_any_question_and_what_could_not_be_told(solver):
     first = solver.next([])
     assert solver.next([(first, None)]) != first
-    left = solver.left([(Letter("starts", "z"), "Yes"), (Not(Has("can_fly")), "Yes")])
+    left = solver.remaining([(Letter("starts", "z"), "Yes"), (Not(Has("can_fly")), "Yes")])
     assert [solver.pool[place] for place in left] == ["zebra"]
 
 
@@ -51,7 +51,7 @@ def test_a_wrong_answer_does_not_end_it(solver):
     asked = play(solver, "zebra", [(Has("has_stripes"), "No")])
     assert len(asked) <= 30
     with pytest.raises(ValueError, match="guessed"):
-        solver.left([(Guess(name), "No") for name in solver.pool])
+        solver.remaining([(Guess(name), "No") for name in solver.pool])
 
 
 def test_information_is_the_entropy_in_bits():
@@ -61,7 +61,7 @@ def test_information_is_the_entropy_in_bits():
 
 def test_a_guess_that_is_so_in_a_wider_sense_does_not_win(solver):
     asked = [(Guess("chair"), "Yes")]
-    left = {solver.pool[place] for place in solver.left(asked)}
+    left = {solver.pool[place] for place in solver.remaining(asked)}
     assert left == {"chair", "armchair"}
     assert solver.next(asked) == Guess("armchair")
     assert solver.next([*asked, (Guess("armchair"), "No")]) == Guess("chair")

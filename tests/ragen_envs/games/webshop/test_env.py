@@ -346,7 +346,7 @@ def test_rollouts_are_alike_and_global_generators_untouched():
 
 
 def test_variants_that_cannot_be_played_are_refused():
-    with pytest.raises(ValueError, match="Mine-v0: a turn has one action"):
+    with pytest.raises(ValueError, match="Mine-v0: set max_actions_per_turn=1"):
         WebShopVariant("Mine-v0", budget=Budget())
     with pytest.raises(ValueError, match="Mine-v0: a purchase takes 6 turns, not 5"):
         WebShopVariant("Mine-v0", budget=Budget(5, 1, 9, 0))

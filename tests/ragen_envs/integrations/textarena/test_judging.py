@@ -217,7 +217,7 @@ def played(table, word, *, asks_first):
     for turn in range(1, LAST + 1):
         form = solver().next(asked)
         if turn == LAST:
-            form = Guess(solver().pool[solver().left(asked)[0]])
+            form = Guess(solver().pool[solver().remaining(asked)[0]])
         sure = asked and asked[-1] == (form, "Yes")
         if isinstance(form, Guess) and (sure or turn == LAST or not asks_first):
             # TextArena takes no hyphen in brackets: "[T-shirt]" is no guess, and wins nothing.

@@ -95,9 +95,9 @@ def test_an_english_word_is_not_corrected():
 )
 def test_a_long_text_takes_a_bounded_number_of_readings(text, monkeypatch):
     taken = []
-    clause = reader._Reading._clause
+    clause = reader._TextReader._clause
     monkeypatch.setattr(
-        reader._Reading, "_clause", lambda self, tokens: taken.append(1) or clause(self, tokens)
+        reader._TextReader, "_clause", lambda self, tokens: taken.append(1) or clause(self, tokens)
     )
     reader.Reader(KNOWLEDGE).read(text)
     assert len(taken) <= 2 * reader.MOST_CLAUSES
