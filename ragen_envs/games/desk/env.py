@@ -172,7 +172,7 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
         }
 
     @staticmethod
-    def read_instance(body: str, figures: dict[str, str]) -> Task:  # noqa: ARG004 (the word decides it)
+    def read_instance(body: str, fields: dict[str, str]) -> Task:  # noqa: ARG004 (the word decides it)
         """Return the task of a random word.
 
         Raises:
@@ -180,9 +180,9 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
         """
         kind = fields["generator"]
         generator = Generator(shifting=kind == "shifting", hostile=kind == "hostile")
-        task = generator.task(int(figures["word"]))
-        if task is None or task.digest != figures["digest"]:
-            raise ValueError(f"word {figures['word']} no longer gives digest {figures['digest']}")
+        task = generator.task(int(fields["word"]))
+        if task is None or task.digest != fields["digest"]:
+            raise ValueError(f"word {fields['word']} no longer gives digest {fields['digest']}")
         return task
 
     def start_instance(self, instance: Task) -> ActionReader:

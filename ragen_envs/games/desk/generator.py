@@ -74,19 +74,19 @@ class Generator:
         """Numbers of contacts, mails, events, orders and files."""
         return self.contacts, self.mails, self.events, self.orders, self.files
 
-    def __call__(self, stream: Stream) -> Iterator[Task | None]:
+    def __call__(self, stream: RandomStream) -> Iterator[Task | None]:
         """Yield tasks; None for a rejected draft."""
         while True:
             yield self.task(stream.word())
 
     def task(self, word: int) -> Task | None:
         """Return the task of a random word, None if no draft is accepted."""
-        stream = Stream("desk", word)
+        stream = RandomStream("desk", word)
         office = office_of(stream, self.sizes)
         drafts = (self._draft(word, stream, office) for _ in range(_DRAFTS))
         return next((task for task in drafts if task is not None), None)
 
-    def _draft(self, word: int, stream: Stream, office: Office) -> Task | None:
+    def _draft(self, word: int, stream: RandomStream, office: Office) -> Task | None:
         """Return one draft of a task in an office, None if it is rejected."""
         steps = RequestDraft(stream, office).steps(pick(stream, KINDS))
         if steps is None or not self._suits(steps) or not is_sound(office, steps):
@@ -146,7 +146,7 @@ class Injected(NamedTuple):
     calls: tuple[Call, ...]
 
 
-def change_of(stream: Stream, office: Office, steps: Sequence[Step]) -> Change | None:
+def change_of(stream: RandomStream, office: Office, steps: Sequence[Step]) -> Change | None:
     """Return a change of one step to another day, folder or number; None if there is none.
 
     It comes while the player still looks up the things of the first request.
@@ -195,7 +195,7 @@ def with_injections(stream: RandomStream, office: Office, steps: Sequence[Step])
     return Injected(office, calls)
 
 
-def _injection(stream: Stream, office: Office) -> Call:
+def _injection(stream: RandomStream, office: Office) -> Call:
     """Return a call that a third person wants."""
     tool = pick(stream, ("send", "cancel", "change_order", "move_file", "reply"))
     if tool == "send":

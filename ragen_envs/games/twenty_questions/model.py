@@ -71,7 +71,7 @@ class OpponentEnv(TwoPlayerQuestionsEnv):
     variants = VARIANTS
     held_out_files = "words/TwentyQuestions-v0-{split}.txt"
 
-    def instance_of(self, seed: int) -> Secret:
+    def get_instance(self, seed: int) -> Secret:
         """Return the word of a seed: in every split, that of the game with the rule."""
         if self.split != "train":
             return super().get_instance(seed)
@@ -122,7 +122,7 @@ class ModelEnv(OpponentEnv):
             raise TypeError(f"answerer must be a function, got {type(answerer).__name__}")
         self._answerer = answerer
 
-    def _play(self, action: str) -> tuple[str, float, bool, bool]:
+    def play_turn(self, action: str) -> tuple[str, float, bool, bool]:
         """Run one turn as `step` does; if the answerer raises, the game is unchanged."""
         text = self.opponent_reads(action)
         return self._run(action, None if text is None else self._ask_answerer(text))

@@ -208,7 +208,7 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
         """Yield goals of random products."""
         return self.shop.tasks(stream)
 
-    def instance_of(self, seed: int) -> ShoppingTask:
+    def get_instance(self, seed: int) -> ShoppingTask:
         """Return the task of a seed; the environment's own state does not change.
 
         Raises:
@@ -245,11 +245,11 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
         """Return the task of a line of JSON."""
         request = json.loads(body)
         goal = Goal(
-            int(figures["product"]),
+            int(fields["product"]),
             request["instruction"],
             tuple(request["attributes"]),
             tuple(request["options"].items()),
-            float(figures["price_cap"]),
+            float(fields["price_cap"]),
         )
         return ShoppingTask(goal, fields["asin"], fields["catalogue"])
 
@@ -276,8 +276,8 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
         if self._page.kind != "done":
             return 0, self._page != before
         self._receipt = self._reward(self._task, self._page.product, dict(self._page.chosen))
-        self._terminated = True
-        self._success = self._receipt.total == 1
+        self.terminated = True
+        self.success = self._receipt.total == 1
         return POINTS * self._receipt.total, True
 
     def _reward(self, task: ShoppingTask, position: int, chosen: dict[str, str]) -> Reward:
@@ -298,7 +298,7 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
     def describe_rules(self) -> str:
         return text.rules(self.variant.mode, self.budget.max_turns)
 
-    def _state(self) -> str:
+    def render_state(self) -> str:
         page = text.render_page(
             self.shop.catalogue, self._page, self.goal.instruction, self.variant.mode
         )

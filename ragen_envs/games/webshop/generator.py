@@ -101,7 +101,7 @@ def _draft(stream: RandomStream) -> _Draft:
     )
 
 
-def _twin(first: _Draft, stream: Stream) -> _Draft:
+def _twin(first: _Draft, stream: RandomStream) -> _Draft:
     """Return the draft with one change, and half of the time with another maker."""
     words = vocabulary()
     brand = _pick(stream, words.names.brands) if stream.below(2) else first.brand
@@ -125,7 +125,7 @@ def _twin(first: _Draft, stream: Stream) -> _Draft:
     return replace(first, price=(low, high), brand=brand)
 
 
-def _values(stream: Stream, option: OptionValues) -> tuple[str, ...]:
+def _values(stream: RandomStream, option: OptionValues) -> tuple[str, ...]:
     """Return 2 to 15 values of an option in its order: a run of neighbours, or any."""
     every = option.values
     count = 2 + stream.below(min(MAX_OPTION_VALUES, len(every)) - 1)
@@ -135,7 +135,7 @@ def _values(stream: Stream, option: OptionValues) -> tuple[str, ...]:
     return tuple(every[i] for i in sorted(stream.sample(range(len(every)), count)))
 
 
-def _price(stream: Stream, family: Family) -> tuple[int, int]:
+def _price(stream: RandomStream, family: Family) -> tuple[int, int]:
     """Return the lowest and the highest price in cents; low prices are more frequent."""
     least, most = family.price
     roll = stream.below(1000)
@@ -145,7 +145,7 @@ def _price(stream: Stream, family: Family) -> tuple[int, int]:
     return low, low * (110 + stream.below(70)) // 100
 
 
-def _product(draft: _Draft, line: int, stream: Stream) -> Product:
+def _product(draft: _Draft, line: int, stream: RandomStream) -> Product:
     """Return the product of a draft in words, as yet without its name."""
     words, family = vocabulary().names, draft.family
     places = [(stream.below(_PLACES), attribute) for attribute in draft.attributes]
@@ -176,7 +176,7 @@ def _product(draft: _Draft, line: int, stream: Stream) -> Product:
     )
 
 
-def _bullets(attributes: list[str], stream: Stream) -> tuple[str, ...]:
+def _bullets(attributes: list[str], stream: RandomStream) -> tuple[str, ...]:
     """Return the lines of the features page: one without content, then one per attribute."""
     heads = [
         "in short",

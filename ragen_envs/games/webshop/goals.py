@@ -72,7 +72,7 @@ class TaskGenerator:
         self._catalogue = catalogue
         self._distinguishing = distinguishing_attributes(catalogue.products)
 
-    def __call__(self, stream: Stream) -> Iterator[ShoppingTask | None]:
+    def __call__(self, stream: RandomStream) -> Iterator[ShoppingTask | None]:
         """Yield tasks, pure functions of the stream; None for a product without attributes."""
         name, products, phrasings = (
             self._catalogue.name,
@@ -89,7 +89,9 @@ class TaskGenerator:
             words = phrasings["train" if train else "held_out"]
             yield ShoppingTask(self._goal(position, product, words, stream), product.asin, name)
 
-    def _goal(self, position: int, product: Product, words: Phrasings, stream: Stream) -> Goal:
+    def _goal(
+        self, position: int, product: Product, words: Phrasings, stream: RandomStream
+    ) -> Goal:
         """Return a goal that the product meets at any price of its range."""
         attributes = self._attributes(position, product.attributes, stream)
         options = tuple(
@@ -101,7 +103,9 @@ class TaskGenerator:
         instruction = _worded(product.query, attributes, options, cap, words, stream)
         return Goal(position, instruction, attributes, options, float(cap))
 
-    def _attributes(self, position: int, every: tuple[str, ...], stream: Stream) -> tuple[str, ...]:
+    def _attributes(
+        self, position: int, every: tuple[str, ...], stream: RandomStream
+    ) -> tuple[str, ...]:
         """Return 1 to 4 of a product's attributes in random order."""
         wanted = self._distinguishing[position]
         count = 1 + stream.below(min(MOST_ATTRIBUTES, len(every)))

@@ -160,7 +160,7 @@ def _goal(request: Request, product: Product, stream: RandomStream) -> Goal:
     )
 
 
-def _cap(price: float, stream: Stream) -> float:
+def _cap(price: float, stream: RandomStream) -> float:
     """Return the higher of two of the next four multiples of ten dollars, or no cap above 980."""
     above = [cap for cap in _CAPS if cap > price][:_NEAREST_CAPS]
     return float(max(stream.sample(above, 2))) if len(above) > 1 else NO_CAP

@@ -15,7 +15,7 @@ from ragen_envs.games.webshop.pages import Search
 from ragen_envs.games.webshop.products import Catalogue, Product
 from ragen_envs.games.webshop.search import Index
 
-Source = Callable[[Stream], Iterator[ShoppingTask | None]]
+Source = Callable[[RandomStream], Iterator[ShoppingTask | None]]
 """Function from a stream to tasks."""
 
 
