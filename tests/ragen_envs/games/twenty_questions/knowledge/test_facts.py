@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from ragen_envs.games.twenty_questions.knowledge.facts import groups_of, held, read_facts
+from ragen_envs.games.twenty_questions.knowledge.facts import groups_of, read_facts, resolve_parts
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 
 KNOWLEDGE = load()
@@ -31,7 +31,7 @@ def test_a_word_counts_before_its_kinds_and_these_before_all(tmp_path):
 
 
 def test_a_word_that_is_named_is_not_left_out_with_its_kind():
-    words = held("is_long", ["animal", "worm", "-insect", "bee", "-eel"], GROUPS)
+    words = resolve_parts("is_long", ["animal", "worm", "-insect", "bee", "-eel"], GROUPS)
     assert {"worm", "bee", "dog"} <= words
     assert not {"wasp", "eel"} & words
 
