@@ -285,7 +285,7 @@ def test_no_environment_carries_the_knowledge(name):
 
 
 def test_a_turn_has_one_question():
-    with pytest.raises(ValueError, match="Two: a turn has one question"):
+    with pytest.raises(ValueError, match="Two: set max_actions_per_turn=1"):
         TwentyQuestionsVariant("Two", budget=Budget(max_turns=20, max_actions_per_turn=2))
 
 

@@ -154,7 +154,7 @@ def test_the_kit_finds_nothing():
             honest,
             splits={split: partial(made, split=split) for split in ("train", "val", "test")},
             held_out=dict.fromkeys(("val", "test"), 60),
-            rollout=lambda j: {"noise_seed": j},
+            noise_options=lambda j: {"noise_seed": j},
             oracle=oracle,
         )
     )

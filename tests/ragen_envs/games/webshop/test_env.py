@@ -261,7 +261,7 @@ def test_the_kit_has_nothing_to_say():
             split: partial(WebShopEnv, name, split=split) for split in ("train", "val", "test")
         },
         held_out={"val": 256, "test": 256},
-        rollout=lambda j: {"noise_seed": j},
+        noise_options=lambda j: {"noise_seed": j},
         stochastic=False,
         oracle=oracle_answer,
         oracle_episodes=40,

@@ -120,7 +120,7 @@ def test_what_the_original_passes_over(tmp_path):
 def test_a_limit_reads_the_first_ones(tmp_path):
     write(tmp_path, [DESK, LAMP, "no product"])
     assert len(load(tmp_path, limit=2).catalogue.products) == 2
-    with pytest.raises(ValueError, match="at least one product, got 0"):
+    with pytest.raises(ValueError, match="limit must be at least 1, got 0"):
         load(tmp_path, limit=0)
 
 

@@ -91,5 +91,5 @@ def test_the_way_back_from_another_product():
 
 def test_in_the_last_turn_the_oracle_buys_what_there_is():
     assert best_action(SMALL, GOAL, Page("item", (1, 35), 1, 1), 1) == "click[buy now]"
-    with pytest.raises(ValueError, match="nothing is left to do"):
+    with pytest.raises(ValueError, match="the purchase is already made"):
         best_action(SMALL, GOAL, Page("done", (1,), 1, 1), 3)
