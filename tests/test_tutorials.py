@@ -18,8 +18,9 @@ def test_a_tutorial_does_what_it_says(name, tmp_path):
     follow(f"tutorials/{name}.md", tmp_path)
 
 
-def test_the_page_of_python_does_what_it_says(tmp_path):
-    follow("python.md", tmp_path)
+@pytest.mark.parametrize("page", ["python.md", "write-an-environment.md"])
+def test_a_page_does_what_it_says(page, tmp_path):
+    follow(page, tmp_path)
 
 
 @pytest.mark.xdist_group("language-model")

@@ -131,13 +131,13 @@ class TextGame(Generic[V, I]):
     def write_instance(self, instance: I) -> tuple[str, dict[str, object]]:
         """Return an instance as the body and the named fields of its block in a held-out file.
 
-        Needed only with `held_out_files`.
+        By default the body is the digest, from which no instance can be read.
         """
-        raise NotImplementedError
+        return instance.digest, {}
 
     @staticmethod
     def read_instance(body: str, fields: dict[str, str]) -> Any:
-        """Return the instance that `write_instance` wrote."""
+        """Return the instance that `write_instance` wrote; needed for `held_out_files` only."""
         raise NotImplementedError
 
     # An episode.
