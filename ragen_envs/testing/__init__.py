@@ -19,6 +19,7 @@ from ragen_envs.testing.checks.api import (
     check_action_space,
     check_close_twice,
     check_gymnasium_checker,
+    check_hostile_text,
     check_observation_space,
     check_reset_and_step,
 )
@@ -45,7 +46,6 @@ from ragen_envs.testing.checks.isolation import (
     check_two_in_turns,
 )
 from ragen_envs.testing.checks.oracle import check_oracle_reaches_ceiling
-from ragen_envs.testing.checks.robustness import check_hostile_text
 from ragen_envs.testing.checks.splits import (
     check_held_out_unique,
     check_rollouts_differ_in_noise,
@@ -55,8 +55,7 @@ from ragen_envs.testing.checks.splits import (
 from ragen_envs.testing.episodes import PlayedEpisode, PlayedStep
 from ragen_envs.testing.failure import CheckFailed, CheckSkipped, Outcome
 from ragen_envs.testing.hostile import HOSTILE
-from ragen_envs.testing.kit import check_text_env, run_checks
-from ragen_envs.testing.pytest_support import text_env_tests
+from ragen_envs.testing.kit import check_text_env, run_checks, text_env_tests
 from ragen_envs.testing.subject import Subject
 
 if TYPE_CHECKING:

@@ -14,9 +14,8 @@ from ragen_envs.testing.failure import (
     failure,
 )
 from ragen_envs.testing.global_random import stage
-from ragen_envs.testing.ids import require_ids
 from ragen_envs.testing.player import MAKING
-from ragen_envs.testing.subject import Factory, Subject, subject_of
+from ragen_envs.testing.subject import Factory, Subject, require_ids, subject_of
 
 _UNEXPECTED = (
     "that line does not expect the state it was called in here.",

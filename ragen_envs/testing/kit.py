@@ -1,4 +1,4 @@
-"""The runner of the checks on one environment."""
+"""The runner of the checks on one environment, with and without pytest."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Any
 
 from ragen_envs.testing.checks import CHECKS
 from ragen_envs.testing.failure import CheckFailed, CheckSkipped, Outcome
-from ragen_envs.testing.ids import require_ids
-from ragen_envs.testing.subject import Factory, Subject, subject_of
+from ragen_envs.testing.subject import Factory, Subject, require_ids, subject_of
 
 
 class Run:
@@ -88,3 +87,37 @@ def check_text_env(env: Factory | Subject, **options: Any) -> tuple[Outcome, ...
         listed = "\n".join(f"- {outcome.name}: {outcome.message}" for outcome in failed)
         raise CheckFailed(f"{len(failed)} of {len(outcomes)} checks failed:\n{listed}", outcomes)
     return outcomes
+
+
+def text_env_tests(env: Factory | Subject, **options: Any) -> Callable[[str], None]:
+    """Return a test that runs once for each check.
+
+    Bind it to a name that pytest collects:
+
+        test_my_env = text_env_tests("my_pkg:my/Env-v0")
+
+    Args:
+        env: an id of Gymnasium's registry, a callable that makes the environment, or a `Subject`.
+        **options: the attributes of `Subject`.
+
+    Raises:
+        ImportError: without pytest.
+        TypeError: for an option that is not known, or of another type than it takes.
+        ValueError: for an option out of its range, or an id that leads nowhere.
+    """
+    try:
+        import pytest
+    except ImportError:
+        raise ImportError("text_env_tests needs pytest: pip install pytest") from None
+    run = Run(subject_of(env, **options))
+
+    @pytest.mark.parametrize("check", list(CHECKS))
+    def test_text_env(check: str) -> None:
+        __tracebackhide__ = True
+        outcome = run.outcome(check)
+        if outcome.status == "skipped":
+            pytest.skip(outcome.message)
+        if outcome.status == "failed":
+            raise CheckFailed(outcome.message)
+
+    return test_text_env

@@ -15,21 +15,18 @@ try:
 except ImportError:
     raise extras.missing("ragen_envs.testing.machine", "hypothesis", "testing") from None
 
-from ragen_envs.testing.checks.api import require_in_space
+from ragen_envs.testing.checks.api import require_in_space, survive
 from ragen_envs.testing.checks.episode import (
     ended_by_limit_alone,
     refuse,
     require_flags,
     require_reward,
 )
-from ragen_envs.testing.checks.robustness import survive
+from ragen_envs.testing.episodes import Parts, first_difference
 from ragen_envs.testing.failure import fail
-from ragen_envs.testing.freeze import Parts, first_difference
-from ragen_envs.testing.ids import require_ids
-from ragen_envs.testing.play import replay
-from ragen_envs.testing.player import Player
+from ragen_envs.testing.player import Player, replay
 from ragen_envs.testing.strategies import hostile_text, seeds
-from ragen_envs.testing.subject import Factory, Subject, subject_of
+from ragen_envs.testing.subject import Factory, Subject, require_ids, subject_of
 
 _SEED = st.runner().flatmap(lambda machine: seeds(machine.subject))
 _CHOICE = st.integers(0, 63)

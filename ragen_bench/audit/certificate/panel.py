@@ -18,7 +18,7 @@ from ragen_envs.core.policies import random_answer
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.core.tools import answer_with
 from ragen_envs.testing import CheckFailed, CheckSkipped, PlayedEpisode, PlayedStep, Subject
-from ragen_envs.testing.play import LONGEST, turns_of
+from ragen_envs.testing.player import LONGEST, turns_of
 from ragen_envs.testing.subject import AnyEnv, make
 
 LEVEL = 0.001

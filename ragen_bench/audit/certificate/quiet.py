@@ -10,8 +10,7 @@ from typing import Any
 
 from ragen_envs.testing import HOSTILE, CheckFailed, Subject
 from ragen_envs.testing.failure import EnvironmentRaised
-from ragen_envs.testing.play import finish
-from ragen_envs.testing.player import Player
+from ragen_envs.testing.player import Player, finish
 
 _NETWORK = ("socket.", "urllib.", "http.", "ftplib.", "smtplib.")
 _PROCESSES = ("subprocess.", "os.system", "os.exec", "os.fork", "os.posix_spawn", "os.spawn")

@@ -12,10 +12,9 @@ from ragen_envs.testing.checks import (
     episode,
     isolation,
     oracle,
-    robustness,
     splits,
 )
-from ragen_envs.testing.order import BUILDS_ON
+from ragen_envs.testing.options import BUILDS_ON
 from ragen_envs.testing.subject import Subject
 
 
@@ -31,7 +30,7 @@ class Check(NamedTuple):
     after: tuple[str, ...]
 
 
-_MODULES = (api, copies, determinism, episode, isolation, oracle, robustness, splits)
+_MODULES = (api, copies, determinism, episode, isolation, oracle, splits)
 _PREFIX = "check_"
 
 CHECKS = {

@@ -1,4 +1,4 @@
-"""Checks of Gymnasium's contract for resets, steps, spaces and closing."""
+"""Checks of the spaces, the signatures of reset and step, and hostile text."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ from ragen_envs.testing.failure import (
 )
 from ragen_envs.testing.global_random import borrowed, seeded
 from ragen_envs.testing.hostile import HOSTILE
-from ragen_envs.testing.play import finish, oracles, record
-from ragen_envs.testing.player import Player
+from ragen_envs.testing.player import Player, finish, oracles, record
 from ragen_envs.testing.subject import AnyEnv, Subject, make, sampled
 
 _ESCAPES = re.compile(r"\x1b\[\d*m")
@@ -162,3 +161,36 @@ def _without_gymnasiums_wrappers(env: AnyEnv) -> AnyEnv:
     while isinstance(env, gymnasium.Wrapper) and type(env).__module__.startswith("gymnasium."):
         env = env.env
     return env
+
+
+@check
+def check_hostile_text(subject: Subject) -> None:
+    """No str makes `step` raise or leave its form, and the episode can go on afterwards."""
+    with Player(subject.make_env) as player:
+        for seed in subject.seeds:
+            player.reset(seed)
+            sample = sampled(player.env, Random(f"samples {seed}"))
+            if isinstance(sample, str):  # else check_action_space tells
+                survive(player, "a sample of action_space", sample)
+        for name, text in HOSTILE.items():
+            player.reset(subject.seeds[0])
+            survive(player, name, text)
+            if not player.ended:
+                player.step(player.choose(subject, Random(0)))
+            if not player.ended:
+                survive(player, name, text)
+
+
+def survive(player: Player, name: str, text: str) -> None:
+    """Fail if the environment raises at an answer."""
+    try:
+        player.step(text)
+    except EnvironmentRaised as raised:
+        fail(
+            f"the answer {name!r}: {raised}",
+            "a table looked up by the raw answer, int(answer), answer.split()[0], .encode(), or "
+            "the answer put into a format string or a regular expression.",
+            "look answers up with .get, catch the ValueError of int() (isdigit() holds of '\u00b2' "
+            "too), treat what is unknown as an invalid action that costs a turn, and never raise "
+            "for a str.",
+        )

@@ -7,11 +7,9 @@ import pickle
 from collections.abc import Callable
 
 from ragen_envs.testing.checking import check
-from ragen_envs.testing.episodes import PlayedEpisode
+from ragen_envs.testing.episodes import PlayedEpisode, first_difference
 from ragen_envs.testing.failure import EnvironmentRaised, fail
-from ragen_envs.testing.freeze import first_difference
-from ragen_envs.testing.play import follow, record
-from ragen_envs.testing.player import Player
+from ragen_envs.testing.player import Player, follow, record
 from ragen_envs.testing.subject import AnyEnv, Subject
 
 _EPISODES = 4

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from ragen_envs.testing.checking import check
-from ragen_envs.testing.episodes import PlayedEpisode
+from ragen_envs.testing.episodes import PlayedEpisode, first_difference, without_info
 from ragen_envs.testing.failure import CheckSkipped, blaming, fail, lacks
-from ragen_envs.testing.freeze import first_difference, without_info
-from ragen_envs.testing.play import instance_of, oracles, record, replay
-from ragen_envs.testing.player import Player
+from ragen_envs.testing.player import Player, instance_of, oracles, record, replay
 from ragen_envs.testing.processes import HASH_SEEDS, played_elsewhere
 from ragen_envs.testing.subject import Subject
 

@@ -15,10 +15,8 @@ from gymnasium.wrappers import TimeLimit
 from ragen_envs.testing.checking import check
 from ragen_envs.testing.episodes import PlayedEpisode, PlayedStep
 from ragen_envs.testing.failure import CheckSkipped, EnvironmentRaised, fail, lacks, quoted
-from ragen_envs.testing.play import LONGEST, finish, oracles, record, replay, turns_of
-from ragen_envs.testing.player import Player
+from ragen_envs.testing.player import LONGEST, Player, finish, oracles, record, replay, turns_of
 from ragen_envs.testing.subject import AnyEnv, Subject, make
-from ragen_envs.testing.survivor import outlast
 
 _ACCIDENTS = (AttributeError, TypeError, NameError, LookupError, SystemExit)
 """Errors that come from state that is not there, or end the process, whatever their text says."""
@@ -205,3 +203,52 @@ def refuse(player: Player, answer: str, when: str) -> None:
         "nothing notes whether an episode is running, so rewards are paid for one that is over.",
         remedy,
     )
+
+
+NONSENSE = "?"
+_TRIES = 8
+"""Answers that are tried in a turn before the player gives up."""
+_STEPS_A_TURN = 40
+"""Steps, those of episodes played again included, that it takes for each turn to be reached."""
+
+
+def outlast(subject: Subject, seed: int, turns: int) -> PlayedEpisode:
+    """Play as long as possible, at most so many turns, and return the longest episode found.
+
+    Every second answer is nonsense, so that what is not valid must be counted too. Where an answer
+    ends the episode, the episode is played again up to there, and another one is tried.
+
+    Args:
+        subject: the environment under test, which has to be deterministic.
+        seed: which episode.
+        turns: where to stop.
+    """
+    rng, spent = Random(f"outlast {seed}"), 0
+    with Player(subject.make_env) as player:
+        player.reset(seed)
+        while player.turn < turns and spent < turns * _STEPS_A_TURN:
+            before = player.episode
+            for answer in _tries(subject, player, rng):
+                spent += 1
+                if _goes_on(player, answer):
+                    break
+                replay(player, before)
+                spent += player.turn
+            else:
+                return before
+        return player.episode
+
+
+def _tries(subject: Subject, player: Player, rng: Random) -> Iterator[str]:
+    if player.turn % 2:
+        yield NONSENSE
+    for _ in range(_TRIES):
+        yield player.choose(subject, rng)
+
+
+def _goes_on(player: Player, answer: str) -> bool:
+    try:
+        player.step(answer)
+    except EnvironmentRaised:
+        return False  # which is what check_hostile_text looks for
+    return not player.ended

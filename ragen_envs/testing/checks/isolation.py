@@ -14,12 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragen_envs.testing.checking import check
-from ragen_envs.testing.episodes import PlayedEpisode
+from ragen_envs.testing.episodes import PlayedEpisode, first_difference, freeze
 from ragen_envs.testing.failure import blaming, fail
-from ragen_envs.testing.freeze import first_difference, freeze
 from ragen_envs.testing.global_random import borrowed, seeded
-from ragen_envs.testing.play import finish, record, replay
-from ragen_envs.testing.player import Player
+from ragen_envs.testing.player import Player, finish, record, replay
 from ragen_envs.testing.subject import Subject
 
 _THREADS = 4

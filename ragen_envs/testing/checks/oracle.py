@@ -9,8 +9,7 @@ from typing import Any
 from ragen_envs.core.sums import sum_in_order
 from ragen_envs.testing.checking import check
 from ragen_envs.testing.failure import EnvironmentRaised, fail, lacks
-from ragen_envs.testing.play import LONGEST, finish, oracles, turns_of
-from ragen_envs.testing.player import Player
+from ragen_envs.testing.player import LONGEST, Player, finish, oracles, turns_of
 from ragen_envs.testing.subject import Subject
 
 FALSE_ALARM = 1e-6

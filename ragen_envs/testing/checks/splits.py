@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from ragen_envs.testing.checking import check
+from ragen_envs.testing.episodes import first_difference, without_info
 from ragen_envs.testing.failure import fail, lacks, shortened
-from ragen_envs.testing.freeze import first_difference, without_info
-from ragen_envs.testing.play import instance_of, record, replay
-from ragen_envs.testing.player import Player
+from ragen_envs.testing.player import Player, instance_of, record, replay
 from ragen_envs.testing.subject import Subject
 
 _ROLLOUTS = 8

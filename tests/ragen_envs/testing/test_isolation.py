@@ -7,7 +7,7 @@ import pytest
 
 from ragen_envs.testing import CheckFailed, check_info_is_the_callers
 from ragen_envs.testing.checks.isolation import _spoil
-from ragen_envs.testing.freeze import freeze
+from ragen_envs.testing.episodes import freeze
 from tests.ragen_envs.testing.lamps import LampEnv, subject_of
 
 ring = []

@@ -13,7 +13,7 @@ import gymnasium
 import pytest
 
 from ragen_envs.testing import CheckFailed, CheckSkipped, check_same_seed_in_other_processes
-from ragen_envs.testing.modules import unimportable
+from ragen_envs.testing.processes import unimportable
 from tests.ragen_envs.testing.lamps import LampEnv, subject_of
 
 QUICK = {"seeds": (0, 1)}

@@ -3,7 +3,7 @@
 import pytest
 
 from ragen_envs.testing import CheckFailed, check_episode_ends
-from ragen_envs.testing.survivor import NONSENSE, outlast
+from ragen_envs.testing.checks.episode import NONSENSE, outlast
 from tests.ragen_envs.testing.lamps import SIDES, TURNS, LampEnv, subject_of
 
 

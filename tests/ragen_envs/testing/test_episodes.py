@@ -23,7 +23,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_envs.testing.freeze import first_difference, freeze, without_info
+from ragen_envs.testing.episodes import first_difference, freeze, without_info
 
 
 class Thing:
