@@ -25,8 +25,8 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 import ragen_envs  # noqa: F401 (registers the ids)
-from ragen_envs.core.arrays import ArrayEnv
 from ragen_envs.core.sums import sum_in_order
+from ragen_envs.core.views import ArrayEnv
 from ragen_envs.making import board_ids
 
 ENVS, INSTANCES = 64, 256

@@ -55,10 +55,10 @@ class Maker:
             return env
         self.need_board(observation)
         if observation == "image":
-            from ragen_envs.core.images import ImageEnv
+            from ragen_envs.core.views import ImageEnv
 
             return ImageEnv(self._class(**{**arguments, "pictured": True}))
-        from ragen_envs.core.arrays import ArrayEnv  # texts do not need it
+        from ragen_envs.core.views import ArrayEnv  # texts do not need it
 
         return ArrayEnv(self._class(**arguments))
 

@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ragen_envs.core.digits import DIGITS
-
 Colour = tuple[int, int, int]
 """Red, green and blue, 0 to 255."""
 PIXELS = 32
@@ -43,6 +41,20 @@ PICTURED = "The picture shows the board."
 """What stands in an observation in place of a board that a picture shows."""
 _EDGE = 0.85
 """How bright the line is that parts a square from its neighbours, beside its ground."""
+
+
+_DIGIT_ROWS = (
+    "..###... ...#.... ..###... .####... ....#... .#####.. ..###... .#####.. ..###... ..###...",
+    ".#...#.. ..##.... .#...#.. .....#.. ...##... .#...... .#...... .....#.. .#...#.. .#...#..",
+    ".#...#.. ...#.... .....#.. .....#.. ..#.#... .####... .#...... ....#... .#...#.. .#...#..",
+    ".#...#.. ...#.... ....#... ..###... .#..#... .....#.. .####... ...#.... ..###... ..####..",
+    ".#...#.. ...#.... ...#.... .....#.. .#####.. .....#.. .#...#.. ...#.... .#...#.. .....#..",
+    ".#...#.. ...#.... ..#..... .....#.. ....#... .#...#.. .#...#.. ..#..... .#...#.. .....#..",
+    "..###... ..###... .#####.. .####... ....#... ..###... ..###... ..#..... ..###... ..###...",
+    "........ ........ ........ ........ ........ ........ ........ ........ ........ ........",
+)
+DIGITS = tuple(zip(*(row.split() for row in _DIGIT_ROWS), strict=True))
+"""The marks of the digits from 0 to 9."""
 
 
 class Tile(NamedTuple):
@@ -166,3 +178,13 @@ def _pixels(tile: Tile) -> NDArray[np.uint8]:
     scale = PIXELS // len(tile.mark)
     pixels[inked.repeat(scale, axis=0).repeat(scale, axis=1)] = tile.ink
     return pixels
+
+
+POSITIONS = "Positions as (row, column), both from 0 in reading order"
+"""What stands before the names of squares; "the top left" would name an action."""
+
+
+@lru_cache(maxsize=64)
+def coordinates_of(squares: int, stride: int) -> tuple[str, ...]:
+    """Return "(row, column)" for each square, numbered along rows that are a stride apart."""
+    return tuple(f"({i // stride}, {i % stride})" for i in range(squares))

@@ -18,15 +18,17 @@ from numpy.typing import NDArray
 from ragen_envs.core.arguments import noise_seed_of, one_of, seed_of
 from ragen_envs.core.boards import PICTURED, Board, picture
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.feedback import FEW, LINES, feedback
 from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import (
     ANSWER_FORMATS,
     BROKEN,
+    FEW,
+    LINES,
     ActionReader,
     AnswerFormat,
     FreeText,
     Parsed,
+    feedback,
     instructions,
 )
 from ragen_envs.core.rewards import POINTS, RewardFn, Transition, own_reward

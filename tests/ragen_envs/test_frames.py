@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.feedback import feedback
+from ragen_envs.core.protocol import feedback
 from ragen_envs.core.wording import counted
 from ragen_envs.games import frozen_lake, sokoban
 from ragen_envs.games.bandit.multi_pull import COLOURS

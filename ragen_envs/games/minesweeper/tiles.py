@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from ragen_envs.core.boards import Colour, Tile
-from ragen_envs.core.digits import DIGITS
+from ragen_envs.core.boards import DIGITS, Colour, Tile
 from ragen_envs.games.minesweeper.rules import CLOSED
 from ragen_envs.games.minesweeper.text import HIT
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from ragen_envs.core.boards import POSITIONS, coordinates_of
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.coordinates import POSITIONS, coordinates_of
 from ragen_envs.games.sokoban.rules import (
     ACTIONS,
     BOX,

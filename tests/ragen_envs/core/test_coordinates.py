@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_envs.core.coordinates import coordinates_of
+from ragen_envs.core.boards import coordinates_of
 
 
 def test_places_by_hand():

@@ -1,6 +1,6 @@
 import pytest
 
-from ragen_envs.core.feedback import LINES, Lines, feedback
+from ragen_envs.core.protocol import LINES, Lines, feedback
 from tests.ragen_envs.support import make
 
 NAMES = ("Up", "Left")

@@ -14,8 +14,8 @@ from gymnasium.utils.env_checker import check_env
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragen_envs.core.arrays import ArrayEnv
 from ragen_envs.core.budget import Budget
+from ragen_envs.core.views import ArrayEnv
 from ragen_envs.games.sokoban.env import SokobanEnv, SokobanVariant
 from ragen_envs.making import board_ids
 from ragen_envs.registration import OPPONENT_IDS, env_class

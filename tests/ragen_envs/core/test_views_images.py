@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragen_envs.core.boards import PICTURED
-from ragen_envs.core.images import ImageEnv
+from ragen_envs.core.views import ImageEnv
 from ragen_envs.games.bandit.env import BanditEnv
 from ragen_envs.games.sokoban.env import SokobanEnv
 from ragen_envs.making import board_ids

@@ -1,14 +1,16 @@
-"""Games on a board as arrays, for agents that are no language models.
+"""Views of a game on a board: as arrays, or as a text with a picture.
 
-`gymnasium.make(ID, observation="array")` gives an `ArrayEnv`. It plays the text game itself, so
-that instances, noise, rewards, budget and `info` are the text game's to the last bit.
+`gymnasium.make(ID, observation="array")` gives an `ArrayEnv`, for agents that are not language
+models; `observation="image"` an `ImageEnv`, for models that see. Both play the text game itself, so
+instances, noise, rewards, budget and `info` are exactly those of the text game.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Dict, MultiDiscrete, Space
 from numpy.typing import NDArray
@@ -16,10 +18,45 @@ from numpy.typing import NDArray
 from ragen_envs.core.boards import MOST_COUNTED, planes
 from ragen_envs.core.protocol import format_answer, written_form
 from ragen_envs.core.text_env import TextEnv
-from ragen_envs.core.view import View
+
+O = TypeVar("O")  # noqa: E741
+A = TypeVar("A")
+
 
 Action = NDArray[np.int64]
-Observation = dict[str, NDArray[Any]]
+ArrayObservation = dict[str, NDArray[Any]]
+ImageObservation = dict[str, str | NDArray[np.uint8]]
+
+
+class View(gymnasium.Env[O, A]):
+    """An environment that plays a text game itself and observes it in a way of its own.
+
+    Args:
+        text_env: the game, which is stepped through this environment only.
+    """
+
+    def __init__(self, text_env: TextEnv[Any, Any]) -> None:
+        self.text_env = text_env
+        self.metadata = text_env.metadata
+        self.render_mode = text_env.render_mode
+
+    def render(self) -> Any:
+        """Return what `TextEnv.render` does: a picture, a text, or None."""
+        return self.text_env.render()
+
+    @property
+    def _np_random(self) -> np.random.Generator:
+        """The game's generator, from which seeds are drawn where none is given."""
+        return self.text_env.np_random
+
+    @_np_random.setter
+    def _np_random(self, generator: np.random.Generator) -> None:
+        self.text_env.np_random = generator
+
+    @property
+    def np_random_seed(self) -> int:
+        """The seed of that generator."""
+        return self.text_env.np_random_seed
 
 
 class ArrayEnv(View[Any, Action]):
@@ -72,14 +109,14 @@ class ArrayEnv(View[Any, Action]):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
+    ) -> tuple[ArrayObservation, dict[str, Any]]:
         """Start an episode, as `TextEnv.reset` does with the same arguments."""
         _, info = self.text_env.reset(seed=seed, options=options)
         return self._observed(), info
 
     def step(
         self, action: Action | Sequence[int]
-    ) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+    ) -> tuple[ArrayObservation, float, bool, bool, dict[str, Any]]:
         """Take one turn, as `TextEnv.step` does with the answer that names its actions.
 
         Raises:
@@ -131,10 +168,52 @@ class ArrayEnv(View[Any, Action]):
         """
         return self.action_of(self.text_env.best_actions())
 
-    def _observed(self) -> Observation:
+    def _observed(self) -> ArrayObservation:
         game = self.text_env
         left = np.array([game.turns_left, game.actions_left], dtype=self._dtype)
         observed = {"board": planes(self.board, game.tile_numbers()), "left": left}
         if self.board.counts:
             observed["counts"] = np.array(game.board_counts(), dtype=np.uint8)
         return observed
+
+
+class ImageEnv(View[Any, str]):
+    """A text game whose board is shown in a picture; its answers are texts.
+
+    An observation is a dictionary with
+
+    - "text": what the text game says, with a line in place of the board;
+    - "image": uint8 of shape (height, width, 3), the board in red, green and blue.
+
+    Args:
+        text_env: the game, made with `pictured=True`; stepped through this environment only.
+
+    Raises:
+        ValueError: if it was made otherwise.
+    """
+
+    def __init__(self, text_env: TextEnv[Any, Any]) -> None:
+        super().__init__(text_env)
+        board = text_env.board
+        if board is None or not text_env.pictured:
+            raise ValueError("a game with pictures is made with pictured=True")
+        shape = *board.pixels, 3
+        self.observation_space = Dict(
+            {"text": text_env.observation_space, "image": Box(0, 255, shape, np.uint8)}
+        )
+        self.action_space = text_env.action_space
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[ImageObservation, dict[str, Any]]:
+        """Start an episode, as `TextEnv.reset` does with the same arguments."""
+        text, info = self.text_env.reset(seed=seed, options=options)
+        return self._observed(text), info
+
+    def step(self, action: str) -> tuple[ImageObservation, float, bool, bool, dict[str, Any]]:
+        """Take one answer, as `TextEnv.step` does."""
+        text, reward, terminated, truncated, info = self.text_env.step(action)
+        return self._observed(text), reward, terminated, truncated, info
+
+    def _observed(self, text: str) -> ImageObservation:
+        return {"text": text, "image": self.text_env.picture()}
