@@ -5,13 +5,15 @@ import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.wrappers import RecordEpisodeStatistics
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ragen_envs.core.boards import PIXELS, Board, Tile, picture, planes
+from ragen_envs.core.boards import PIXELS, Board, Tile, coordinates_of, picture, planes
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import random_answer
 from ragen_envs.games.bandit import MultiPullEnv
 from ragen_envs.making import board_ids
-from tests.ragen_envs.core.test_arrays import CUBE, meanings, rows
+from tests.ragen_envs.core.test_views_arrays import CUBE, meanings, rows
 from tests.ragen_envs.support import FROZEN_LAKE, SOKOBAN, make, state_in
 
 
@@ -84,3 +86,13 @@ def test_a_picture_stays_as_it_is():
     assert (env.render() != kept).any()
     pixels[:] = 0
     assert env.render().any()
+
+
+def test_places_by_hand():
+    assert coordinates_of(5, 3) == ("(0, 0)", "(0, 1)", "(0, 2)", "(1, 0)", "(1, 1)")
+
+
+@given(st.integers(1, 9), st.integers(1, 9))
+def test_each_square_has_its_row_and_column(rows, stride):
+    named = [f"({y}, {x})" for y in range(rows) for x in range(stride)]
+    assert list(coordinates_of(rows * stride, stride)) == named
