@@ -61,8 +61,8 @@ endif
 
 # Other packages that are installed beside this one may want the oldest openai that it works with.
 oldest: $(OLDEST)/oldest.stamp
-	$(OLDEST)/bin/python -m pytest tests/ragen_bench/models/test_openai_dialects.py \
-	  tests/ragen_bench/models/test_openai_further.py
+	$(OLDEST)/bin/python -m pytest tests/ragen_bench/models/api/test_openai_dialects.py \
+	  tests/ragen_bench/models/api/test_openai_further.py
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .

@@ -22,7 +22,7 @@ from ragen_bench.models.base import Message, Sampling
 from ragen_bench.models.chat import sample_conversation
 from ragen_bench.models.hf.cache import ATTENTION
 from ragen_bench.models.hf.decoding import Decoder
-from ragen_bench.models.hf.loading import Loaded
+from ragen_bench.models.hf.loading import LoadedModel
 from ragen_envs.core.instances import RandomStream
 
 BLOCK = 32
@@ -41,12 +41,14 @@ def question(conversation: int, turn: int) -> Message:
     return {"role": "user", "content": f"Turn {turn} of game {conversation}. You see: {cells}"}
 
 
-def converse(loaded: Loaded, conversations: int, turns: int, ask: Ask, collect: Collect) -> Any:
+def converse(
+    loaded: LoadedModel, conversations: int, turns: int, ask: Ask, collect: Collect
+) -> Any:
     """Hold all conversations, and return the answers by name with their prompts."""
     said = {str(n): [*sample_conversation()[:-1], question(n, 0)] for n in range(conversations)}
     answers: dict[str, tuple[Ids, Ids]] = {}
     for name, messages in said.items():
-        ask(f"{name}/0", loaded.chat.read(messages))
+        ask(f"{name}/0", loaded.chat.tokenize(messages))
     while len(answers) < conversations * turns:
         for key, prompt, ids in collect():
             answers[key] = prompt, ids
@@ -54,11 +56,11 @@ def converse(loaded: Loaded, conversations: int, turns: int, ask: Ask, collect: 
             if turn < turns:
                 text = loaded.tokenizer.decode(ids, skip_special_tokens=True)
                 said[name] += [{"role": "assistant", "content": text}, question(int(name), turn)]
-                ask(f"{name}/{turn}", loaded.chat.read(said[name]))
+                ask(f"{name}/{turn}", loaded.chat.tokenize(said[name]))
     return answers
 
 
-def by_hf(loaded: Loaded, conversations: int, turns: int, tokens: int) -> Any:
+def by_hf(loaded: LoadedModel, conversations: int, turns: int, tokens: int) -> Any:
     """Converse by the decode loop of `hf/`."""
     loaded.model.set_attn_implementation(ATTENTION)
     decoder = Decoder(loaded, Sampling(0, tokens, "", 0), conversations)
@@ -73,7 +75,7 @@ def by_hf(loaded: Loaded, conversations: int, turns: int, tokens: int) -> Any:
     return converse(loaded, conversations, turns, ask, collect)
 
 
-def by_transformers(loaded: Loaded, conversations: int, turns: int, tokens: int) -> Any:
+def by_transformers(loaded: LoadedModel, conversations: int, turns: int, tokens: int) -> Any:
     """Converse by transformers' continuous batching."""
     loaded.model.set_attn_implementation("sdpa")
     paged = ContinuousBatchingConfig(
@@ -99,7 +101,7 @@ def by_transformers(loaded: Loaded, conversations: int, turns: int, tokens: int)
 
 
 @torch.inference_mode()
-def plain(loaded: Loaded, prompt: Ids, tokens: int) -> Ids:
+def plain(loaded: LoadedModel, prompt: Ids, tokens: int) -> Ids:
     """Return what `generate` answers to one prompt by itself."""
     loaded.model.set_attn_implementation("sdpa")
     ids = torch.tensor([prompt])
@@ -110,7 +112,7 @@ def plain(loaded: Loaded, prompt: Ids, tokens: int) -> Ids:
     return answer
 
 
-def greedy(loaded: Loaded, tokens: int) -> GenerationConfig:
+def greedy(loaded: LoadedModel, tokens: int) -> GenerationConfig:
     """Return the settings of transformers for both of its ways."""
     return GenerationConfig(  # type: ignore[no-untyped-call]
         do_sample=False, max_new_tokens=tokens, eos_token_id=sorted(loaded.ends)

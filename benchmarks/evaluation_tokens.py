@@ -16,7 +16,7 @@ from typing import Any
 from transformers import AutoTokenizer
 
 from ragen_bench.models.bundled import converted_folder
-from ragen_bench.models.chat import Chat, chat_of
+from ragen_bench.models.chat import Chat, make_chat
 from ragen_bench.models.prompt import conversation
 from ragen_bench.suites import SUITES
 
@@ -37,7 +37,7 @@ def tokens(episode: dict[str, Any], chat: Chat) -> tuple[int, int, int]:
     lengths = []
     for turn in range(len(turns)):
         messages = conversation(observations[: turn + 1], [""] * turn, "think")
-        lengths.append(len(chat.read(messages)) + turn * LIMIT)
+        lengths.append(len(chat.tokenize(messages)) + turn * LIMIT)
     return len(turns), sum(lengths), lengths[-1] - (len(turns) - 1) * LIMIT
 
 
@@ -46,7 +46,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("entries", nargs="*", default=DEFAULT, metavar="ENTRY")
     folder = str(converted_folder())
-    chat = chat_of(folder, AutoTokenizer.from_pretrained(folder))
+    chat = make_chat(folder, AutoTokenizer.from_pretrained(folder))
     print("| entry | episodes | turns | read without a cache | read with one | written at most |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for name in parser.parse_args().entries:

@@ -22,7 +22,7 @@ from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.episodes.evaluation import Evaluation, play_run
 from ragen_bench.episodes.runner import chunks, play
 from ragen_bench.models import Completion, Request, Sampling
-from ragen_bench.models.base import CallEngine, Engine, Fault
+from ragen_bench.models.base import CallEngine, Engine, RequestFailure
 from ragen_bench.suites import make_env
 
 AT_ONCE = {"ragen/Sokoban-v0": 256, "ragen/FrozenLake-v0": 256}
@@ -130,7 +130,7 @@ class Watched:
         """Pass a request on."""
         self._engine.submit(request)
 
-    def collect(self) -> Sequence[tuple[Request, Completion | Fault]]:
+    def collect(self) -> Sequence[tuple[Request, Completion | RequestFailure]]:
         """Pass answers on, and add the time since the last ones."""
         if self._left is not None:
             self.idle += perf_counter() - self._left

@@ -1,8 +1,8 @@
-"""Types for agents of your own, `python:MODULE:ATTRIBUTE`: their turns and their answers.
+"""Types for your own agents, `python:MODULE:ATTRIBUTE`: their turns and their answers.
 
-An agent is a function that takes a list of messages, or a class as `Agent` describes it, of which
-every episode has an object of its own. Functions and `act` may be `async def`. All of this is plain
-data: nothing that decides the noise, names the instance's content or knows the best actions.
+An agent is a function of a list of messages, or a class like `Agent` with one object per episode.
+Functions and `act` may be `async def`. The types are plain data: they reveal neither the noise nor
+the instance's content nor the best actions.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ __all__ = ["Agent", "Answer", "EpisodeStart", "Message", "Turn"]
 
 @dataclass(frozen=True)
 class EpisodeStart:
-    """The episode that begins.
+    """A new episode.
 
     Attributes:
-        environment: its id, such as "ragen/Sokoban-v0".
-        instance: the number of the instance within the run, from 0 on.
-        sample: which of several episodes on the same instance, from 0 on.
-        response_format: the form of answers; `ragen_envs.core.protocol.format_answer` writes them.
+        environment: Id of the environment, such as "ragen/Sokoban-v0".
+        instance: Number of the instance in the run, from 0.
+        sample: Number of the episode on this instance, from 0.
+        response_format: Format of answers, written by `ragen_envs.core.protocol.format_answer`.
     """
 
     environment: str
@@ -36,13 +36,13 @@ class EpisodeStart:
 
 @dataclass(frozen=True)
 class Turn:
-    """The turn that an answer is asked for.
+    """The turn to answer.
 
     Attributes:
-        number: of the turn in its episode, from 0 on.
-        legal_actions: the listed actions that may be answered now; empty where none are listed.
-        action_schema: a JSON schema of the list of actions that an answer may name now, an array of
-            strings; it knows actions in words of one's own too, where there are any.
+        number: Number of the turn in its episode, from 0.
+        legal_actions: Legal actions of a list; empty if the environment lists none.
+        action_schema: JSON schema of the list of actions in an answer, an array of strings. It
+            includes free-text actions.
     """
 
     number: int
@@ -52,17 +52,17 @@ class Turn:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer with what is recorded beside it.
+    """An answer with details for the record.
 
     Attributes:
-        text: what the environment reads.
-        reasoning: thoughts, which are not part of it; only with `--format answer` or `plain`.
-        prompt_tokens: tokens that were read for it, in all calls of a model together.
-        completion_tokens: tokens that were sampled for it, in all calls together.
+        text: Text for the environment.
+        reasoning: Thoughts outside the text; only with `--format answer` or `plain`.
+        prompt_tokens: Tokens read for it, in all calls of a model.
+        completion_tokens: Tokens sampled for it, in all calls of a model.
 
     Raises:
-        TypeError: if a text is not a str, or a count not an int.
-        ValueError: if a count is below 0.
+        TypeError: A text is not a str, or a count not an int.
+        ValueError: A count is below 0.
     """
 
     text: str
@@ -82,10 +82,10 @@ class Answer:
 
 
 class Agent(Protocol):
-    """What a class has that plays one episode; it is made without arguments.
+    """The interface of a class whose objects play one episode each, made without arguments.
 
-    If `act` is `async def`, `reset` may be so too, and `--concurrency` episodes are played at once;
-    all run in one thread, on one event loop. Otherwise episodes are played one after the other.
+    If `act` is `async def`, `reset` may be too, and `--concurrency` episodes are played at once, in
+    one thread on one event loop. Otherwise episodes are played one after the other.
     """
 
     def reset(self, episode: EpisodeStart) -> Awaitable[None] | None:
@@ -93,5 +93,5 @@ class Agent(Protocol):
         ...
 
     def act(self, messages: list[Message], turn: Turn) -> Awaitable[str | Answer] | str | Answer:
-        """Return the answer to a conversation, which ends with the latest observation."""
+        """Return the answer to a conversation that ends with the latest observation."""
         ...

@@ -18,10 +18,9 @@ from ragen_bench.episodes.evaluation import Evaluation, play_run, refuse_early
 from ragen_bench.errors import UserError
 from ragen_bench.finished import Run
 from ragen_bench.models import Model
-from ragen_bench.models.api.further import without_headers
+from ragen_bench.models.api.options import hide_headers
 from ragen_bench.models.provider import Isolation
 from ragen_bench.opponents.opponent import load
-from ragen_bench.own_modules import FUNCTION_NAMED, name_of
 from ragen_bench.pages.formats import short
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.scores.cost import load_prices
@@ -32,6 +31,7 @@ from ragen_bench.settings.run_names import default_path
 from ragen_bench.terminal.console import PlainConsole
 from ragen_bench.terminal.progress import Pace, progress_without_bar, shorten_name
 from ragen_bench.terminal.results import write_results
+from ragen_bench.user_code import FUNCTION_FORMS, find_import_name
 
 _WIDE = 110
 """Columns of a terminal that has room for the name of the environment next to the bar."""
@@ -124,7 +124,7 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
     given = {name: value for name, value in locals().items() if name in _NAMES}
     given["model"], given["history"] = _name_model(model), str(history)
     if callable(random_player):
-        given["random_player"] = name_of(random_player, FUNCTION_NAMED)
+        given["random_player"] = find_import_name(random_player, FUNCTION_FORMS)
     options = parse_options(given)
     evaluation = build_evaluation(options, _format_call(options, out))
     if callable(model):
@@ -220,7 +220,7 @@ def _name_model(model: str | Callable[..., Any]) -> str:
     if isinstance(model, str):
         return model
     instead = "a model's name, or a function or a class from the top of a module"
-    return f"python:{name_of(model, instead)}"
+    return f"python:{find_import_name(model, instead)}"
 
 
 def _run_in_process(isolation: Isolation, name: str) -> Isolation:
@@ -237,7 +237,7 @@ def _run_in_process(isolation: Isolation, name: str) -> Isolation:
 
 def _format_call(options: Default, out: str | PathLike[str] | None) -> str:
     """Return the call for the record, without defaults and without secrets."""
-    headers = tuple(without_headers(list(options.header), options.header))
+    headers = tuple(hide_headers(list(options.header), options.header))
     draw = options.draw and str(options.draw)
     settings = {name: getattr(options, name) for name in _NAMES if name != "model"}
     recorded = {**settings, "header": headers, "draw": draw, "out": out and str(Path(out))}

@@ -10,8 +10,7 @@ from html import escape
 from os import PathLike
 from pathlib import Path
 
-from ragen_bench.models.random_player import name_random_player
-from ragen_bench.own_modules import FUNCTION_NAMED, name_of
+from ragen_bench.models.random_player import import_random_player
 from ragen_bench.pages.escaping import shown
 from ragen_bench.pages.formats import NONE, fixed, percent, short
 from ragen_bench.runs.directory import read_run
@@ -21,6 +20,7 @@ from ragen_bench.scores.metrics import estimate_of
 from ragen_bench.scores.summary import NOT_WRITTEN, no_summary, summarise, written_summary
 from ragen_bench.statistics import Estimate, Interval
 from ragen_bench.suites import env_id
+from ragen_bench.user_code import FUNCTION_FORMS, find_import_name
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,9 @@ class Run:
         for name in (env,) if isinstance(env, str) else env:
             env_id(name, opposed=None)
         if callable(random_player):
-            random_player = name_of(random_player, FUNCTION_NAMED)
+            random_player = find_import_name(random_player, FUNCTION_FORMS)
         if random_player is not None:
-            name_random_player(random_player)
+            import_random_player(random_player)
         self._run = read_run(Path(path))
 
     @property

@@ -22,7 +22,7 @@ from ragen_bench.models import (
 )
 from ragen_bench.models.reasoning import without_reasoning
 from ragen_bench.opponents.opponent import load
-from ragen_bench.opponents.pair import Pair
+from ragen_bench.opponents.pair import ModelPair
 from ragen_bench.statistics.duration import duration
 from ragen_bench.suites import make_env, plays
 
@@ -87,7 +87,7 @@ def _findings(evaluation: Evaluation, questions: int) -> Iterator[Finding]:
 
 def _model_findings(model: Model, evaluation: Evaluation, questions: int) -> Iterator[Finding]:
     first = first_turns(evaluation, questions)
-    if not (isinstance(model, Pair) and evaluation.opponent):
+    if not (isinstance(model, ModelPair) and evaluation.opponent):
         yield from _side_findings(_Side(model, evaluation, first))
         return
     yield from _side_findings(_Side(model.player, evaluation, first))

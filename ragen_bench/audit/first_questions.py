@@ -11,7 +11,7 @@ from ragen_bench.environments import AnyEnv
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.models import Request
-from ragen_bench.models.base import OPPONENTS, Place
+from ragen_bench.models.base import OPPONENT_SUFFIX, TurnId
 from ragen_bench.models.prompt import opponent_conversation
 from ragen_bench.suites import make_env
 from ragen_bench.two_player import as_two_player
@@ -87,7 +87,7 @@ def _first_reply(evaluation: Evaluation, env: str, index: int) -> Question:
         reading = seat.read(answer)
         return reading.format_is_valid, reading.readable
 
-    key = f"doctor/{env}/{index}{OPPONENTS}"
+    key = f"doctor/{env}/{index}{OPPONENT_SUFFIX}"
     messages = opponent_conversation(text, seat.response_format)
-    place = Place(env, evaluation.split, index, 0, 0)
+    place = TurnId(env, evaluation.split, index, 0, 0)
     return Question(Request(messages, key, seat, "opponent", place), read)

@@ -8,8 +8,8 @@ from typing import Any, cast
 import gymnasium
 
 from ragen_bench.errors import UserError, described
-from ragen_bench.own_modules import attribute_of, import_own
 from ragen_bench.suites import held_out_size
+from ragen_bench.user_code import import_user_module, read_attribute
 from ragen_envs.core.instances import SHIPPED_SPLITS, Split
 from ragen_envs.core.policies import oracle_answer
 from ragen_envs.core.text_env import TextEnv
@@ -51,7 +51,7 @@ def third_party_subject(name: str) -> Subject:
     if parts[0] == "python":
         if len(parts) != 3 or not all(parts):
             raise UserError(f"{name!r} is not of the form python:MODULE:ATTRIBUTE")
-        subject = attribute_of(import_own(parts[1], name), parts[2], name)
+        subject = read_attribute(import_user_module(parts[1], name), parts[2], name)
         if isinstance(subject, Subject):
             return subject
         if not callable(subject) or isinstance(subject, gymnasium.Env):
@@ -59,7 +59,7 @@ def third_party_subject(name: str) -> Subject:
         return Subject(make_env=subject)
     module, _, id_ = name.rpartition(":")
     if module:
-        import_own(module, f"{name}: {module}")
+        import_user_module(module, f"{name}: {module}")
     try:
         gymnasium.spec(id_)
     except gymnasium.error.Error as error:

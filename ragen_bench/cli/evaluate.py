@@ -31,7 +31,7 @@ class Evaluate(EvaluationOptions, PriceOptions, Command):
     def run(self) -> int:
         """Evaluate; return 1 if a server left episodes unfinished."""
         from ragen_bench.api import load_model, play_missing
-        from ragen_bench.models.api.further import without_headers
+        from ragen_bench.models.api.options import hide_headers
         from ragen_bench.scores.cost import load_prices
         from ragen_bench.settings.build import build_evaluation
         from ragen_bench.settings.run_names import default_path
@@ -44,7 +44,7 @@ class Evaluate(EvaluationOptions, PriceOptions, Command):
             raise UserError(
                 "evaluate takes a MODEL, or --models FILE (try `ragen-bench evaluate --help`)"
             )
-        command = shlex.join(without_headers(["ragen-bench", *sys.argv[1:]], self.header))
+        command = shlex.join(hide_headers(["ragen-bench", *sys.argv[1:]], self.header))
         evaluation = build_evaluation(self, command)
         prices = load_prices(self.prices)
         path, console = self.out or default_path(evaluation), plain_console(self.quiet)

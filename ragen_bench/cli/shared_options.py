@@ -143,8 +143,8 @@ class ReplayOptions(ForeignOptions):
         Raises:
             UserError: If one of them does not exist.
         """
-        from ragen_bench.models.random_player import name_random_player
+        from ragen_bench.models.random_player import import_random_player
 
         self.import_environments()
         if self.random_player is not None:
-            name_random_player(self.random_player)
+            import_random_player(self.random_player)

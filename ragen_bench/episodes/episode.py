@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from ragen_bench.environments import AnyEnv
 from ragen_bench.errors import UserError
 from ragen_bench.foreign import ForeignEnv
-from ragen_bench.models.base import OPPONENTS, Completion, Place, Request, Seat
-from ragen_bench.models.pictures import png
+from ragen_bench.models.base import OPPONENT_SUFFIX, Completion, Request, Side, TurnId
+from ragen_bench.models.pictures import encode_png
 from ragen_bench.models.prompt import History, conversation, opponent_conversation
 from ragen_bench.models.reasoning import without_reasoning
 from ragen_bench.runs.schema import EpisodeRecord, Key, Outcome, Reply, ReplyCounts, TurnRecord
@@ -108,11 +108,11 @@ class Episode:
         self._pictures = self._picture()
         self._answers: list[str] = []
         self._turns: list[TurnRecord] = []
-        self._overflowed: Seat | None = None
-        self.kept: dict[Seat, Any] = {}
+        self._overflowed: Side | None = None
+        self.kept: dict[Side, Any] = {}
 
     @property
-    def asked(self) -> Seat:
+    def asked(self) -> Side:
         """Who is asked next."""
         return "opponent" if self._put else "player"
 
@@ -120,11 +120,11 @@ class Episode:
         """Return what the model is asked next, or its opponent."""
         task, turn = self.task, len(self._turns)
         key = f"{task.name}/{turn}"
-        place = Place(task.env, task.split, task.index, task.sample, turn)
+        place = TurnId(task.env, task.split, task.index, task.sample, turn)
         if self._put and self._game:
             seat = self._game.seat
             messages = opponent_conversation(self._put.text, seat.response_format)
-            return Request(messages, key + OPPONENTS, seat, "opponent", place, self.kept)
+            return Request(messages, key + OPPONENT_SUFFIX, seat, "opponent", place, self.kept)
         form = None if isinstance(self.env, ForeignEnv) else self._format
         messages = conversation(
             self._observations, self._answers, form, self.history, self._pictures
@@ -173,7 +173,7 @@ class Episode:
         else:
             self._put = _Put(answer, text)
 
-    def overflow(self, seat: Seat) -> None:
+    def overflow(self, seat: Side) -> None:
         """End the episode for want of room in the context of the one who is asked."""
         self._overflowed, self.over = seat, True
 
@@ -209,7 +209,7 @@ class Episode:
     def _picture(self) -> list[bytes]:
         """Return the picture that goes with the latest observation; none beside a drawn board."""
         if isinstance(self.env, TextEnv) and self.env.pictured:
-            return [png(self.env.picture())]
+            return [encode_png(self.env.picture())]
         return []
 
     def record(self) -> EpisodeRecord:
@@ -266,7 +266,7 @@ class Episode:
 
 
 def _without_thoughts(
-    completion: Completion, response_format: AnswerFormat, seat: Seat
+    completion: Completion, response_format: AnswerFormat, seat: Side
 ) -> Completion:
     """Return an answer without the thoughts that are not a part of its form."""
     if completion.reasoning and response_format == "think":

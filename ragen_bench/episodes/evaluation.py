@@ -19,7 +19,7 @@ from ragen_bench.models.provider import IN_SUBPROCESS, Isolation
 from ragen_bench.models.random_player import RandomPlayer
 from ragen_bench.models.reasoning import stop_text
 from ragen_bench.opponents.opponent import Opponent
-from ragen_bench.opponents.pair import Pair
+from ragen_bench.opponents.pair import ModelPair
 from ragen_bench.runs.directory import RunDirectory, open_run, refuse_other
 from ragen_bench.runs.draws import Draw, find_unannounced
 from ragen_bench.runs.provenance import machine, otherwise, versions
@@ -99,7 +99,7 @@ class Evaluation:
         # Where answers do not depend on what else is in flight, a run may go on with more slots.
         slots = model.slots if model.group_size > 1 else 1
         settings = self.settings()
-        if isinstance(model, Pair):
+        if isinstance(model, ModelPair):
             settings["opponent"]["model_identity"] = model.opponent.identity()
         return RunConfig(
             **settings,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.errors import UserError
-from ragen_bench.models.base import Engine, Fault, Model, Sampling
+from ragen_bench.models.base import Engine, Model, RequestFailure, Sampling
 from ragen_bench.models.prompt import History
 from ragen_bench.runs.schema import EpisodeRecord
 from ragen_bench.suites import EnvPool, Make, make_env
@@ -149,7 +149,7 @@ class _InFlight:
         ended = []
         for request, answer in answers:
             current = self.running.pop(request.key)
-            if isinstance(answer, Fault):
+            if isinstance(answer, RequestFailure):
                 self._count_fault(answer)
                 current.end(self._now, answer.reason)
                 ended.append(current)
@@ -175,7 +175,7 @@ class _InFlight:
         for current in self.running.values():
             current.seconds += share
 
-    def _count_fault(self, fault: Fault) -> None:
+    def _count_fault(self, fault: RequestFailure) -> None:
         self._faults_in_a_row += 1
         if self._faults_in_a_row > self._slots:
             raise UserError(

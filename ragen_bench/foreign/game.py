@@ -11,7 +11,7 @@ from gymnasium.envs.registration import EnvSpec, load_env_creator
 
 from ragen_bench.errors import UserError, described
 from ragen_bench.foreign.env import MOST_TURNS, ForeignEnv
-from ragen_bench.own_modules import import_own
+from ragen_bench.user_code import import_user_module
 from ragen_envs.core.instances import HELD_OUT_SIZE, Split
 from ragen_envs.core.protocol import AnswerFormat
 from ragen_envs.core.text_env import TextEnv
@@ -134,7 +134,7 @@ def name_environment(env: str) -> str:
 
 def _import(env: str) -> None:
     if module := env.rpartition(":")[0]:
-        import_own(module, f"{env}: {module}")
+        import_user_module(module, f"{env}: {module}")
 
 
 def _spec(env: str) -> EnvSpec:

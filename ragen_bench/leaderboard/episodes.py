@@ -10,7 +10,7 @@ from ragen_bench.episodes.runner import tasks_of
 from ragen_bench.leaderboard.limits import BYTES_PER_TOKEN, PROBLEMS, PROMPT_TOKENS
 from ragen_bench.leaderboard.plausibility import SCRIPTED, Plausibility
 from ragen_bench.leaderboard.strict_json import BadJsonError, parse
-from ragen_bench.models.base import Fault, Sampling
+from ragen_bench.models.base import RequestFailure, Sampling
 from ragen_bench.runs.checked import BadRecordError, read_episode
 from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.runs.json_lines import line_of
@@ -210,7 +210,7 @@ class _ScriptedResponses:
             return
         self._engine.submit(episode.request())
         ((_, response),) = self._engine.collect()
-        if not isinstance(response, Fault):
+        if not isinstance(response, RequestFailure):
             self._responses.append(response.text)
 
     def find_problem(self, record: EpisodeRecord) -> str | None:

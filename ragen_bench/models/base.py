@@ -1,4 +1,4 @@
-"""Models: the protocols that every provider follows, requests, answers and sampling."""
+"""The interface of all models: requests, completions, sampling, and the protocols of engines."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from typing import Any, Literal, NotRequired, Protocol, TypedDict
 
 from ragen_bench.errors import UserError
 from ragen_envs.core.player import Player
+from ragen_envs.core.protocol import AnswerFormat, FreeText
 
 Finish = Literal["stop", "length", "context"]
-"""Why an answer ended: by itself or at the stop text, at its token limit, or never begun because
-the conversation leaves it no room in the model's context."""
-
-
-Seat = Literal["player", "opponent"]
-"""Who is asked: the model that is scored, or the one that plays against it."""
-OPPONENTS = "/opponent"
-"""The end of the key of a request to the opponent, which is that of the player's turn else."""
+"""Why a completion ended: by itself or at the stop text, at its token limit, or before it began
+because the conversation leaves no room for it in the model's context."""
+Side = Literal["player", "opponent"]
+"""Who answers a request: the model that is scored, or its opponent."""
+OPPONENT_SUFFIX = "/opponent"
+"""Suffix that distinguishes the key of the opponent's request from the player's."""
 
 
 class Message(TypedDict):
@@ -26,8 +25,8 @@ class Message(TypedDict):
 
     Attributes:
         role: "system", "user" or "assistant".
-        content: the text.
-        pictures: of the boards that the text leaves out, in order, as PNG.
+        content: The text.
+        pictures: PNG files of the boards that the text leaves out, in order.
     """
 
     role: str
@@ -37,16 +36,15 @@ class Message(TypedDict):
 
 @dataclass(frozen=True)
 class Sampling:
-    """How answers are sampled.
+    """Sampling settings.
 
     Attributes:
-        temperature: 0 for the likeliest token always.
-        max_tokens: tokens in one answer at most.
-        stop: generation ends after this text, which stays part of the answer; "" for none.
-        seed: with the request's key it decides every random choice.
-        constrain: whether the engine lets only answers pass that have the form and name actions of
-            the environment.
-        top_p: only the likeliest tokens, of this probability together, are drawn from.
+        temperature: 0 for greedy decoding.
+        max_tokens: Maximum tokens of a completion.
+        stop: Text after which generation ends; it is kept in the completion. "" for none.
+        seed: With the request's key, determines all random numbers.
+        constrain: Constrain completions to the environment's format and actions.
+        top_p: Sample from the smallest set of likeliest tokens with this total probability.
     """
 
     temperature: float
@@ -58,15 +56,15 @@ class Sampling:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Which turn of a run an answer is asked for.
+class TurnId:
+    """A turn of a run.
 
     Attributes:
-        env: the environment's id.
-        split: where the instance comes from.
-        instance: its number in the run.
-        sample: which of several episodes on the same instance.
-        turn: of the episode, from 0 on.
+        env: Id of the environment.
+        split: Split of the instance.
+        instance: Number of the instance in the run.
+        sample: Number of the episode on this instance.
+        turn: Number of the turn in the episode, from 0.
     """
 
     env: str
@@ -83,46 +81,59 @@ class Place:
 
 
 @dataclass(frozen=True)
+class VisiblePlayer:
+    """The part of an environment that a model may know, in place of the environment."""
+
+    response_format: AnswerFormat
+    legal_actions: tuple[str, ...] = ()
+    free_text: FreeText | None = None
+    actions_this_turn: int = 1
+
+    def best_actions(self) -> tuple[str, ...]:
+        """Return no actions: the best ones are hidden."""
+        return ()
+
+
+@dataclass(frozen=True)
 class Request:
-    """One answer that is asked for.
+    """A request for one completion.
 
     Attributes:
-        messages: the conversation, ending with the user.
-        key: names environment, split, instance, sample, turn and, if it is the opponent, the seat;
-            no two requests of a run share it.
-        env: the environment itself, or the opponent's seat in it, for scripted players that may
-            look behind the text, and for the grammar of its answers.
-        seat: who is asked.
-        place: where in a run it stands, None if in none.
-        kept: what those who are asked keep of the episode, by their seats; it is emptied at its
-            end.
+        messages: The conversation, ending with a user message.
+        key: Unique in a run: environment, split, instance, sample, turn and, for the opponent,
+            `OPPONENT_SUFFIX`.
+        env: The environment, or the opponent's view of it. Scripted players read its hidden state,
+            and the grammar its actions.
+        side: Who answers.
+        turn_id: The turn; None outside a run.
+        state: What each side's model keeps for the episode; cleared at its end.
     """
 
     messages: Sequence[Message]
     key: str
     env: Player
-    seat: Seat = "player"
-    place: Place | None = None
-    kept: dict[Seat, Any] = field(default_factory=dict, compare=False)
+    side: Side = "player"
+    turn_id: TurnId | None = None
+    state: dict[Side, Any] = field(default_factory=dict, compare=False)
 
     @property
-    def spoken(self) -> str:
-        """Which question it is, for messages."""
-        if self.place is None:
+    def label(self) -> str:
+        """The request in messages for the user."""
+        if self.turn_id is None:
             return f"question {self.key}"
-        return f"{self.place}, as the opponent" if self.seat == "opponent" else str(self.place)
+        return f"{self.turn_id}, as the opponent" if self.side == "opponent" else str(self.turn_id)
 
 
 @dataclass(frozen=True)
 class Completion:
-    """One answer.
+    """One completion.
 
     Attributes:
-        text: the whole answer.
-        prompt_tokens: tokens that the model read; 0 for what has no tokens.
-        completion_tokens: tokens that were sampled, the end-of-turn token included.
-        finish: why it ended; with "context" there is no text.
-        reasoning: thoughts that a server reports apart from the answer.
+        text: The whole text.
+        prompt_tokens: Tokens that the model read; 0 for a model without tokens.
+        completion_tokens: Tokens that were sampled, including the end-of-turn token.
+        finish: Why it ended; with "context" the text is empty.
+        reasoning: Thoughts that a server reports separately from the text.
     """
 
     text: str
@@ -133,35 +144,35 @@ class Completion:
 
 
 @dataclass(frozen=True)
-class Fault:
-    """An answer that could not be had, though the request was sound: the server's doing.
+class RequestFailure:
+    """A valid request that a server did not answer.
 
     Attributes:
-        reason: what happened, in one line.
+        reason: Error in one line.
     """
 
     reason: str
 
 
 class Engine(Protocol):
-    """Works on several requests at once; for one run, one sampling and one caller."""
+    """Answers several requests at once, for one run, one sampling and one caller."""
 
     def submit(self, request: Request) -> None:
-        """Take a request; the work on it may begin at once."""
+        """Take a request; work on it may begin at once."""
         ...
 
-    def collect(self) -> Sequence[tuple[Request, Completion | Fault]]:
+    def collect(self) -> Sequence[tuple[Request, Completion | RequestFailure]]:
         """Wait until at least one request is answered, and return all that are.
 
         To be called only while a submitted request is unanswered.
 
         Raises:
-            UserError: if no request of this run could ever be answered.
+            UserError: No request of this run can be answered.
         """
         ...
 
     def close(self) -> None:
-        """Drop what is unanswered, and let go of what only this engine needed."""
+        """Drop unanswered requests, and free the engine's resources."""
         ...
 
 
@@ -170,15 +181,15 @@ class Model(Protocol):
 
     @property
     def slots(self) -> int:
-        """How many requests its engine works on at once."""
+        """Number of requests that its engine works on at once."""
         ...
 
     @property
     def group_size(self) -> int:
-        """How many episodes are scheduled together, to be replayed together if a run is resumed.
+        """Number of episodes that are scheduled together, and replayed together on resuming.
 
-        1 where an answer depends on its own request alone. An engine that generates in batches
-        rounds as the batch demands: only the same episodes in the same order give the same bytes.
+        1 if a completion depends on its own request alone. In an engine that generates in batches,
+        rounding depends on the batch: the same bytes need the same episodes in the same order.
         """
         ...
 
@@ -190,33 +201,29 @@ class Model(Protocol):
         """Return where the model runs, in a few words.
 
         Raises:
-            UserError: if it is not there, with what to do.
+            UserError: The model is not available, with what to do.
         """
         ...
 
     def engine(self, sampling: Sampling) -> Engine:
-        """Return an engine that answers with this sampling.
+        """Return an engine for this sampling.
 
         Raises:
-            UserError: if the model cannot sample so.
+            UserError: The model does not support this sampling.
         """
         ...
 
 
 def notes_of(model: Model) -> list[str]:
-    """Return what a user should know of how a model is asked, once it has an engine."""
+    """Return notes for the user on how a model is asked; complete once it has an engine."""
     return list(getattr(model, "notes", ()))
 
 
 def refuse_constraint(sampling: Sampling, name: str) -> None:
-    """Raise if answers are to be constrained, in form or in tokens, and the model cannot do it.
-
-    Args:
-        sampling: what is asked for.
-        name: the model's.
+    """Refuse grammars and top-p for a model that supports neither.
 
     Raises:
-        UserError: if it is more than the model can.
+        UserError: The sampling has one of them.
     """
     if sampling.constrain:
         raise UserError(f"{name} cannot constrain responses by a grammar; remove --constrain")
@@ -225,15 +232,15 @@ def refuse_constraint(sampling: Sampling, name: str) -> None:
 
 
 def refuse_limit(sampling: Sampling, name: str, context: int | None) -> None:
-    """Raise if the longest answer alone would fill the model's context.
+    """Refuse a token limit that fills the model's context alone.
 
     Args:
-        sampling: what is asked for.
-        name: the model's.
-        context: its tokens, if they are known.
+        sampling: The sampling.
+        name: Name of the model.
+        context: Context length in tokens, if known.
 
     Raises:
-        UserError: if every conversation would overflow.
+        UserError: Every conversation would overflow.
     """
     if context is not None and sampling.max_tokens >= context:
         raise UserError(
@@ -243,27 +250,27 @@ def refuse_limit(sampling: Sampling, name: str, context: int | None) -> None:
 
 
 class CallEngine:
-    """The engine of models that answer by a call: all that waits when it is collected.
+    """The engine of a function: `collect` answers all waiting requests by one call.
 
     Args:
-        answer: from requests to their answers, in order.
+        complete: Maps requests to their completions, in order.
     """
 
-    def __init__(self, answer: Callable[[Sequence[Request]], Sequence[Completion]]) -> None:
-        self._answer = answer
+    def __init__(self, complete: Callable[[Sequence[Request]], Sequence[Completion]]) -> None:
+        self._complete = complete
         self._waiting: list[Request] = []
 
     def submit(self, request: Request) -> None:
         """Take a request."""
         self._waiting.append(request)
 
-    def collect(self) -> Sequence[tuple[Request, Completion | Fault]]:
-        """Answer all requests that wait."""
+    def collect(self) -> Sequence[tuple[Request, Completion | RequestFailure]]:
+        """Answer all waiting requests."""
         waiting, self._waiting = self._waiting, []
-        return list(zip(waiting, self._answer(waiting), strict=True))
+        return list(zip(waiting, self._complete(waiting), strict=True))
 
     def close(self) -> None:
-        """Drop what waits."""
+        """Drop all waiting requests."""
         self._waiting = []
 
 
@@ -271,21 +278,21 @@ def ask_all(model: Model, requests: Sequence[Request], sampling: Sampling) -> li
     """Return one completion for each request, in order.
 
     Raises:
-        UserError: if one could not be had.
+        UserError: A request fails.
     """
-    answers: dict[str, Completion] = {}
+    completions: dict[str, Completion] = {}
+
+    def collect_some() -> None:
+        for request, outcome in engine.collect():
+            if isinstance(outcome, RequestFailure):
+                raise UserError(outcome.reason, exit_code=1)
+            completions[request.key] = outcome
+
     with closing(model.engine(sampling)) as engine:
         for number, request in enumerate(requests):
-            if number - len(answers) >= model.slots:
-                _take(engine, answers)
+            if number - len(completions) >= model.slots:
+                collect_some()
             engine.submit(request)
-        while len(answers) < len(requests):
-            _take(engine, answers)
-    return [answers[request.key] for request in requests]
-
-
-def _take(engine: Engine, answers: dict[str, Completion]) -> None:
-    for request, answer in engine.collect():
-        if isinstance(answer, Fault):
-            raise UserError(answer.reason, exit_code=1)
-        answers[request.key] = answer
+        while len(completions) < len(requests):
+            collect_some()
+    return [completions[request.key] for request in requests]

@@ -1,4 +1,4 @@
-"""Chat templates: a conversation as text and as tokens of a model."""
+"""Chat templates: a conversation as the text and the tokens of a model."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from jinja2.exceptions import TemplateError
 from ragen_bench.errors import UserError, described
 from ragen_bench.models.base import Message
 from ragen_bench.models.prompt import opening
-from ragen_bench.models.tool_messages import with_calls
+from ragen_bench.models.tool_messages import with_tool_calls
 
 
 class RefusedConversationError(UserError):
     """A chat template refused a conversation, or failed.
 
     Args:
-        reason: what it said, in one line.
+        reason: Reason in one line.
     """
 
     def __init__(self, reason: str) -> None:
@@ -31,92 +31,93 @@ class Chat:
     """A tokenizer with a chat template.
 
     Attributes:
-        tokenizer: of transformers.
-        merges_system: whether the template refuses a system message, which then leads the first
-            user message.
-        tells_functions: whether the template tells the model which functions it may call.
+        tokenizer: Tokenizer of transformers.
+        merges_system: The template refuses system messages, so that theirs is prepended to the
+            first user message.
+        supports_tools: The template describes the offered functions to the model.
     """
 
     tokenizer: Any
     merges_system: bool
-    tells_functions: bool = False
+    supports_tools: bool = False
 
-    def prompt(self, messages: Sequence[Message], functions: Sequence[dict[str, Any]] = ()) -> str:
-        """Return a conversation as the model reads it, up to where its answer begins.
+    def render(self, messages: Sequence[Message], functions: Sequence[dict[str, Any]] = ()) -> str:
+        """Return a conversation as text, up to the start of the completion.
 
         Args:
-            messages: the conversation.
-            functions: that may be called, see `ragen_bench.models.tool_messages`.
+            messages: The conversation.
+            functions: Offered functions, see `ragen_bench.models.tool_messages`.
 
         Raises:
-            UserError: if there are functions, and the template tells models of none, or if it
-                refuses the conversation.
+            UserError: The template refuses the conversation, or does not support functions.
         """
-        shown = merged(messages) if self.merges_system else list(messages)
+        merged = merge_system(messages) if self.merges_system else list(messages)
         if not functions:
-            return _applied(self.tokenizer, shown)
-        if not self.tells_functions:
+            return _apply_template(self.tokenizer, merged)
+        if not self.supports_tools:
             raise UserError(
-                "the model's chat template tells it of no functions; leave --format tools out"
+                "the model's chat template does not describe functions; remove --format tools"
             )
-        return _applied(self.tokenizer, with_calls(shown, as_json=False), functions)
+        return _apply_template(self.tokenizer, with_tool_calls(merged, as_json=False), functions)
 
-    def read(
+    def tokenize(
         self, messages: Sequence[Message], functions: Sequence[dict[str, Any]] = ()
     ) -> list[int]:
-        """Return a conversation as token ids; the arguments are those of `prompt`.
+        """Return a conversation as token ids; see `render`.
 
         Lone surrogates, which observations may hold and no tokenizer takes, become question marks.
         """
-        text = self.prompt(messages, functions).encode("utf-8", "replace").decode()
+        text = self.render(messages, functions).encode("utf-8", "replace").decode()
         ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         return ids
 
     def identity(self) -> dict[str, str]:
-        """Return what makes conversations differ from those of other models, for the record."""
+        """Return how conversations differ from those of other models, for the record."""
         return {"system_message": "merged"} if self.merges_system else {}
 
 
-def chat_of(name: str, tokenizer: Any) -> Chat:
+def make_chat(name: str, tokenizer: Any) -> Chat:
     """Return the chat of a model's tokenizer.
 
     Raises:
-        UserError: if it has no template, or one that refuses any conversation.
+        UserError: The tokenizer has no chat template, or one that refuses any conversation.
     """
     if tokenizer.chat_template is None:
         raise UserError(f"{name!r} has no chat template; evaluate an instruction-tuned model")
     conversation = sample_conversation()
-    for merges, messages in ((False, conversation), (True, merged(conversation))):
+    for merges, messages in ((False, conversation), (True, merge_system(conversation))):
         try:
-            _applied(tokenizer, messages)
+            plain = _apply_template(tokenizer, messages)
         except RefusedConversationError as error:
             reason = error.reason
         else:
-            return Chat(tokenizer, merges, _tells_functions(tokenizer, messages))
+            return Chat(tokenizer, merges, _supports_tools(tokenizer, messages, plain))
     raise UserError(f"the chat template of {name!r} refuses a conversation: {reason}")
 
 
 def sample_conversation() -> list[Message]:
-    """Return a conversation as every episode begins."""
+    """Return a conversation with the beginning of every episode."""
     return [*opening("think"), {"role": "user", "content": "-"}]
 
 
-def _tells_functions(tokenizer: Any, messages: Sequence[Message]) -> bool:
-    function = {"name": "look", "description": "", "parameters": {"type": "object"}}
-    functions = [{"type": "function", "function": function}]
-    try:
-        return _applied(tokenizer, messages, functions) != _applied(tokenizer, messages)
-    except RefusedConversationError:
-        return False
-
-
-def merged(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages with the system's text at the head of the first user message."""
+def merge_system(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages with the system message prepended to the first user message."""
     system, first, *rest = messages
     return [{"role": "user", "content": f"{system['content']}\n\n{first['content']}"}, *rest]
 
 
-def _applied(
+def _supports_tools(tokenizer: Any, messages: Sequence[Message], plain: str) -> bool:
+    function = {"name": "look", "description": "", "parameters": {"type": "object"}}
+    try:
+        with_function = _apply_template(
+            tokenizer, messages, [{"type": "function", "function": function}]
+        )
+    except RefusedConversationError:
+        return False
+    return with_function != plain
+
+
+def _apply_template(
     tokenizer: Any,
     messages: Sequence[Mapping[str, Any]],
     functions: Sequence[dict[str, Any]] = (),

@@ -1,10 +1,8 @@
-"""Grammars for `--constrain`: answers that are in form and name known actions.
+"""Grammars for `--constrain`: responses in the right format with legal actions.
 
-The language is what `ragen_envs.core.protocol.format_answer` writes of the actions that may be
-answered
-now: at least one, and no more than the turn may run. A thought is of printable ASCII and line ends,
-without "<", and bounded. Where an action in words of one's own may be answered, these are of
-printable ASCII, begin with no blank and are bounded too.
+The language is the output of `ragen_envs.core.protocol.format_answer` for the legal actions: at
+least one, and at most as many as the turn allows. A thought has printable ASCII and line ends
+without "<", up to a limit. Free text has printable ASCII up to a limit, and no space at its start.
 """
 
 from __future__ import annotations
@@ -17,66 +15,58 @@ from typing import Any
 from ragen_envs.core.player import Player
 from ragen_envs.core.protocol import SEPARATOR, FreeText, format_answer, written_form
 
-LONGEST_THOUGHT = 1000
-"""Characters at most, whatever the tokens allow: engines unroll a counted repetition."""
-LONGEST_WORDS = 100
-"""Characters at most of an action in words of one's own, for a model that finds no end."""
+MAX_THOUGHT = 1000
+"""Maximum characters, even if more tokens are allowed: engines unroll counted repetitions."""
+MAX_FREE_TEXT = 100
+"""Maximum characters of a free-text action, for a model that does not stop."""
 _THOUGHT = r"[ -;=-~\n]"
 _PRINTABLE = range(ord(" "), ord("~") + 1)
-_UNSPOKEN = frozenset("<|[]\\")
-"""No words hold these: they begin tags, make up separators, or mean something in a class."""
+_EXCLUDED = frozenset("<|[]\\")
+"""Excluded from free text: they begin tags, form separators, or are special in a class."""
 _BETWEEN = f" {SEPARATOR} "
 _MARK = "\0"
 _REGEX_MARKS = frozenset(r"\.^$*+?{}[]|()")
 
 
 def answer_regex(env: Player, max_tokens: int) -> str:
-    r"""Return a regular expression that the whole of an answer matches.
+    r"""Return a regular expression for the whole response.
 
-    It has groups, alternatives, counted repetition and classes of characters, and escapes nothing
-    but the marks of regular expressions: Python, Rust, XGrammar and Outlines read it alike.
+    It uses only groups, alternatives, counted repetition and character classes, and escapes only
+    special characters, so that Python, Rust, XGrammar and Outlines read it alike.
 
     Args:
-        env: the environment, or the opponent's seat, whose turn it is; its `response_format`,
-            `legal_actions`, `free_text` and `actions_this_turn` decide.
-        max_tokens: tokens in the answer at most, see `thought_bound`.
+        env: The environment, or the opponent's view of it, in its turn. Its `response_format`,
+            `legal_actions`, `free_text` and `actions_this_turn` are read.
+        max_tokens: Maximum tokens of the response, see `thought_bound`.
 
     Example: ``<answer>(Up|Down)( \|\| (Up|Down)){0,4}</answer>``.
     """
-    *opening, before, after = map(_escaped, _frame(env))
+    *opening, before, after = map(_escape, _frame(env))
     thought = f"{_THOUGHT}{{0,{thought_bound(env, max_tokens)}}}"
-    names = [*map(_escaped, _listed(env))]
+    names = [*map(_escape, _listed_actions(env))]
     if free := env.free_text:
-        names.append(_own(free))
+        names.append(_free_pattern(free))
     action = f"({'|'.join(names)})"
-    more = env.actions_this_turn - 1
-    further = f"({_escaped(_BETWEEN)}{action}){{0,{more}}}" if more else ""
-    return "".join([*(text + thought for text in opening), before, action, further, after])
+    extra = env.actions_this_turn - 1
+    others = f"({_escape(_BETWEEN)}{action}){{0,{extra}}}" if extra else ""
+    return "".join([*(text + thought for text in opening), before, action, others, after])
 
 
 def answer_gbnf(env: Player, max_tokens: int) -> str:
-    """Return the language of `answer_regex` as a grammar of llama.cpp (GBNF).
-
-    Args:
-        env: the environment, or the opponent's seat, whose turn it is.
-        max_tokens: tokens in the answer at most, see `thought_bound`.
-    """
-    *opening, before, after = map(_quoted, _frame(env))
+    """Return the language of `answer_regex` as a grammar of llama.cpp (GBNF)."""
+    *opening, before, after = map(_quote, _frame(env))
     thought = f"{_THOUGHT}{{0,{thought_bound(env, max_tokens)}}}"
-    more = env.actions_this_turn - 1
-    further = [f"({_quoted(_BETWEEN)} action){{0,{more}}}"] if more else []
-    root = [*(f"{text} {thought}" for text in opening), before, "action", *further, after]
-    names = [*map(_quoted, _listed(env))]
+    extra = env.actions_this_turn - 1
+    others = [f"({_quote(_BETWEEN)} action){{0,{extra}}}"] if extra else []
+    root = [*(f"{text} {thought}" for text in opening), before, "action", *others, after]
+    names = [*map(_quote, _listed_actions(env))]
     if free := env.free_text:
-        names.append(f"{_quoted(free.before)} {_words(free)} {_quoted(free.after)}")
+        names.append(f"{_quote(free.before)} {_text_pattern(free)} {_quote(free.after)}")
     return f"root ::= {' '.join(root)}\naction ::= {' | '.join(names)}\n"
 
 
 def action_schema(player: Player) -> dict[str, Any]:
-    """Return the actions of the same language as a JSON schema of their list.
-
-    Args:
-        player: the environment, or the opponent's seat, whose turn it is.
+    """Return the actions of the same language as the JSON schema of a list.
 
     Example: ``{"type": "array", "items": {"type": "string", "enum": ["Up", "Down"]}, "minItems": 1,
     "maxItems": 5}``.
@@ -85,7 +75,7 @@ def action_schema(player: Player) -> dict[str, Any]:
     if player.legal_actions:
         kinds.append({"enum": [*player.legal_actions]})
     if player.free_text:
-        kinds.append({"pattern": f"^{_own(player.free_text)}$"})
+        kinds.append({"pattern": f"^{_free_pattern(player.free_text)}$"})
     limits = {"minItems": 1, "maxItems": player.actions_this_turn}
     item = {"type": "string", **(kinds[0] if len(kinds) == 1 else {})}
     items = {**item, "anyOf": kinds} if len(kinds) > 1 else item
@@ -93,62 +83,62 @@ def action_schema(player: Player) -> dict[str, Any]:
 
 
 def thought_bound(env: Player, max_tokens: int) -> int:
-    """Return the most characters that a thought may have.
+    """Return the maximum characters of a thought.
 
-    What is left of the tokens if each character of the longest answer were one, and one ended the
-    turn: no token is less than a character of ASCII, so the answer is whole however the model
-    spells it. At least half as many as there are tokens, though, which a thought in words hardly
-    takes a quarter of: with fewer tokens than two for each character of the longest form, a model
-    that spells by the letter may run into the limit.
+    This is `max_tokens` minus one token per character of the longest answer and one for the end of
+    the turn. As no token is shorter than an ASCII character, the answer is then always complete.
+    The maximum is at least `max_tokens // 2`, which a thought in words spells with about a quarter
+    of the tokens. Then a model that spells letter by letter may run into the token limit.
     """
     names = env.legal_actions
     if free := env.free_text:
-        names = *names, f"{free.before}{'.' * _most_words(free)}{free.after}"
+        names = *names, f"{free.before}{'.' * _max_length(free)}{free.after}"
     longest = max(names, key=len)
     form = format_answer([longest] * env.actions_this_turn, written_form(env.response_format))
-    return min(LONGEST_THOUGHT, max(max_tokens // 2, max_tokens - len(form) - 1))
+    return min(MAX_THOUGHT, max(max_tokens // 2, max_tokens - len(form) - 1))
 
 
 def _frame(env: Player) -> list[str]:
-    """Return what stands before the thought, if there is one, before the actions and after them."""
+    """Return the texts before the thought, if there is one, before the actions and after them."""
     return format_answer([_MARK], written_form(env.response_format), _MARK).split(_MARK)
 
 
-def _listed(env: Player) -> list[str]:
-    """Return the listed actions but those that words of one's own hold anyway."""
+def _listed_actions(env: Player) -> list[str]:
+    """Return the listed actions that the free text does not include."""
     if env.free_text is None:
         return list(env.legal_actions)
-    own = re.compile(_own(env.free_text))
-    return [name for name in env.legal_actions if not own.fullmatch(name)]
+    free = re.compile(_free_pattern(env.free_text))
+    return [name for name in env.legal_actions if not free.fullmatch(name)]
 
 
-def _own(free: FreeText) -> str:
-    return f"{_escaped(free.before)}{_words(free)}{_escaped(free.after)}"
+def _free_pattern(free: FreeText) -> str:
+    return f"{_escape(free.before)}{_text_pattern(free)}{_escape(free.after)}"
 
 
-def _words(free: FreeText) -> str:
-    """Return words of one's own, in a form that regular expressions and GBNF share."""
+def _text_pattern(free: FreeText) -> str:
+    """Return the pattern of free text, in the syntax shared by regular expressions and GBNF."""
     if free.form:
         return f"({free.form})"
-    unspoken = _UNSPOKEN.union(free.after[:1])
-    return f"{_class(unspoken | {' '})}{_class(unspoken)}{{0,{_most_words(free) - 1}}}"
+    excluded = _EXCLUDED.union(free.after[:1])
+    return f"{_class(excluded | {' '})}{_class(excluded)}{{0,{_max_length(free) - 1}}}"
 
 
-def _most_words(free: FreeText) -> int:
-    return free.longest if free.form else min(free.longest, LONGEST_WORDS)
+def _max_length(free: FreeText) -> int:
+    return free.longest if free.form else min(free.longest, MAX_FREE_TEXT)
 
 
-def _class(unspoken: frozenset[str]) -> str:
-    """Return the class of the printable characters that are not among these."""
-    spoken = enumerate(code for code in _PRINTABLE if chr(code) not in unspoken)
-    # In a run of neighbours the codes grow with their places.
-    runs = ([code for _, code in run] for _, run in groupby(spoken, lambda pair: pair[1] - pair[0]))
+def _class(excluded: frozenset[str]) -> str:
+    """Return the class of the other printable characters."""
+    included = enumerate(code for code in _PRINTABLE if chr(code) not in excluded)
+    # In a run of adjacent characters, code minus index is constant.
+    groups = groupby(included, lambda pair: pair[1] - pair[0])
+    runs = ([code for _, code in run] for _, run in groups)
     return f"[{''.join(f'{chr(run[0])}-{chr(run[-1])}' for run in runs)}]"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return "".join(f"\\{c}" if c in _REGEX_MARKS else c for c in text)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Pictures of boards, as vision models are sent them."""
+"""Pictures of boards, in the form in which vision models are sent them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,11 @@ from ragen_bench.errors import missing_extra
 from ragen_bench.models.base import Message
 
 
-def png(pixels: NDArray[np.uint8]) -> bytes:
-    """Return a picture as a PNG file.
-
-    Args:
-        pixels: of shape (height, width, 3): red, green and blue.
+def encode_png(pixels: NDArray[np.uint8]) -> bytes:
+    """Return RGB pixels of shape (height, width, 3) as a PNG file.
 
     Raises:
-        UserError: if Pillow is not installed.
+        UserError: Pillow is not installed.
     """
     try:
         from PIL import Image
@@ -32,22 +29,20 @@ def png(pixels: NDArray[np.uint8]) -> bytes:
     return file.getvalue()
 
 
-def with_parts(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Return a conversation whose pictures stand beside the texts, as parts of OpenAI's protocol.
+def to_content_parts(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """Return a conversation whose pictures are content parts of OpenAI's protocol.
 
     A message without pictures keeps its text as it is.
     """
-    return [_with_parts(message) for message in messages]
+    converted: list[dict[str, Any]] = []
+    for message in messages:
+        content: Any = message["content"]
+        if pictures := message.get("pictures"):
+            content = [{"type": "text", "text": content}, *map(_image_part, pictures)]
+        converted.append({"role": message["role"], "content": content})
+    return converted
 
 
-def _with_parts(message: Message) -> dict[str, Any]:
-    text = message["content"]
-    content: Any = text
-    if pictures := message.get("pictures"):
-        content = [{"type": "text", "text": text}, *map(_part, pictures)]
-    return {"role": message["role"], "content": content}
-
-
-def _part(picture: bytes) -> dict[str, Any]:
-    address = f"data:image/png;base64,{b64encode(picture).decode()}"
-    return {"type": "image_url", "image_url": {"url": address}}
+def _image_part(picture: bytes) -> dict[str, Any]:
+    url = f"data:image/png;base64,{b64encode(picture).decode()}"
+    return {"type": "image_url", "image_url": {"url": url}}

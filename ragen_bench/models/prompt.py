@@ -1,4 +1,4 @@
-"""The conversation that a model sees: the same for evaluation and training."""
+"""The conversation that a model reads, in evaluation and in training."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ OPPONENT_SYSTEM = (
     "always in the form that the game asks for."
 )
 FIRST = "A new game begins.\n\n"
-"""What stands before the first observation."""
+"""Text before the first observation."""
 SKIPPED = "\n\nTurns that are not shown: {count}.\n\n"
-"""What stands between the first observation and a later one."""
+"""Text between the first observation and a later one."""
 History = int | None
-"""How many past turns a conversation shows; None for all."""
+"""Number of past turns in a conversation; None for all."""
 _DEMONSTRATION = (
     "You are in a dark room with a door and a lamp.\nActions: Open, Light.\n\nThe lamp is off.\n\n"
 )
@@ -35,21 +35,21 @@ _OPPONENT_THOUGHT = "Cars are moving, so I am green."
 
 
 def opening(response_format: AnswerFormat | None) -> list[Message]:
-    """Return what comes before the first observation.
+    """Return the messages before the first observation.
 
-    One exchange from a game that is not in the suite shows the form of an answer. Small models
-    hardly ever find it from the instructions alone, and nothing in it is an action elsewhere.
-    Where the environment states a form of its own (None), there is no such exchange, and none where
-    answers are calls, since it could only show a function that is not there.
+    One exchange from a game outside the suite demonstrates the format, which small models rarely
+    find from the instructions alone. Its action exists in no other game. There is no exchange
+    if the environment states its own format (None), or for "tools", where its function would not
+    exist.
     """
     if response_format is None or response_format == "tools":
         return [{"role": "system", "content": SYSTEM}]
-    return _shown(
+    return _demonstrate(
         SYSTEM, _DEMONSTRATION, "ACTION", "Light", _DEMONSTRATION_THOUGHT, response_format
     )
 
 
-def _shown(
+def _demonstrate(
     system: str,
     state: str,
     placeholder: str,
@@ -57,7 +57,7 @@ def _shown(
     thought: str,
     response_format: ResponseFormat,
 ) -> list[Message]:
-    """Return the system's message and an exchange that shows the form of an answer."""
+    """Return the system message and an exchange that demonstrates the format."""
     return [
         {"role": "system", "content": system},
         {"role": "user", "content": state + instructions(placeholder, response_format)},
@@ -74,45 +74,42 @@ def conversation(
 ) -> list[Message]:
     """Return the messages of an episode so far, ending with the latest observation.
 
-    The first observation, which holds the rules, is always there. If turns are left out, the
-    observation after them follows it in the same message, as templates want roles to alternate.
+    The first observation, which has the rules, is always included. If turns are left out, the
+    observation after them follows it in the same message, since templates want alternating roles.
 
     Args:
-        observations: one more than answers.
-        answers: the model's raw answers.
-        response_format: the form that the opening demonstrates; None for that of another package's
-            environment, which the environment states.
-        history: the last turns that are kept, at least 0; None for all.
-        pictures: of the board with each observation; none where observations draw it.
+        observations: The observations, one more than answers.
+        answers: The model's raw responses.
+        response_format: Format that the opening demonstrates; None if a third-party environment
+            states its own.
+        history: Number of past turns to include; None for all.
+        pictures: Picture of the board for each observation; empty if observations draw it.
     """
     left_out = 0 if history is None else max(0, len(answers) - history)
     first = FIRST + observations[0]
     if left_out:
         first += SKIPPED.format(count=left_out) + observations[left_out]
-    shown: list[Message] = [{"role": "user", "content": first}]
+    messages: list[Message] = [{"role": "user", "content": first}]
     pairs = zip(answers[left_out:], observations[left_out + 1 :], strict=True)
     for answer, observation in pairs:
-        shown.append({"role": "assistant", "content": answer})
-        shown.append({"role": "user", "content": observation})
+        messages.append({"role": "assistant", "content": answer})
+        messages.append({"role": "user", "content": observation})
     if pictures:
-        kept = pictures[left_out:]
-        for message, picture in zip(shown[::2], kept, strict=True):
+        latest = pictures[left_out:]
+        for message, picture in zip(messages[::2], latest, strict=True):
             message["pictures"] = [picture]
         if left_out:
-            shown[0]["pictures"] = [pictures[0], kept[0]]
-    return opening(response_format) + shown
+            messages[0]["pictures"] = [pictures[0], latest[0]]
+    return opening(response_format) + messages
 
 
 def opponent_conversation(text: str, response_format: ResponseFormat) -> list[Message]:
-    """Return the messages to an opponent, who remembers nothing.
+    """Return the messages to an opponent, which has no memory.
 
-    As before a player's, there is one exchange that shows the form, with no reply of the games.
-
-    Args:
-        text: what it reads, complete in itself: task, state, question and form.
-        response_format: the form that the exchange demonstrates.
+    One exchange demonstrates the format, with a reply that exists in no game. The text is the whole
+    request: task, state, question and format.
     """
-    shown = _shown(
+    opening_messages = _demonstrate(
         OPPONENT_SYSTEM,
         _OPPONENT_DEMONSTRATION,
         "REPLY",
@@ -120,7 +117,7 @@ def opponent_conversation(text: str, response_format: ResponseFormat) -> list[Me
         _OPPONENT_THOUGHT,
         response_format,
     )
-    return [*shown, {"role": "user", "content": text}]
+    return [*opening_messages, {"role": "user", "content": text}]
 
 
 def prompt_hash(
@@ -128,15 +125,12 @@ def prompt_hash(
     history: History = None,
     opponent_format: ResponseFormat | None = None,
 ) -> str:
-    """Return 16 hex digits that change with anything the builder adds to the observations.
+    """Return 16 hex digits that change with any text that is added to the observations.
 
-    Args:
-        response_format: the form of the answers.
-        history: past turns that the model is shown.
-        opponent_format: the form of an opponent's answers; None where there is none.
+    Without an opponent, `opponent_format` is None.
     """
-    built = conversation(["", "", ""], ["", ""], response_format, history)
-    # A history longer than the conversation built here shows in nothing but its number.
+    messages = conversation(["", "", ""], ["", ""], response_format, history)
+    # A history longer than this conversation changes only its number.
     opponents = [opponent_conversation("", opponent_format)] if opponent_format else []
-    hashed = json.dumps([built, history, *opponents])
+    hashed = json.dumps([messages, history, *opponents])
     return hashlib.sha256(hashed.encode()).hexdigest()[:16]

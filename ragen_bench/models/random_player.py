@@ -1,4 +1,4 @@
-"""The random player of an environment that lists no actions: a function that the user names."""
+"""The random player of an environment that lists no actions: a user's function."""
 
 from __future__ import annotations
 
@@ -12,8 +12,13 @@ from types import ModuleType
 from typing import Any
 
 from ragen_bench.errors import UserError, described
-from ragen_bench.models.agents.own_sources import OwnSources, sources_of, typed_identity
-from ragen_bench.own_modules import attribute_of, import_own
+from ragen_bench.user_code import (
+    SourceFiles,
+    find_sources,
+    hash_source,
+    import_user_module,
+    read_attribute,
+)
 from ragen_envs.core.instances import RandomStream
 
 _SHAPE = (
@@ -25,97 +30,94 @@ _DIGITS = 16
 
 @dataclass(frozen=True, eq=False)
 class RandomPlayer:
-    """A function that gives random answers.
+    """A user's function that gives random answers.
 
     Attributes:
         name: MODULE:FUNCTION.
-        function: from the observations of the episode so far, the latest one last, and a generator
-            to the answer.
-        sources: the files that an error of it may come from.
-        identity: a hash of its module's file, for the record.
+        function: Maps the observations of the episode so far and a generator to an answer.
+        sources: Source files, to locate its errors.
+        identity: Hash of its module's file, for the record.
     """
 
     name: str
     function: Callable[[tuple[str, ...], Random], str]
-    sources: OwnSources
+    sources: SourceFiles
     identity: dict[str, str]
 
-    def answer(self, observations: Sequence[str], stream: RandomStream, where: str) -> str:
+    def answer(self, observations: Sequence[str], stream: RandomStream, turn: str) -> str:
         """Return an answer, which depends on the arguments alone if the function does.
 
         Args:
-            observations: of the episode so far, the latest one last.
-            stream: decides the generator's seed.
-            where: which turn it is, for messages.
+            observations: Observations of the episode so far, the latest one last.
+            stream: Random numbers that seed the generator.
+            turn: The turn, for messages.
 
         Raises:
-            UserError: if the function raises, or returns no text.
+            UserError: The function raises, or does not return a text.
         """
         try:
             answer: Any = self.function(tuple(observations), Random(stream.word()))
-        # The function is the user's own code, which may raise anything, or leave the process.
-        except (Exception, SystemExit) as error:
-            place = self.sources.place_of(error)
-            at = f"{place}; {where}" if place else where
-            raise UserError(f"{self.name} raised {described(error)} ({at})", exit_code=1) from error
+        except (Exception, SystemExit) as error:  # the user's code may raise anything, or exit
+            place = self.sources.locate(error)
+            where = f"{place}; {turn}" if place else turn
+            raise UserError(
+                f"{self.name} raised {described(error)} ({where})", exit_code=1
+            ) from error
         if not isinstance(answer, str):
             kind = type(answer).__name__
-            raise UserError(f"{self.name} returned {kind}; {_SHAPE} ({where})", exit_code=1)
+            raise UserError(f"{self.name} returned {kind}; {_SHAPE} ({turn})", exit_code=1)
         return answer
 
 
-_NAMED: dict[str, RandomPlayer] = {}
-"""The functions that the user of this process named. A record alone names none: its modules would
-run as the user's own code."""
+_IMPORTED: dict[str, RandomPlayer] = {}
+"""Functions that the user of this process named. A name in a record alone is never imported, since
+that would run its code."""
 
 
-def name_random_player(name: str) -> RandomPlayer:
-    """Import a function, so that it can be found by its name.
+def import_random_player(name: str) -> RandomPlayer:
+    """Import a function, so that `find_random_player` returns it.
 
     Args:
         name: MODULE:FUNCTION. The working directory is searched too.
 
     Raises:
-        UserError: if there is no such function.
+        UserError: There is no such function.
     """
     module, _, attribute = name.partition(":")
     if not module or not attribute.isidentifier():
         raise UserError(f"--random-player is MODULE:FUNCTION, got {name!r}")
-    holder = import_own(module, name)
-    function = attribute_of(holder, attribute, name)
-    known = _NAMED.get(name)
+    imported = import_user_module(module, name)
+    function = read_attribute(imported, attribute, name)
+    known = _IMPORTED.get(name)
     if known and known.function is function:
-        return known  # its file may have been edited since, and does not play
+        return known  # with the hash of its import, even if its file was edited since
     if not callable(function):
         raise UserError(f"{name} is not a function; {_SHAPE}")
     if inspect.isclass(function) or inspect.iscoroutinefunction(function):
         kind = "a class" if inspect.isclass(function) else "async def"
         raise UserError(f"{name} is {kind}, not a function; {_SHAPE}")
-    identity = _identity(holder, function)
-    _NAMED[name] = RandomPlayer(name, function, sources_of(holder), identity)
-    return _NAMED[name]
+    identity = _hash_module(imported, function)
+    _IMPORTED[name] = RandomPlayer(name, function, find_sources(imported), identity)
+    return _IMPORTED[name]
 
 
-def named_random_player(name: str) -> RandomPlayer:
-    """Return a function that was named before.
-
-    Args:
-        name: as a record has it.
+def find_random_player(name: str) -> RandomPlayer:
+    """Return a function that was imported before, by its name in a record.
 
     Raises:
-        UserError: if it was not.
+        UserError: It was not imported.
     """
-    if name not in _NAMED:
+    if name not in _IMPORTED:
         raise UserError(
             f"the random player of the run is {name!r}; if you trust it, add --random-player to "
             "import it"
         )
-    return _NAMED[name]
+    return _IMPORTED[name]
 
 
-def _identity(module: ModuleType, function: Callable[..., Any]) -> dict[str, str]:
+def _hash_module(module: ModuleType, function: Callable[..., Any]) -> dict[str, str]:
     """Return a hash of the module's file alone, whatever else is loaded."""
     file = getattr(module, "__file__", None)
     if not isinstance(file, str) or not Path(file).is_file():
-        return typed_identity(function)
+        return hash_source(function)
     return {"source_sha256": hashlib.sha256(Path(file).read_bytes()).hexdigest()[:_DIGITS]}

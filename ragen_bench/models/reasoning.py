@@ -1,4 +1,4 @@
-"""Answers of models that reason by themselves: what they thought, and what they said."""
+"""Completions of reasoning models: the thoughts are separated from the answer."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ _MARKS = re.compile(f"{_BEGIN}|{_END}|{STOP}")
 def stop_text(response_format: AnswerFormat, constrain: bool) -> str:
     """Return the text after which engines stop generating, or "" for none.
 
-    In the form "answer" they are not stopped: a model that reasons by itself repeats the demanded
-    form in its thoughts, and would be cut off in the middle of them. What it says after its answer
-    is dropped by `without_reasoning`. Calls of functions end by themselves.
+    In the format "answer" there is none: a reasoning model repeats the requested format in its
+    thoughts, which would be cut off. `without_reasoning` drops the text after its answer. Tool
+    calls end by themselves.
 
     Args:
-        response_format: the form of the answers.
-        constrain: whether a grammar ends the answers.
+        response_format: Format of the responses.
+        constrain: A grammar ends the responses.
     """
-    own_end = response_format == "tools" or (response_format == "answer" and not constrain)
-    return "" if own_end else STOP
+    ends_itself = response_format == "tools" or (response_format == "answer" and not constrain)
+    return "" if ends_itself else STOP
 
 
 def without_reasoning(completion: Completion, response_format: AnswerFormat) -> Completion:
-    """Return the answer that the environment gets, with the thoughts in it as its reasoning.
+    """Return the completion for the environment, with the thoughts moved to its reasoning.
 
-    In the form "think" the thoughts are a part of the answer. In the others, thoughts in the tags
-    that reasoning models use themselves are taken out, and what follows the first end of an answer
-    outside them is dropped: neither tags nor thoughts reach the environment or the next turn. A
-    chat template may have written the first tag already, so that the answer only closes it.
-    Thoughts that were never closed leave what was said before them.
+    In the format "think" the thoughts are part of the text. In other formats, thoughts in the tags
+    of reasoning models are removed, as is the text after the first end of an answer outside them.
+    Neither tags nor thoughts reach the environment or the next turn. The chat template may have
+    written the first tag already, so that the completion only closes it. Before thoughts that are
+    never closed, the text is kept.
 
-    What this returns, it returns unchanged.
+    The function is idempotent.
     """
     if response_format == "think":
         return completion
     stop = "" if response_format == "tools" else STOP
-    visible, thoughts = _parted(completion.text, stop)
+    visible, thoughts = _split_thoughts(completion.text, stop)
     answer, stopped, _ = visible.partition(stop) if stop else (visible, "", "")
     if not (thoughts or stopped):
         return completion
@@ -53,12 +53,12 @@ def without_reasoning(completion: Completion, response_format: AnswerFormat) -> 
     )
 
 
-def _parted(text: str, stop: str) -> tuple[str, list[str]]:
-    """Return what was said, up to the end of an answer at least, and what was thought before it.
+def _split_thoughts(text: str, stop: str) -> tuple[str, list[str]]:
+    """Return the text without thoughts, at least up to the end of the answer, and the thoughts.
 
     Args:
-        text: the whole answer.
-        stop: ends what was said; "" for nothing.
+        text: The whole completion.
+        stop: Text that ends the answer; "" for none.
     """
     visible: list[str] = []
     thoughts: list[str] = []
@@ -67,7 +67,7 @@ def _parted(text: str, stop: str) -> tuple[str, list[str]]:
         if mark[0] == STOP:
             if not stop:
                 continue
-            # Before the first tag it may be in a thought that the template opened.
+            # Without a tag before it, this may be inside a thought that the template opened.
             if thoughts and not thinking:
                 visible.append(text[start : mark.end()])
                 return "".join(visible).lstrip(), thoughts

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pkgutil
 import re
 import sys
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -80,22 +81,14 @@ def list_providers() -> dict[str, str]:
     return {provider.form: provider.help for provider in known} | broken
 
 
-def prefixes_where(ability: str) -> str:
-    """Return the prefixes of the built-in providers with an ability: "gguf/, openai/ or vllm/".
+def prefixes_where(is_included: Callable[[Provider], bool], word: str) -> str:
+    """Return the prefixes of some built-in providers in words: "gguf/, openai/ or vllm/".
 
     Args:
-        ability: Boolean attribute of `Provider`, such as "pictures".
+        is_included: Predicate of a provider.
+        word: Last conjunction, "and" or "or".
     """
-    return _join([p.prefix for p in _built_in().values() if getattr(p, ability)], "or")
-
-
-def prefixes_with_option(option: str) -> str:
-    """Return the prefixes of the built-in providers that take a connection option."""
-    return _join([p.prefix for p in _built_in().values() if option in p.options], "and")
-
-
-def _join(prefixes: list[str], word: str) -> str:
-    *others, last = prefixes
+    *others, last = (p.prefix for p in _built_in().values() if is_included(p))
     return f"{', '.join(others)} {word} {last}" if others else last
 
 

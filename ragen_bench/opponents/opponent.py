@@ -1,4 +1,4 @@
-"""Opponents: any model of the harness plays against the model that is scored."""
+"""Opponents: any model of the harness can play against the model that is scored."""
 
 from __future__ import annotations
 
@@ -8,40 +8,28 @@ from itertools import count
 
 from ragen_bench.errors import UserError
 from ragen_bench.models import Model, Request, Sampling, ServerOptions, ask_all, resolve
+from ragen_bench.models.base import VisiblePlayer
 from ragen_bench.models.prompt import opponent_conversation
 from ragen_bench.models.provider import IN_SUBPROCESS, Isolation
 from ragen_bench.models.random_player import RandomPlayer
 from ragen_bench.models.reasoning import stop_text, without_reasoning
 from ragen_bench.models.registry import find_provider
 from ragen_bench.models.scripted import OracleModel
-from ragen_bench.opponents.pair import Pair
+from ragen_bench.opponents.pair import ModelPair
 from ragen_bench.two_player import needs_opponent
-from ragen_envs.core.protocol import FreeText, ResponseFormat
+from ragen_envs.core.protocol import ResponseFormat
 
 _SCRIPTED = ("random", "oracle")
 
 
 @dataclass(frozen=True)
-class _Unseen:
-    """A player of whom only the form is known: its model reads nothing but the messages."""
-
-    response_format: ResponseFormat
-    legal_actions: tuple[str, ...] = ()
-    free_text: FreeText | None = None
-    actions_this_turn: int = 1
-
-    def best_actions(self) -> tuple[str, ...]:
-        return ()
-
-
-@dataclass(frozen=True)
 class Opponent:
-    """Who plays against the model of an evaluation.
+    """The opponent of an evaluation.
 
     Attributes:
-        model: its name.
-        response_format: the form of its answers.
-        server: how its server is reached, if it has one; it is not recorded.
+        model: Name of the model.
+        response_format: Format of its responses.
+        server: Connection options, if it is on a server; not recorded.
     """
 
     model: str
@@ -56,42 +44,38 @@ def load(
     random_player: RandomPlayer | None = None,
     isolation: Isolation = IN_SUBPROCESS,
 ) -> Model:
-    """Return a model by its name; with an opponent, the pair of them.
+    """Load a model and its opponent, if any.
 
-    If both have the same name and server, they are one model, loaded once.
+    Two models with the same name and server are loaded once.
 
     Args:
-        name: one of the forms of `ragen_bench.models.list_providers`.
-        server: how its server is reached.
-        opponent: who plays against it.
-        random_player: who answers for `random`, which then has no opponent.
-        isolation: where agents of the user's own run.
+        name: Model name.
+        server: Connection options.
+        opponent: The opponent.
+        random_player: Player of `random`, which then has no opponent.
+        isolation: Where agents run.
 
     Raises:
-        UserError: as `resolve`, for either.
+        UserError: As `resolve`, for either model.
     """
     if opponent is None:
         return resolve(name, server, random_player, isolation)
-    wanted = [(name, server), (opponent.model, opponent.server)]
+    pair = [(name, server), (opponent.model, opponent.server)]
     # A server that cannot be reached should be reported before weights are loaded.
-    order = sorted(dict.fromkeys(wanted), key=lambda model: not find_provider(model[0]).served)
+    order = sorted(dict.fromkeys(pair), key=lambda model: not find_provider(model[0]).served)
     models = {model: resolve(*model, isolation=isolation) for model in order}
-    return Pair(models[wanted[0]], models[wanted[1]], opponent.response_format)
+    return ModelPair(models[pair[0]], models[pair[1]], opponent.response_format)
 
 
-def against_rule(player: Model, env: str) -> Model:
-    """Return a player as it plays an environment for floor and ceiling.
+def pair_with_rule(player: Model, env: str) -> Model:
+    """Return a scripted player as it plays for the baselines of an environment.
 
-    Where an opponent is asked, the rule replies.
-
-    Args:
-        player: a scripted one.
-        env: the environment's id.
+    In a two-player game the rule is its opponent.
     """
-    return Pair(player, OracleModel(), "plain") if needs_opponent(env) else player
+    return ModelPair(player, OracleModel(), "plain") if needs_opponent(env) else player
 
 
-def answerer(
+def make_answerer(
     name: str,
     response_format: ResponseFormat = "think",
     *,
@@ -100,25 +84,25 @@ def answerer(
     seed: int = 0,
     server: ServerOptions | None = None,
 ) -> Callable[[str], str]:
-    """Return a model of the harness as the `answerer` of an environment that asks one.
+    """Load a model as the `answerer` of an environment.
 
-    The model is loaded at once. Its answers are a function of the seed, the number of the call and
-    what it reads, as far as the model's are.
+    Its responses are a function of the seed, the number of the call and the text, as far as the
+    model's are.
 
     Args:
         name: Model name, but not random or oracle, which read no text.
-        response_format: the form of its answers, which the environment's `answerer_format` must be.
-        temperature: 0 for greedy answers.
-        max_tokens: tokens in an answer at most.
-        seed: of the sampling.
-        server: how its server is reached.
+        response_format: Format of its responses, equal to the environment's `answerer_format`.
+        temperature: 0 for greedy decoding.
+        max_tokens: Maximum tokens of a response.
+        seed: Seed of the sampling.
+        server: Connection options.
 
     Returns:
-        A function from the text that the answerer reads to its answer.
+        A function from the answerer's text to its response.
 
     Raises:
-        UserError: if there is no such model. The function raises it too, if the model has no answer
-            or no room for one.
+        UserError: There is no such model. The function raises it if the model fails or the text
+            does not fit into its context.
     """
     if name in _SCRIPTED:
         raise UserError(f"{name} reads no text, so it cannot be an answerer; choose another model")
@@ -126,18 +110,18 @@ def answerer(
     sampling = Sampling(temperature, max_tokens, stop_text(response_format, False), seed)
     numbers = count()
 
-    def ask(text: str) -> str:
+    def answer(text: str) -> str:
         key = f"answerer/{next(numbers)}"
         messages = opponent_conversation(text, response_format)
-        request = Request(messages, key, _Unseen(response_format), "opponent")
+        request = Request(messages, key, VisiblePlayer(response_format), "opponent")
         [completion] = ask_all(model, [request], sampling)
         if completion.finish == "context":
             raise UserError(f"{name} has no room for an answer to {len(text)} characters")
         if completion.reasoning and response_format == "think":
             raise UserError(
-                f"{name} reasons by itself, and its server reports the thoughts apart: "
-                'take response_format="answer"'
+                f"{name} reasons by itself, and its server reports the thoughts separately: "
+                'set response_format="answer"'
             )
         return without_reasoning(completion, response_format).text
 
-    return ask
+    return answer

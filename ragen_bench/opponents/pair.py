@@ -1,4 +1,4 @@
-"""Pairs of models in one game: the one that is scored, and its opponent."""
+"""The player and its opponent as one model."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import Any
 from ragen_bench.models.base import (
     Completion,
     Engine,
-    Fault,
     Model,
     Request,
+    RequestFailure,
     Sampling,
-    Seat,
+    Side,
     notes_of,
 )
 from ragen_bench.models.reasoning import stop_text
 from ragen_envs.core.protocol import ResponseFormat
 
 
-class Pair:
-    """A model and its opponent, each of which is asked what is put to its seat.
+class ModelPair:
+    """A model and its opponent; each answers the requests of its side.
 
     Args:
-        player: who is scored.
-        opponent: who plays against it; it may be the same model.
-        opponent_format: the form of the opponent's answers.
+        player: The model that is scored.
+        opponent: The model that plays against it; may be the same one.
+        opponent_format: Response format of the opponent.
     """
 
     def __init__(self, player: Model, opponent: Model, opponent_format: ResponseFormat) -> None:
@@ -36,85 +36,80 @@ class Pair:
 
     @property
     def slots(self) -> int:
-        """As many episodes as both can take: at times all of them wait for the same one."""
+        """The smaller number of the two, since at times all episodes wait for the same model."""
         return min(self.player.slots, self.opponent.slots)
 
     @property
     def group_size(self) -> int:
-        """That of the one whose answers depend on more others."""
+        """The larger number of the two."""
         return max(self.player.group_size, self.opponent.group_size)
 
     @property
     def notes(self) -> list[str]:
-        """What a user should know of how either is asked."""
+        """Notes for the user on how both are asked."""
         return list(dict.fromkeys([*notes_of(self.player), *notes_of(self.opponent)]))
 
     def identity(self) -> dict[str, Any]:
-        """Return the player's; the opponent has its own place in the record."""
+        """Return the player's identity; the record has another field for the opponent's."""
         return self.player.identity()
 
     def probe(self) -> str:
         """Return where both run.
 
         Raises:
-            UserError: if one of them is not there.
+            UserError: One of them is not available.
         """
         return f"{self.player.probe()}; the opponent: {self.opponent.probe()}"
 
     def engine(self, sampling: Sampling) -> Engine:
-        """Return an engine that asks both; the opponent samples alike, in its own form.
+        """Return an engine of both; the opponent samples alike, in its own format.
 
         Raises:
-            UserError: if one of them cannot sample so.
+            UserError: One of them does not support the sampling.
         """
         stop = stop_text(self._opponent_format, sampling.constrain)
-        with ExitStack() as begun:
+        with ExitStack() as on_error:
             player = self.player.engine(sampling)
-            begun.callback(player.close)
+            on_error.callback(player.close)
             opponent = self.opponent.engine(replace(sampling, stop=stop))
-            begun.pop_all()
-        return _PhasedEngine({"player": player, "opponent": opponent})
+            on_error.pop_all()
+        return _AlternatingEngine({"player": player, "opponent": opponent})
 
 
-class _PhasedEngine:
-    """Asks one seat until none of its requests is left, then the other.
+class _AlternatingEngine:
+    """Asks one side until none of its requests is left, then the other side.
 
-    Requests to the other seat wait meanwhile, and are handed over in the order of their keys. So
-    what shares a batch does not depend on which answer came first: not on the clock, even if one
-    of the two is a server. Requests to the seat that is asked join at once.
+    Requests to the active side are submitted at once. Those to the other side wait, and are
+    submitted in order of their keys. So the batches do not depend on the order of responses, even
+    if one side is a server.
     """
 
-    def __init__(self, engines: dict[Seat, Engine]) -> None:
+    def __init__(self, engines: dict[Side, Engine]) -> None:
         self._engines = engines
-        self._asked: Seat = "player"
+        self._active: Side = "player"
         self._unanswered = 0
-        self._held: list[Request] = []
+        self._waiting: list[Request] = []
 
     def submit(self, request: Request) -> None:
-        """Take a request."""
-        if request.seat == self._asked:
-            self._engines[self._asked].submit(request)
+        if request.side == self._active:
+            self._engines[self._active].submit(request)
             self._unanswered += 1
         else:
-            self._held.append(request)
+            self._waiting.append(request)
 
-    def collect(self) -> Sequence[tuple[Request, Completion | Fault]]:
-        """Wait for answers of the seat that is asked, which is the other if it has no request."""
+    def collect(self) -> Sequence[tuple[Request, Completion | RequestFailure]]:
+        """Wait for responses of the active side, after changing sides if it has no requests."""
         if not self._unanswered:
-            self._change_seats()
-        answers = self._engines[self._asked].collect()
-        self._unanswered -= len(answers)
-        return answers
+            self._active = "opponent" if self._active == "player" else "player"
+            waiting, self._waiting = self._waiting, []
+            for request in sorted(waiting, key=lambda request: request.key):
+                self.submit(request)
+        outcomes = self._engines[self._active].collect()
+        self._unanswered -= len(outcomes)
+        return outcomes
 
     def close(self) -> None:
-        """Drop what is unanswered, of both."""
-        self._held = []
-        with ExitStack() as both:
+        self._waiting = []
+        with ExitStack() as stack:
             for engine in self._engines.values():
-                both.callback(engine.close)
-
-    def _change_seats(self) -> None:
-        self._asked = "opponent" if self._asked == "player" else "player"
-        held, self._held = self._held, []
-        for request in sorted(held, key=lambda request: request.key):
-            self.submit(request)
+                stack.callback(engine.close)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ragen_bench.environments import is_known
 from ragen_bench.errors import UserError
 from ragen_bench.models.prompt import prompt_hash
-from ragen_bench.models.random_player import named_random_player
+from ragen_bench.models.random_player import find_random_player
 from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.runs.schema import ChosenEnv, Object, RunConfig, RunEnv
 from ragen_bench.runs.specification import spec_hash, suite_hash
@@ -53,7 +53,7 @@ def _env_problem(config: RunConfig, env: ChosenEnv) -> str | None:
 
 def _random_player(config: RunConfig) -> Object:
     name = config.random_player
-    return {"random_player_identity": named_random_player(name).identity} if name else {}
+    return {"random_player_identity": find_random_player(name).identity} if name else {}
 
 
 def _choice_problem(split: Split, env: RunEnv) -> str | None:

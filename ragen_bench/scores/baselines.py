@@ -16,7 +16,7 @@ from ragen_bench.episodes.runner import play
 from ragen_bench.models import Model, Sampling
 from ragen_bench.models.random_player import RandomPlayer
 from ragen_bench.models.scripted import OracleModel, RandomModel
-from ragen_bench.opponents.opponent import against_rule
+from ragen_bench.opponents.opponent import pair_with_rule
 from ragen_bench.runs.schema import EpisodeRecord, Indices, Object
 from ragen_bench.scores.metrics import figures, light, rounded
 from ragen_bench.suites import make_env, plays
@@ -103,7 +103,7 @@ def _played(
     """Return the episodes of a player: always the same ones on an instance."""
     tasks = [Task(env, split, index, sample) for index in indices for sample in range(_SAMPLES)]
     make = partial(make_env, draw=draw)
-    played = play(tasks, against_rule(model, env), _SAMPLING, "plain", make=make)
+    played = play(tasks, pair_with_rule(model, env), _SAMPLING, "plain", make=make)
     return [light(ended.record) for ended in played if ended.record is not None]
 
 

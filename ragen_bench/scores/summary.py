@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ragen_bench.environments import why_reference
 from ragen_bench.errors import UserError
-from ragen_bench.models.random_player import RandomPlayer, named_random_player
+from ragen_bench.models.random_player import RandomPlayer, find_random_player
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.json_lines import read_whole
 from ragen_bench.runs.schema import EpisodeRecord, Indices, Key, Object, RunConfig
@@ -177,7 +177,7 @@ def _random_player_of(config: RunConfig) -> RandomPlayer | None:
     """Return the function that a run names as its random player, which its user named too."""
     if not config.random_player:
         return None
-    player = named_random_player(config.random_player)
+    player = find_random_player(config.random_player)
     if player.identity != config.random_player_identity:
         raise UserError(
             f"the module of {player.name}, the run's random player, was another one when the run "

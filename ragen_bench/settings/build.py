@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import attrgetter
 from pathlib import Path
 
 from ragen_bench.environments import is_text_env
@@ -11,7 +12,7 @@ from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.errors import UserError
 from ragen_bench.leaderboard.announcements.files import read_draw_file
 from ragen_bench.models.prompt import History
-from ragen_bench.models.random_player import RandomPlayer, name_random_player
+from ragen_bench.models.random_player import RandomPlayer, import_random_player
 from ragen_bench.models.registry import find_provider, prefixes_where
 from ragen_bench.runs.draws import Draw
 from ragen_bench.settings.isolation import isolation_of
@@ -100,7 +101,7 @@ def _find_random_player(options: EvaluationOptions, envs: Iterable[str]) -> Rand
             "--random-player is for third-party environments that are not a TextEnv; remove it, "
             "since every TextEnv has a random player"
         )
-    return name_random_player(options.random_player)
+    return import_random_player(options.random_player)
 
 
 def _check_scripted(model: str, envs: Iterable[str], random_player: bool) -> None:
@@ -152,9 +153,8 @@ def _check_pictures(options: EvaluationOptions, envs: Iterable[str]) -> None:
 def _check_ability(model: str, ability: str, option: str) -> None:
     """Refuse an option that needs an ability which the model's provider does not have."""
     if not getattr(find_provider(model), ability):
-        raise UserError(
-            f"{option} does not work with {model}; remove it, or use {prefixes_where(ability)}"
-        )
+        others = prefixes_where(attrgetter(ability), "or")
+        raise UserError(f"{option} does not work with {model}; remove it, or use {others}")
 
 
 def _check_empty(options: EvaluationOptions) -> None:

@@ -8,9 +8,8 @@ from typing import Any
 
 from ragen_bench.errors import UserError
 from ragen_bench.models import ServerOptions, find_provider
-from ragen_bench.models.api.further import fields_of, header_of
-from ragen_bench.models.api.options import OPPONENT_KEY, checked_url
-from ragen_bench.models.registry import prefixes_with_option
+from ragen_bench.models.api.options import OPPONENT_KEY, check_url, make_extra_body, parse_header
+from ragen_bench.models.registry import prefixes_where
 from ragen_bench.opponents.opponent import Opponent
 from ragen_bench.settings.options import EvaluationOptions
 from ragen_envs.core.protocol import ResponseFormat
@@ -31,7 +30,8 @@ def server_of(options: EvaluationOptions) -> ServerOptions | None:
         taken -= {"base_url"}
     if refused := [name for name in settings if name not in taken]:
         names = ", ".join("--" + name.replace("_", "-") for name in refused)
-        where = prefixes_with_option(refused[0] if len(refused) == 1 else "base_url")
+        option = refused[0] if len(refused) == 1 else "base_url"
+        where = prefixes_where(lambda provider: option in provider.options, "and")
         raise UserError(f"{names}: for {where} only, not for {' and '.join(map(repr, models))}")
     return _server_options(options.model, settings)
 
@@ -60,7 +60,7 @@ def opponent_of(options: EvaluationOptions, response_format: ResponseFormat) -> 
         )
     provider, player = find_provider(name), find_provider(options.model)
     if url is not None and not provider.served:
-        served = prefixes_with_option("base_url")
+        served = prefixes_where(lambda provider: provider.served, "and")
         raise UserError(f"--opponent-base-url: for {served} only, not for {name!r}")
     settings = _given(options)
     if url is not None or (player.served and player is not provider):
@@ -86,14 +86,14 @@ def _server_options(model: str, settings: Mapping[str, Any]) -> ServerOptions | 
     headers, extra_body, effort = (taken.pop(name, None) for name in _REQUEST_ADDITIONS)
     return ServerOptions(
         **taken,
-        headers=tuple(map(header_of, headers or ())),
-        extra_body=fields_of(extra_body, effort),
+        headers=tuple(map(parse_header, headers or ())),
+        extra_body=make_extra_body(extra_body, effort),
     )
 
 
 def _check_url(url: str | None) -> None:
     """Refuse a missing opponent's server before any model is loaded."""
     try:
-        checked_url(url or os.environ.get("OPENAI_BASE_URL"))
+        check_url(url or os.environ.get("OPENAI_BASE_URL"))
     except UserError as error:
         raise UserError(f"the opponent: {error}; --opponent-base-url is for it alone") from None

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ragen_bench.analysis import analyse
 from ragen_bench.environments import reference_note, why_reference
-from ragen_bench.opponents.wording import replies_in_words
+from ragen_bench.opponents.wording import describe_replies
 from ragen_bench.pages.formats import figure, short
 from ragen_bench.pages.report import write_report
 from ragen_bench.runs.directory import RunDirectory
@@ -172,7 +172,7 @@ def opponent_lines(summary: Object) -> list[str]:
     """Return a line on the opponent's replies for each environment that has them."""
     return [
         f"Replies of {visible(summary['opponent'])}: {row['opponent']['replies']:,}, of which "
-        f"{replies_in_words(row['env'], row['opponent'])}; the rule answered random and oracle"
+        f"{describe_replies(row['env'], row['opponent'])}; the rule answered random and oracle"
         for row in summary["envs"]
         if "opponent" in row
     ]

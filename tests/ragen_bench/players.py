@@ -3,7 +3,7 @@
 import random
 
 from ragen_bench.episodes.runner import play
-from ragen_bench.models import Completion, Fault
+from ragen_bench.models import Completion, RequestFailure
 from ragen_bench.models.base import CallEngine
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import random_answer
@@ -67,7 +67,7 @@ class _UnorderedEngine:
     def collect(self):
         request = self._waiting.pop(self._order.randrange(len(self._waiting)))
         if self._fails(request.key):
-            return [(request, Fault("the server is asleep"))]
+            return [(request, RequestFailure("the server is asleep"))]
         stream = RandomStream("test", self._sampling.seed, request.key)
         return [(request, Completion(random_answer(request.env, stream)))]
 

@@ -12,11 +12,11 @@ import pytest
 
 import ragen_bench
 from ragen_bench import Run, UserError, evaluate
-from ragen_bench.models.agents.own_sources import typed_identity
 from ragen_bench.runs.directory import read_run
 from ragen_bench.scores.summary import summarise
 from ragen_bench.settings.options import EvaluationOptions
 from ragen_bench.terminal.progress import NotebookProgress, progress_without_bar
+from ragen_bench.user_code import hash_source
 from tests.ragen_bench.cli.command import run as command
 
 HOSTILE = "hf/<img src=x onerror=alert(1)>&\u202e"
@@ -259,8 +259,8 @@ def test_a_notebook_shows_one_line_that_changes(monkeypatch):
 
 
 def test_what_was_typed_is_known_by_its_source():
-    assert typed_identity(answer) == typed_identity(answer) != typed_identity(patient)
-    assert typed_identity(sys.intern) == typed_identity(3) == {}
+    assert hash_source(answer) == hash_source(answer) != hash_source(patient)
+    assert hash_source(sys.intern) == hash_source(3) == {}
 
 
 def test_importing_the_package_imports_no_more_than_is_asked_for(tmp_path):

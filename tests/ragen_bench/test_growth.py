@@ -19,10 +19,9 @@ from ragen_bench.leaderboard.packed import PackedEpisodes
 from ragen_bench.leaderboard.schema import parse_entry, read_statement
 from ragen_bench.leaderboard.strict_json import BadJsonError, parse
 from ragen_bench.models import Completion
-from ragen_bench.models.api.faults import PassingError, words_of
+from ragen_bench.models.api.errors import RetryableError, describe_response, find_refused_settings
 from ragen_bench.models.api.options import ServerKey
-from ragen_bench.models.api.refusals import refused_settings
-from ragen_bench.models.api.reply import completion_of, models_of
+from ragen_bench.models.api.response import read_completion, read_models
 from ragen_bench.models.reasoning import without_reasoning
 from ragen_bench.pages.escaping import csv_cell, link
 from ragen_bench.runs.differences import brief, first_difference
@@ -31,7 +30,7 @@ from ragen_envs.core.tool_calls import CallError, called, thought_before
 from ragen_envs.registration import IDS
 from tests.growth import LINEAR, growth
 
-REFUSED = (EntryError, BadJsonError, PassingError, CallError)
+REFUSED = (EntryError, BadJsonError, RetryableError, CallError)
 PIECES = {
     "letters": "a",
     "marks": ".",
@@ -78,11 +77,11 @@ READERS = {
     ),
     "an entry": lambda text: parse_entry({text: text, "name": text}),
     "lines of episodes": lambda text: list(_unpacked(text)),
-    "a reply": lambda text: completion_of(a_reply(text), "</answer>"),
-    "a reply that is none": lambda text: completion_of(text, "</answer>"),
-    "a list of models": lambda text: models_of(a_reply(text)),
-    "words of a server": lambda text: words_of(400, {"message": text}, ServerKey("")),
-    "refused settings": lambda text: refused_settings(f"unsupported {text}"),
+    "a reply": lambda text: read_completion(a_reply(text), "</answer>"),
+    "a reply that is none": lambda text: read_completion(text, "</answer>"),
+    "a list of models": lambda text: read_models(a_reply(text)),
+    "words of a server": lambda text: describe_response(400, {"message": text}, ServerKey("")),
+    "refused settings": lambda text: find_refused_settings(f"unsupported {text}"),
     "a link": link,
     "a cell": csv_cell,
     "a difference": lambda text: first_difference([text, text], [text, f"{text}."]),

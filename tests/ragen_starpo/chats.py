@@ -15,7 +15,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 from transformers.convert_slow_tokenizer import TikTokenConverter
 
 from ragen_bench.models.bundled import converted_folder
-from ragen_bench.models.chat import chat_of
+from ragen_bench.models.chat import make_chat
 
 CHATML = """{% for m in messages %}<|im_start|>{{ m.role }}
 {{ m.content }}<|im_end|>
@@ -120,4 +120,4 @@ def made(family):
     """Return a chat, and the id that ends the model's turn in it."""
     tokenizer = tokenizer_of(family)
     special = RANKS[family].special if family in RANKS else SPECIAL[family]
-    return chat_of(family, tokenizer), tokenizer.convert_tokens_to_ids(special[-1])
+    return make_chat(family, tokenizer), tokenizer.convert_tokens_to_ids(special[-1])

@@ -8,7 +8,7 @@ from ragen_bench.analysis.games import reading_of
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.models.base import Sampling
-from ragen_bench.models.hf.loading import Loaded
+from ragen_bench.models.hf.loading import LoadedModel
 from ragen_bench.models.hf.sampling import Ending
 from ragen_bench.models.reasoning import stop_text
 from ragen_bench.suites import EnvPool
@@ -39,7 +39,7 @@ class Demonstrator:
 
     def __init__(
         self,
-        loaded: Loaded,
+        loaded: LoadedModel,
         response_format: ResponseFormat,
         max_tokens: int,
         player: str = "oracle",

@@ -23,6 +23,6 @@ def load_agent(name: str, settings: ModelSettings) -> Model:
         from ragen_bench.models.agents.function import FunctionModel
 
         return FunctionModel(module, attribute, concurrency)
-    from ragen_bench.models.agents.model import OutsideModel
+    from ragen_bench.models.agents.subprocess_model import SubprocessModel
 
-    return OutsideModel(module, attribute, concurrency, settings.isolation)
+    return SubprocessModel(module, attribute, concurrency, settings.isolation)

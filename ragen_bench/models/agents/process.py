@@ -1,4 +1,4 @@
-"""An agent's process: how it is started, asked and ended, and how it is known that it ended."""
+"""The subprocess of an agent: its start, its messages and its end."""
 
 from __future__ import annotations
 
@@ -17,52 +17,62 @@ from tempfile import TemporaryFile
 from typing import Any, Literal
 
 from ragen_bench.errors import UserError
-from ragen_bench.models.agents.sandbox import isolated
-from ragen_bench.models.agents.system_calls import no_processes
-from ragen_bench.models.agents.wire import Inbox, Reply, WireError, packed, reply_of
+from ragen_bench.models.agents.messages import (
+    MessageBuffer,
+    MessageError,
+    Reply,
+    decode_reply,
+    encode,
+)
+from ragen_bench.models.agents.sandbox import sandbox_command
+from ragen_bench.models.agents.seccomp import make_filter
 from ragen_bench.visible import visible
 
 _CHUNK = 1 << 16
 _GRACE = 5.0
 """Seconds that an agent has to end by itself."""
-_TOLD = 300
-"""Characters of what an isolated agent's process said last, in the message that it has ended."""
-_BEGIN = (
+_STDERR_CHARACTERS = 300
+"""Length of a sandboxed agent's last words on stderr, in the message that it has ended."""
+_PROGRAM = (
     "import signal, sys; before = signal.signal(signal.SIGINT, signal.SIG_IGN); "
     "requests, replies, *sys.path[:] = sys.argv[1:]; sys.argv[:] = ['ragen-bench']; "
-    "from ragen_bench.models.agents.child import main; "
+    "from ragen_bench.models.agents.worker import main; "
     "main(int(requests), int(replies), before)"
 )
-Stream = Literal["replies", "out", "err"]
+Output = Literal["out", "err"]
 
 
 class AgentProcess:
-    """A process that answers messages.
+    """A subprocess that answers messages.
 
-    What it prints goes where this process prints; of one that is isolated it is dropped.
+    Its printed text goes to this process's stdout and stderr; that of a sandboxed one is dropped.
 
     Args:
-        named: what messages say of it.
-        files: the agent's, if it is to be isolated; else None.
+        label: Name of the agent in messages.
+        files: Files of the agent, to sandbox it; None for no sandbox.
 
     Raises:
-        UserError: if it cannot be isolated.
+        UserError: The sandbox would show the sealed key.
     """
 
-    def __init__(self, named: str, files: tuple[Path, ...] | None) -> None:
-        self._named, self._isolated = named, files is not None
-        self._inbox = Inbox()
-        self._said, self._open = "", True
-        self._decoders = {name: codecs.getincrementaldecoder("utf-8")("replace") for name in _SHOWN}
-        ours, theirs = _pipes()
-        self._requests, self._replies = ours
+    def __init__(self, label: str, files: tuple[Path, ...] | None) -> None:
+        self._label, self._sandboxed = label, files is not None
+        self._buffer = MessageBuffer()
+        self._stderr, self._open = "", True
+        self._decoders = {
+            name: codecs.getincrementaldecoder("utf-8")("replace") for name in _OUTPUTS
+        }
+        child_requests, self._requests = os.pipe()
+        self._replies, child_replies = os.pipe()
         try:
-            self._process = _started(theirs, named, files)
+            self._process = _start_process((child_requests, child_replies), label, files)
         except BaseException:
-            _close(*ours)
+            os.close(self._requests)
+            os.close(self._replies)
             raise
         finally:
-            _close(*theirs)
+            os.close(child_requests)
+            os.close(child_replies)
         os.set_blocking(self._requests, False)
         self._incoming = selectors.DefaultSelector()
         self._incoming.register(self._replies, selectors.EVENT_READ, "replies")
@@ -72,57 +82,58 @@ class AgentProcess:
         self._outgoing = selectors.DefaultSelector()
         self._outgoing.register(self._requests, selectors.EVENT_WRITE)
 
-    def send(self, message: Any, until: float | None) -> None:
-        """Send a message.
+    def send(self, message: Any, deadline: float | None) -> None:
+        """Send a message of plain data.
 
         Args:
-            message: plain data.
-            until: when `time.monotonic` has passed this, it is given up; None for never.
+            message: The message.
+            deadline: Time of `time.monotonic` at which to give up; None for never.
 
         Raises:
-            UserError: if the process has ended.
-            TimeoutError: if it is given up.
+            UserError: The process has ended.
+            TimeoutError: The deadline has passed.
         """
-        data = memoryview(packed(message))
+        data = memoryview(encode(message))
         while data:
             try:
                 data = data[os.write(self._requests, data) :]
             except BlockingIOError:
-                if not self._outgoing.select(_left(until)):
+                if not self._outgoing.select(_seconds_until(deadline)):
                     raise TimeoutError from None
             except BrokenPipeError:
-                raise self._ended() from None
+                raise self._exit_error() from None
 
-    def receive(self, until: float | None) -> list[Reply]:
-        """Return the replies that are there, at least one, once there is one.
+    def receive(self, deadline: float | None) -> list[Reply]:
+        """Wait for a reply, and return all that have arrived.
 
         Raises:
-            UserError: if the process has ended, or sent what no agent's process sends.
-            TimeoutError: if none came until then.
+            UserError: The process has ended, or sent an invalid message.
+            TimeoutError: The deadline has passed.
         """
         replies: list[Reply] = []
         while not replies:
-            left = _left(until)
-            ready = self._incoming.select(left)
-            if left == 0:
+            seconds = _seconds_until(deadline)
+            ready = self._incoming.select(seconds)
+            if seconds == 0:
                 raise TimeoutError
             try:
-                for key, _ in sorted(ready, key=lambda one: _ORDER.index(one[0].data)):
+                # Printed text comes before the response that followed it.
+                for key, _ in sorted(ready, key=lambda one: one[0].data == "replies"):
                     replies += self._read(key)
-            except WireError as error:
+            except MessageError as error:
                 self.close()
-                raise UserError(f"{self._named} sent {error}", exit_code=1) from None
+                raise UserError(f"{self._label} sent {error}", exit_code=1) from None
         return replies
 
     def close(self) -> None:
-        """End the process: an isolated one at once, another when it has ended what it does."""
+        """End the process: a sandboxed one at once, another one after its current work."""
         if not self._open:
             return
         self._open = False
         try:
             self._outgoing.close()
             os.close(self._requests)
-            if not self._isolated:
+            if not self._sandboxed:
                 self._wait()
         finally:
             self._process.kill()
@@ -134,77 +145,75 @@ class AgentProcess:
                     stream.close()
 
     def _wait(self) -> None:
-        """Wait until the process has ended, and show what it prints."""
-        until = time.monotonic() + _GRACE
-        while self._incoming.get_map() and (left := _left(until)):
-            for key, _ in self._incoming.select(min(left, 0.1)):
-                with suppress(WireError):
+        """Wait until the process has ended, and pass on its printed text."""
+        deadline = time.monotonic() + _GRACE
+        while self._incoming.get_map() and (seconds := _seconds_until(deadline)):
+            for key, _ in self._incoming.select(min(seconds, 0.1)):
+                with suppress(MessageError):
                     for _ in self._read(key):
                         continue
-            # What it started may live on, and hold its streams.
+            # Processes that it started may live on and keep its streams open.
             if self._process.poll() is not None and not self._incoming.select(0):
                 return
 
     def _read(self, key: selectors.SelectorKey) -> Iterator[Reply]:
-        """Take what a stream holds; yield the replies in it."""
+        """Read from a stream, and yield the replies in it."""
         data = os.read(key.fd, _CHUNK)
         if not data:
             self._incoming.unregister(key.fileobj)
-        if key.data in _SHOWN:
-            self._show(key.data, self._decoders[key.data].decode(data))
+        if key.data in _OUTPUTS:
+            self._print(key.data, self._decoders[key.data].decode(data))
         elif data:
-            for content in self._inbox.add(data):
-                yield reply_of(content)
+            for content in self._buffer.add(data):
+                yield decode_reply(content)
         elif self._open:
-            raise self._ended()
+            raise self._exit_error()
 
-    def _show(self, stream: Stream, text: str) -> None:
-        if self._isolated:
-            self._said = (self._said + text)[-_TOLD:] if stream == "err" else self._said
-            return
-        where = _SHOWN[stream]()
-        where.write(text)
-        where.flush()
+    def _print(self, name: Output, text: str) -> None:
+        if not self._sandboxed:
+            stream = _OUTPUTS[name]()
+            stream.write(text)
+            stream.flush()
+        elif name == "err":
+            self._stderr = (self._stderr + text)[-_STDERR_CHARACTERS:]
 
-    def _ended(self) -> UserError:
-        """Return what to raise where the process has ended without being asked to."""
+    def _exit_error(self) -> UserError:
+        """Return the error for a process that has ended unasked."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_GRACE)
         code = self._process.poll()
         for key, _ in self._incoming.select(0):
-            if key.data in _SHOWN:
+            if key.data in _OUTPUTS:
                 [*self._read(key)]
         self.close()
-        how = "closed its pipe" if code is None else f"ended with exit code {code}"
+        end = "closed its pipe" if code is None else f"ended with exit code {code}"
         if code is not None and code < 0:
-            how = f"was ended by {signal.Signals(-code).name}"
-        last = self._said.strip().splitlines()[-1:]
-        said = f": {visible(last[0])}" if last else ""
-        return UserError(f"the process of {self._named} {how}{said}", exit_code=1)
+            end = f"was ended by {signal.Signals(-code).name}"
+        last_line = self._stderr.strip().splitlines()[-1:]
+        detail = f": {visible(last_line[0])}" if last_line else ""
+        return UserError(f"the process of {self._label} {end}{detail}", exit_code=1)
 
 
-_SHOWN: dict[str, Callable[[], Any]] = {"out": lambda: sys.stdout, "err": lambda: sys.stderr}
-_ORDER = ("out", "err", "replies")
-"""What was printed before an answer is shown before it."""
+_OUTPUTS: dict[str, Callable[[], Any]] = {"out": lambda: sys.stdout, "err": lambda: sys.stderr}
 
 
-def _started(
-    theirs: tuple[int, int], named: str, files: tuple[Path, ...] | None
+def _start_process(
+    pipes: tuple[int, int], label: str, files: tuple[Path, ...] | None
 ) -> subprocess.Popen[bytes]:
-    # Without -P, a file in the working directory would take the place of a module of Python's.
+    # Without -P, a file in the working directory would hide a module of the standard library.
     flags = ["-P", *(["-B"] if sys.dont_write_bytecode else [])]
     path = [str(Path(entry or ".").absolute()) for entry in sys.path]
-    command = [sys.executable, *flags, "-c", _BEGIN, *map(str, theirs), *path]
+    command = [sys.executable, *flags, "-c", _PROGRAM, *map(str, pipes), *path]
     if files is None:
         pipe = subprocess.PIPE
-        return subprocess.Popen(command, pass_fds=theirs, stdout=pipe, stderr=pipe, bufsize=0)
-    with TemporaryFile() as calls:
-        calls.write(no_processes(platform.machine()))
-        calls.seek(0)
+        return subprocess.Popen(command, pass_fds=pipes, stdout=pipe, stderr=pipe, bufsize=0)
+    with TemporaryFile() as seccomp:
+        seccomp.write(make_filter(platform.machine()))
+        seccomp.seek(0)
         return subprocess.Popen(
-            isolated(command, files, named, calls.fileno()),
-            pass_fds=(*theirs, calls.fileno()),
-            env={},  # bubblewrap's own is there to be read in /proc/1
+            sandbox_command(command, files, label, seccomp.fileno()),
+            pass_fds=(*pipes, seccomp.fileno()),
+            env={},  # the agent can read bubblewrap's environment in /proc/1
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -212,17 +221,5 @@ def _started(
         )
 
 
-def _pipes() -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return our ends and theirs, of the requests and of the replies."""
-    theirs_in, ours_out = os.pipe()
-    ours_in, theirs_out = os.pipe()
-    return (ours_out, ours_in), (theirs_in, theirs_out)
-
-
-def _close(*descriptors: int) -> None:
-    for descriptor in descriptors:
-        os.close(descriptor)
-
-
-def _left(until: float | None) -> float | None:
-    return None if until is None else max(0.0, until - time.monotonic())
+def _seconds_until(deadline: float | None) -> float | None:
+    return None if deadline is None else max(0.0, deadline - time.monotonic())

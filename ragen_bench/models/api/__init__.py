@@ -17,7 +17,7 @@ from ragen_bench.models.provider import ModelSettings, provider
 )
 def load_openai(name: str, settings: ModelSettings) -> Model:
     """Connect to an OpenAI-compatible server, and check that it serves the model."""
-    from ragen_bench.models.api.model import OpenAIModel
+    from ragen_bench.models.api.openai_model import OpenAIModel
 
     model = OpenAIModel(name, settings.server)
     model.probe()
@@ -35,9 +35,9 @@ def load_openai(name: str, settings: ModelSettings) -> Model:
 )
 def load_anthropic(name: str, settings: ModelSettings) -> Model:
     """Connect to Anthropic's API."""
-    from ragen_bench.models.api.providers import ProviderModel
+    from ragen_bench.models.api.any_llm_model import AnyLLMModel
 
-    return ProviderModel("anthropic", name, settings.server)
+    return AnyLLMModel("anthropic", name, settings.server)
 
 
 @provider(
@@ -50,6 +50,6 @@ def load_anthropic(name: str, settings: ModelSettings) -> Model:
 )
 def load_google(name: str, settings: ModelSettings) -> Model:
     """Connect to Google's API."""
-    from ragen_bench.models.api.providers import ProviderModel
+    from ragen_bench.models.api.any_llm_model import AnyLLMModel
 
-    return ProviderModel("google", name, settings.server)
+    return AnyLLMModel("google", name, settings.server)

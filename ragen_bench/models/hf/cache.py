@@ -1,8 +1,8 @@
-"""Keys and values of many conversations, a row each, and the attention that reads them.
+"""Keys and values of many conversations, one row each, and the attention over them.
 
-A forward pass reads one packed sequence: of every conversation the tokens that are new, a whole
-prompt or a single token. No token of it is padding. This attention writes their keys and values
-into the rows, and lets each token see its own row up to itself.
+A forward pass reads one packed sequence without padding: the new tokens of every conversation,
+which are a whole prompt or a single token. The attention writes their keys and values into the
+rows, and lets each token attend to its own row up to itself.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from transformers import AttentionInterface
 
 ATTENTION = "ragen_rows"
 """The name of this attention among those of transformers."""
-_ROUND = 256
-"""Rows are lengthened by so many columns at once, as that copies them."""
-_REFUSED = ("softcap", "s_aux", "sliding_window", "position_bias")
-"""What a model may ask of its attention that this one does not do."""
+_COLUMN_STEP = 256
+"""Rows grow by this many columns at once, since growing copies them."""
+_UNSUPPORTED = ("softcap", "s_aux", "sliding_window", "position_bias")
+"""Options of attention that some models use and this one does not implement."""
 
 
 class RowCache:
-    """The keys and values of all layers, from left to right, a row for each conversation.
+    """The keys and values of all layers, with one row per conversation.
 
     Args:
-        rows: how many conversations.
+        rows: Number of conversations.
     """
 
     def __init__(self, rows: int) -> None:
@@ -35,67 +35,67 @@ class RowCache:
         self._layers: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
 
     def grow(self, rows: int) -> None:
-        """Have so many rows at least."""
-        more = rows - self._rows
-        if more <= 0:
+        """Grow to at least `rows` rows, keeping their contents."""
+        added = rows - self._rows
+        if added <= 0:
             return
         self._rows = rows
         for number, (keys, values) in self._layers.items():
-            self._layers[number] = _with_rows(keys, more), _with_rows(values, more)
+            self._layers[number] = _add_rows(keys, added), _add_rows(values, added)
 
     def reserve(self, columns: int) -> None:
-        """Make rows that hold at least so many tokens; it takes place as layers are written."""
-        self._columns = max(self._columns, -(-columns // _ROUND) * _ROUND)
+        """Make rows of at least `columns` tokens, as soon as each layer is written."""
+        self._columns = max(self._columns, -(-columns // _COLUMN_STEP) * _COLUMN_STEP)
 
     def copy(self, source: int, target: int, columns: int) -> None:
         """Copy the first columns of one row to another."""
         for layer in self._layers.values():
-            for held in layer:
-                held[target, :, :columns] = held[source, :, :columns]
+            for cached in layer:
+                cached[target, :, :columns] = cached[source, :, :columns]
 
     def write(
         self, layer: int, new: tuple[torch.Tensor, torch.Tensor], step: Step
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Put the keys and values of new tokens, each [1, heads, tokens, size], into their rows.
+        """Write the keys and values of new tokens, each [1, heads, tokens, size], into their rows.
 
         Returns:
             All keys and all values of the layer, each [rows, heads, columns, size].
         """
-        held = self._layers.get(layer)
-        if held is None or held[0].shape[2] < self._columns:
-            held = self._layers[layer] = self._lengthened(held, new)
-        for whole, part in zip(held, new, strict=True):
+        cached = self._layers.get(layer)
+        if cached is None or cached[0].shape[2] < self._columns:
+            cached = self._layers[layer] = self._lengthen(cached, new)
+        for whole, part in zip(cached, new, strict=True):
             whole[step.rows, :, step.columns] = part[0].transpose(0, 1)
-        return held
+        return cached
 
-    def _lengthened(
+    def _lengthen(
         self,
-        held: tuple[torch.Tensor, torch.Tensor] | None,
+        cached: tuple[torch.Tensor, torch.Tensor] | None,
         new: tuple[torch.Tensor, torch.Tensor],
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        # Zeros, since attention multiplies masked values by 0, and garbage may not be a number.
+        # Zeros, since attention multiplies masked values by 0, and uninitialised ones may be NaN.
         keys, values = (
             part.new_zeros(self._rows, part.shape[1], self._columns, part.shape[3]) for part in new
         )
-        if held is not None:
-            width = held[0].shape[2]
-            keys[:, :, :width], values[:, :, :width] = held
+        if cached is not None:
+            width = cached[0].shape[2]
+            keys[:, :, :width], values[:, :, :width] = cached
         return keys, values
 
 
-def _with_rows(held: torch.Tensor, more: int) -> torch.Tensor:
-    return torch.cat([held, held.new_zeros(more, *held.shape[1:])])
+def _add_rows(cached: torch.Tensor, added: int) -> torch.Tensor:
+    return torch.cat([cached, cached.new_zeros(added, *cached.shape[1:])])
 
 
 @dataclass(frozen=True)
 class Prompts:
-    """Tokens that a pass reads before the last ones of their rows, as many of each row.
+    """The new tokens before the last one, of rows with equal numbers of cached and new tokens.
 
     Attributes:
-        rows: whose, which hold as many tokens before.
-        places: [rows * tokens], where they are in the packed sequence, row by row. Of one row both
-            are slices, since nothing need be copied.
-        seen: [tokens, columns], whether a token sees a column of its row.
+        rows: The rows.
+        places: Positions in the packed sequence, row by row, [rows * tokens]. For a single row both
+            are slices, which avoids a copy.
+        seen: Whether a token attends to a column of its row, [tokens, columns].
     """
 
     rows: slice | torch.Tensor
@@ -110,12 +110,12 @@ class Step:
     The packed sequence has the prompts first, then the last token of every row in order.
 
     Attributes:
-        cache: the rows.
-        ids: [1, tokens], the packed sequence.
-        rows: [tokens], the row of each.
-        columns: [tokens], the column of each in its row, which is its position too.
-        prompts: what is read before the last tokens.
-        seen: [n, 1, 1, columns], whether a row's last token sees a column.
+        cache: The keys and values.
+        ids: Token ids of the packed sequence, [1, tokens].
+        rows: Row of each token, [tokens].
+        columns: Column of each token in its row, which is its position, [tokens].
+        prompts: The tokens before the last ones.
+        seen: Whether a row's last token attends to a column, [n, 1, 1, columns].
     """
 
     cache: RowCache
@@ -126,51 +126,55 @@ class Step:
     seen: torch.Tensor
 
 
-def step_of(
+def make_step(
     cache: RowCache,
-    held: Sequence[int],
+    lengths: Sequence[int],
     new: Sequence[Sequence[int]],
     device: torch.device | str,
 ) -> Step:
     """Return the pass that reads the new tokens of rows 0 to n - 1.
 
     Args:
-        cache: the rows.
-        held: how many tokens each row holds already.
-        new: at least one token for each row.
-        device: where the model is.
+        cache: The keys and values.
+        lengths: Number of cached tokens of each row.
+        new: New tokens of each row, at least one.
+        device: Device of the model.
     """
-    alike: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    groups: dict[tuple[int, int], list[tuple[int, int]]] = {}
     packed: list[tuple[int, int, int]] = []
-    for row, (before, tokens) in enumerate(zip(held, new, strict=True)):
+    for row, (before, tokens) in enumerate(zip(lengths, new, strict=True)):
         if count := len(tokens) - 1:
-            alike.setdefault((before, count), []).append((row, len(packed)))
+            groups.setdefault((before, count), []).append((row, len(packed)))
         packed += [(token, row, before + i) for i, token in enumerate(tokens[:-1])]
-    prompts = [_prompts(*shape, places, device) for shape, places in alike.items()]
-    lengths = [before + len(tokens) for before, tokens in zip(held, new, strict=True)]
-    packed += [(new[row][-1], row, length - 1) for row, length in enumerate(lengths)]
-    cache.reserve(max(lengths))
+    prompts = [_make_prompts(*shape, places, device) for shape, places in groups.items()]
+    ends = [before + len(tokens) for before, tokens in zip(lengths, new, strict=True)]
+    packed += [(new[row][-1], row, end - 1) for row, end in enumerate(ends)]
+    cache.reserve(max(ends))
     ids, rows, columns = torch.tensor(packed, device=device).T.contiguous()
-    places = torch.arange(max(lengths), device=device)
-    seen = places <= columns[-len(lengths) :, None, None, None]
+    places = torch.arange(max(ends), device=device)
+    seen = places <= columns[-len(ends) :, None, None, None]
     return Step(cache, ids[None], rows, columns, prompts, seen)
 
 
-def _prompts(
+def _make_prompts(
     before: int, count: int, places: Sequence[tuple[int, int]], device: torch.device | str
 ) -> Prompts:
-    """Return prompts that are as long and follow as many tokens, by their rows and starts."""
+    """Return the prompts of one shape, whose places are pairs of row and start."""
     seen = torch.ones(count, before + count, dtype=torch.bool, device=device).tril(before)
     if len(places) == 1:
         row, start = places[0]
         return Prompts(slice(row, row + 1), slice(start, start + count), seen)
     rows, starts = torch.tensor(places, device=device).T
-    every = (starts[:, None] + torch.arange(count, device=device)).flatten()
-    return Prompts(rows, every, seen)
+    positions = (starts[:, None] + torch.arange(count, device=device)).flatten()
+    return Prompts(rows, positions, seen)
 
 
-def logits_of(model: Any, step: Step) -> torch.Tensor:
-    """Run a model that uses this attention; return [n, vocabulary], after each row's last token."""
+def compute_logits(model: Any, step: Step) -> torch.Tensor:
+    """Run a model with this attention.
+
+    Returns:
+        The logits after each row's last token, [n, vocabulary].
+    """
     logits: torch.Tensor = model(
         input_ids=step.ids,
         position_ids=step.columns[None],
@@ -190,25 +194,25 @@ def _attend(
     scaling: float | None = None,
     *,
     ragen_step: Step,
-    **asked: Any,
+    **options: Any,
 ) -> tuple[torch.Tensor, None]:
     """Return [1, tokens, heads, size] for a query of [1, heads, tokens, size]."""
-    del attention_mask  # part of the interface; a step says itself what is seen
-    unknown = [name for name in _REFUSED if asked.get(name) is not None]
+    del attention_mask  # part of the interface; a step has its own masks
+    unknown = [name for name in _UNSUPPORTED if options.get(name) is not None]
     if unknown:
         raise NotImplementedError(f"its attention uses {', '.join(unknown)}")
     keys, values = ragen_step.cache.write(module.layer_idx, (key, value), ragen_step)
     groups = keys.shape[1]
-    # Query heads that share keys lie side by side: [groups, heads of a group, tokens, size].
+    # Query heads that share keys are adjacent: [groups, heads of a group, tokens, size].
     query = query[0].view(groups, -1, *query.shape[2:])
     mixed = query.new_empty(query.shape[2], groups * query.shape[1], values.shape[3])
     for prompts in ragen_step.prompts:
-        mixed[prompts.places] = _prompt_part(prompts, query, keys, values, scaling)
-    mixed[-len(ragen_step.seen) :] = _last_part(ragen_step.seen, query, keys, values, scaling)
+        mixed[prompts.places] = _attend_prompts(prompts, query, keys, values, scaling)
+    mixed[-len(ragen_step.seen) :] = _attend_last(ragen_step.seen, query, keys, values, scaling)
     return mixed[None], None
 
 
-def _prompt_part(
+def _attend_prompts(
     prompts: Prompts,
     query: torch.Tensor,
     keys: torch.Tensor,
@@ -231,7 +235,7 @@ def _prompt_part(
     return mixed.flatten(2, 3).flatten(0, 1)
 
 
-def _last_part(
+def _attend_last(
     seen: torch.Tensor,
     query: torch.Tensor,
     keys: torch.Tensor,
@@ -240,8 +244,8 @@ def _last_part(
 ) -> torch.Tensor:
     """Return [n, heads, size] for the last token of each row.
 
-    The heads of a group stand where a sequence's tokens would, as they read the same keys: nothing
-    is repeated, which takes most of the time otherwise.
+    The heads of a group take the place of a sequence's tokens, as they read the same keys. So no
+    keys are repeated, which would take most of the time.
     """
     count, columns = len(seen), seen.shape[-1]
     query = query[:, :, -count:].permute(2, 0, 1, 3)

@@ -1,4 +1,4 @@
-"""Common beginnings of prompts, and the row of keys and values that each prompt continues."""
+"""Common prefixes of prompts, and the row of keys and values that each prompt continues."""
 
 from __future__ import annotations
 
@@ -8,118 +8,113 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ids = Sequence[int]
-_ROUND = 256
-"""Rows are lengthened by so many tokens at once, as that copies them."""
-_NONE = -1
-"""Stands after a row's last token."""
-_WORTH_A_STEP = 32
-"""A prompt waits a step for another one if that saves reading so many tokens."""
+_COLUMN_STEP = 256
+"""Rows grow by this many tokens at once, since growing copies them."""
+_NO_TOKEN = -1
+_MIN_SAVING = 32
+"""A prompt waits one step for another one if that saves reading this many tokens."""
 
 
-class Held:
-    """The tokens of rows, and what prompts have in common with them from their beginning on.
+class RowTokens:
+    """The tokens whose keys and values each row holds.
 
     Args:
-        rows: how many, which hold nothing yet.
-        reuse: whether what was read counts as known; else nothing is in common.
+        rows: Number of rows, empty at first.
+        reuse: Report common prefixes; otherwise no prompt has any.
 
     Attributes:
-        lengths: how many tokens each row holds.
+        lengths: Number of tokens in each row.
     """
 
     def __init__(self, rows: int, reuse: bool = True) -> None:
         self.lengths = [0] * rows
-        self._ids = np.full((rows, _ROUND), _NONE)
+        self._ids = np.full((rows, _COLUMN_STEP), _NO_TOKEN)
         self.reuse = reuse
 
     def grow(self, rows: int) -> None:
-        """Have so many rows at least."""
-        if (more := rows - len(self.lengths)) > 0:
-            self._ids = np.pad(self._ids, ((0, more), (0, 0)), constant_values=_NONE)
-            self.lengths += [0] * more
+        """Grow to at least `rows` rows."""
+        if (added := rows - len(self.lengths)) > 0:
+            self._ids = np.pad(self._ids, ((0, added), (0, 0)), constant_values=_NO_TOKEN)
+            self.lengths += [0] * added
 
     def put(self, row: int, ids: Ids) -> None:
-        """Let a row hold these tokens alone."""
-        self._ids[row] = _NONE
+        """Replace the tokens of a row."""
+        self._ids[row] = _NO_TOKEN
         self.lengths[row] = 0
         self.append(row, ids)
 
     def append(self, row: int, ids: Ids) -> None:
-        """Let a row hold further tokens."""
+        """Append tokens to a row."""
         start = self.lengths[row]
         end = self.lengths[row] = start + len(ids)
         self._reserve(end)
         self._ids[row, start:end] = ids
 
     def copy(self, source: int, target: int) -> None:
-        """Let a row hold what another one does."""
+        """Copy a row to another one."""
         self._ids[target] = self._ids[source]
         self.lengths[target] = self.lengths[source]
 
-    def common(self, prompt: Ids) -> NDArray[np.intp]:
-        """Return how many tokens each row has in common with a prompt's beginning, [rows].
-
-        Args:
-            prompt: at least one token.
-        """
+    def count_common(self, prompt: Ids) -> NDArray[np.intp]:
+        """Return the length of the prefix that each row shares with a nonempty prompt, [rows]."""
         if not self.reuse:
             return np.zeros(len(self.lengths), np.intp)
         self._reserve(len(prompt))
-        other = self._ids[:, : len(prompt)] != np.array(prompt)
-        return np.where(other.any(1), other.argmax(1), len(prompt))
+        differs = self._ids[:, : len(prompt)] != np.array(prompt)
+        return np.where(differs.any(1), differs.argmax(1), len(prompt))
 
-    def longest(self, prompt: Ids, favourite: int) -> tuple[int, int]:
-        """Return how many tokens of a prompt are held at most, and by which row.
+    def find_longest(self, prompt: Ids, preferred: int) -> tuple[int, int]:
+        """Return the longest prefix of a nonempty prompt in any row: its length, and the row.
 
         Args:
-            prompt: at least one token.
-            favourite: the row that counts where several hold as many; after it the first one does.
+            prompt: The prompt.
+            preferred: Row to choose among equals; otherwise the first one is chosen.
         """
-        counts = self.common(prompt)
-        best = favourite if counts[favourite] == counts.max() else int(counts.argmax())
+        counts = self.count_common(prompt)
+        best = preferred if counts[preferred] == counts.max() else int(counts.argmax())
         return int(counts[best]), best
 
     def _reserve(self, columns: int) -> None:
         if (lacking := columns - self._ids.shape[1]) > 0:
-            width = -(-lacking // _ROUND) * _ROUND
-            self._ids = np.pad(self._ids, ((0, 0), (0, width)), constant_values=_NONE)
+            width = -(-lacking // _COLUMN_STEP) * _COLUMN_STEP
+            self._ids = np.pad(self._ids, ((0, 0), (0, width)), constant_values=_NO_TOKEN)
 
 
-def ready(prompts: Sequence[Ids], held: Held, budget: int) -> list[int]:
-    """Return the numbers of the prompts to be read now; at least one.
+def select_ready(prompts: Sequence[Ids], tokens: RowTokens, budget: int) -> list[int]:
+    """Return the indices of the prompts to read in this step, at least one.
 
-    A prompt waits if it begins like one that is read now, whose keys and values it can have in the
-    next step, and if the step has enough to read without it.
+    A prompt waits if it shares a prefix with one that is read now, whose keys and values it can
+    reuse in the next step. It also waits if the step is full.
 
     Args:
-        prompts: what waits, in order.
-        held: what the rows hold.
-        budget: tokens to read in one step.
+        prompts: Waiting prompts, in order.
+        tokens: Tokens in the rows.
+        budget: Tokens to read in one step.
     """
-    now: list[int] = []
-    coming = Held(len(prompts), held.reuse)
+    ready: list[int] = []
+    coming = RowTokens(len(prompts), tokens.reuse)
     for number, prompt in enumerate(prompts):
-        there = held.common(prompt).max(initial=0)
-        budget -= len(prompt) - there
-        if now and budget < 0:
+        known = tokens.count_common(prompt).max(initial=0)
+        budget -= len(prompt) - known
+        if ready and budget < 0:
             break
-        if coming.common(prompt).max() < there + _WORTH_A_STEP:
-            coming.put(len(now), prompt)
-            now.append(number)
-    return now
+        if coming.count_common(prompt).max() < known + _MIN_SAVING:
+            coming.put(len(ready), prompt)
+            ready.append(number)
+    return ready
 
 
-def assign(prompts: Sequence[Ids], free: list[int], held: Held) -> list[int]:
-    """Return a row for each prompt: the longest common beginnings first, then by order.
+def assign_rows(prompts: Sequence[Ids], free: list[int], tokens: RowTokens) -> list[int]:
+    """Return a row for each prompt: the longest common prefixes first, then by order.
 
     Args:
-        prompts: no more than there are free rows.
-        free: the rows that can be had, in their order.
-        held: what the rows hold.
+        prompts: At most one prompt per free row.
+        free: Free rows, in order.
+        tokens: Tokens in the rows.
     """
     if not prompts:
         return []
-    counts = np.stack([held.common(prompt)[free] for prompt in prompts])
+    counts = np.stack([tokens.count_common(prompt)[free] for prompt in prompts])
     places: dict[int, int] = {}
     taken: set[int] = set()
     for pair in np.argsort(-counts, axis=None, kind="stable").tolist():

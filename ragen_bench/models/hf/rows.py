@@ -1,4 +1,4 @@
-"""Answers in rows of keys and values, each of which the next answer takes as soon as it is free."""
+"""Continuous batching: generations in rows of keys and values, refilled as soon as one is free."""
 
 from __future__ import annotations
 
@@ -8,90 +8,88 @@ from typing import Any
 
 import torch
 
-from ragen_bench.models.hf.cache import RowCache, logits_of, step_of
-from ragen_bench.models.hf.prefixes import Held, assign, ready
-from ragen_bench.models.hf.sampling import Answer
+from ragen_bench.models.hf.cache import RowCache, compute_logits, make_step
+from ragen_bench.models.hf.prefixes import RowTokens, assign_rows, select_ready
+from ragen_bench.models.hf.sampling import Generation
 
 _STEP_TOKENS = 4096
-"""No further prompt joins a step that reads so many tokens, for the sake of memory."""
+"""Maximum tokens of a step that another prompt may join, to limit memory."""
 
 
-class Rows:
-    """Decodes answers side by side; none waits for the end of another one.
+class RowBatch:
+    """Decodes generations in rows; none waits for the end of another one.
 
-    A freed row is taken in the next step: the new prompt is read in the same pass that decodes
-    the others. What a prompt has in common with the tokens that its row or another one holds, a
-    conversation's earlier turns above all, is not read again.
+    A free row is taken in the next step: its prompt is read in the same pass that decodes the
+    others. A prefix that any row holds, such as a conversation's earlier turns, is not read again.
 
     Args:
-        model: one that `enable_rows` took.
-        slots: how many rows there are.
-        reuse: whether common beginnings are read once only.
+        model: A model for which `enable_rows` succeeded.
+        slots: Number of rows.
+        reuse: Read common prefixes of prompts only once.
     """
 
     def __init__(self, model: Any, slots: int, reuse: bool) -> None:
         self._model = model
-        self._answers: list[Answer | None] = [None] * slots
-        self._held = Held(slots, reuse)
+        self._rows: list[Generation | None] = [None] * slots
+        self._tokens = RowTokens(slots, reuse)
         self._cache = RowCache(slots)
 
     def grow(self, slots: int) -> None:
-        """Have so many rows at least; what is held stays."""
-        self._answers += [None] * (slots - len(self._answers))
-        self._held.grow(slots)
+        """Grow to at least `slots` rows, keeping their contents."""
+        self._rows += [None] * (slots - len(self._rows))
+        self._tokens.grow(slots)
         self._cache.grow(slots)
 
-    def admit(self, waiting: deque[Answer]) -> None:
-        """Give the free rows to waiting answers."""
-        free = [row for row, answer in enumerate(self._answers) if not answer]
+    def admit(self, waiting: deque[Generation]) -> None:
+        """Give the free rows to waiting generations."""
+        free = [row for row, generation in enumerate(self._rows) if not generation]
         if waiting and free:
             first = [waiting.popleft() for _ in range(min(len(free), len(waiting)))]
-            now = ready([answer.prompt for answer in first], self._held, _STEP_TOKENS)
-            kept = set(now)
-            waiting.extendleft(first[i] for i in reversed(range(len(first))) if i not in kept)
-            answers = [first[i] for i in now]
-            rows = assign([answer.prompt for answer in answers], free, self._held)
-            for answer, row in zip(answers, rows, strict=True):
-                self._begin(answer, row)
-        self._close_ranks()
+            ready = select_ready([one.prompt for one in first], self._tokens, _STEP_TOKENS)
+            later = sorted(set(range(len(first))) - set(ready), reverse=True)
+            waiting.extendleft(first[i] for i in later)
+            prompts = [first[i].prompt for i in ready]
+            for i, row in zip(ready, assign_rows(prompts, free, self._tokens), strict=True):
+                self._begin(first[i], row)
+        self._move_to_front()
 
-    def read(self) -> tuple[Sequence[Answer], torch.Tensor]:
-        """Read what is unread in all occupied rows, in one pass without padding."""
-        answers = [answer for answer in self._answers if answer]
-        step = step_of(
+    def read(self) -> tuple[Sequence[Generation], torch.Tensor]:
+        """Read the unread tokens of all occupied rows, in one pass without padding."""
+        active = [generation for generation in self._rows if generation]
+        step = make_step(
             self._cache,
-            self._held.lengths[: len(answers)],
-            [answer.unread for answer in answers],
+            self._tokens.lengths[: len(active)],
+            [generation.unread for generation in active],
             self._model.device,
         )
-        logits = logits_of(self._model, step)
-        for row, answer in enumerate(answers):
-            self._held.append(row, answer.unread)
-        return answers, logits
+        logits = compute_logits(self._model, step)
+        for row, generation in enumerate(active):
+            self._tokens.append(row, generation.unread)
+        return active, logits
 
-    def release(self, ended: Sequence[Answer]) -> Sequence[Answer]:
-        """Free the rows of ended answers; they keep their keys and values."""
-        over = set(ended)
-        self._answers = [None if answer in over else answer for answer in self._answers]
+    def release(self, ended: Sequence[Generation]) -> Sequence[Generation]:
+        """Free the rows of ended generations; the rows keep their keys and values."""
+        ended_set = set(ended)
+        self._rows = [None if one in ended_set else one for one in self._rows]
         return ended
 
-    def _begin(self, answer: Answer, row: int) -> None:
-        """Put an answer into a row, with the longest beginning of its prompt that any row holds."""
-        common, source = self._held.longest(answer.prompt, favourite=row)
-        # The last token is read in any case: what comes after it is asked.
-        count = min(common, len(answer.prompt) - 1)
+    def _begin(self, generation: Generation, row: int) -> None:
+        """Put a generation into a row, with the longest prefix of its prompt that any row holds."""
+        common, source = self._tokens.find_longest(generation.prompt, preferred=row)
+        # The last token is always read, as the logits after it are needed.
+        count = min(common, len(generation.prompt) - 1)
         if source != row:
             self._cache.copy(source, row, count)
-        answer.unread = answer.prompt[count:]
-        self._held.put(row, answer.prompt[:count])
-        self._answers[row] = answer
+        generation.unread = generation.prompt[count:]
+        self._tokens.put(row, generation.prompt[:count])
+        self._rows[row] = generation
 
-    def _close_ranks(self) -> None:
-        """Move occupied rows into free ones before them, so that a step works on the first n."""
-        occupied = [row for row, answer in enumerate(self._answers) if answer]
+    def _move_to_front(self) -> None:
+        """Move occupied rows into free ones before them, so that a step covers the first n."""
+        occupied = [row for row, generation in enumerate(self._rows) if generation]
         for hole in range(len(occupied)):
-            if not self._answers[hole]:
+            if not self._rows[hole]:
                 last = occupied.pop()
-                self._cache.copy(last, hole, self._held.lengths[last])
-                self._held.copy(last, hole)
-                self._answers[hole], self._answers[last] = self._answers[last], None
+                self._cache.copy(last, hole, self._tokens.lengths[last])
+                self._tokens.copy(last, hole)
+                self._rows[hole], self._rows[last] = self._rows[last], None

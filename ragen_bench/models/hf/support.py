@@ -1,4 +1,4 @@
-"""Support for rows: the models whose conversations each have a row of keys and values."""
+"""The check that a model supports continuous batching in rows of keys and values."""
 
 from __future__ import annotations
 
@@ -10,62 +10,61 @@ from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
 from ragen_bench.errors import UserError, described
-from ragen_bench.models.hf.cache import ATTENTION, RowCache, logits_of, step_of
+from ragen_bench.models.hf.cache import ATTENTION, RowCache, compute_logits, make_step
 
 _CHANGING_ROPES = {"dynamic", "longrope"}
 """Rotary embeddings whose frequencies depend on the longest conversation of a pass."""
 _ENDS = 7, 19, 20
-"""After how many tokens each trial pass ends."""
+"""Number of tokens at which each trial pass ends."""
 _FAILURES = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
-"""How a model fails that expects another attention."""
+"""Errors of models that expect another attention."""
 _TOLERANCE = {torch.float32: 1e-3, torch.float64: 1e-3}
 _TOLERANCE_OF_HALF = 5e-2
-"""How far rounding may move logits, as a share of their spread; in 16 bits they have 2 digits."""
+"""Maximum error of the logits relative to their standard deviation; 16 bits have 2 digits."""
 
 
 def enable_rows(model: Any, ids: list[int]) -> str:
-    """Switch a model to the attention of `hf_cache`, if it gives the same logits with it.
+    """Switch a model to the attention of `cache`, if it gives the same logits with it.
 
-    This is tried: the logits of a short conversation, read piece by piece beside another
-    one, must be those of a plain pass. Sliding windows and the like show only in long ones, so
-    the kinds of its layers are looked at too.
+    A short conversation, read in pieces next to another one, must give the logits of a plain pass.
+    Sliding windows and the like show only in long conversations, so layer types are checked too.
 
     Args:
-        model: on its device, in evaluation mode.
-        ids: a conversation; a short one is read several times.
+        model: The model of transformers, on its device, in evaluation mode.
+        ids: Token ids of a conversation, repeated if it is short.
 
     Returns:
-        Why it cannot, in a few words, or "". If it cannot, the model is as it was.
+        Why the model cannot, in a few words, or "". If it cannot, it is unchanged.
 
     Raises:
-        UserError: if the model cannot be run at all.
+        UserError: The model cannot be run at all.
     """
-    reason = _obstacle(model)
+    reason = _find_obstacle(model)
     if reason:
         return reason
     before = model.config._attn_implementation  # noqa: SLF001 (transformers has only the setter)
     ids = (ids * _ENDS[-1])[: _ENDS[-1]]
     try:
-        plain = _plain(model, ids)
+        plain = _run_plain(model, ids)
     except _FAILURES as failure:
         raise UserError(
             f"the model cannot be run on {model.device}: {described(failure)}", exit_code=1
         ) from failure
     model.set_attn_implementation(ATTENTION)
     try:
-        by_rows = _by_rows(model, ids)
+        by_rows = _run_by_rows(model, ids)
     except _FAILURES as refusal:
         reason = str(refusal).partition("\n")[0] or type(refusal).__name__
     else:
         error = (by_rows - plain).square().mean().sqrt() / plain.std()
         if not error <= _TOLERANCE.get(model.dtype, _TOLERANCE_OF_HALF):
-            reason = "read piece by piece, it answers otherwise"
+            reason = "its logits differ when it reads in pieces"
     if reason:
         model.set_attn_implementation(before)
     return reason
 
 
-def _obstacle(model: Any) -> str:
+def _find_obstacle(model: Any) -> str:
     if not model.is_backend_compatible():
         return "its attention cannot be replaced"
     if not {"position_ids", "logits_to_keep"} <= inspect.signature(model.forward).parameters.keys():
@@ -81,21 +80,21 @@ def _obstacle(model: Any) -> str:
 
 
 @torch.inference_mode()
-def _plain(model: Any, ids: list[int]) -> torch.Tensor:
-    """Return the logits after each trial pass, [passes, vocabulary], by plain passes."""
+def _run_plain(model: Any, ids: list[int]) -> torch.Tensor:
+    """Return the logits after each trial pass, [passes, vocabulary], from plain passes."""
     device = model.device
     passes = [model(input_ids=torch.tensor([ids[:end]], device=device)) for end in _ENDS]
     return torch.stack([output.logits[0, -1].float() for output in passes])
 
 
 @torch.inference_mode()
-def _by_rows(model: Any, ids: list[int]) -> torch.Tensor:
-    """Return the same in pieces, in the second row of two; the first holds the reverse."""
+def _run_by_rows(model: Any, ids: list[int]) -> torch.Tensor:
+    """Return the same in pieces, from the second row of two; the first one has reversed tokens."""
     cache = RowCache(2)
     logits, start = [], 0
     for end in _ENDS:
         new = [ids[start:end][::-1], ids[start:end]]
-        step = step_of(cache, [start, start], new, model.device)
-        logits.append(logits_of(model, step)[1].float())
+        step = make_step(cache, [start, start], new, model.device)
+        logits.append(compute_logits(model, step)[1].float())
         start = end
     return torch.stack(logits)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from ragen_bench.foreign import ForeignEnv
@@ -21,14 +20,12 @@ from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 
 
-class _Scripted:
-    """What both have in common."""
-
+class _ScriptedModel:
     slots = 64
     group_size = 1
 
     def identity(self) -> dict[str, Any]:
-        """Return nothing: the package's version says it all."""
+        """Return nothing: the version of the package identifies it."""
         return {}
 
     def probe(self) -> str:
@@ -36,37 +33,35 @@ class _Scripted:
         return "in this process"
 
 
-class RandomModel(_Scripted):
-    """Answers in form with random legal actions, as many as the turn may run.
+class RandomModel(_ScriptedModel):
+    """Answers with as many random legal actions as the turn allows.
 
     Args:
-        own: answers in environments of other packages that are not a `TextEnv`, if it is not None.
+        player: Player in third-party environments that are not a `TextEnv`.
     """
 
-    def __init__(self, own: RandomPlayer | None = None) -> None:
-        self._own = own
+    def __init__(self, player: RandomPlayer | None = None) -> None:
+        self._player = player
 
     def engine(self, sampling: Sampling) -> Engine:
-        """Return an engine whose answers are a pure function of seed and key."""
+        """Return an engine whose completions are a pure function of seed and key."""
         refuse_constraint(sampling, "random")
-
-        def answer(requests: Sequence[Request]) -> list[Completion]:
-            return [Completion(self._answer(request, sampling.seed)) for request in requests]
-
-        return CallEngine(answer)
+        return CallEngine(
+            lambda requests: [Completion(self._answer(r, sampling.seed)) for r in requests]
+        )
 
     def _answer(self, request: Request, seed: int) -> str:
         stream, env = RandomStream("random", seed, request.key), request.env
-        if self._own and isinstance(env, ForeignEnv):
-            return self._own.answer(env.observations, stream, request.spoken)
+        if self._player and isinstance(env, ForeignEnv):
+            return self._player.answer(env.observations, stream, request.label)
         return random_answer(env, stream)
 
 
-class OracleModel(_Scripted):
-    """Answers with the best actions; it looks behind the text."""
+class OracleModel(_ScriptedModel):
+    """Answers with the best actions, from the hidden state."""
 
     def engine(self, sampling: Sampling) -> Engine:
-        """Return an engine that gives the oracle's answers."""
+        """Return an engine of the oracle's completions."""
         refuse_constraint(sampling, "oracle")
         return CallEngine(lambda requests: [Completion(oracle_answer(r.env)) for r in requests])
 

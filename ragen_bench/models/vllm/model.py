@@ -1,4 +1,4 @@
-"""`vllm/NAME-OR-DIR`: a model that vLLM runs in this process, for GPUs above all."""
+"""`vllm/NAME-OR-DIR`: a model in vLLM, in this process, for GPUs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ragen_bench.errors import UserError
 from ragen_bench.models.base import (
     Completion,
     Engine,
-    Fault,
     Finish,
     Request,
+    RequestFailure,
     Sampling,
     refuse_limit,
 )
@@ -21,8 +21,8 @@ from ragen_bench.models.grammar import answer_regex
 from ragen_bench.models.tool_messages import functions_of
 from ragen_envs.core.instances import RandomStream
 
-# vLLM reads these when it is imported. With a process of its own its steps would not follow the
-# requests in a fixed order; its chatter would tear the table; and a user is not to be counted.
+# vLLM reads these when it is imported. In its own process, its steps would not follow the requests
+# in a fixed order. Its log would break the progress table, and it would report usage.
 os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
 os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
 os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
@@ -33,18 +33,18 @@ try:
     from vllm.platforms import current_platform
     from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
-    from ragen_bench.models.chat import Chat, chat_of
-    from ragen_bench.models.model_folder import check_place, content_of
-except (ImportError, OSError) as missing:  # OSError: a library of its own that is not there
+    from ragen_bench.models.chat import Chat, make_chat
+    from ragen_bench.models.model_folder import check_folder, describe_content
+except (ImportError, OSError) as missing:  # OSError: a missing shared library
     raise UserError(
         f"vllm/NAME-OR-DIR needs vLLM ({missing}): on a machine with a GPU, in a checkout "
         "pip install '.[vllm]' (after the first release: pip install 'ragen-bench[vllm]')"
     ) from missing
 
 SLOTS = 64
-"""Requests in flight at once, if nothing else is asked for."""
+"""Default number of requests in flight."""
 _GROUP = 4
-"""A group has so many episodes a slot: at its end, slots run empty."""
+"""Episodes of a group per slot: at the end of a group, slots run empty."""
 _REASON_CHARACTERS = 300
 _FINISH: dict[str | None, Finish] = {"stop": "stop", "length": "length"}
 
@@ -52,23 +52,23 @@ _FINISH: dict[str | None, Finish] = {"stop": "stop", "length": "length"}
 class VLLMModel:
     """A model in vLLM's engine, which gives a freed slot to the next request at once.
 
-    An answer is sampled by the generator of its own request, seeded by the run's seed and the
-    request's key alone, with the seed that a vLLM server would be sent. What else shares a step
-    changes the rounding of the logits, though, so groups of episodes are replayed whole.
+    Each request has its own generator, seeded by the run's seed and the request's key, as on a vLLM
+    server. Other requests of a step change the rounding of the logits, so groups of episodes are
+    replayed whole.
 
     Args:
-        name: a folder with config.json, tokenizer and weights, or a name that the hub knows.
-        slots: requests in flight at once.
-        dtype: the number format, as vLLM names it; "auto" halves what the folder holds in float32.
+        name: A folder with config.json, tokenizer and weights, or a name on the hub.
+        slots: Number of requests in flight.
+        dtype: vLLM's name of the number format; "auto" stores float32 weights in 16 bits.
 
     Raises:
-        UserError: if there is no chat model at that place, or it does not fit the machine.
+        UserError: There is no chat model at that place, or it does not fit the machine.
     """
 
     def __init__(self, name: str, slots: int = SLOTS, dtype: str = "auto") -> None:
         self._name = name
         self._llm = _load(name, slots, dtype)
-        self._chat = chat_of(name, self._llm.get_tokenizer())
+        self._chat = make_chat(name, self._llm.get_tokenizer())
         self.slots = slots
         self.group_size = slots * _GROUP
 
@@ -76,31 +76,31 @@ class VLLMModel:
         """Return vLLM's version, the number format, and a folder's hash or the hub's revision."""
         config = self._llm.model_config
         return {
-            **content_of(self._name, config.hf_config),
+            **describe_content(self._name, config.hf_config),
             **self._chat.identity(),
             "dtype": str(config.dtype).removeprefix("torch."),
             "vllm": vllm.__version__,
         }
 
     def probe(self) -> str:
-        """Return the device it runs on."""
+        """Return its device."""
         return f"in this process, by vLLM {vllm.__version__} on {current_platform.device_type}"
 
     def engine(self, sampling: Sampling) -> Engine:
         """Return an engine that works on `slots` requests at once.
 
         Raises:
-            UserError: if the context is shorter than the longest answer.
+            UserError: The context is shorter than the longest completion.
         """
         refuse_limit(sampling, self._name, self._llm.model_config.max_model_len)
         return _StepEngine(self._llm, self._chat, sampling)
 
 
 class _StepEngine:
-    """Submits to vLLM's queue, and has it step until an answer is finished.
+    """Submits to vLLM's queue, and steps until a request is finished.
 
-    It is deterministic: the same calls in the same order give the same answers on one machine,
-    since nothing is left in the cache from an engine before.
+    It is deterministic: the same calls in the same order give the same completions on one machine,
+    since the cache keeps nothing from an earlier engine.
     """
 
     def __init__(self, llm: Any, chat: Chat, sampling: Sampling) -> None:
@@ -108,47 +108,44 @@ class _StepEngine:
         self._context: int = llm.model_config.max_model_len
         self._chat, self._sampling = chat, sampling
         self._running: dict[str, Request] = {}
-        self._refused: list[tuple[Request, Completion | Fault]] = []
+        self._overflows: list[tuple[Request, Completion | RequestFailure]] = []
         if not llm.reset_prefix_cache():
             raise RuntimeError("the model's last engine was not closed")
 
     def submit(self, request: Request) -> None:
-        """Take a request; it is worked on when answers are collected."""
-        ids = self._chat.read(request.messages, functions_of(request.env))
+        ids = self._chat.tokenize(request.messages, functions_of(request.env))
         if len(ids) + self._sampling.max_tokens > self._context:
-            self._refused.append((request, Completion("", len(ids), 0, finish="context")))
+            self._overflows.append((request, Completion("", len(ids), 0, finish="context")))
             return
         self._running[request.key] = request
         self._engine.add_request(
-            request.key, tokens_input(ids), _parameters(request, self._sampling)
+            request.key, tokens_input(ids), _make_parameters(request, self._sampling)
         )
 
-    def collect(self) -> Sequence[tuple[Request, Completion | Fault]]:
-        """Step until at least one answer is finished."""
-        ended, self._refused = self._refused, []
+    def collect(self) -> Sequence[tuple[Request, Completion | RequestFailure]]:
+        ended, self._overflows = self._overflows, []
         while not ended:
             outputs = self._engine.step()
-            ended = [self._ended(output) for output in outputs if output.finished]
+            ended = [self._read_output(output) for output in outputs if output.finished]
         return ended
 
     def close(self) -> None:
-        """Drop what is unanswered."""
         self._engine.abort_request(list(self._running))
         self._running.clear()
-        self._refused = []
+        self._overflows = []
 
-    def _ended(self, output: Any) -> tuple[Request, Completion | Fault]:
-        [answer] = output.outputs
+    def _read_output(self, output: Any) -> tuple[Request, Completion | RequestFailure]:
+        [sequence] = output.outputs
         request = self._running.pop(output.request_id)
-        finish = _FINISH.get(answer.finish_reason)
+        finish = _FINISH.get(sequence.finish_reason)
         if finish is None:
-            return request, Fault(f"vLLM gave {request.key} up: {answer.finish_reason}")
-        read, sampled = len(output.prompt_token_ids), len(answer.token_ids)
-        return request, Completion(answer.text, read, sampled, finish)
+            return request, RequestFailure(f"vLLM gave {request.key} up: {sequence.finish_reason}")
+        counts = len(output.prompt_token_ids), len(sequence.token_ids)
+        return request, Completion(sequence.text, *counts, finish)
 
 
-def _parameters(request: Request, sampling: Sampling) -> Any:
-    """Return what vLLM is asked for; what is not named here, such as top-k, is off."""
+def _make_parameters(request: Request, sampling: Sampling) -> Any:
+    """Return vLLM's sampling parameters; others, such as top-k, are off by default."""
     form = None
     if sampling.constrain:
         regex = answer_regex(request.env, sampling.max_tokens)
@@ -167,22 +164,22 @@ def _parameters(request: Request, sampling: Sampling) -> Any:
 
 
 def _load(name: str, slots: int, dtype: str) -> Any:
-    check_place(name)
+    check_folder(name)
     try:
         llm = vllm.LLM(
             name,
             dtype=dtype,
             max_num_seqs=slots,
-            max_model_len=-1,  # the model's own, or as much as the memory holds
+            max_model_len=-1,  # the model's, or what fits into memory
             tokenizer_mode="hf",
-            enforce_eager=current_platform.is_cpu(),  # where compiling takes longer than it saves
-            async_scheduling=False,  # else the clock may decide what a step works on
+            enforce_eager=current_platform.is_cpu(),  # compiling takes longer than it saves
+            async_scheduling=False,  # otherwise timing decides which requests share a step
             use_tqdm_on_load=False,
         )
     except Exception as error:
         reason = textwrap.shorten(str(error) or type(error).__name__, _REASON_CHARACTERS)
         raise UserError(f"no model can be loaded from {name!r}: {reason}") from error
-    # Grammars would be compiled in threads, and the clock would decide when a request starts.
+    # Grammars compiled in threads would make the start of a request depend on timing.
     manager = llm.llm_engine.engine_core.engine_core.structured_output_manager
     manager._use_async_grammar_compilation = False  # noqa: SLF001 (vLLM has no setting for it)
     return llm

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ragen_bench.environments import reference_note
 from ragen_bench.models.prompt import FIRST, SKIPPED, opening, prompt_hash
-from ragen_bench.opponents.wording import replies_in_words
+from ragen_bench.opponents.wording import describe_replies
 from ragen_bench.pages.rendering import page_environment
 from ragen_bench.pages.report.packing import Pack
 from ragen_bench.runs.atomic import replacing
@@ -68,7 +68,7 @@ def report_pieces(
         pack=pack,
         prompt=prompt,
         home=home,
-        replies_in_words=replies_in_words,
+        describe_replies=describe_replies,
     )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ragen_bench.environments import class_of
-from ragen_bench.opponents.wording import replies_in_words
+from ragen_bench.opponents.wording import describe_replies
 from ragen_bench.runs.schema import EpisodeRecord, Object
 
 CHUNK_CHARACTERS = 1 << 18
@@ -126,7 +126,7 @@ def _opponent_of(episode: Object) -> Object:
         else turn
         for turn in episode["turns"]
     ]
-    counts = replies_in_words(episode["env"], episode["opponent"])
+    counts = describe_replies(episode["env"], episode["opponent"])
     overflowed = episode["opponent"]["overflowed"]
     return {"turns": turns, "opponent": {"counts": counts, "overflowed": overflowed}}
 

@@ -24,6 +24,6 @@ def test_progress_counts_recorded_episodes_and_every_answer(small, random_model,
 
 def test_what_a_model_cannot_do_leaves_no_directory(small, random_model, tmp_path):
     constrained = dataclasses.replace(small, constrain=True)
-    with pytest.raises(UserError, match="cannot hold answers to a grammar"):
+    with pytest.raises(UserError, match="cannot constrain responses by a grammar"):
         play_run(constrained, random_model, tmp_path / "run")
     assert list(tmp_path.iterdir()) == []

@@ -10,7 +10,7 @@ from ragen_bench.cli.main import main
 from ragen_bench.leaderboard.rules import explain_refusal
 from ragen_bench.leaderboard.schema import EntryRun
 from ragen_bench.models import random_player
-from ragen_bench.models.random_player import name_random_player
+from ragen_bench.models.random_player import import_random_player
 from ragen_bench.runs.checked import BadRecordError, read_record
 from ragen_bench.runs.config_check import config_differences
 from ragen_bench.runs.directory import read_run
@@ -31,7 +31,7 @@ ENTRIES = Path(__file__).parents[3] / "leaderboard" / "entries"
 def test_its_score_is_the_floor_and_another_function_has_another():
     name_environment(GUESS)
     floors = [
-        baseline("random", GUESS, "test", range(16), name_random_player(f"{GUESSERS}:{function}"))
+        baseline("random", GUESS, "test", range(16), import_random_player(f"{GUESSERS}:{function}"))
         for function in ("digit", "never")
     ]
     # Four different digits of ten hit with 0.4; with repetition, as listed actions do, with 0.344.
@@ -40,7 +40,7 @@ def test_its_score_is_the_floor_and_another_function_has_another():
 
 
 def test_answers_are_a_function_of_what_was_seen_and_the_stream():
-    player = name_random_player(NEVER)
+    player = import_random_player(NEVER)
     answers = [player.answer(("a", "b"), RandomStream("it", label), "here") for label in (1, 1, 2)]
     assert answers[0] == answers[1] != answers[2]
     assert answers[0].startswith("no digit, turn 2: 0.")
@@ -71,7 +71,7 @@ def recorded(tmp_path, monkeypatch):
     """A run as another process finds it, whose user has named no function yet."""
     path = tmp_path / "run"
     evaluate("random", env=ECHO, limit=2, random_player=NEVER, out=path, progress=False)
-    monkeypatch.setattr(random_player, "_NAMED", {})
+    monkeypatch.setattr(random_player, "_IMPORTED", {})
     return path
 
 
@@ -94,7 +94,7 @@ def test_a_changed_module_is_found(recorded):
     [hashed] = run.config.random_player_identity.values()
     file.write_text(file.read_text().replace(hashed, "0" * 16))
     changed = read_run(recorded)
-    name_random_player(NEVER)
+    import_random_player(NEVER)
     assert [*config_differences(run.config)] == []
     [difference] = config_differences(changed.config)
     assert difference.startswith('random_player_identity.source_sha256: recorded "0000')
@@ -140,9 +140,9 @@ def test_what_a_user_gets_wrong_is_one_line(named, says, tmp_path):
 def test_an_edited_file_does_not_play_in_the_same_process(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("edited.py").write_text("def play(observations, generator): return 'one'")
-    named = name_random_player("edited:play")
+    named = import_random_player("edited:play")
     Path("edited.py").write_text("def play(observations, generator): return 'two'")
-    assert name_random_player("edited:play") is named
+    assert import_random_player("edited:play") is named
 
 
 def test_a_record_without_its_hash_differs(recorded):

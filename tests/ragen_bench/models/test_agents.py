@@ -9,7 +9,7 @@ import pytest
 
 from ragen_bench.agents import Answer
 from ragen_bench.audit.doctor import examine_model
-from ragen_bench.models.base import Place, Request, ask_all
+from ragen_bench.models.base import Request, TurnId, ask_all
 from ragen_bench.models.grammar import action_schema
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
@@ -24,7 +24,7 @@ def test_an_agent_is_told_where_it_is_and_what_it_may_do(agent, form):
     actions = ["Up", "Right", "Down", "Left"]
     schema = {"type": "string", "enum": actions}
     played(model, form=form)
-    assert model._own.reset.__globals__["told"] == [
+    assert model._agent.reset.__globals__["told"] == [
         [
             {
                 "environment": "ragen/FrozenLake-v0",
@@ -105,9 +105,9 @@ def test_a_name_outside_a_run_is_told_as_the_environment(agent):
     model = agent(TOLD, "Told")
     env = gymnasium.make("ragen/Bandit-v0", split="val").unwrapped
     env.reset(seed=0)
-    place = Place("ragen/Bandit-v0", "val", 4, 1, 0)
-    ask_all(model, [Request([], "answerer/0", env), Request([], "x", env, place=place)], SAMPLING)
-    starts = [start for start, _ in model._own.reset.__globals__["told"]]
+    place = TurnId("ragen/Bandit-v0", "val", 4, 1, 0)
+    ask_all(model, [Request([], "answerer/0", env), Request([], "x", env, turn_id=place)], SAMPLING)
+    starts = [start for start, _ in model._agent.reset.__globals__["told"]]
     assert [(start["environment"], start["instance"]) for start in starts] == [
         ("answerer/0", 0),
         ("ragen/Bandit-v0", 4),

@@ -9,7 +9,7 @@ import pytest
 from ragen_bench.episodes.runner import tasks_of
 from ragen_bench.models import ServerOptions, resolve
 from ragen_bench.models.base import Request
-from ragen_bench.opponents.pair import Pair
+from ragen_bench.opponents.pair import ModelPair
 from ragen_bench.suites import make_env
 from tests.ragen_bench.models.own_agent import SAMPLING, TOLD, played, records
 
@@ -41,7 +41,7 @@ async def answer(messages):
 def test_async_functions_are_played_so_many_at_once(agent, at_once):
     model = agent(CROWD.format(wanted=at_once), at_once=at_once)
     episodes = played(model)
-    counts = model._own.__globals__
+    counts = model._agent.__globals__
     assert len(episodes) == 12
     assert counts["most"] == at_once == model.slots
     assert counts["asked"] == sum(len(episode.record.turns) for episode in episodes) == 60
@@ -77,7 +77,7 @@ def test_an_object_lives_as_long_as_its_episode(agent, kind):
     )
     model = agent(source, "Living", at_once=3)
     episodes = played(model)
-    seen = model._own.reset.__globals__
+    seen = model._agent.reset.__globals__
     assert [len(episode.record.turns) for episode in episodes] == [5] * 12
     assert (seen["made"], seen["most"]) == (12, 3 if kind else 1)
     del episodes
@@ -115,9 +115,9 @@ def test_both_seats_have_objects_of_their_own(agent):
     )
     model = agent(source, "Both", at_once=2)
     tasks = tasks_of({"ragen/TwentyQuestionsModel-v0": 2}, "test", 1)
-    pair = Pair(model, model, "plain")
+    pair = ModelPair(model, model, "plain")
     episodes = played(pair, tasks, "plain", make=partial(make_env, opponent_format="plain"))
-    assert model._own.reset.__globals__["begun"] == ["plain"] * 4
+    assert model._agent.reset.__globals__["begun"] == ["plain"] * 4
     replies = [turn.opponent for episode in episodes for turn in episode.record.turns]
     assert all(reply.readable for reply in replies if reply)
 
@@ -133,7 +133,7 @@ def test_closing_cancels_what_waits(agent, caplog):
     model = agent(source)
     engine = model.engine(SAMPLING)
     engine.submit(Request([], "one", None))
-    seen = model._own.__globals__
+    seen = model._agent.__globals__
     assert seen["begun"].wait(60)
     engine.close()
     assert seen["ended"].wait(60)
@@ -153,4 +153,4 @@ def test_an_async_agent_keeps_one_loop(agent):
     model = agent(source)
     played(model)
     played(model)
-    assert len(model._own.__globals__["loops"]) == 1
+    assert len(model._agent.__globals__["loops"]) == 1

@@ -19,7 +19,7 @@ from tests.waiting import wait_until
     [
         ("return 7", "returned int; it takes a list of messages"),
         ("return None", "returned NoneType; it takes a list of messages"),
-        ("return Answer('', 'thoughts')", "returned its reasoning apart from the text"),
+        ("return Answer('', 'thoughts')", "returned its reasoning separately"),
         ("return Answer(b'')", "raised TypeError: text of an Answer is a str, got b'' (own_agent"),
         ("return Answer('', 7)", "raised TypeError: reasoning of an Answer is a str, got 7 (own"),
         ("return Answer('', '', 1.0)", "raised TypeError: prompt_tokens of an Answer is an int"),
@@ -94,7 +94,7 @@ def test_an_agent_that_does_not_fit_its_call(agent, source, says):
 
 def test_a_coroutine_of_a_function_that_is_not_declared_so(agent, recwarn):
     model = agent("async def wait(messages):\n    return ''\n\nanswer = lambda m: wait(m)\n")
-    with pytest.raises(UserError, match="returned coroutine; what returns one is to be declared"):
+    with pytest.raises(UserError, match="returned coroutine; declare the function that returns"):
         played(model)
     gc.collect()
     assert not [warning for warning in recwarn if "never awaited" in str(warning.message)]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import ragen_envs  # noqa: F401 - registers the environments
 from ragen_bench.models.grammar import (
-    LONGEST_THOUGHT,
-    LONGEST_WORDS,
+    MAX_FREE_TEXT,
+    MAX_THOUGHT,
     answer_gbnf,
     answer_regex,
     thought_bound,
@@ -81,7 +81,7 @@ FREE = st.builds(
     FreeText,
     st.sampled_from(["search[", "say(", ".*", "+"]),
     st.sampled_from(["]", ")", "}", "!", "]]"]),
-    st.integers(1, 2 * LONGEST_WORDS),
+    st.integers(1, 2 * MAX_FREE_TEXT),
     st.just(""),
 )
 
@@ -102,7 +102,7 @@ def names_of(env):
     free = env.free_text
     if free is None or free.form:
         return env.legal_actions
-    return *env.legal_actions, f"{free[0]}{'w' * min(free.longest, LONGEST_WORDS)}{free[1]}"
+    return *env.legal_actions, f"{free[0]}{'w' * min(free.longest, MAX_FREE_TEXT)}{free[1]}"
 
 
 @given(st.data(), TURNS, st.integers(1, 300))
@@ -158,7 +158,7 @@ def test_with_ample_tokens_an_answer_fits_however_it_is_spelled(data, env, max_t
         assert len(longest) + 1 <= max_tokens  # a token each, and one that ends the turn
     if env.response_format == "think":
         full = max(max_tokens // 2, max_tokens - form - 1)
-        assert thought_bound(env, max_tokens) == min(LONGEST_THOUGHT, full)
+        assert thought_bound(env, max_tokens) == min(MAX_THOUGHT, full)
         assert not re.fullmatch(
             answer_regex(env, max_tokens), longest.replace("</think>", ".</think>")
         )
@@ -175,7 +175,7 @@ def test_any_search_matches_and_is_run_as_it_was_said(words):
     env = shopper(response_format="answer")
     answer = format_answer([f"search[{words}]"], "answer")
     matched = re.fullmatch(answer_regex(env, 200), answer)
-    assert bool(matched) == (words[0] != " " and len(words) <= LONGEST_WORDS)
+    assert bool(matched) == (words[0] != " " and len(words) <= MAX_FREE_TEXT)
     if matched:
         assert env.read(answer)[1] == (f"search[{' '.join(words.lower().split())}]",)
 

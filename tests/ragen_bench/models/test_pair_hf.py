@@ -10,8 +10,8 @@ from ragen_bench.errors import UserError
 from ragen_bench.models import Completion
 from ragen_bench.models.hf.engine import SlotEngine
 from ragen_bench.models.hf.model import HFModel
-from ragen_bench.opponents.opponent import Opponent, answerer
-from ragen_bench.opponents.pair import Pair
+from ragen_bench.opponents.opponent import Opponent, make_answerer
+from ragen_bench.opponents.pair import ModelPair
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import random_answer
 
@@ -85,7 +85,7 @@ def test_batches_and_bytes_do_not_depend_on_a_servers_clock(model, calls, tmp_pa
     found = []
     for order in range(2):
         server = Server(order)
-        pair = Pair(*((model, server) if first else (server, model)), "plain")
+        pair = ModelPair(*((model, server) if first else (server, model)), "plain")
         calls.clear()
         found.append((finish(tmp_path / str(order), pair), list(calls)))
     assert found[0] == found[1]
@@ -102,13 +102,13 @@ def turns_of(episodes):
 
 def test_a_model_against_itself_resumes_to_the_same_bytes(folder, tmp_path):
     two = HFModel(str(folder), slots=2)
-    whole = finish(tmp_path / "run", Pair(two, two, "plain"), instances={GAME: 9})
+    whole = finish(tmp_path / "run", ModelPair(two, two, "plain"), instances={GAME: 9})
     lines = whole.splitlines(keepends=True)
     assert len(lines) == 9
     # Of two groups of eight, the second has an episode only, and the first a torn one.
     (tmp_path / "run" / "episodes.jsonl").write_bytes(b"".join([*lines[:5], lines[5][:99]]))
     anew = HFModel(str(folder), slots=2)
-    assert finish(tmp_path / "run", Pair(anew, anew, "plain"), instances={GAME: 9}) == whole
+    assert finish(tmp_path / "run", ModelPair(anew, anew, "plain"), instances={GAME: 9}) == whole
     config = json.loads((tmp_path / "run" / "run.json").read_text())
     assert (config["slots"], config["group_size"]) == (2, 8)
     assert config["opponent"]["model_identity"] == config["model_identity"]
@@ -121,7 +121,7 @@ def test_a_model_against_itself_resumes_to_the_same_bytes(folder, tmp_path):
 def test_an_answerer_is_a_function_of_seed_call_and_text(folder):
     def replies(seed):
         options = {"temperature": 1.0, "max_tokens": 6, "seed": seed}
-        ask = answerer(f"hf/{folder}", "plain", **options)
+        ask = make_answerer(f"hf/{folder}", "plain", **options)
         return [ask(text) for text in ("Is it wet?", "Is it wet?", "Is it dry?")]
 
     first = replies(0)
@@ -131,6 +131,6 @@ def test_an_answerer_is_a_function_of_seed_call_and_text(folder):
 
 
 def test_an_answerer_without_room_says_so(folder):
-    ask = answerer(f"hf/{folder}", "plain", max_tokens=6)
+    ask = make_answerer(f"hf/{folder}", "plain", max_tokens=6)
     with pytest.raises(UserError, match="has no room for an answer to 9000 characters"):
         ask("wet dry  " * 1000)

@@ -12,10 +12,10 @@ from transformers import AutoTokenizer
 from ragen_bench.errors import UserError
 from ragen_bench.models import Request, Sampling, ask_all
 from ragen_bench.models.bundled import converted_folder
-from ragen_bench.models.chat import chat_of
+from ragen_bench.models.chat import make_chat
 from ragen_bench.models.hf.model import HFModel
 from ragen_bench.models.prompt import conversation
-from ragen_bench.models.tool_messages import SEE_LAST, functions_of, with_calls
+from ragen_bench.models.tool_messages import SEE_LAST, functions_of, with_tool_calls
 from ragen_bench.suites import make_env
 from ragen_envs.core.tool_calls import Call, as_text
 
@@ -57,7 +57,7 @@ TEMPLATE = """\
 def test_what_is_sent_is_of_the_protocol_and_holds_all_that_was_said(said):
     observations = [f"observation {number}" for number in range(len(said) + 1)]
     messages = conversation(observations, said, "tools")
-    sent = with_calls(messages, as_json=True)
+    sent = with_tool_calls(messages, as_json=True)
     for message in sent:
         MESSAGE.validate_python(message)
     results = [m["content"] for m in sent if m["role"] in ("user", "tool")]
@@ -85,7 +85,9 @@ def test_what_is_sent_is_of_the_protocol_and_holds_all_that_was_said(said):
 
 def test_a_turn_of_two_calls():
     calls = as_text([Call("act", {"actions": ["Up"]}), Call("act", {"actions": ["Left"]})], "Go.")
-    *_, answer, first, last = with_calls(conversation(["a", "b"], [calls], "tools"), as_json=False)
+    *_, answer, first, last = with_tool_calls(
+        conversation(["a", "b"], [calls], "tools"), as_json=False
+    )
     assert answer == {
         "role": "assistant",
         "content": "Go.",
@@ -125,37 +127,37 @@ def tokenizer():
 
 def test_a_template_tells_the_model_of_the_functions_and_of_its_calls(tokenizer):
     tokenizer.chat_template = TEMPLATE
-    chat = chat_of("mine", tokenizer)
-    assert chat.tells_functions
+    chat = make_chat("mine", tokenizer)
+    assert chat.supports_tools
     functions = functions_of(started("tools"))
     answer = as_text([Call("act", {"actions": ["Up"]})], "Up it is.")
-    prompt = chat.prompt(conversation(["first", "second"], [answer], "tools"), functions)
+    prompt = chat.render(conversation(["first", "second"], [answer], "tools"), functions)
     told = prompt.partition("tools\n")[2].partition("<|im_end|>")[0]
     assert json.loads(told) == functions
     assert prompt.endswith(
         f"<|im_start|>assistant\n{answer.replace(chr(10), '')}<|im_end|>\n"
         "<|im_start|>tool\nsecond<|im_end|>\n<|im_start|>assistant\n"
     )
-    assert "tools\n" not in chat.prompt(conversation(["first"], [], "think"))
+    assert "tools\n" not in chat.render(conversation(["first"], [], "think"))
 
 
 def test_a_template_without_functions_is_refused():
-    chat = chat_of("bundled", AutoTokenizer.from_pretrained(converted_folder()))
-    assert not chat.tells_functions
-    with pytest.raises(UserError, match="tells it of no functions; leave --format tools out"):
-        chat.prompt(conversation(["first"], [], "tools"), functions_of(started("tools")))
+    chat = make_chat("bundled", AutoTokenizer.from_pretrained(converted_folder()))
+    assert not chat.supports_tools
+    with pytest.raises(UserError, match="does not describe functions; remove --format tools"):
+        chat.render(conversation(["first"], [], "tools"), functions_of(started("tools")))
 
 
 def test_a_model_in_process_reads_the_functions(tmp_path):
     folder = save_tiny(tmp_path)
     sampling = Sampling(temperature=0, max_tokens=4, stop="", seed=0)
     request = Request(conversation(["first"], [], "tools"), "key", started("tools"))
-    with pytest.raises(UserError, match="tells it of no functions"):
+    with pytest.raises(UserError, match="does not describe functions"):
         ask_all(HFModel(str(folder)), [request], sampling)
     (folder / "chat_template.jinja").write_text(TEMPLATE)
     model = HFModel(str(folder))
     [answer] = ask_all(model, [request], sampling)
-    prompt = chat_of("mine", AutoTokenizer.from_pretrained(folder)).read(
+    prompt = make_chat("mine", AutoTokenizer.from_pretrained(folder)).tokenize(
         request.messages, functions_of(request.env)
     )
     assert answer.prompt_tokens == len(prompt)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragen_bench.opponents.pair import Pair
+from ragen_bench.opponents.pair import ModelPair
 
 from .support import finish
 from .test_pair import Batched
@@ -11,7 +11,7 @@ from .test_pair import Batched
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """A run of players that reply well, at random and without form, in batches."""
-    return finish(tmp_path_factory.mktemp("pair") / "run", Pair(Batched(), Batched(), "plain"))
+    return finish(tmp_path_factory.mktemp("pair") / "run", ModelPair(Batched(), Batched(), "plain"))
 
 
 @pytest.fixture(scope="module")

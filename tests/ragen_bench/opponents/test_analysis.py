@@ -6,7 +6,7 @@ from ragen_bench.analysis import replay_episode
 from ragen_bench.analysis.games import reading_of
 from ragen_bench.analysis.label import label
 from ragen_bench.episodes.replay import Replayer
-from ragen_bench.opponents.pair import Pair
+from ragen_bench.opponents.pair import ModelPair
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 
 from .support import GAME, Said, asks, finish
@@ -27,7 +27,7 @@ GUESSES = [f"Is it a {name}?" for name in load().concepts if name != "birch tree
 )
 def test_what_the_opponent_said_counts(tmp_path, questions, reply, wanted):
     """The word is "birch tree"."""
-    pair = Pair(asks(*questions), Said(lambda _: reply), "plain")
+    pair = ModelPair(asks(*questions), Said(lambda _: reply), "plain")
     run = finish(tmp_path / "run", pair, samples=1, instances={GAME: 1})
     [episode] = run.episodes()
     found = label(replay_episode(Replayer(run.config), episode, reading_of(GAME).state))

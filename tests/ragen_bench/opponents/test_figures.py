@@ -4,7 +4,7 @@ import pytest
 
 from ragen_bench.models import resolve
 from ragen_bench.opponents.opponent import Opponent
-from ragen_bench.opponents.pair import Pair
+from ragen_bench.opponents.pair import ModelPair
 from ragen_bench.pages.report import write_report
 from ragen_bench.scores.baselines import baseline, floor_and_ceiling
 from ragen_bench.scores.cost import Price, Prices
@@ -43,7 +43,7 @@ def test_the_summary_recomputed_from_the_episodes(run, episodes):
 
 
 def test_nothing_judged_is_no_agreement(tmp_path):
-    pair = Pair(asks("Florble it?"), resolve("oracle"), "plain")
+    pair = ModelPair(asks("Florble it?"), resolve("oracle"), "plain")
     found = finish(tmp_path / "run", pair, samples=1)
     [row] = summarise(found)["envs"]
     assert row["opponent"]["agreement"] is row["opponent"]["agreement_interval"] is None
@@ -62,7 +62,7 @@ def test_floor_and_ceiling_are_those_of_the_rule_answering():
 
 
 def test_the_cost_is_that_of_both_or_unknown(tmp_path):
-    pair = Pair(asks("Is it an animal?"), Said(lambda request: "Yes", (100, 10)), "plain")
+    pair = ModelPair(asks("Is it an animal?"), Said(lambda request: "Yes", (100, 10)), "plain")
     found = finish(
         tmp_path / "run",
         pair,
@@ -98,7 +98,7 @@ def test_the_report_names_the_opponent_and_its_agreement(run):
 def test_the_oracle_asks_on_whatever_is_replied(tmp_path):
     """An opponent that lies leaves no word; the oracle goes on to its last turn."""
     liar = Said(lambda request: "No" if request.env.question.rule == "Yes" else "Yes")
-    found = finish(tmp_path / "run", Pair(resolve("oracle"), liar, "plain"), samples=1)
+    found = finish(tmp_path / "run", ModelPair(resolve("oracle"), liar, "plain"), samples=1)
     outcomes = {episode.outcome for episode in found.episodes()}
     assert outcomes == {"truncated"}
     [row] = summarise(found)["envs"]
@@ -107,7 +107,7 @@ def test_the_oracle_asks_on_whatever_is_replied(tmp_path):
 
 def test_replies_at_random_are_a_function_of_seed_and_key(run, tmp_path):
     def replies(seed):
-        pair = Pair(resolve("oracle"), resolve("random"), "plain")
+        pair = ModelPair(resolve("oracle"), resolve("random"), "plain")
         found = finish(tmp_path / f"run{seed}", pair, instances={GAME: 2}, seed=seed)
         return [
             turn.opponent.answer

@@ -8,8 +8,8 @@ import pytest
 from ragen_bench.audit.doctor import examine_model
 from ragen_bench.errors import UserError
 from ragen_bench.models import Completion, resolve
-from ragen_bench.opponents.opponent import Opponent, answerer, load
-from ragen_bench.opponents.pair import Pair
+from ragen_bench.opponents.opponent import Opponent, load, make_answerer
+from ragen_bench.opponents.pair import ModelPair
 
 from .support import BASE, GAME, Said, finish
 
@@ -46,7 +46,7 @@ def test_an_opponent_that_fails_is_named_with_its_question(tmp_path, monkeypatch
 
 def test_the_doctor_looks_at_both():
     evaluation = dataclasses.replace(BASE, instances={GAME: 4})
-    pair = Pair(resolve("oracle"), Said(lambda request: "Maybe"), "plain")
+    pair = ModelPair(resolve("oracle"), Said(lambda request: "Maybe"), "plain")
     found = list(examine_model(pair, evaluation, 6))
     looks = ["is there", "answers", "form", "stops", "limit", "repeats", "pace"]
     assert [one.name for one in found] == [*looks, "opponent", *looks]
@@ -59,7 +59,7 @@ def test_the_doctor_looks_at_both():
     thinks = Said(lambda request: "")
     thinks.complete = lambda requests, sampling: [Completion("", reasoning="hm")] * len(requests)
     form = dataclasses.replace(evaluation, opponent=Opponent("random", "think"))
-    *_, last = examine_model(Pair(resolve("oracle"), thinks, "think"), form, 2)
+    *_, last = examine_model(ModelPair(resolve("oracle"), thinks, "think"), form, 2)
     assert last.status == "FAIL"
     assert "add --opponent-format answer" in last.detail
 
@@ -83,7 +83,7 @@ def test_any_model_is_an_answerer_for_gymnasium(tmp_path, monkeypatch):
             split="test",
             response_format="plain",
             answerer_format=form,
-            answerer=answerer("python:yes_sayer:reply", form),
+            answerer=make_answerer("python:yes_sayer:reply", form),
         )
         env.reset(seed=0)
         observation, *_, info = env.step("Is it an animal?")
@@ -91,4 +91,4 @@ def test_any_model_is_an_answerer_for_gymnasium(tmp_path, monkeypatch):
         assert (info["judged"], info["unreadable"]) == (1, 0)
     for name in ("random", "oracle"):
         with pytest.raises(UserError, match=f"{name} reads no text"):
-            answerer(name)
+            make_answerer(name)

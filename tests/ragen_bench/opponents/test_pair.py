@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from ragen_bench.episodes.runner import play, tasks_of
 from ragen_bench.errors import UserError
-from ragen_bench.models import Completion, Fault, Request, Sampling
+from ragen_bench.models import Completion, Request, RequestFailure, Sampling
 from ragen_bench.models.base import CallEngine
 from ragen_bench.models.scripted import OracleModel
-from ragen_bench.opponents.pair import Pair
+from ragen_bench.opponents.pair import ModelPair
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 
@@ -101,7 +101,7 @@ class _Clocked:
 
     def answer(self, request):
         if self.fails(request.key):
-            return Fault("the server is asleep")
+            return RequestFailure("the server is asleep")
         return Completion(mixed_answer(request))
 
     def close(self):
@@ -114,9 +114,9 @@ def records(model, count=12, samples=1):
 
 
 def test_slots_are_those_of_both_and_groups_of_either():
-    pair = Pair(Batched(4, 8), Clocked(0, slots=3), "think")
+    pair = ModelPair(Batched(4, 8), Clocked(0, slots=3), "think")
     assert (pair.slots, pair.group_size) == (3, 8)
-    pair = Pair(Clocked(0, slots=9), Batched(4, 16), "think")
+    pair = ModelPair(Clocked(0, slots=9), Batched(4, 16), "think")
     assert (pair.slots, pair.group_size) == (4, 16)
 
 
@@ -124,7 +124,7 @@ def test_slots_are_those_of_both_and_groups_of_either():
 def called(order, kind, first):
     """Return the records, and how the engine in process was called; the other one is a server."""
     inside, server = kind(slots=3), Clocked(order)
-    found = records(Pair(*((inside, server) if first else (server, inside)), "think"), count=6)
+    found = records(ModelPair(*((inside, server) if first else (server, inside)), "think"), count=6)
     return found, inside.batches if kind is Batched else inside.calls
 
 
@@ -144,14 +144,14 @@ def test_one_seat_is_asked_until_nothing_of_it_is_left():
             submit = engine.submit
 
             def noted(request):
-                seats.append((request.seat, request.key))
+                seats.append((request.side, request.key))
                 submit(request)
 
             engine.submit = noted
             return engine
 
     model = Noted(slots=5)
-    found = records(Pair(model, model, "think"))
+    found = records(ModelPair(model, model, "think"))
     asked = Counter(seat for seat, _ in seats)
     turns = [turn for record in found.values() for turn in record.turns]
     assert asked == {
@@ -171,13 +171,13 @@ def test_a_player_alone_is_asked_in_the_order_of_a_single_model():
     alone, paired = Batched(), Batched()
     tasks = tasks_of({"ragen/Sokoban-v0": 6}, "test", 2)
     single = [one.record for one in play(tasks, alone, SAMPLING, "think")]
-    pair = Pair(paired, Batched(), "think")
+    pair = ModelPair(paired, Batched(), "think")
     assert [one.record for one in play(tasks, pair, SAMPLING, "think")] == single
     assert paired.batches == alone.batches
 
 
 def test_a_reply_that_cannot_be_had_gives_the_episode_up_alone():
-    model = Pair(OracleModel(), Clocked(1, fails=lambda key: "/5/0/2/" in key), "think")
+    model = ModelPair(OracleModel(), Clocked(1, fails=lambda key: "/5/0/2/" in key), "think")
     played = list(play(tasks_of({GAME: 9}, "test", 1), model, SAMPLING, "think"))
     assert [(one.task.index, one.fault) for one in played if one.record is None] == [
         (5, "the server is asleep")
@@ -196,10 +196,10 @@ def test_the_opponent_samples_alike_in_its_own_form():
             asked[self.name] = sampling
             return CallEngine(list)
 
-    Pair(Noted("player"), Noted("opponent"), "answer").engine(SAMPLING).close()
+    ModelPair(Noted("player"), Noted("opponent"), "answer").engine(SAMPLING).close()
     assert asked["player"] == SAMPLING
     assert asked["opponent"] == Sampling(1.0, 8, "", 3)
-    Pair(Noted("player"), Noted("opponent"), "plain").engine(SAMPLING).close()
+    ModelPair(Noted("player"), Noted("opponent"), "plain").engine(SAMPLING).close()
     assert asked["opponent"] == SAMPLING
 
 
@@ -218,19 +218,19 @@ class Closing(Player):
 def test_both_are_closed_and_one_whose_opponent_refuses():
     said = []
     player, opponent = Closing(said), Closing(said)
-    Pair(player, opponent, "think").engine(SAMPLING).close()
+    ModelPair(player, opponent, "think").engine(SAMPLING).close()
     assert sorted(map(id, said)) == sorted(map(id, (player, opponent)))
     said.clear()
     with pytest.raises(UserError, match="no"):
-        Pair(player, Closing(said, refuses=True), "think").engine(SAMPLING)
+        ModelPair(player, Closing(said, refuses=True), "think").engine(SAMPLING)
     assert said == [player]
 
 
 def test_what_it_says_of_both():
-    pair = Pair(OracleModel(), Batched(), "think")
+    pair = ModelPair(OracleModel(), Batched(), "think")
     assert pair.probe() == "in this process; the opponent: in the tests"
     assert pair.identity() == {}
 
 
 def test_a_request_is_the_players_unless_it_says_otherwise():
-    assert Request([], "key", None).seat == "player"
+    assert Request([], "key", None).side == "player"

@@ -9,7 +9,7 @@ from ragen_bench.episodes.evaluation import refuse_early
 from ragen_bench.errors import UserError
 from ragen_bench.models import Completion, resolve
 from ragen_bench.opponents.opponent import Opponent
-from ragen_bench.opponents.pair import Pair
+from ragen_bench.opponents.pair import ModelPair
 from ragen_bench.runs.config_check import config_differences, config_problem
 from ragen_bench.runs.resume_check import differences
 from ragen_bench.runs.specification import spec_hash
@@ -31,7 +31,7 @@ def test_against_the_rule_the_asker_plays_the_game_with_the_rule(tmp_path):
         ("oracle", resolve("oracle")),
         ("asker", asks("Is it an animal?", "Could it be bigger than a car?", "Florble it?")),
     ):
-        pair = Pair(player, resolve("oracle"), "answer")
+        pair = ModelPair(player, resolve("oracle"), "answer")
         against = finish(tmp_path / f"{name}-model", pair).recorded()
         alone = finish(tmp_path / name, player, instances={RULE: 8}, opponent=None).recorded()
         for (one, _), (other, _) in zip(against, alone, strict=True):
@@ -92,10 +92,10 @@ def test_the_run_names_its_opponent_and_others_have_none(run, tmp_path):
 def test_an_interrupted_run_ends_with_the_same_bytes(run, tmp_path, kept):
     lines = run.episodes_file.read_bytes().splitlines(keepends=True)
     assert len(lines) == 16
-    finish(tmp_path / "run", Pair(Batched(), Batched(), "plain"))
+    finish(tmp_path / "run", ModelPair(Batched(), Batched(), "plain"))
     episodes = tmp_path / "run" / "episodes.jsonl"
     episodes.write_bytes(b"".join(lines[:kept]) + lines[kept][:50])
-    finish(tmp_path / "run", Pair(Batched(), Batched(), "plain"))
+    finish(tmp_path / "run", ModelPair(Batched(), Batched(), "plain"))
     assert episodes.read_bytes() == b"".join(lines)
 
 
@@ -120,7 +120,7 @@ def test_an_opponent_that_changed_under_its_name_is_refused(run):
             return {"fingerprint": "beef"}
 
     with pytest.raises(UserError, match=r'opponent.model_identity.fingerprint: null there, "beef"'):
-        finish(run.path, Pair(Batched(), Other(), "plain"))
+        finish(run.path, ModelPair(Batched(), Other(), "plain"))
 
 
 def test_an_opponent_without_room_ends_the_episode_and_is_named(tmp_path):
@@ -134,7 +134,7 @@ def test_an_opponent_without_room_ends_the_episode_and_is_named(tmp_path):
                 for request in requests
             ]
 
-    pair = Pair(asks(*["Is it an animal?"] * 9), Short(None), "plain")
+    pair = ModelPair(asks(*["Is it an animal?"] * 9), Short(None), "plain")
     found = finish(tmp_path / "run", pair, instances={GAME: 1}, samples=1)
     [(record, _)] = found.recorded()
     assert (record["outcome"], record["success"], record["score"]) == ("context_overflow", False, 0)
@@ -151,7 +151,7 @@ def test_a_player_without_room_is_not_the_opponents_doing(tmp_path):
         def complete(self, requests, sampling):
             return [Completion("", 9, 0, "context") for _ in requests]
 
-    pair = Pair(Short(None), resolve("oracle"), "plain")
+    pair = ModelPair(Short(None), resolve("oracle"), "plain")
     found = finish(tmp_path / "run", pair, instances={GAME: 1}, samples=1)
     [(record, _)] = found.recorded()
     assert record["turns"] == []

@@ -8,7 +8,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.leaderboard.rules import explain_refusal
 from ragen_bench.models import resolve
 from ragen_bench.opponents.opponent import Opponent
-from ragen_bench.opponents.pair import Pair
+from ragen_bench.opponents.pair import ModelPair
 from ragen_bench.runs.checked import BadRecordError, read_config, read_episode
 from ragen_bench.runs.config_check import config_problem
 from tests.ragen_bench.scores.pairs import compare
@@ -18,7 +18,7 @@ from .test_pair import Batched
 
 
 def test_runs_against_other_opponents_are_not_compared(run, tmp_path):
-    pair = Pair(Batched(), resolve("oracle"), "plain")
+    pair = ModelPair(Batched(), resolve("oracle"), "plain")
     other = finish(tmp_path / "other", pair, opponent=Opponent("oracle", "plain"))
     with pytest.raises(UserError, match="cannot be compared: opponent: ") as caught:
         compare(run, other)
@@ -26,7 +26,7 @@ def test_runs_against_other_opponents_are_not_compared(run, tmp_path):
     alone = finish(tmp_path / "alone", Batched(), instances={RULE: 8}, opponent=None)
     with pytest.raises(UserError, match="cannot be compared: opponent: "):
         compare(run, alone)
-    same = finish(tmp_path / "same", Pair(Batched(), Batched(), "plain"), seed=1)
+    same = finish(tmp_path / "same", ModelPair(Batched(), Batched(), "plain"), seed=1)
     [row] = compare(run, same)["envs"]
     assert row["instances"] == 8
     assert row["normalised"]["ceiling"] == 1.0

@@ -92,7 +92,7 @@ def test_more_conversations_than_it_answers_at_once_are_answered(small):
     talk, prompts = Talk(small, 2), prompts_of(5)
     answers, read = talk(prompts)
     assert read == 5 * 21
-    assert len(talk.server._decoder[1]._batch._answers) == 2
+    assert len(talk.server._decoder[1]._batch._rows) == 2
     again = talk(longer(prompts, answers), 1)[0]
     for name, ids in prompts.items():
         alone = Talk(small, 1)

@@ -44,7 +44,7 @@ def test_tokens_read_as_the_template_renders(family, turns, first):
         ids += on_tokens.observation(observation, sampled)
         answers.append(answer.strip())
         observations.append(observation)
-    wanted = chat.prompt(conversation(observations, answers, "think"))
+    wanted = chat.render(conversation(observations, answers, "think"))
     assert chat.tokenizer.decode(ids) == chat.tokenizer.decode(
         chat.tokenizer(wanted, add_special_tokens=False)["input_ids"]
     )
@@ -80,7 +80,7 @@ def test_what_is_between_answers_is_what_the_family_puts_there(family, answer, o
     sampled = [*chat.tokenizer(answer.strip(), add_special_tokens=False)["input_ids"], end]
     ids = on_tokens.prompt(conversation(["X"], [], "think")) + sampled
     ids += on_tokens.observation(observation, sampled)
-    whole = chat.prompt(conversation(["X", observation], [answer.strip()], "think"))
+    whole = chat.render(conversation(["X", observation], [answer.strip()], "think"))
     assert ids == chat.tokenizer(whole, add_special_tokens=False)["input_ids"]
 
 
@@ -96,9 +96,9 @@ def test_an_observation_stays_apart_from_the_answer():
 def test_an_observation_that_comes_again_is_not_rendered_again(monkeypatch):
     chat, end = made("chatml")
     rendered = []
-    prompt = Chat.prompt
+    prompt = Chat.render
     monkeypatch.setattr(
-        Chat, "prompt", lambda chat, messages: rendered.append(messages) or prompt(chat, messages)
+        Chat, "render", lambda chat, messages: rendered.append(messages) or prompt(chat, messages)
     )
     on_tokens = ChatTokens(chat)
     first = [on_tokens.observation(text, [5, end]) for text in "ab"]

@@ -39,7 +39,7 @@ def test_an_episode_of_the_oracle(family, env, ends_itself):
     found = on_tokens.trajectory()
     assert found.record.turns[-1].reward == found.turns[-1].reward
     assert all(turn.format_is_valid for turn in found.record.turns)
-    sent = chat.prompt(conversation(observations[:-1], answers[:-1], "think"))
+    sent = chat.render(conversation(observations[:-1], answers[:-1], "think"))
     before_last = [*whole(found).ids[: -len(found.turns[-1].sampled.ids)]]
     assert before_last == chat.tokenizer(sent, add_special_tokens=False)["input_ids"]
     said = [
@@ -59,7 +59,7 @@ def played(chat, end, history, turns=5):
     observations, answers, sent = [episode.observation], [], []
     while not on_tokens.over:
         messages = conversation(observations, answers, "think", history)
-        sent.append(chat.prompt(messages))
+        sent.append(chat.render(messages))
         # Of tokens that a tokenizer would not choose: shown again they read otherwise.
         letters = [*f"<think>Turn {len(answers)}</think><answer>Nowhere</answer>"]
         ids = [id for letter in letters for id in encoded(chat, letter)]

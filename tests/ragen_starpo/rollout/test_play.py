@@ -10,7 +10,7 @@ from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf.decoding import Decoder
-from ragen_bench.models.hf.loading import Loaded
+from ragen_bench.models.hf.loading import LoadedModel
 from ragen_bench.models.hf.support import enable_rows
 from ragen_bench.suites import make_env
 from ragen_starpo.rollout.environment_loop import TokenEpisode
@@ -53,7 +53,7 @@ def decoder(request, random_model, chat, chatml):
     if request.param == "rows":
         waves = enable_rows(model, list(range(3, 40)))
         assert not waves
-    loaded = Loaded(chat.chat, model, frozenset([chatml[1]]), 0, waves)
+    loaded = LoadedModel(chat.chat, model, frozenset([chatml[1]]), 0, waves)
     sampling = Sampling(0.7, 12, "</answer>", 0)
     return lambda: Watched(loaded, sampling, 6, log_probs=True)
 

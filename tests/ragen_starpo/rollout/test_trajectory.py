@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.models.hf.sampling import Answer
+from ragen_bench.models.hf.sampling import Generation
 from ragen_envs.core.instances import RandomStream
 from ragen_starpo.rollout.trajectory import (
     Sampled,
@@ -134,5 +134,5 @@ def test_an_answer_stopped_or_was_cut(chatml, ending):
     words = tuple(chatml[0].tokenizer("hello there", add_special_tokens=False)["input_ids"])
     for ids, stopped in (((*words, chatml[1]), True), (words, False)):
         log_probs = [-float(number) for number in range(len(ids))]
-        answer = Answer([5], RandomStream("sampling"), list(ids), log_probs, [6])
+        answer = Generation([5], RandomStream("sampling"), list(ids), log_probs, [6])
         assert sampled_of(answer, ending) == Sampled(ids, tuple(log_probs), stopped)

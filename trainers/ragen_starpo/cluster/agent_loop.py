@@ -20,7 +20,7 @@ from verl.workers.rollout.replica import TokenOutput
 
 from ragen_bench.errors import UserError, described
 from ragen_bench.models.base import Sampling
-from ragen_bench.models.chat import chat_of
+from ragen_bench.models.chat import make_chat
 from ragen_bench.models.hf.sampling import Ending
 from ragen_starpo.cluster.names import HF_ENGINE
 from ragen_starpo.recipes.recipe import Recipe, recipe_of
@@ -109,8 +109,8 @@ class EpisodeLoop(AgentLoopBase):
 def _sampled(output: TokenOutput, ending: Ending) -> Sampled:
     """Return an answer up to where ours end: engines may go on, as to the end of a text."""
     ids, log_probs = output.token_ids, output.log_probs or []
-    count = next((n for n in range(1, len(ids)) if ending.over(ids[:n])), len(ids))
-    return Sampled(tuple(ids[:count]), tuple(log_probs[:count]), ending.stopped(ids[:count]))
+    count = next((n for n in range(1, len(ids)) if ending.is_finished(ids[:n])), len(ids))
+    return Sampled(tuple(ids[:count]), tuple(log_probs[:count]), ending.is_stopped(ids[:count]))
 
 
 def _filler(tokenizer: Any) -> int:
@@ -193,7 +193,7 @@ def _factory(recipe: str, model_dir: str) -> EpisodeFactory:
     tokenizer = AutoTokenizer.from_pretrained(model_dir, padding_side="left")
     config = AutoConfig.from_pretrained(model_dir)
     context = getattr(config.get_text_config(decoder=True), "max_position_embeddings", None)
-    chat = chat_of(model_dir, tokenizer)
+    chat = make_chat(model_dir, tokenizer)
     return EpisodeFactory(
         recipe_of_text(recipe), chat, _ends(model_dir, config, tokenizer), context
     )

@@ -1,4 +1,4 @@
-"""Held-out success, measured by the harness as it measures any model."""
+"""RowTokens-out success, measured by the harness as it measures any model."""
 
 from __future__ import annotations
 

@@ -53,14 +53,14 @@ class ChatTokens:
 
         @lru_cache(maxsize=1)
         def read(messages: tuple[tuple[str, str], ...]) -> list[int]:
-            return self.chat.read([{"role": role, "content": text} for role, text in messages])
+            return self.chat.tokenize([{"role": role, "content": text} for role, text in messages])
 
         return read
 
     @cached_property
     def _asked(self) -> str:
         """What stands before the first answer of the conversation that `_between` makes up."""
-        return self.chat.prompt(sample_conversation())
+        return self.chat.render(sample_conversation())
 
     def observation(self, text: str, sampled: Sequence[int]) -> list[int]:
         """Return what follows an answer.
@@ -92,7 +92,7 @@ class ChatTokens:
         asked = sample_conversation()
         answered: Message = {"role": "assistant", "content": _ANSWER}
         observed: Message = {"role": "user", "content": text}
-        conversation = self.chat.prompt([*asked, answered, observed])
+        conversation = self.chat.render([*asked, answered, observed])
         before, answer, after = conversation.partition(_ANSWER)
         if not answer or before != self._asked:
             raise UserError(

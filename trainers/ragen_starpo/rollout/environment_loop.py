@@ -65,7 +65,7 @@ class TokenEpisode:
         """Step the environment with an answer, and read what it observes."""
         self.ids += sampled.ids
         prompt = len(self.ids) - len(sampled.ids)
-        self._episode.take(self._ending.completion(prompt, sampled.ids))
+        self._episode.take(self._ending.make_completion(prompt, sampled.ids))
         record = self._episode.last_turn
         self._turns.append(Turn(tuple(self.observed), sampled, self._shaped(record)))
         if self.over:

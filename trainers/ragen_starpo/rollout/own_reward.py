@@ -10,10 +10,14 @@ from typing import Any
 
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.errors import UserError, described
-from ragen_bench.models.agents.own_sources import imports_identity, sources_of
-from ragen_bench.models.base import Place
-from ragen_bench.own_modules import attribute_of, import_own
+from ragen_bench.models.base import TurnId
 from ragen_bench.runs.schema import TurnRecord
+from ragen_bench.user_code import (
+    find_sources,
+    hash_with_imports,
+    import_user_module,
+    read_attribute,
+)
 from ragen_envs.core.protocol import AnswerFormat
 
 
@@ -81,18 +85,18 @@ class OwnReward:
     def __init__(self, name: str) -> None:
         self._named = f"shaping.python={name}"
         module, _, function = name.partition(":")
-        self._module = import_own(module, self._named, last=True)
-        own = attribute_of(self._module, function, self._named)
+        self._module = import_user_module(module, self._named, search_last=True)
+        own = read_attribute(self._module, function, self._named)
         if not callable(own):
             raise UserError(f"{self._named} is not a function of an episode and a turn")
         self._function: Callable[[PlayedEpisode, PlayedTurn], object] = own
 
     def identity(self) -> dict[str, str]:
-        """Return a hash of the user's own code, see `imports_identity`: a run has one all along.
+        """Return a hash of the user's own code, see `hash_with_imports`: a run has one all along.
 
         By then many modules may be loaded, other ones in each driver, so it depends on files alone.
         """
-        return imports_identity(self._module)
+        return hash_with_imports(self._module)
 
     def of(self, episode: Episode) -> Callable[[TurnRecord], float]:
         """Return the function from a recorded turn to what it earns.
@@ -111,13 +115,13 @@ class OwnReward:
 
     def _called(self, episode: PlayedEpisode, task: Task) -> float:
         turn = episode.turns[-1]
-        where = str(Place(task.env, task.split, task.index, task.sample, turn.number))
+        where = str(TurnId(task.env, task.split, task.index, task.sample, turn.number))
         try:
             reward = self._function(episode, turn)
             number = float(reward) if isinstance(reward, Real) else None
         # The function is the user's own code: it may raise anything, or leave the process.
         except (Exception, SystemExit) as error:
-            place = sources_of(self._module).place_of(error)
+            place = find_sources(self._module).locate(error)
             where = f"{place}; {where}" if place else where
             raise UserError(f"{self._named} raised {described(error)} ({where})", 1) from error
         if number is not None and math.isfinite(number):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ragen_bench.errors import UserError, described
 from ragen_bench.models.hf.decoding import Decoder
-from ragen_bench.models.hf.sampling import Answer
+from ragen_bench.models.hf.sampling import Generation
 from ragen_envs.core.instances import RandomStream
 from ragen_starpo.rollout.environment_loop import TokenEpisode
 from ragen_starpo.rollout.failures import LOG, Ended, FailedEpisode
@@ -31,7 +31,7 @@ def play(
         Their trajectories, or what they failed by, in the same order.
     """
     episodes = [_Retried(begin, retries) for begin in begins]
-    under_way: dict[Answer, _Retried] = {}
+    under_way: dict[Generation, _Retried] = {}
 
     def ask(episode: _Retried) -> None:
         if waits := episode.waits:

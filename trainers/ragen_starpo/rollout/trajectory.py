@@ -9,7 +9,7 @@ from itertools import chain
 import torch
 from torch import Tensor
 
-from ragen_bench.models.hf.sampling import Answer, Ending
+from ragen_bench.models.hf.sampling import Ending, Generation
 from ragen_bench.runs.schema import EpisodeRecord
 from ragen_envs.core.sums import sum_in_order
 
@@ -36,9 +36,9 @@ class Sampled:
             raise ValueError(f"{len(self.ids)} tokens have {len(self.log_probs)} log-probabilities")
 
 
-def sampled_of(answer: Answer, ending: Ending) -> Sampled:
+def sampled_of(answer: Generation, ending: Ending) -> Sampled:
     """Return an answer that the decode loop of `hf/` has ended, log-probabilities included."""
-    return Sampled(tuple(answer.ids), tuple(answer.log_probs), ending.stopped(answer.ids))
+    return Sampled(tuple(answer.ids), tuple(answer.log_probs), ending.is_stopped(answer.ids))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from ragen_bench.models.agents.model import OutsideModel
+from ragen_bench.models.agents.subprocess_model import SubprocessModel
 from ragen_bench.models.provider import Isolation
 
 on_linux = pytest.mark.skipif(
@@ -16,4 +16,4 @@ KINDS = ["process", pytest.param("sandbox", marks=on_linux)]
 def outside(attribute="answer", kind="process", at_once=8, memory=2, seconds=60.0):
     """Return the model of what the fixture `agent` has written."""
     isolation = Isolation(kind, memory, seconds, "the test says so")
-    return OutsideModel("own_agent", attribute, at_once, isolation)
+    return SubprocessModel("own_agent", attribute, at_once, isolation)

@@ -9,12 +9,12 @@ from ragen_bench.episodes.evaluation import play_run
 from ragen_bench.errors import UserError
 from ragen_bench.models import resolve
 from ragen_bench.models.agents.function import FunctionModel
-from ragen_bench.models.base import Place, Request, Sampling, ask_all
+from ragen_bench.models.base import Request, Sampling, TurnId, ask_all
 from ragen_bench.runs.directory import read_run
 from tests.ragen_bench.models.own_agent import SAMPLING, run_of
 
 ANSWERS = "def answer(messages):\n    return '<think></think><answer>Up</answer>'\n"
-PLACE = Place("ragen/X-v0", "val", 3, 1, 2)
+PLACE = TurnId("ragen/X-v0", "val", 3, 1, 2)
 
 
 def test_the_identity_changes_with_the_source(agent):
@@ -130,7 +130,7 @@ def test_a_name_that_is_no_module(agent, module):
 def test_a_callable_that_raises(agent, body, says):
     model = agent(f"import sys\ndef answer(messages):\n    {body}\n")
     with pytest.raises(UserError) as caught:
-        ask_all(model, [Request([], "", None, place=PLACE)], SAMPLING)
+        ask_all(model, [Request([], "", None, turn_id=PLACE)], SAMPLING)
     place = "own_agent.py, line 3, in answer; ragen/X-v0/val, instance 3, sample 1, turn 2"
     assert str(caught.value) == f"python:own_agent:answer {says} ({place})"
     assert caught.value.exit_code == 1
@@ -162,5 +162,5 @@ def test_finished_episodes_are_kept_when_a_later_one_fails(agent, tmp_path):
 def test_a_function_cannot_be_held_to_a_grammar(agent):
     constrained = Sampling(0.5, 8, "", 0, constrain=True)
     for model in (agent(ANSWERS), resolve("random"), resolve("oracle")):
-        with pytest.raises(UserError, match="cannot hold answers to a grammar; leave --constrain"):
+        with pytest.raises(UserError, match="cannot constrain responses by a grammar"):
             model.engine(constrained)

@@ -21,11 +21,11 @@ from .agents import KINDS, on_linux, outside
 
 PIPE = """
 import gc, os, struct
-from ragen_bench.models.agents import child
+from ragen_bench.models.agents import worker
 
 
 def answer(messages):
-    [out] = [one for one in gc.get_objects() if isinstance(one, child._Replies)]
+    [out] = [one for one in gc.get_objects() if isinstance(one, worker._ReplyWriter)]
     send = lambda data: os.write(out._descriptor, struct.pack(">I", len(data)) + data)
     BODY
     return ""
@@ -79,7 +79,7 @@ def test_a_flood_on_its_output_is_no_answer_and_holds_nothing_up(agent, capfd, k
     engine.submit(Request([], "x", played_in("plain")))
     assert [answer.text for _, answer in engine.collect()] == ["Up"]
     said = capfd.readouterr()
-    assert (len(said.out), len(said.err)) == ((0, 0) if model._isolated else (2_000_000, 100_000))
+    assert (len(said.out), len(said.err)) == ((0, 0) if model._sandboxed else (2_000_000, 100_000))
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,15 @@ import pytest
 
 from ragen_bench.episodes.runner import tasks_of
 from ragen_bench.errors import UserError
-from ragen_bench.models.agents.sandbox import why_not
-from ragen_bench.models.base import Place, Request, Sampling, ask_all
-from ragen_bench.opponents.pair import Pair
+from ragen_bench.models.agents.sandbox import sandbox_problem
+from ragen_bench.models.base import Request, Sampling, TurnId, ask_all
+from ragen_bench.opponents.pair import ModelPair
 from ragen_bench.suites import make_env
 from tests.ragen_bench.models.own_agent import SAMPLING, played, records
 
 from .agents import KINDS, outside
 
-PLACE = Place("ragen/X-v0", "val", 3, 1, 2)
+PLACE = TurnId("ragen/X-v0", "val", 3, 1, 2)
 AS_PLAIN = SimpleNamespace(response_format="plain")
 TELLS = """
 import json
@@ -54,7 +54,7 @@ def test_words_of_ones_own_and_both_seats(agent):
     tasks = tasks_of({"ragen/TwentyQuestionsModel-v0": 2}, "test", 1)
 
     def said(model):
-        pair = Pair(model, model, "plain")
+        pair = ModelPair(model, model, "plain")
         episodes = played(pair, tasks, "plain", make=partial(make_env, opponent_format="plain"))
         return sorted(str(one.record.as_json()) for one in episodes)
 
@@ -101,7 +101,7 @@ def test_it_fails_with_the_same_words(agent, kind):
     for body in FAILING:
         said = []
         for model in (here, apart):
-            request = Request([{"role": "user", "content": body}], "x", env, place=PLACE)
+            request = Request([{"role": "user", "content": body}], "x", env, turn_id=PLACE)
             with pytest.raises(UserError) as caught:
                 ask_all(model, [request], SAMPLING)
             said.append((str(caught.value), caught.value.exit_code))
@@ -148,7 +148,7 @@ def test_an_interrupt_of_its_own_is_one(agent, kind):
 
 def test_it_cannot_be_held_to_a_grammar(agent):
     agent("def answer(messages):\n    return ''\n")
-    with pytest.raises(UserError, match="cannot hold answers to a grammar"):
+    with pytest.raises(UserError, match="cannot constrain responses by a grammar"):
         outside().engine(Sampling(0.5, 8, "", 0, constrain=True))
 
 
@@ -157,7 +157,7 @@ def test_it_says_where_it_runs(agent, kind):
     agent("def answer(messages):\n    return ''\n")
     could = "--isolate would keep it from files and the network"
     said = {
-        "process": f"in a process of its own, a function; {why_not() or could}",
+        "process": f"in a process of its own, a function; {sandbox_problem() or could}",
         "sandbox": "isolated by bubblewrap, a function",
     }
     assert outside(kind=kind).probe() == said[kind]

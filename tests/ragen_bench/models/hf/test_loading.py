@@ -12,7 +12,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.models import Sampling, ServerOptions, resolve
 from ragen_bench.models.base import ask_all
 from ragen_bench.models.bundled import converted_folder
-from ragen_bench.models.chat import chat_of
+from ragen_bench.models.chat import make_chat
 from ragen_bench.models.hf.model import HFModel
 
 from ..hf_models import request, save_tiny
@@ -58,7 +58,7 @@ def test_a_template_without_system_role_gets_it_in_the_users_message(tiny):
     model = HFModel(str(tiny))
     assert model.identity()["system_message"] == "merged"
     messages = [{"role": "system", "content": "S"}, {"role": "user", "content": "U"}]
-    assert "user\nS\n\nU<|im_end|>" in model._loaded.chat.prompt(messages)
+    assert "user\nS\n\nU<|im_end|>" in model._loaded.chat.render(messages)
 
 
 def test_a_template_that_refuses_everything_is_named(tiny):
@@ -77,10 +77,10 @@ def test_a_template_that_refuses_everything_is_named(tiny):
 )
 def test_a_template_that_fails_on_a_later_conversation_is_one_line(tokenizer, template, says):
     tokenizer.chat_template = "{% if messages|length > 8 %}" + template + "{% endif %}Hi"
-    chat = chat_of("it", tokenizer)
+    chat = make_chat("it", tokenizer)
     messages = [{"role": ("user", "assistant")[i % 2], "content": "a"} for i in range(9)]
     with pytest.raises(UserError) as caught:
-        chat.read(messages)
+        chat.tokenize(messages)
     assert str(caught.value).startswith(f"the model's chat template refuses a conversation: {says}")
     assert "\n" not in str(caught.value)
 
@@ -88,13 +88,13 @@ def test_a_template_that_fails_on_a_later_conversation_is_one_line(tokenizer, te
 def test_a_template_that_fails_on_every_conversation_is_named(tokenizer):
     tokenizer.chat_template = "{{ 1 / 0 }}"
     with pytest.raises(UserError, match="of 'it' refuses a conversation: ZeroDivisionError"):
-        chat_of("it", tokenizer)
+        make_chat("it", tokenizer)
 
 
 def test_a_lone_surrogate_is_read_as_a_question_mark(tokenizer):
-    chat = chat_of("it", tokenizer)
+    chat = make_chat("it", tokenizer)
     odd, plain = ([{"role": "user", "content": f"Say {x}."}] for x in ("\ud800", "?"))
-    assert chat.read(odd) == chat.read(plain)
+    assert chat.tokenize(odd) == chat.tokenize(plain)
 
 
 def test_code_of_a_models_own_is_refused_without_a_question(tiny, monkeypatch):

@@ -5,7 +5,7 @@ from itertools import product, takewhile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.models.hf.prefixes import Held, assign, ready
+from ragen_bench.models.hf.prefixes import RowTokens, assign_rows, select_ready
 
 PROMPT = st.builds(
     lambda same, rest: [1] * same + rest,
@@ -17,7 +17,7 @@ ROWS = st.lists(st.just([]) | PROMPT, min_size=1, max_size=6)
 
 
 def held_by(rows, reuse=True):
-    held = Held(len(rows), reuse)
+    held = RowTokens(len(rows), reuse)
     for row, ids in enumerate(rows):
         held.put(row, [2] * 400)
         held.put(row, ids[:1])
@@ -31,15 +31,15 @@ def shared(first, second):
 
 
 def assigned(prompts, rows):
-    return assign(prompts, list(range(len(rows))), held_by(rows))
+    return assign_rows(prompts, list(range(len(rows))), held_by(rows))
 
 
 @given(PROMPT, ROWS)
 def test_what_rows_have_in_common_with_a_prompt_is_counted_token_by_token(prompt, rows):
     held = held_by(rows)
-    assert held.common(prompt).tolist() == [shared(prompt, ids) for ids in rows]
+    assert held.count_common(prompt).tolist() == [shared(prompt, ids) for ids in rows]
     assert held.lengths == [len(ids) for ids in rows]
-    assert held_by(rows, reuse=False).common(prompt).tolist() == [0] * len(rows)
+    assert held_by(rows, reuse=False).count_common(prompt).tolist() == [0] * len(rows)
 
 
 @given(PROMPT, ROWS, st.data())
@@ -49,7 +49,7 @@ def test_a_copied_row_holds_what_the_other_one_does(prompt, rows, data):
     held.copy(source, target)
     rows[target] = list(rows[source])
     assert held.lengths == [len(ids) for ids in rows]
-    assert held.common(prompt).tolist() == [shared(prompt, ids) for ids in rows]
+    assert held.count_common(prompt).tolist() == [shared(prompt, ids) for ids in rows]
 
 
 @given(PROMPTS, ROWS, st.data())
@@ -65,17 +65,17 @@ def test_longest_common_beginnings_come_first_then_the_order(prompts, rows, data
     for number, row in pairs:
         if number not in wanted and row not in wanted.values():
             wanted[number] = row
-    assert assign(prompts, free, held_by(rows)) == [wanted[n] for n in range(len(prompts))]
-    assert assign(prompts, free, held_by(rows, reuse=False)) == free[: len(prompts)]
+    assert assign_rows(prompts, free, held_by(rows)) == [wanted[n] for n in range(len(prompts))]
+    assert assign_rows(prompts, free, held_by(rows, reuse=False)) == free[: len(prompts)]
 
 
 @given(PROMPT, ROWS, st.data())
 def test_longest_finds_the_row_that_a_comparison_with_all_finds(prompt, rows, data):
-    favourite = data.draw(st.integers(0, len(rows) - 1))
+    preferred = data.draw(st.integers(0, len(rows) - 1))
     counts = [shared(prompt, ids) for ids in rows]
-    best = min(range(len(rows)), key=lambda row: (-counts[row], row != favourite, row))
-    assert held_by(rows).longest(prompt, favourite) == (max(counts), best)
-    assert held_by(rows, reuse=False).longest(prompt, favourite) == (0, favourite)
+    best = min(range(len(rows)), key=lambda row: (-counts[row], row != preferred, row))
+    assert held_by(rows).find_longest(prompt, preferred) == (max(counts), best)
+    assert held_by(rows, reuse=False).find_longest(prompt, preferred) == (0, preferred)
 
 
 def test_a_conversation_keeps_its_row_though_a_new_one_came_first():
@@ -88,15 +88,15 @@ def test_a_conversation_keeps_its_row_though_a_new_one_came_first():
 def test_prompts_wait_for_one_that_begins_alike_if_it_saves_enough():
     opening = list(range(100))
     prompts = [[*opening, 1], [*opening, 2], [5] * 40]
-    assert ready(prompts, held_by([[]]), 1000) == [0, 2]
-    assert ready(prompts, held_by([[]], reuse=False), 1000) == [0, 1, 2]
-    assert ready(prompts, held_by([opening[:69]]), 1000) == [0, 1, 2]
-    assert ready(prompts, held_by([opening[:68]]), 1000) == [0, 2]
+    assert select_ready(prompts, held_by([[]]), 1000) == [0, 2]
+    assert select_ready(prompts, held_by([[]], reuse=False), 1000) == [0, 1, 2]
+    assert select_ready(prompts, held_by([opening[:69]]), 1000) == [0, 1, 2]
+    assert select_ready(prompts, held_by([opening[:68]]), 1000) == [0, 2]
 
 
 def test_a_step_reads_no_more_than_its_budget_but_at_least_one_prompt():
     prompts = [[1] * 30, [2] * 30, [3] * 30]
-    assert ready(prompts, held_by([[]]), 60) == [0, 1]
-    assert ready(prompts, held_by([[]]), 59) == [0]
-    assert ready(prompts, held_by([[]]), 1) == [0]
-    assert ready(prompts, held_by([[1] * 30]), 60) == [0, 1, 2]
+    assert select_ready(prompts, held_by([[]]), 60) == [0, 1]
+    assert select_ready(prompts, held_by([[]]), 59) == [0]
+    assert select_ready(prompts, held_by([[]]), 1) == [0]
+    assert select_ready(prompts, held_by([[1] * 30]), 60) == [0, 1, 2]

@@ -9,22 +9,22 @@ from transformers import AutoTokenizer
 from ragen_bench.models import Request, Sampling
 from ragen_bench.models.bundled import converted_folder
 from ragen_bench.models.chat import Chat
-from ragen_bench.models.hf.loading import Loaded
-from ragen_bench.models.hf.sampling import Ending, choose, stream_of
+from ragen_bench.models.hf.loading import LoadedModel
+from ragen_bench.models.hf.sampling import Ending, make_stream, sample_tokens
 from ragen_bench.suites import make_env
 
 
 def streams(count, seed=0):
     env = make_env("ragen/Bandit-v0", "val", "think")
     sampling = Sampling(1.0, 1, "</answer>", seed)
-    return [stream_of(Request([], str(i), env), sampling) for i in range(count)]
+    return [make_stream(Request([], str(i), env), sampling) for i in range(count)]
 
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
 def test_tokens_are_as_frequent_as_they_are_likely(temperature):
     n = 20_000
     odds = torch.tensor([0.5, 0.3, 0.15, 0.05, 0.0])
-    drawn = choose(odds.log().expand(n, -1), streams(n), temperature)
+    drawn = sample_tokens(odds.log().expand(n, -1), streams(n), temperature)
     expected = odds ** (1 / temperature)
     expected = (expected / expected.sum()).tolist()
     found = Counter(drawn.tolist())
@@ -35,16 +35,18 @@ def test_tokens_are_as_frequent_as_they_are_likely(temperature):
 
 def test_a_rows_choice_is_its_own():
     logits = torch.randn(7, 50, generator=torch.Generator().manual_seed(0))
-    together = choose(logits, streams(7), 1.0).tolist()
-    alone = [int(choose(logits[i : i + 1], [stream], 1.0)) for i, stream in enumerate(streams(7))]
+    together = sample_tokens(logits, streams(7), 1.0).tolist()
+    alone = [
+        int(sample_tokens(logits[i : i + 1], [stream], 1.0)) for i, stream in enumerate(streams(7))
+    ]
     assert together == alone
-    assert choose(logits, streams(7, seed=1), 1.0).tolist() != together
+    assert sample_tokens(logits, streams(7, seed=1), 1.0).tolist() != together
 
 
 def test_at_temperature_0_no_number_is_drawn():
     logits = torch.tensor([[0.0, 2.0, 1.0], [3.0, 0.0, 3.0]])
     two = streams(2)
-    assert choose(logits, two, 0).tolist() == [1, 0]
+    assert sample_tokens(logits, two, 0).tolist() == [1, 0]
     assert [stream.word() for stream in two] == [stream.word() for stream in streams(2)]
 
 
@@ -55,23 +57,26 @@ def test_the_smallest_and_the_largest_number_choose_possible_tokens(word, chosen
             return word
 
     logits = torch.tensor([[float("-inf"), 0.0, 0.0, 0.0]])
-    assert choose(logits, [Constant()], 1.0).tolist() == [chosen]
+    assert sample_tokens(logits, [Constant()], 1.0).tolist() == [chosen]
 
 
 def test_without_a_stop_text_an_answer_ends_by_its_tokens():
     tokenizer = AutoTokenizer.from_pretrained(converted_folder())
-    loaded = Loaded(Chat(tokenizer, False), None, frozenset({2}), 0, "")
+    loaded = LoadedModel(Chat(tokenizer, False), None, frozenset({2}), 0, "")
     text = "as <answer>Up</answer> so"
     ids = tokenizer(text)["input_ids"]
     free, stopped = (
         Ending(loaded.tokenizer, loaded.ends, Sampling(0, 99, stop, 0))
         for stop in ("", "</answer>")
     )
-    assert not any(free.over(ids[:n]) for n in range(1, len(ids) + 1))
-    assert free.over([*ids, 2])
-    assert (free.completion(5, [*ids, 2]).text, free.completion(5, ids).finish) == (text, "length")
-    end = next(n for n in range(1, len(ids) + 1) if stopped.over(ids[:n]))
-    assert stopped.completion(5, ids[:end]).text == "as <answer>Up</answer>"
+    assert not any(free.is_finished(ids[:n]) for n in range(1, len(ids) + 1))
+    assert free.is_finished([*ids, 2])
+    assert (free.make_completion(5, [*ids, 2]).text, free.make_completion(5, ids).finish) == (
+        text,
+        "length",
+    )
+    end = next(n for n in range(1, len(ids) + 1) if stopped.is_finished(ids[:n]))
+    assert stopped.make_completion(5, ids[:end]).text == "as <answer>Up</answer>"
     assert end < len(ids)
 
 
@@ -91,6 +96,6 @@ def test_an_end_that_was_looked_at_is_not_read_again(stop, decoded):
     tokenizer = CountedTokenizer()
     ending = Ending(tokenizer, frozenset([25]), Sampling(1.0, 99, stop, 0))
     for _ in range(5):
-        stopped = [ending.stopped(ids) for ids in ([1], [1, 2], [1, 2, 3], [1, 2, 25])]
+        stopped = [ending.is_stopped(ids) for ids in ([1], [1, 2], [1, 2, 3], [1, 2, 25])]
         assert stopped == [False, False, stop == "cd", True]
     assert tokenizer.decoded == decoded

@@ -44,7 +44,7 @@ def at_the_brim(model):
     """Ask with a conversation that fills the context, or would but for a token."""
     text = "Go"
     limit = 4
-    while len(model._chat.read(question(text).messages)) < CONTEXT - limit:
+    while len(model._chat.tokenize(question(text).messages)) < CONTEXT - limit:
         text += " go"
     sampling = dataclasses.replace(GREEDY, max_tokens=limit)
     asked_first = [question(text + " go", "too long"), question(text, "fits"), question("Wet.")]

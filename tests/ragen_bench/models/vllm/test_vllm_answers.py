@@ -48,7 +48,7 @@ def test_greedy_answers_are_those_of_transformers(answers, hf):
 
 def test_tokens_are_sampled_as_the_model_weighs_them(answers, hf, folder):
     """Neither the folder's temperature and top-k nor another filter counts."""
-    ids = torch.tensor([hf._loaded.chat.read(many_times(1)[0].messages)])
+    ids = torch.tensor([hf._loaded.chat.tokenize(many_times(1)[0].messages)])
     plain = AutoModelForCausalLM.from_pretrained(folder)
     with torch.inference_mode():
         odds = torch.softmax(plain(input_ids=ids).logits[0, -1].double(), dim=-1)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ragen_bench.models import ask_all
-from ragen_bench.models.api.model import OpenAIModel
+from ragen_bench.models.api.openai_model import OpenAIModel
 from ragen_bench.models.api.options import ServerOptions
 from tests.ragen_bench.cli.command import run
 

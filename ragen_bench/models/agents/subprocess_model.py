@@ -1,0 +1,310 @@
+"""`python:MODULE:ATTRIBUTE`: a user's agent in a subprocess."""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from ragen_bench.agents import Answer
+from ragen_bench.errors import UserError
+from ragen_bench.models.agents import CONCURRENCY
+from ragen_bench.models.agents.function import to_completion
+from ragen_bench.models.agents.messages import (
+    Answered,
+    Failed,
+    Interrupted,
+    Loaded,
+    Reply,
+    encode_request,
+)
+from ragen_bench.models.agents.process import AgentProcess
+from ragen_bench.models.agents.sandbox import find_agent_files, sandbox_problem
+from ragen_bench.models.base import (
+    Completion,
+    Engine,
+    Request,
+    RequestFailure,
+    Sampling,
+    refuse_constraint,
+)
+from ragen_bench.models.provider import IN_SUBPROCESS, Isolation
+from ragen_bench.user_code import SourceFiles, list_loaded
+
+_ERROR_CHARACTERS = 2000
+
+
+class SubprocessModel:
+    """Calls a user's function or class in a subprocess; see `FunctionModel`.
+
+    Args:
+        module: Dotted name of the module; the working directory is searched too.
+        attribute: Name of the function or the class in it.
+        concurrency: Episodes at once, if it is `async def`.
+        isolation: Sandbox and limits.
+
+    Raises:
+        UserError: There is no such function or class, or no sandbox on this machine.
+    """
+
+    group_size = 1
+
+    def __init__(
+        self,
+        module: str,
+        attribute: str,
+        concurrency: int = CONCURRENCY,
+        isolation: Isolation = IN_SUBPROCESS,
+    ) -> None:
+        self.name = f"python:{module}:{attribute}"
+        self._module = module
+        self._settings = {"module": module, "attribute": attribute, "concurrency": concurrency}
+        self._isolation = isolation
+        self._sandboxed = isolation.level == "sandbox"
+        if self._sandboxed and (problem := sandbox_problem()):
+            raise UserError(f"{self.name} is to be isolated ({isolation.reason}), and {problem}")
+        self._process: AgentProcess | None = None
+        self._numbers, self._episodes = count(), count()
+        self._ended: list[int] = []
+        self._pending: dict[int, _Pending] = {}
+        self._loaded, self._identity = self._start()
+        self.slots = concurrency if self._loaded.is_async else 1
+
+    def identity(self) -> dict[str, Any]:
+        """Return a hash of the user's code; see `FunctionModel`."""
+        return dict(self._identity)
+
+    def probe(self) -> str:
+        """Return where it runs, and whether it could be sandboxed."""
+        kind = "class" if self._loaded.is_class else "function"
+        if self._sandboxed:
+            return f"isolated by bubblewrap, a {kind}"
+        advice = sandbox_problem() or "--isolate would keep it from files and the network"
+        return f"in a process of its own, a {kind}; {advice}"
+
+    def engine(self, sampling: Sampling) -> Engine:
+        """Return an engine whose `collect` raises a UserError if the agent fails.
+
+        Raises:
+            UserError: The sampling needs a grammar or top-p.
+        """
+        refuse_constraint(sampling, self.name)
+        return _SubprocessEngine(self)
+
+    def ask(self, engine: _SubprocessEngine, request: Request) -> int:
+        """Send a request and return its number."""
+        if self._process is None:
+            self._restart()
+        number, pending = next(self._numbers), _Pending(engine, request, self._deadline())
+        ended = self._ended[:]
+        del self._ended[: len(ended)]
+        message = {
+            "number": number,
+            "episode": self._episode_number(request),
+            "ended": ended,
+            "request": encode_request(request, self._loaded.is_class),
+        }
+        self._pending[number] = pending
+        self._send(message, pending)
+        return number
+
+    def receive(self) -> None:
+        """Wait for replies, and pass each to the engine of its request."""
+        oldest = next(iter(self._pending.values()))
+        for reply in self._receive(oldest.deadline, oldest.request):
+            if isinstance(reply, Interrupted):
+                raise KeyboardInterrupt
+            # The reply to a cancelled request may have been sent before the cancellation.
+            if isinstance(reply, Loaded) or not (pending := self._pending.pop(reply.number, None)):
+                continue
+            outcome = self._read_reply(reply, pending.request)
+            pending.engine.take(reply.number, pending.request, outcome)
+
+    def cancel(self, numbers: Sequence[int]) -> None:
+        """Cancel requests. The process of a synchronous agent is ended."""
+        for number in numbers:
+            self._pending.pop(number, None)
+        if not numbers or self._process is None:
+            return
+        if self._loaded.is_async:
+            self._send({"cancel": [*numbers]}, None)
+        else:
+            self._end()
+
+    def _start(self) -> tuple[Loaded, dict[str, str]]:
+        """Start the process; return its description of the agent, and the agent's identity."""
+        files = find_agent_files(self._module, self.name) if self._sandboxed else None
+        self._process = process = AgentProcess(self.name, files)
+        self._finalizer = weakref.finalize(self, process.close)
+        memory = self._isolation.memory if self._sandboxed else 0
+        self._send({**self._settings, "memory": memory}, None)
+        [loaded, *_] = self._receive(self._deadline(), None)
+        if isinstance(loaded, Interrupted):
+            raise KeyboardInterrupt
+        if not isinstance(loaded, Loaded):
+            self._end()
+            error = loaded.error if isinstance(loaded, Failed) else f"{self.name} is not an agent"
+            raise UserError(_one_line(error))
+        return loaded, self._hash_sources(loaded, files)
+
+    def _restart(self) -> None:
+        """Start a new process after the last one ended.
+
+        Raises:
+            UserError: The agent was edited meanwhile.
+        """
+        _, identity = self._start()
+        if identity != self._identity:
+            self._end()
+            raise UserError(f"{self.name} has changed since it was loaded", exit_code=1)
+
+    def _hash_sources(self, loaded: Loaded, files: tuple[Path, ...] | None) -> dict[str, str]:
+        def is_readable(file: Path) -> bool:
+            allowed = files is None or any(file == path or path in file.parents for path in files)
+            return allowed and file.is_file()
+
+        covered = [(name, Path(file)) for name, file in loaded.files]
+        covered = [(name, file) for name, file in covered if is_readable(file)]
+        module = Path(loaded.module) if loaded.module else None
+        if module and not is_readable(module):
+            module = None
+        name = loaded.name if files is None else self._module
+        sources = SourceFiles(name, module, [*covered, *list_loaded()])
+        return sources.identity() or (
+            {"source_sha256": loaded.source_hash} if loaded.source_hash else {}
+        )
+
+    def _episode_number(self, request: Request) -> int | None:
+        """Return the number of an episode for which the agent keeps an object."""
+        if not self._loaded.is_class:
+            return None
+        episode = request.state.get(request.side)
+        if episode is None:
+            episode = request.state[request.side] = _RemoteEpisode(next(self._episodes))
+            weakref.finalize(episode, self._ended.append, episode.number).atexit = False
+        return int(episode.number)
+
+    def _read_reply(self, reply: Answered | Failed, request: Request) -> Completion | UserError:
+        """Return the completion in a reply, or the error to raise for it."""
+        if isinstance(reply, Failed):
+            return UserError(_one_line(reply.error), exit_code=1)
+        try:
+            answer = Answer(
+                reply.text, reply.reasoning, reply.prompt_tokens, reply.completion_tokens
+            )
+            return to_completion(answer, request, self.name)
+        except (UserError, ValueError) as error:
+            return UserError(_one_line(str(error)), exit_code=1)
+
+    def _send(self, message: Any, pending: _Pending | None) -> None:
+        if self._process:
+            deadline = pending.deadline if pending else self._deadline()
+            with self._process_errors(pending.request if pending else None):
+                self._process.send(message, deadline)
+
+    def _receive(self, deadline: float | None, request: Request | None) -> list[Reply]:
+        if self._process is None:
+            raise UserError(f"the process of {self.name} has ended", exit_code=1)
+        with self._process_errors(request):
+            return self._process.receive(deadline)
+
+    @contextmanager
+    def _process_errors(self, request: Request | None) -> Iterator[None]:
+        """End the process on an error, and name the request in the message."""
+        try:
+            yield
+        except TimeoutError:
+            self._end()
+            work = f"for an answer ({request.label})" if request else "to be imported"
+            raise UserError(
+                f"{self.name} took more than {self._isolation.seconds:g} s {work}; --timeout S "
+                "gives it more",
+                exit_code=1,
+            ) from None
+        except UserError as error:
+            self._end()
+            message = f"{error} ({request.label})" if request else str(error)
+            raise UserError(message, exit_code=1) from None
+
+    def _end(self) -> None:
+        self._pending.clear()
+        self._process = None
+        self._finalizer()
+
+    def _deadline(self) -> float | None:
+        seconds = self._isolation.seconds
+        return None if seconds is None else time.monotonic() + seconds
+
+
+@dataclass(eq=False)
+class _RemoteEpisode:
+    """Stands for the object that the agent's process keeps for an episode."""
+
+    number: int
+
+
+@dataclass(eq=False)
+class _Pending:
+    """A request that is not answered yet."""
+
+    engine: _SubprocessEngine
+    request: Request
+    deadline: float | None
+
+
+class _SubprocessEngine:
+    """Sends as many requests at once as the model has slots; returns responses as they come."""
+
+    def __init__(self, model: SubprocessModel) -> None:
+        self._model = model
+        self._waiting: deque[Request] = deque()
+        self._in_flight: set[int] = set()
+        self._done: list[tuple[Request, Completion | RequestFailure]] = []
+        self._error: UserError | None = None
+
+    def submit(self, request: Request) -> None:
+        self._waiting.append(request)
+        self._fill_slots()
+
+    def collect(self) -> Sequence[tuple[Request, Completion | RequestFailure]]:
+        """Wait for a response, and return all that have arrived, in order of arrival.
+
+        Responses that arrived together with an error come first: they may finish an episode.
+
+        Raises:
+            UserError: The agent failed.
+        """
+        while not self._done:
+            if self._error:
+                raise self._error
+            self._model.receive()
+            self._fill_slots()
+        done, self._done = self._done, []
+        return done
+
+    def take(self, number: int, request: Request, outcome: Completion | UserError) -> None:
+        self._in_flight.discard(number)
+        if isinstance(outcome, UserError):
+            self._error = self._error or outcome
+        else:
+            self._done.append((request, outcome))
+
+    def close(self) -> None:
+        self._waiting.clear()
+        cancelled, self._in_flight = sorted(self._in_flight), set()
+        self._model.cancel(cancelled)
+
+    def _fill_slots(self) -> None:
+        while self._waiting and not self._error and len(self._in_flight) < self._model.slots:
+            self._in_flight.add(self._model.ask(self, self._waiting.popleft()))
+
+
+def _one_line(text: str) -> str:
+    """Return an untrusted error as one line without control characters."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:_ERROR_CHARACTERS])

@@ -1,0 +1,226 @@
+"""The user's own modules: import, source files, their hash for the record, where an error arose."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import sys
+import sysconfig
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ragen_bench.errors import UserError, described
+
+FUNCTION_FORMS = "MODULE:FUNCTION, or a function from the top of a module"
+"""The forms in which a user's function can be given."""
+_OURS = {"__main__", "ragen_bench", "ragen_envs", "ragen_starpo"}
+_INSTALLED = {"site-packages", "dist-packages"}
+_DIGITS = 16
+
+ModuleFile = tuple[str, Path | None]
+"""A module's name, and its file if it has one."""
+
+
+def import_user_module(module: str, label: str, *, search_last: bool = False) -> ModuleType:
+    """Import a module that the user named, with the working directory on the path.
+
+    Args:
+        module: Dotted name.
+        label: Name of the module in messages.
+        search_last: Search the working directory last, so that none of its files hides a package
+            that is imported later.
+
+    Raises:
+        UserError: The import fails.
+    """
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(len(sys.path) if search_last else 0, here)
+    try:
+        return import_module(module)
+    except (Exception, SystemExit) as error:  # the user's code may raise anything, or exit
+        raise UserError(f"{label} cannot be imported: {described(error)}") from error
+
+
+def read_attribute(module: ModuleType, attribute: str, label: str) -> Any:
+    """Return an attribute of a user's module.
+
+    Raises:
+        UserError: The module does not have it.
+    """
+    try:
+        return getattr(module, attribute)
+    except (Exception, SystemExit) as error:  # a module may define `__getattr__`
+        raise UserError(f"{label} cannot be imported: {described(error)}") from error
+
+
+def find_import_name(function: Callable[..., Any], alternatives: str) -> str:
+    """Return the MODULE:NAME from which a function or a class can be imported again.
+
+    Raises:
+        UserError: It has no such name, like a lambda.
+    """
+    module, name = (getattr(function, key, None) for key in ("__module__", "__qualname__"))
+    if not name or getattr(sys.modules.get(str(module)), name, None) is not function:
+        raise UserError(f"{function!r} cannot be found by its name; give {alternatives}")
+    return f"{module}:{name}"
+
+
+class SourceFiles:
+    """A user's module and the loaded modules below the folder that holds it.
+
+    For a module in a package, this is the folder of the outermost package. Installed modules, the
+    standard library and this project are left out. Of an installed agent, the modules of its own
+    package are covered.
+
+    Args:
+        name: Name of the module.
+        file: File of the module, if it has one.
+        loaded: Names and files of the loaded modules.
+    """
+
+    def __init__(self, name: str, file: Path | None, loaded: Iterable[ModuleFile]) -> None:
+        self.name = name
+        self._top = name.partition(".")[0]
+        self._root = _containing_folder(name, file)
+        self.covered = [(other, path) for other, path in loaded if self._covers(other, path)]
+        self.file = file
+        # The module's own code may have removed it from sys.modules.
+        self._files = sorted({path for path in [*(path for _, path in self.covered), file] if path})
+
+    def identity(self) -> dict[str, str]:
+        """Return a hash of the files' names and contents; nothing for a module without files."""
+        return _hash_files(self._files, self._root) if self._root else {}
+
+    def locate(self, error: BaseException) -> str:
+        """Return file, line and function of the innermost frame in these files, or ""."""
+        frames = traceback.extract_tb(error.__traceback__)
+        inside = [frame for frame in frames if Path(frame.filename).resolve() in self._files]
+        if not inside or self._root is None:
+            return ""
+        file = _relative(Path(inside[-1].filename).resolve(), self._root)
+        return f"{file}, line {inside[-1].lineno}, in {inside[-1].name}"
+
+    def _covers(self, name: str, file: Path | None) -> bool:
+        top = name.partition(".")[0]
+        if file is None or self._root is None or top in _OURS:
+            return False
+        return top == self._top or (file.is_relative_to(self._root) and not _is_installed(file))
+
+
+def find_sources(module: ModuleType) -> SourceFiles:
+    """Return the source files of a module that this process has imported."""
+    return SourceFiles(module.__name__, _file_of(module), list_loaded())
+
+
+def list_loaded() -> list[ModuleFile]:
+    """Return the names and files of the modules that this process has loaded."""
+    return [(name, _file_of(module)) for name, module in list(sys.modules.items())]
+
+
+def hash_with_imports(module: ModuleType) -> dict[str, str]:
+    """Return a hash of a module's file and of its imports from the folder that holds it.
+
+    Imports are read from the source, so that the hash depends on the files alone and not on the
+    loaded modules. The same modules are left out as by `SourceFiles`.
+    """
+    file = _file_of(module)
+    root = _containing_folder(module.__name__, file)
+    if root is None or file is None:
+        return {}
+    return _hash_files(sorted(find_imports(file, root, module.__name__.partition(".")[0])), root)
+
+
+def find_imports(first: Path, root: Path, top: str) -> set[Path]:
+    """Return a file and the files below the folder `root` that its `import` statements reach.
+
+    The outermost package of the file's module, or the module itself, is `top`.
+    """
+    installed = _is_installed(first)
+    reached: set[Path] = set()
+    queue = [first]
+    while queue:
+        file = queue.pop()
+        if file in reached:
+            continue
+        reached.add(file)
+        for name in _imported_names(file, root):
+            if name[0] == top or not (installed or name[0] in _OURS):
+                queue += _module_files(name, root)
+    return reached
+
+
+def hash_source(function: object) -> dict[str, str]:
+    """Return a hash of a function's or class's own source, as for one typed into a notebook.
+
+    Other code of the notebook is not covered. Without a source the hash is missing.
+    """
+    try:
+        source = inspect.getsource(function)  # type: ignore[arg-type]  # raises for other objects
+    except (OSError, TypeError):
+        return {}
+    return {"source_sha256": hashlib.sha256(source.encode()).hexdigest()[:_DIGITS]}
+
+
+def _hash_files(files: Sequence[Path], root: Path) -> dict[str, str]:
+    if not files:
+        return {}
+    total = hashlib.sha256()
+    for file in files:
+        content = hashlib.sha256(file.read_bytes()).hexdigest()
+        total.update(f"{_relative(file, root)}\0{content}\n".encode())
+    return {"source_sha256": total.hexdigest()[:_DIGITS]}
+
+
+def _imported_names(file: Path, root: Path) -> Iterator[tuple[str, ...]]:
+    """Yield the dotted names, split at the dots, that a file imports anywhere in it."""
+    try:
+        tree = ast.parse(file.read_bytes()) if file.suffix == ".py" else ast.Module([], [])
+    except (SyntaxError, ValueError):  # a file that was never imported
+        return
+    package = file.parent.relative_to(root).parts
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (tuple(alias.name.split(".")) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            base = (*above, *(node.module.split(".") if node.module else ()))
+            yield from ((*base, alias.name) for alias in node.names)
+
+
+def _module_files(name: tuple[str, ...], root: Path) -> Iterator[Path]:
+    """Yield the files of a module and of the packages around it, below a folder."""
+    for end in range(1, len(name) + 1):
+        place = root.joinpath(*name[:end])
+        files = (place / "__init__.py", place.with_name(f"{place.name}.py"))
+        yield from (file for file in files if file.is_file())
+
+
+def _file_of(module: ModuleType) -> Path | None:
+    file = getattr(module, "__file__", None)
+    path = Path(file).resolve() if isinstance(file, str) else None
+    return path if path and path.is_file() else None
+
+
+def _containing_folder(name: str, file: Path | None) -> Path | None:
+    """Return the folder of a module or, for one in a package, of its outermost package."""
+    if file is None:
+        return None
+    levels = name.count(".") + (file.stem == "__init__")
+    return file.parents[levels]
+
+
+def _is_installed(file: Path) -> bool:
+    library = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
+    return bool(_INSTALLED & set(file.parts)) or any(
+        file.is_relative_to(Path(path).resolve()) for path in library
+    )
+
+
+def _relative(file: Path, root: Path) -> str:
+    return file.relative_to(root).as_posix() if file.is_relative_to(root) else file.name
