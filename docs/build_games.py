@@ -1,81 +1,137 @@
-"""Writes docs/games/: one page a game, from its docstring, its table of variants and its players.
+"""Writes docs/games/ and the tables of games, from the games' specs, docstrings and players.
 
-`python docs/build_games.py` writes, with `--check` it fails if a page is not what it would write.
+`python docs/build_games.py` writes; with `--check` it fails if a file is not up to date. A table
+stands between two comments, `<!-- games: NAME -->` and `<!-- end -->`.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ragen_bench.analysis.failures import COMMON
 from ragen_bench.scores.summary import baseline
 from ragen_bench.suites import held_out_size, make_env
+from ragen_envs.core.game_spec import GameSpec
 from ragen_envs.core.protocol import format_answer
 from ragen_envs.registration import (
-    NAMESPACE,
-    OPPONENT_TABLE,
-    TABLE,
-    env_class,
-    opponent_class,
-    reference_of,
+    GAMES,
+    find_reference,
+    find_variant,
+    load_class,
+    load_harness_class,
 )
 
-FOLDER = Path(__file__).parent / "games"
+DOCS = Path(__file__).parent
+FOLDER = DOCS / "games"
 _MADE_BY = "<!-- Written by docs/build_games.py; change the docstring in place of this page. -->"
 
 
 def pages() -> Iterator[tuple[Path, str]]:
-    """Yield the path and the text of every page."""
-    games: dict[str, list[str]] = {}
-    for name in TABLE:
-        games.setdefault(env_class(name).game, []).append(name)
-    for game, names in games.items():
-        yield FOLDER / f"{game}.md", _page(env_class(names[0]), names)
+    """Yield the path and the text of every game's page; the players' tables take minutes."""
+    for game in GAMES:
+        yield FOLDER / f"{game.name}.md", _page(game)
 
 
-def _page(game: Any, names: list[str]) -> str:
-    parts = [
-        f"# {names[0].removesuffix('-v0')}",
-        _MADE_BY,
-        inspect.getdoc(game) or "",
-        "## Variants",
-        _variants(names),
-        f"Success of the random player, 16 episodes on each of the {_sizes(names)} test instances, "
-        "and expected score of the best player on them:",
-        _players(names),
-        *(
-            f"In {name} that is a reference player, and its score no ceiling: {why}."
-            for name in names
-            if (why := reference_of(name))
-        ),
-        f"## The first observation of `{NAMESPACE}/{names[0]}`, test instance 0",
-        _block(_first(names[0])),
+def tables() -> Iterator[tuple[Path, str]]:
+    """Yield the path and the text of every page with a table of all games."""
+    contents = {
+        "environments.md": {"ids": _ids(), "pages": _links()},
+        "analysis.md": {"labels": _labels()},
+    }
+    for name, parts in contents.items():
+        text = (DOCS / name).read_text(encoding="utf-8")
+        for part, content in parts.items():
+            text = _replace(text, f"<!-- games: {part} -->\n", "<!-- end -->", f"{content}\n")
+        yield DOCS / name, text
+    config = DOCS.parent / "mkdocs.yml"
+    nav = "".join(f"          - games/{game.name}.md\n" for game in GAMES)
+    yield (
+        config,
+        _replace(config.read_text(encoding="utf-8"), "      - Games:\n", "      - splits.md", nav),
+    )
+
+
+def _replace(text: str, start: str, end: str, content: str) -> str:
+    """Replace what stands between two marks."""
+    pattern = re.compile(f"{re.escape(start)}.*?{re.escape(end)}", re.DOTALL)
+    replaced, count = pattern.subn(lambda _: f"{start}{content}{end}", text)
+    if count != 1:
+        raise ValueError(f"expected one {start.strip()} before {end.strip()}, found {count}")
+    return replaced
+
+
+def _ids() -> str:
+    rows = ["| id | description |", "| --- | --- |"]
+    rows += [f"| `{id_}` | {find_variant(id_).description} |" for game in GAMES for id_ in game.ids]
+    return "\n".join(rows)
+
+
+def _links() -> str:
+    links = (f"[{_title(game)}](games/{game.name}.md)" for game in GAMES)
+    return f"Each game has a page: {', '.join(links)}."
+
+
+def _title(game: GameSpec) -> str:
+    return game.variants[0].name.removesuffix("-v0")
+
+
+def _labels() -> str:
+    rows = ["| label | game | meaning |", "| --- | --- | --- |"]
+    rows += [f"| `{label}` | all | {about} |" for label, about in COMMON.items()]
+    rows += [
+        f"| `{label}` | {_title(game)} | {about} |"
+        for game in GAMES
+        for label, about in game.labels.items()
     ]
-    if others := [name for name in names[1:] if _state(name) != _state(names[0])]:
+    return "\n".join(rows)
+
+
+def _page(game: GameSpec) -> str:
+    env_class = load_class(game.ids[0])
+    first = game.ids[0]
+    parts = [
+        f"# {_title(game)}",
+        _MADE_BY,
+        inspect.getdoc(env_class) or "",
+        "## Variants",
+        _variants(game, env_class),
+        f"Success of the random player, 16 episodes on each of the {_sizes(game)} test instances, "
+        "and expected score of the best player on them:",
+        _players(game),
+        *(
+            f"In {id_.partition('/')[2]} that is a reference player, and its score is not an upper "
+            f"bound: {why}."
+            for id_ in game.ids
+            if (why := find_reference(id_))
+        ),
+        f"## The first observation of `{first}`, test instance 0",
+        _block(make_env(first, "test", "think").reset(seed=0)[0]),
+    ]
+    if others := [id_ for id_ in game.ids[1:] if _state(id_) != _state(first)]:
         parts.append("The first state of the other variants' test instance 0:")
-        parts += [f"`{NAMESPACE}/{name}`\n\n{_block(_state(name))}" for name in others]
-    for name in OPPONENT_TABLE:
-        if opponent_class(name).game == game.game:
-            parts += _against(name)
+        parts += [f"`{id_}`\n\n{_block(_state(id_))}" for id_ in others]
+    for id_ in game.opponent_ids:
+        parts += _against(id_)
     return "\n\n".join(parts) + "\n"
 
 
-def _sizes(names: list[str]) -> str:
-    """Return how many test instances the variants have, each number once."""
-    sizes = dict.fromkeys(held_out_size(f"{NAMESPACE}/{name}") for name in names)
-    return " or ".join(map(str, sizes))
+def _sizes(game: GameSpec) -> str:
+    """Return the numbers of test instances of the variants, each number once."""
+    return " or ".join(map(str, dict.fromkeys(map(held_out_size, game.ids))))
 
 
-def _variants(names: list[str]) -> str:
+def _variants(game: GameSpec, env_class: Any) -> str:
     rows = ["| id | | turns | actions a turn | actions | penalty |", "| --- " * 6 + "|"]
-    for name in names:
-        budget = env_class(name).variants[name].budget
+    for variant in game.variants:
+        budget = env_class.variants[variant.name].budget
         cells = [
-            f"`{NAMESPACE}/{name}`",
-            TABLE[name].about,
+            f"`{game.namespace}/{variant.name}`",
+            variant.description,
             budget.max_turns,
             budget.max_actions_per_turn,
             budget.max_actions,
@@ -85,38 +141,32 @@ def _variants(names: list[str]) -> str:
     return "\n".join(rows)
 
 
-def _players(names: list[str]) -> str:
+def _players(game: GameSpec) -> str:
     rows = ["| id | random success | random score | best score |", "| --- " * 4 + "|"]
-    for name in names:
-        env = f"{NAMESPACE}/{name}"
+    for env in game.ids:
         found = baseline("random", env, "test", range(held_out_size(env)))
         low, high = (f"{100 * bound:.1f}" for bound in found["success_interval"])
         rows.append(
-            f"| `{NAMESPACE}/{name}` | {100 * found['success']:.1f} % [{low}, {high}] | "
+            f"| `{env}` | {100 * found['success']:.1f} % [{low}, {high}] | "
             f"{found['score']:.3f} | {found['ceiling']:.3f}"
-            f"{' (reference)' if reference_of(name) else ''} |"
+            f"{' (reference)' if find_reference(env) else ''} |"
         )
     return "\n".join(rows)
 
 
-def _first(name: str) -> str:
-    observation, _ = make_env(f"{NAMESPACE}/{name}", "test", "think").reset(seed=0)
-    return observation
-
-
-def _state(name: str) -> str:
-    env = make_env(f"{NAMESPACE}/{name}", "test", "think")
+def _state(env_id: str) -> str:
+    env = make_env(env_id, "test", "think")
     env.reset(seed=0)
     return env.render() or ""
 
 
-def _against(name: str) -> list[str]:
-    """Return the section of a game that needs an opponent."""
-    cls = opponent_class(name)
-    env = cls(name, "test", "think")
+def _against(env_id: str) -> list[str]:
+    """Return the section of an id that needs an opponent."""
+    cls = load_harness_class(env_id)
+    env = cls(env_id.partition("/")[2], "test", "think")
     env.reset(seed=0)
     return [
-        f"## Played against a model: `{NAMESPACE}/{name}`",
+        f"## Played against a model: `{env_id}`",
         inspect.getdoc(cls) or "",
         "What the answerer reads on test instance 0, in the format `think`:",
         _block(env.opponent_reads(format_answer(["Is it alive?"], "think"))),
@@ -131,7 +181,7 @@ def main() -> int:
     """Write the pages, or compare them; return the exit code."""
     check = "--check" in sys.argv[1:]
     differing = 0
-    for path, text in pages():
+    for path, text in (*tables(), *pages()):
         same = path.is_file() and path.read_text(encoding="utf-8") == text
         differing += not same
         if not check:

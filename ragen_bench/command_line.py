@@ -275,15 +275,17 @@ def _add_options(parser: Parser, command: type[Command]) -> None:
 
 
 def _complete_env(**_: Any) -> list[str]:
-    from ragen_envs.registration import IDS, OPPONENT_IDS
+    from ragen_envs.core.game_spec import NAMESPACE
+    from ragen_envs.registration import all_games
 
-    return [env.partition("/")[2] for env in (*IDS, *OPPONENT_IDS)]
+    ids = [env for game in all_games() for env in (*game.ids, *game.opponent_ids)]
+    return [env.removeprefix(f"{NAMESPACE}/") for env in ids]
 
 
 def _complete_suite(**_: Any) -> list[str]:
-    from ragen_bench.suites import SUITES
+    from ragen_bench.suites import all_suites
 
-    return list(SUITES)
+    return list(all_suites())
 
 
 _COMPLETERS = {"env": _complete_env, "suite": _complete_suite}

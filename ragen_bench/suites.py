@@ -1,21 +1,31 @@
-"""Named sets of environments, and the environments by their ids."""
+"""Suites, and environments made by their ids."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, TypeAlias
+from functools import cache, cached_property
+from typing import Any, TypeAlias, TypeVar
 
-from ragen_bench.environments import AnyEnv, class_of, is_own, is_text_env
+from ragen_bench.environments import AnyEnv, find_class, is_text_env
 from ragen_bench.errors import UserError, nearest, unknown
 from ragen_bench.foreign import game_of, name_environment
 from ragen_bench.two_player import needs_opponent
+from ragen_envs.core.game_spec import NAMESPACE, GameSpec
 from ragen_envs.core.instances import HELD_OUT_SIZE, SPLITS, Split
 from ragen_envs.core.protocol import ANSWER_FORMATS, RESPONSE_FORMATS, AnswerFormat, ResponseFormat
 from ragen_envs.core.text_env import TextEnv
-from ragen_envs.registration import IDS, NAMESPACE, OPPONENT_IDS
+from ragen_envs.registration import (
+    GAMES,
+    IDS,
+    OPPONENT_IDS,
+    all_games,
+    is_registered,
+    third_party_games,
+)
+
+T = TypeVar("T", bound=str)
 
 
 @dataclass(frozen=True)
@@ -23,11 +33,12 @@ class Suite:
     """A named set of environments.
 
     Attributes:
-        version: rises when anything below changes.
-        about: one line for `ragen-bench list`.
-        chosen: how many instances of each environment, from seed 0 on; None for all held-out ones.
-        max_tokens: tokens in one answer at most, unless the command says otherwise.
-        samples: episodes on each instance that a leaderboard entry needs at least.
+        version: Increases when anything below changes.
+        about: One line for `ragen-bench list`.
+        chosen: The number of instances of each environment, from seed 0 on; None for all held-out
+            instances.
+        max_tokens: The default limit of tokens in one response.
+        samples: The minimum of episodes on each instance in a leaderboard entry.
     """
 
     version: int
@@ -38,52 +49,79 @@ class Suite:
 
     @cached_property
     def instances(self) -> dict[str, int]:
-        """How many instances of each environment, from seed 0 on."""
+        """The number of instances of each environment, from seed 0 on."""
         return {env: count or held_out_size(env) for env, count in self.chosen.items()}
 
 
-_FAMILIES = ("Bandit", "BanditRev", "Sokoban", "SokobanLarge", "SokobanNewVocab", "FrozenLake")
-"""The tasks of the RAGEN paper (arXiv 2504.20073, section 3.1 and table 2)."""
-_ONE_OF_EACH = (
-    *("Bandit", "Sokoban", "FrozenLake", "WebShop", "TwentyQuestions"),
-    *("Cube", "Minesweeper", "Mastermind", "Countdown", "Desk"),
-)
-"""The first variant of each family of games."""
+def _members(suite: str, games: Iterable[GameSpec] = GAMES) -> dict[str, int | None]:
+    """Return the ids of a suite, each with the number of its instances, None for all."""
+    return {
+        f"{game.namespace}/{variant.name}": variant.suites[suite]
+        for game in games
+        for variant in game.variants
+        if suite in variant.suites
+    }
+
+
 SUITES = {
     "quick": Suite(
         1,
         "Bandit, Sokoban and FrozenLake in a few minutes on two cores",
-        {"ragen/Bandit-v0": 32, "ragen/Sokoban-v0": 16, "ragen/FrozenLake-v0": 16},
+        _members("quick"),
         max_tokens=64,
     ),
-    "core": Suite(
-        1,
-        "the families of the RAGEN paper, all held-out instances",
-        {f"{NAMESPACE}/{name}-v0": None for name in _FAMILIES},
-    ),
+    "core": Suite(1, "the families of the RAGEN paper, all held-out instances", _members("core")),
     "core-2": Suite(
-        1,
-        "one environment of each family, all held-out instances",
-        {f"{NAMESPACE}/{name}-v0": None for name in _ONE_OF_EACH},
+        1, "one environment of each family, all held-out instances", _members("core-2")
     ),
-    "full": Suite(7, "every environment, all held-out instances", dict.fromkeys(IDS)),
+    "full": Suite(
+        max(game.suite_version for game in GAMES),
+        "every environment, all held-out instances",
+        dict.fromkeys(IDS),
+    ),
 }
+"""This package's suites. `core` has the tasks of the RAGEN paper (arXiv 2504.20073, section 3.1 and
+table 2), `core-2` the first variant of each family."""
+
+
+@cache
+def all_suites() -> dict[str, Suite]:
+    """Return this package's suites and those that installed games define."""
+    suites = dict(SUITES)
+    for game in third_party_games():
+        for name in dict.fromkeys(name for variant in game.variants for name in variant.suites):
+            members = _members(name, third_party_games())
+            games = [each for each in third_party_games() if {*each.ids} & members.keys()]
+            about = f"games of the namespace {game.namespace}"
+            suites[name] = Suite(max(each.suite_version for each in games), about, members)
+    return suites
+
+
+def find_suite(name: str) -> Suite:
+    """Return a suite.
+
+    Raises:
+        UserError: If there is no suite of this name.
+    """
+    if name not in all_suites():
+        raise unknown("suite", name, all_suites())
+    return all_suites()[name]
 
 
 def select(
     suite: str | None, envs: Sequence[str] | None, limit: int | None, opposed: bool = False
 ) -> dict[str, int]:
-    """Return the environments to evaluate and how many instances of each.
+    """Return the environments to evaluate, each with the number of instances.
 
     Args:
-        suite: a name from `SUITES`, or None.
-        envs: ids that take the place of a suite; the namespace may be left out.
-        limit: at most so many instances of each.
-        opposed: whether there is an opponent, which all environments need then and else none.
+        suite: The name of a suite, or None.
+        envs: Ids in place of a suite. The namespace `ragen` may be omitted.
+        limit: The maximum of instances of each environment.
+        opposed: Whether there is an opponent. Then every environment must need one, else none.
 
     Raises:
-        UserError: for an unknown suite or id, both at once, a limit that is out of range, or an
-            opponent that is missing or too much.
+        UserError: For an unknown suite or id, both at once, a limit out of range, or an opponent
+            that is missing or not needed.
     """
     if envs and suite:
         raise UserError("give either --suite or --env, not both")
@@ -94,11 +132,10 @@ def select(
         chosen = {env: held_out_size(env) for env in ids}
     else:
         name = suite or "core"
-        if name not in SUITES:
-            raise unknown("suite", name, SUITES)
+        found = find_suite(name)
         if opposed:
-            raise _no_opponent_in(f"the suite {name}")
-        chosen = SUITES[name].instances
+            raise _opponent_error(f"the suite {name}")
+        chosen = found.instances
     return {env: min(count, limit or count) for env, count in chosen.items()}
 
 
@@ -106,40 +143,40 @@ def env_id(name: str, opposed: bool | None = False) -> str:
     """Return the full id of an environment.
 
     Args:
-        name: the namespace may be left out; or another package's, as `name_environment` takes it.
-        opposed: whether it must be one that needs an opponent, or one that needs none; None for
-            either.
+        name: An id. The namespace `ragen` may be omitted. An id that is not registered is passed to
+            `name_environment`.
+        opposed: Whether the environment must need an opponent; None for either.
 
     Raises:
-        UserError: if there is none of this name, or it is of the other kind.
+        UserError: If no environment has this name, or it is of the other kind.
     """
     full = name if "/" in name or ":" in name else f"{NAMESPACE}/{name}"
-    known = (*IDS, *OPPONENT_IDS)
-    if not full.startswith(f"{NAMESPACE}/"):
+    if not is_registered(full) and not full.startswith(f"{NAMESPACE}/"):
         if opposed:
-            raise _no_opponent_in(full)
+            raise _opponent_error(full)
         return name_environment(full)
-    if full not in known:
-        # Without what all ids share, which would make any two of them alike.
+    if not is_registered(full):
+        known = tuple(id_ for game in all_games() for id_ in (*game.ids, *game.opponent_ids))
+        # The namespace and the version, which all ids share, would make any two similar.
         bare = {_bare(each): each for each in known}
         raise unknown("environment", name, known, bare.get(nearest(_bare(full), bare) or ""))
     if opposed is False and needs_opponent(full):
         raise UserError(
-            f"{full} is played against another model, in runs of its own: "
+            f"{full} is played against another model, in a separate run: "
             f"ragen-bench evaluate MODEL --env {_short(full)} --opponent MODEL"
         )
     if opposed and not needs_opponent(full):
-        raise _no_opponent_in(full)
+        raise _opponent_error(full)
     return full
 
 
-def _no_opponent_in(what: str) -> UserError:
+def _opponent_error(where: str) -> UserError:
     ids = " or ".join(f"--env {_short(each)}" for each in OPPONENT_IDS)
-    return UserError(f"nobody plays against the model in {what}: --opponent goes with {ids} alone")
+    return UserError(f"{where} has no opponent; remove --opponent, or use it with {ids}")
 
 
 def _short(env: str) -> str:
-    return env.removeprefix(f"{NAMESPACE}/")
+    return env.rpartition("/")[2]
 
 
 def _bare(name: str) -> str:
@@ -147,21 +184,21 @@ def _bare(name: str) -> str:
 
 
 def states_form(env: str) -> bool:
-    """Return whether another package's environment states the form of its answers itself.
+    """Return whether an external environment states its response format itself.
 
     Args:
-        env: its full id.
+        env: The full id.
     """
-    return not is_own(env) and game_of(env).states_form
+    return not is_registered(env) and game_of(env).states_form
 
 
 def plays(player: str, env: str, random_player: bool = False) -> bool:
-    """Return whether a scripted player can play an environment; every other model can.
+    """Return whether a player can play an environment.
 
     Args:
-        player: "random" needs a list of actions, "oracle" a `TextEnv`.
-        env: the environment's full id.
-        random_player: whether the user named a function that plays for "random".
+        player: "random" needs a list of actions, "oracle" a `TextEnv`; any other model plays all.
+        env: The full id.
+        random_player: Whether the user named a function that plays for "random".
     """
     if player not in ("random", "oracle") or is_text_env(env):
         return True
@@ -169,62 +206,60 @@ def plays(player: str, env: str, random_player: bool = False) -> bool:
 
 
 def held_out_size(env: str) -> int:
-    """Return how many instances each held-out split of an environment has.
+    """Return the number of instances in each held-out split of an environment.
 
     Args:
-        env: its full id.
+        env: The full id.
     """
-    size: int = class_of(env).held_out_size(_short(env))
+    size: int = find_class(env).held_out_size(_short(env))
     return size
 
 
 def has_split(env: str, split: Split) -> bool:
-    """Return whether an environment has a split; not all can be sealed, or drawn.
+    """Return whether an environment has a split; some have no sealed or drawn split.
 
     Args:
-        env: its full id.
-        split: a split.
+        env: The full id.
+        split: The split.
     """
     if split not in ("sealed", "drawn"):
         return True
-    sealable: bool = class_of(env).has_sealed
-    return sealable and (split == "sealed" or is_own(env))
+    sealable: bool = find_class(env).has_sealed
+    return sealable and (split == "sealed" or is_registered(env))
 
 
 def split_name(name: str) -> Split:
-    """Return a split.
+    """Return the split of a name.
 
     Raises:
-        UserError: if there is none of this name.
+        UserError: If there is no such split.
     """
-    for split in SPLITS:
-        if split == name:
-            return split
-    raise unknown("split", name, SPLITS)
+    return _choose("split", name, SPLITS)
 
 
 def answer_format_of(name: str) -> AnswerFormat:
-    """Return the form of a player's answers.
+    """Return the format of a player's responses.
 
     Raises:
-        UserError: if no form has this name.
+        UserError: If there is no such format.
     """
-    for answer_format in ANSWER_FORMATS:
-        if answer_format == name:
-            return answer_format
-    raise unknown("format", name, ANSWER_FORMATS)
+    return _choose("format", name, ANSWER_FORMATS)
 
 
 def response_format_of(name: str) -> ResponseFormat:
-    """Return the form of answers that are written out.
+    """Return a format of responses in text, which excludes "tools".
 
     Raises:
-        UserError: if no such form has this name.
+        UserError: If there is no such format.
     """
-    for response_format in RESPONSE_FORMATS:
-        if response_format == name:
-            return response_format
-    raise unknown("format", name, RESPONSE_FORMATS)
+    return _choose("format", name, RESPONSE_FORMATS)
+
+
+def _choose(what: str, name: str, choices: tuple[T, ...]) -> T:
+    for choice in choices:
+        if choice == name:
+            return choice
+    raise unknown(what, name, choices)
 
 
 def make_env(
@@ -235,46 +270,46 @@ def make_env(
     draw: str = "",
     pictured: bool = False,
 ) -> AnyEnv:
-    """Return an environment; plain construction, as the registry would do it.
+    """Construct an environment.
 
     Args:
-        env: its full id.
-        split: where its instances come from.
-        response_format: of the answers.
-        opponent_format: of the opponent's answers, if one is asked; the player's if None.
-        draw: the key of the drawn split, see `ragen_envs.core.drawn`; "" for the others.
-        pictured: whether its texts leave the board out, which pictures show.
+        env: The full id.
+        split: The source of the instances.
+        response_format: The format of the responses.
+        opponent_format: The format of the opponent's responses; None for that of the player.
+        draw: The key of the drawn split, see `ragen_envs.core.drawn`; "" for other splits.
+        pictured: Whether pictures show the board in place of the text.
 
     Raises:
-        UserError: if the environment has no such split, or the drawn one has no key.
+        UserError: If the environment has no such split, or the drawn split has no key.
     """
     if not has_split(env, split):
-        why = "all of its instances are public" if is_own(env) else "it is another package's"
+        why = "all its instances are public" if is_registered(env) else "it is external"
         raise UserError(
-            f"{env} has no split {split!r}, as {why}; "
-            "name other environments with --env, or take --split val or test"
+            f"{env} has no split {split!r}, since {why}; "
+            "choose other environments with --env, or use --split val or test"
         )
     if split == "drawn" and not draw:
         raise UserError(
-            "the drawn split is for `ragen-bench evaluate --split drawn --draw FILE` alone; take "
-            "--split val or test"
+            "the drawn split needs a draw: use `ragen-bench evaluate --split drawn --draw FILE`, "
+            "or --split val or test"
         )
     options: dict[str, Any] = {"draw": draw} if split == "drawn" else {}
     if pictured:
         options["pictured"] = True
     if needs_opponent(env):
         options["opponent_format"] = opponent_format
-    made: AnyEnv = class_of(env)(
+    made: AnyEnv = find_class(env)(
         _short(env), split=split, response_format=response_format, render_mode="ansi", **options
     )
     return made
 
 
 def make_text_env(env: str, split: Split, response_format: AnswerFormat) -> TextEnv[Any, Any]:
-    """Return an environment that has an oracle and splits, as all of this suite have.
+    """Construct a `TextEnv`, which has an oracle and splits.
 
     Raises:
-        UserError: if it is another package's and not a `TextEnv`, or has no such split.
+        UserError: If the environment is not a `TextEnv`, or has no such split.
     """
     made = make_env(env, split, response_format)
     if not isinstance(made, TextEnv):
@@ -286,11 +321,11 @@ Make: TypeAlias = Callable[[str, Split, AnswerFormat], AnyEnv]
 
 
 class EnvPool:
-    """Environments that are used again by later episodes: making one takes longer than a turn.
+    """Reuses environments in later episodes, since making one takes longer than a turn.
 
     Args:
-        response_format: of the answers.
-        make: from an id, a split and a format to an environment.
+        response_format: The format of the responses.
+        make: Makes an environment from an id, a split and a format.
     """
 
     def __init__(self, response_format: AnswerFormat, make: Make = make_env) -> None:
@@ -298,16 +333,16 @@ class EnvPool:
         self._free: dict[tuple[str, Split], list[AnyEnv]] = {}
 
     def take(self, env: str, split: Split) -> AnyEnv:
-        """Return an environment that nobody else has."""
+        """Return an environment that no other episode uses."""
         free = self._free.get((env, split))
         return free.pop() if free else self._make(env, split, self._format)
 
     def give_back(self, env: str, split: Split, made: AnyEnv) -> None:
-        """Let the next episode have it."""
+        """Make an environment available to later episodes."""
         self._free.setdefault((env, split), []).append(made)
 
 
 def documentation(env: str) -> str:
-    """Return an environment's specification, which is its class's docstring."""
-    cls = class_of(env)
-    return inspect.getdoc(cls) or "" if is_own(env) else cls.doc
+    """Return an environment's specification: the docstring of its class."""
+    cls = find_class(env)
+    return inspect.getdoc(cls) or "" if is_registered(env) else cls.doc

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragen_bench.environments import AnyEnv, class_of
+from ragen_bench.environments import AnyEnv, find_class
 from ragen_envs.core.policies import oracle_answer
 from ragen_envs.core.two_player import ReplyCount, TwoPlayerEnv
-from ragen_envs.registration import OPPONENT_IDS
+from ragen_envs.registration import find_game, is_registered
 
 
 def needs_opponent(env: str) -> bool:
@@ -16,7 +16,7 @@ def needs_opponent(env: str) -> bool:
     Args:
         env: its full id.
     """
-    return env in OPPONENT_IDS
+    return is_registered(env) and env in find_game(env).opponent_ids
 
 
 def reply_counts(env: str) -> tuple[ReplyCount, ...]:
@@ -25,7 +25,7 @@ def reply_counts(env: str) -> tuple[ReplyCount, ...]:
     Args:
         env: its full id.
     """
-    counts: tuple[ReplyCount, ...] = class_of(env).reply_counts if needs_opponent(env) else ()
+    counts: tuple[ReplyCount, ...] = find_class(env).reply_counts if needs_opponent(env) else ()
     return counts
 
 

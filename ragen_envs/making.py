@@ -1,18 +1,17 @@
-"""What Gymnasium's registry calls to make an environment: as texts, as arrays, or with pictures.
+"""Makers of environments, which Gymnasium's registry calls: text, array or image observations.
 
-Every id has a maker of its own under its name: `ragen_envs.making:Sokoban-v0`.
+Every id has a maker under its own name: `ragen_envs.making:ragen/Sokoban-v0`.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from typing import Any
 
 import gymnasium
 
 from ragen_envs.core.arguments import one_of
-from ragen_envs.registration import IDS, NAMESPACE, OPPONENT_TABLE, TABLE, env_class, made_class
+from ragen_envs.registration import IDS, is_registered, load_class, third_party_games
 
 OBSERVATIONS = ("text", "array", "image")
 
@@ -21,22 +20,22 @@ class Maker:
     """Makes the environments of one id.
 
     Args:
-        name: the id without its namespace.
+        env_id: A registered id.
     """
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._class = made_class(name)
+    def __init__(self, env_id: str) -> None:
+        self._id = env_id
+        self._class = load_class(env_id)
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """Gymnasium's metadata of what is made."""
+        """Gymnasium's metadata of the environment's class."""
         metadata: dict[str, Any] = self._class.metadata
         return metadata
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """The arguments of what is made, which bridges and harness ask for."""
+        """The arguments of the environment's class, which bridges and the harness inspect."""
         return inspect.signature(self._class)
 
     def __call__(self, *, observation: str = "text", **arguments: Any) -> gymnasium.Env[Any, Any]:
@@ -44,49 +43,46 @@ class Maker:
 
         Args:
             observation: "text", "array" for an `ArrayEnv`, or "image" for an `ImageEnv`.
-            arguments: those of the game's class.
+            arguments: The arguments of the game's class.
 
         Raises:
-            ValueError: for another value, or arrays or pictures of a game that has no board.
+            ValueError: For another value of `observation`, or if the game has no board and
+                `observation` is not "text".
         """
         env: gymnasium.Env[Any, Any]
         if one_of("observation", observation, OBSERVATIONS) == "text":
             env = self._class(**arguments)
             return env
-        self.need_board(observation)
+        self.check_board(observation)
         if observation == "image":
             from ragen_envs.core.views import ImageEnv
 
             return ImageEnv(self._class(**{**arguments, "pictured": True}))
-        from ragen_envs.core.views import ArrayEnv  # texts do not need it
+        from ragen_envs.core.views import ArrayEnv
 
         return ArrayEnv(self._class(**arguments))
 
-    def need_board(self, observation: str) -> None:
-        """Refuse arrays or pictures of a game that has no board.
+    def check_board(self, observation: str) -> None:
+        """Check that the game has a board.
 
         Raises:
-            ValueError: with the ids of those that have one.
+            ValueError: If it has none, with the ids that have one.
         """
-        if not _has_board(self._class):
+        if not self._class.has_board():
             raise ValueError(
-                f"{NAMESPACE}/{self._name} has no board, so there is no "
-                f"observation={observation!r} of it; these have one: {', '.join(board_ids())}"
+                f"{self._id} has no board, so it has no observation={observation!r}; "
+                f"choose one of {', '.join(board_ids())}"
             )
 
 
 def board_ids() -> tuple[str, ...]:
     """Return the ids that can be made with observation="array" or "image"."""
-    return tuple(id_ for id_ in IDS if _has_board(env_class(id_.partition("/")[2])))
+    third_party = (id_ for game in third_party_games() for id_ in game.ids)
+    return tuple(id_ for id_ in (*IDS, *third_party) if load_class(id_).has_board())
 
 
-def _has_board(game: Any) -> bool:
-    has: bool = game.has_board()
-    return has
-
-
-def __getattr__(name: str) -> Callable[..., gymnasium.Env[Any, Any]]:
+def __getattr__(name: str) -> Maker:
     """Return the maker of an id."""
-    if name in TABLE or name in OPPONENT_TABLE:
+    if is_registered(name):
         return Maker(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,164 +1,205 @@
-"""The table of environment ids. A new game is its folder and its lines here."""
+"""The registry of games: this suite's, and those of other packages that are installed.
+
+A game of this suite is a folder of `ragen_envs/games` with a `spec.py`. A package adds a game by an
+entry point of the group `ragen_envs.games` that names its `GameSpec`. All ids are registered in
+Gymnasium when `ragen_envs` is imported; no game is imported before it is made.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
-from typing import Any, NamedTuple
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-NAMESPACE = "ragen"
+from ragen_envs import games
+from ragen_envs.core.game_spec import (
+    NAMESPACE,
+    GameSpec,
+    OpponentSpec,
+    VariantSpec,
+    import_attribute,
+)
 
-_BANDIT = "ragen_envs.games.bandit.env:BanditEnv"
-_MULTI_PULL = "ragen_envs.games.bandit.multi_pull:MultiPullEnv"
-_SOKOBAN = "ragen_envs.games.sokoban.env:SokobanEnv"
-_FROZEN_LAKE = "ragen_envs.games.frozen_lake.env:FrozenLakeEnv"
-_WEBSHOP = "ragen_envs.games.webshop.env:WebShopEnv"
-_TWENTY_QUESTIONS = "ragen_envs.games.twenty_questions.env:TwentyQuestionsEnv"
-_CUBE = "ragen_envs.games.cube.env:CubeEnv"
-_MINESWEEPER = "ragen_envs.games.minesweeper.env:MinesweeperEnv"
-_MASTERMIND = "ragen_envs.games.mastermind.env:MastermindEnv"
-_COUNTDOWN = "ragen_envs.games.countdown.env:CountdownEnv"
-_DESK = "ragen_envs.games.desk.env:DeskEnv"
-_MODEL = "ragen_envs.games.twenty_questions.model"
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+ENTRY_POINT_GROUP = "ragen_envs.games"
 
 
-class Entry(NamedTuple):
-    """A row of the table.
+def _sort_key(game: GameSpec) -> tuple[str, int, str]:
+    return game.namespace, game.order, game.name
 
-    Attributes:
-        entry_point: the class that plays the variant.
-        about: what it is, in a few words.
-        reference: why the oracle is a reference player, whose score is no ceiling and may be
-            beaten; "" where nobody can expect more than the oracle.
+
+def _load_games() -> Iterator[GameSpec]:
+    for module in iter_modules(games.__path__):
+        yield import_module(f"{games.__name__}.{module.name}.spec").SPEC
+
+
+GAMES = tuple(sorted(_load_games(), key=_sort_key))
+"""This suite's games."""
+IDS = tuple(id_ for game in GAMES for id_ in game.ids)
+"""This suite's ids that need no opponent."""
+OPPONENT_IDS = tuple(id_ for game in GAMES for id_ in game.opponent_ids)
+"""This suite's ids that need an opponent. They belong to no suite."""
+
+
+@cache
+def third_party_games() -> tuple[GameSpec, ...]:
+    """Return the games of other packages, found once a process.
+
+    A game that cannot be used is reported by one line, a warning of this module's logger.
     """
+    found: list[GameSpec] = []
+    for distribution, entry_point in _find_entry_points():
+        try:
+            game = entry_point.load()
+            _check(game, (*GAMES, *found))
+        # The other package's code may raise anything.
+        except Exception as error:  # noqa: BLE001
+            import logging
 
-    entry_point: str
-    about: str
-    reference: str = ""
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            logging.getLogger(__name__).warning(
+                f"the game {entry_point.name!r} of the package {distribution} is left out: {reason}"
+            )
+        else:
+            found.append(game)
+    return tuple(sorted(found, key=_sort_key))
 
 
-class OpponentEntry(NamedTuple):
-    """A row of the table of games that need an opponent.
+def _find_entry_points() -> Iterator[tuple[str, EntryPoint]]:
+    """Yield the entry points of the group, each with the name of its distribution.
 
-    Attributes:
-        entry_point: the class that Gymnasium makes, which asks a function for the opponent's part.
-        about: what it is, in a few words.
-        stepped_with: the class that is stepped with the opponent's texts, for a harness.
+    `importlib.metadata.entry_points` finds the same, in twenty times the time.
     """
+    names = set()
+    for folder in _find_metadata_folders():
+        from importlib.metadata import Distribution
+        from pathlib import Path
 
-    entry_point: str
-    about: str
-    stepped_with: str
+        distribution = Distribution.at(Path(folder))
+        name = distribution.metadata["Name"]
+        if name not in names:  # the first one on the path is the one that is imported
+            names.add(name)
+            for entry_point in distribution.entry_points.select(group=ENTRY_POINT_GROUP):
+                yield name, entry_point
 
 
-TABLE = {
-    "Bandit-v0": Entry(_BANDIT, "one pull; names hint at which of two arms is the high-risk one"),
-    "BanditRev-v0": Entry(_BANDIT, "the same with the hint inverted"),
-    "BanditMultiPull-v0": Entry(_MULTI_PULL, "five arms, twenty pulls, scored by regret"),
-    "Sokoban-v0": Entry(_SOKOBAN, "6x6, one box"),
-    "SokobanLarge-v0": Entry(_SOKOBAN, "8x8, two boxes"),
-    "SokobanNewVocab-v0": Entry(_SOKOBAN, "6x6, one box, other symbols"),
-    "SokobanCoord-v0": Entry(_SOKOBAN, "6x6, one box, with coordinates"),
-    "FrozenLake-v0": Entry(_FROZEN_LAKE, "4x4, the intended way in one step of three"),
-    "FrozenLakeMild-v0": Entry(_FROZEN_LAKE, "4x4, the intended way in eight steps of ten"),
-    "FrozenLakeLarge-v0": Entry(_FROZEN_LAKE, "8x8, as slippery as FrozenLake-v0"),
-    "FrozenLakeNewVocab-v0": Entry(_FROZEN_LAKE, "as FrozenLake-v0, other symbols"),
-    "FrozenLakeCoord-v0": Entry(_FROZEN_LAKE, "as FrozenLake-v0, with coordinates"),
-    "WebShop-v0": Entry(_WEBSHOP, "a request, a shop of 1,000 products, nine turns"),
-    "WebShopFull-v0": Entry(_WEBSHOP, "as WebShop-v0, fifteen turns"),
-    "WebShopText-v0": Entry(_WEBSHOP, "as WebShop-v0, pages in one line"),
-    "TwentyQuestions-v0": Entry(_TWENTY_QUESTIONS, "find a word by asking in plain English"),
-    "TwentyQuestionsNewCategories-v0": Entry(
-        _TWENTY_QUESTIONS, "the same, held-out words of categories that training has none of"
-    ),
-    "Cube-v0": Entry(_CUBE, "2x2x2, one to six moves from solved"),
-    "CubeHard-v0": Entry(_CUBE, "2x2x2, seven to nine moves from solved"),
-    "CubeNewVocab-v0": Entry(_CUBE, "as Cube-v0, other letters"),
-    "CubeMoves-v0": Entry(_CUBE, "as Cube-v0, moves in words"),
-    "Minesweeper-v0": Entry(_MINESWEEPER, "4x4 to 5x5, three to six mines, some squares open"),
-    "MinesweeperLarge-v0": Entry(
-        _MINESWEEPER,
-        "8x8, ten mines",
-        reference="it opens the least risky square, and whoever also weighs what a square would "
-        "show can do better; the best play on boards of this size is beyond exact search here",
-    ),
-    "Mastermind-v0": Entry(_MASTERMIND, "3 pegs, six colours, three guesses already answered"),
-    "MastermindLarge-v0": Entry(_MASTERMIND, "4 pegs, six colours, two guesses already answered"),
-    "Countdown-v0": Entry(_COUNTDOWN, "four numbers of 1 to 25, a target of two digits"),
-    "CountdownLarge-v0": Entry(_COUNTDOWN, "six tiles of the television game, three digits"),
-    "Desk-v0": Entry(_DESK, "a request, an office of five applications, thirteen tools"),
-    "DeskShifting-v0": Entry(_DESK, "the same, and the user changes the request"),
-    "DeskHostile-v0": Entry(_DESK, "the same, and some texts carry other instructions"),
-}
-"""The variants' names, which are the ids without their namespace."""
+def _find_metadata_folders() -> Iterator[str]:
+    wanted = f"[{ENTRY_POINT_GROUP}]".encode()
+    for folder in dict.fromkeys(sys.path):
+        try:
+            names = sorted(name for name in os.listdir(folder or ".") if name.endswith("-info"))
+        except OSError:
+            continue
+        for name in names:
+            path = os.path.join(folder, name)
+            try:
+                with open(os.path.join(path, "entry_points.txt"), "rb") as file:
+                    found = wanted in file.read()
+            except OSError:
+                continue
+            if found:
+                yield path
 
-IDS = tuple(f"{NAMESPACE}/{name}" for name in TABLE)
 
-OPPONENT_TABLE = {
-    "TwentyQuestionsModel-v0": OpponentEntry(
-        f"{_MODEL}:ModelEnv",
-        "as TwentyQuestions-v0, another model answers",
-        f"{_MODEL}:OpponentEnv",
-    ),
-}
-"""Games that need an opponent: what they measure depends on it, so they belong to no suite."""
+def _check(game: GameSpec, others: tuple[GameSpec, ...]) -> None:
+    """Refuse what is not a game, or collides with another game."""
+    if not isinstance(game, GameSpec):
+        raise TypeError(f"the entry point must name a GameSpec, got {type(game).__name__}")
+    game.check()
+    if game.namespace == NAMESPACE:
+        raise ValueError(f"the namespace {NAMESPACE!r} is reserved; choose another one")
+    for other in others:
+        if same := {*game.ids, *game.opponent_ids} & {*other.ids, *other.opponent_ids}:
+            raise ValueError(f"the id {min(same)!r} is registered already")
+        suites = {name for variant in game.variants for name in variant.suites}
+        taken = {"full", *(name for variant in other.variants for name in variant.suites)}
+        if other.namespace != game.namespace and (same := suites & taken):
+            raise ValueError(f"the suite {min(same)!r} belongs to another package")
 
-OPPONENT_IDS = tuple(f"{NAMESPACE}/{name}" for name in OPPONENT_TABLE)
+
+def all_games() -> tuple[GameSpec, ...]:
+    """Return this suite's games, then those of other packages."""
+    return GAMES + third_party_games()
+
+
+@cache
+def _registered() -> dict[str, tuple[GameSpec, VariantSpec | OpponentSpec]]:
+    return {
+        f"{game.namespace}/{variant.name}": (game, variant)
+        for game in all_games()
+        for variant in game.all_variants
+    }
+
+
+def is_registered(env_id: str) -> bool:
+    """Return whether a game of this suite or of an installed package has the id."""
+    return env_id in _registered()
+
+
+def find_game(env_id: str) -> GameSpec:
+    """Return the game of an id.
+
+    Raises:
+        KeyError: If no game has it.
+    """
+    return _registered()[env_id][0]
+
+
+def find_variant(env_id: str) -> VariantSpec | OpponentSpec:
+    """Return the facts of an id.
+
+    Raises:
+        KeyError: If no game has it.
+    """
+    return _registered()[env_id][1]
+
+
+def find_reference(env_id: str) -> str:
+    """Return why the oracle's score is not an upper bound; "" where it is, or for any other id."""
+    variant = find_variant(env_id) if is_registered(env_id) else None
+    return variant.reference if isinstance(variant, VariantSpec) else ""
+
+
+def load_class(env_id: str) -> Any:
+    """Import the class that Gymnasium makes for an id.
+
+    Raises:
+        KeyError: If no game has the id.
+    """
+    game, variant = _registered()[env_id]
+    owner = variant if isinstance(variant, OpponentSpec) else game
+    return import_attribute(owner.entry_point)
+
+
+def load_harness_class(env_id: str) -> Any:
+    """Import the class that a harness steps for an id.
+
+    Raises:
+        KeyError: If no game has the id.
+    """
+    variant = find_variant(env_id)
+    if isinstance(variant, OpponentSpec):
+        return import_attribute(variant.harness_entry_point)
+    return load_class(env_id)
 
 
 def register_all() -> None:
-    """Enter every id into Gymnasium's registry, with and without an opponent."""
-    for name in (*TABLE, *OPPONENT_TABLE):
+    """Register every id in Gymnasium."""
+    for env_id, (_, variant) in _registered().items():
         gymnasium.register(
-            f"{NAMESPACE}/{name}",
-            f"ragen_envs.making:{name}",
-            vector_entry_point="ragen_envs.core.vector:make",
-            kwargs={"variant": name},
+            env_id,
+            f"ragen_envs.making:{env_id}",
+            vector_entry_point=f"ragen_envs.core.vector:{env_id}",
+            kwargs={"variant": variant.name},
             # The environments check order and types themselves; wrappers would halve their speed.
             order_enforce=False,
             disable_env_checker=True,
         )
-
-
-def reference_of(name: str) -> str:
-    """Return why a variant's oracle is a reference player and no best one, see `Entry`.
-
-    Args:
-        name: the variant; one of your own has none, so its `ceiling` is taken at its word.
-    """
-    entry = TABLE.get(name)
-    return entry.reference if entry else ""
-
-
-def env_class(name: str) -> Any:
-    """Return the class that plays a variant of the table.
-
-    Raises:
-        KeyError: if the table has no such name.
-    """
-    return _named(TABLE[name].entry_point)
-
-
-def opponent_class(name: str) -> Any:
-    """Return the class that plays a variant of `OPPONENT_TABLE` with the opponent's texts.
-
-    Raises:
-        KeyError: if that table has no such name.
-    """
-    return _named(OPPONENT_TABLE[name].stepped_with)
-
-
-def made_class(name: str) -> Any:
-    """Return the class that Gymnasium makes of a variant of either table.
-
-    Raises:
-        KeyError: if neither has such a name.
-    """
-    entry = OPPONENT_TABLE.get(name) or TABLE[name]
-    return _named(entry.entry_point)
-
-
-def _named(entry_point: str) -> Any:
-    module, _, attribute = entry_point.partition(":")
-    return getattr(import_module(module), attribute)

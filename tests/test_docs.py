@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from docs.build_games import pages
+from docs.build_games import pages, tables
 from ragen_bench.cli.main import COMMANDS as BENCH
 from ragen_envs.core.sealed import key_hash
-from ragen_envs.registration import TABLE
+from ragen_envs.registration import IDS
 from ragen_starpo.cli.main import COMMANDS as TRAIN
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -23,8 +23,13 @@ def test_the_games_pages_are_those_of_the_docstrings():
     assert set(written) == set((DOCS / "games").iterdir())
     for path, text in written.items():
         assert path.read_text(encoding="utf-8") == text, f"run docs/build_games.py: {path.name}"
-    for name in TABLE:
-        assert sum(f"`ragen/{name}` |" in text for text in written.values()) == 1
+    for id_ in IDS:
+        assert sum(f"`{id_}` |" in text for text in written.values()) == 1
+
+
+def test_the_tables_of_games_are_up_to_date():
+    for path, text in tables():
+        assert path.read_text(encoding="utf-8") == text, f"run docs/build_games.py: {path.name}"
 
 
 def code_blocks():

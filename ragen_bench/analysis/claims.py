@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from ragen_bench.analysis.scene import Relation, Scene
 from ragen_bench.analysis.words import NUMBER, UNIT, number, sentences
+from ragen_envs.core.scene import Relation, Scene
 
 _I = re.IGNORECASE
 

@@ -8,7 +8,7 @@ whether it looks at its board.
 from __future__ import annotations
 
 from ragen_bench.analysis.claims import claims_of
-from ragen_bench.analysis.scene import Scene
+from ragen_envs.core.scene import Scene
 
 
 class TruthElsewhere:

@@ -13,10 +13,10 @@ An episode that succeeded has none. The others have the first of these that fits
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from itertools import pairwise
 
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn
+from ragen_envs.core.failures import Failure
 
 COMMON = {
     "context_overflow": "The conversation outgrew the model's context before the game ended.",
@@ -32,20 +32,6 @@ COMMON = {
     "out_of_budget": "Turns or actions ran out; from this turn on no play could have won in time.",
 }
 _NOTHING = ("gave_nothing", "cut_off", "broken_format", "illegal_action")
-
-
-@dataclass(frozen=True)
-class Failure:
-    """Why an episode failed.
-
-    Attributes:
-        label: a key of `COMMON` or of its game's labels.
-        turn: the turn that it is due to, from 1. With `context_overflow`, the one that could not
-            be asked for.
-    """
-
-    label: str
-    turn: int
 
 
 def came_to_nothing(step: ReplayedTurn) -> str | None:

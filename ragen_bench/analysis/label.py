@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ragen_bench.analysis.failures import Failure, mostly_nothing, no_op_loop, revisited
-from ragen_bench.analysis.games import reading_of
+from ragen_bench.analysis.failures import mostly_nothing, no_op_loop, revisited
+from ragen_bench.analysis.labelers import find_labeler
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode
+from ragen_envs.core.failures import Failure
 
 
 def label(episode: ReplayedEpisode) -> Failure | None:
@@ -16,10 +17,15 @@ def label(episode: ReplayedEpisode) -> Failure | None:
         return None
     if episode.record.outcome == "context_overflow":
         return Failure("context_overflow", len(episode.steps) + 1)
-    game = reading_of(episode.record.env)
-    return game.decisive(episode) or mostly_nothing(episode) or _idle(episode) or game.rest(episode)
+    labeler = find_labeler(episode.record.env)
+    return (
+        labeler.find_decisive_failure(episode)
+        or mostly_nothing(episode)
+        or _idle(episode)
+        or labeler.find_default_failure(episode)
+    )
 
 
 def _idle(episode: ReplayedEpisode) -> Failure | None:
-    excused = reading_of(episode.record.env).excused(episode)
+    excused = find_labeler(episode.record.env).find_excused_turns(episode)
     return no_op_loop(episode, excused) or revisited(episode, excused)

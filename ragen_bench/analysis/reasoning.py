@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from statistics import median
 
+from ragen_bench.analysis.arithmetic import claims_of_arithmetic
+from ragen_bench.analysis.claims import claims_of
 from ragen_bench.analysis.diversity import diversity
 from ragen_bench.analysis.elsewhere import TruthElsewhere
-from ragen_bench.analysis.games.base import Reading
 from ragen_bench.analysis.plans import agree, plan_of
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn
 from ragen_bench.runs.schema import Object, TurnRecord
+from ragen_envs.core.failures import FailureLabeler
 from ragen_envs.core.tool_calls import thought_before
 
 _BEGIN, _END = "<think>", "</think>"
@@ -31,11 +33,11 @@ class Reasoning:
     """Collects the measures of one environment's episodes.
 
     Args:
-        game: the reading of the environment's game.
+        labeler: The failure labeler of the environment.
     """
 
-    def __init__(self, game: Reading) -> None:
-        self._game = game
+    def __init__(self, labeler: FailureLabeler) -> None:
+        self._labeler = labeler
         self._turns = self._cut = 0
         self._words: list[int] = []
         self._characters = 0
@@ -58,7 +60,7 @@ class Reasoning:
                 self._elsewhere.add_thought(episode.record.index, step.number, thought)
         # What differs between samples of one instance is noise; between instances it is sense.
         if episode.record.sample == 0 and episode.steps:
-            boards = [self._game.scene(episode, step.before) for step in episode.steps]
+            boards = [self._labeler.build_scene(episode, step.before) for step in episode.steps]
             self._elsewhere.add_boards(episode.record.index, [b for b in boards if b])
             first = thought_of_turn(episode.steps[0].turn)
             if first:
@@ -87,7 +89,7 @@ class Reasoning:
         }
 
     def _add_plan(self, thought: str, episode: ReplayedEpisode, step: ReplayedTurn) -> None:
-        answered, names = step.turn.actions, self._game.actions(episode)
+        answered, names = step.turn.actions, self._labeler.list_actions(episode)
         if not answered or not names:  # there is nothing that a plan could agree with
             return
         plan = plan_of(thought, names, episode.env.budget.max_actions_per_turn)
@@ -97,9 +99,13 @@ class Reasoning:
             self._plans["agree" if agree(plan, answered) else "differ"] += 1
 
     def _add_claims(self, thought: str, episode: ReplayedEpisode, step: ReplayedTurn) -> None:
-        claims = self._game.claims(thought, episode, step.before)
-        if claims is None:
-            return
+        if self._labeler.reads_arithmetic:
+            claims = claims_of_arithmetic(thought)
+        else:
+            scene = self._labeler.build_scene(episode, step.before)
+            if scene is None:
+                return
+            claims = claims_of(thought, scene)
         for claim in claims.read:
             self._claims["true" if claim.true else "false"] += 1
         self._claims["unread"] += claims.unread

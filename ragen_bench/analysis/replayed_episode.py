@@ -5,53 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ragen_bench.environments import AnyEnv
 from ragen_bench.episodes.replay import Replayer
 from ragen_bench.runs.schema import EpisodeRecord, TurnRecord
-
-State = Any
-"""A game's state, as its `Reading` returns it: hashable, and equal where play would go on alike."""
+from ragen_envs.core.failures import FinishedEpisode, FinishedTurn
 
 
-@dataclass(frozen=True)
-class ReplayedTurn:
-    """One turn.
+@dataclass(frozen=True, kw_only=True)
+class ReplayedTurn(FinishedTurn):
+    """One turn with its record."""
 
-    Attributes:
-        number: its number, from 1.
-        turn: its record.
-        before: the state that the player saw.
-        after: the state at the turn's end.
-        turns_left: answers that could still be given, this one included.
-        actions_left: actions that could still be run, before this turn.
-        actions: the names of the actions that were run.
-    """
-
-    number: int
     turn: TurnRecord
-    before: State
-    after: State
-    turns_left: int
-    actions_left: int
-    actions: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class ReplayedEpisode:
-    """One finished episode.
-
-    Attributes:
-        record: its record, written by the replay.
-        env: an environment of its variant, in a state of no meaning; of its game's own class.
-        instance: the instance that was played.
-        steps: the turns; there may be none.
-    """
+@dataclass(frozen=True, kw_only=True)
+class ReplayedEpisode(FinishedEpisode):
+    """One finished episode with its record, which the replay wrote."""
 
     record: EpisodeRecord
-    env: Any
-    instance: Any
     steps: tuple[ReplayedTurn, ...]
 
 
@@ -75,11 +48,17 @@ def replay_episode(
     replayed = episode.record()
     turns = zip(replayed.turns, pairwise(snapshots), strict=True)
     steps = tuple(_step(n, turn, *pair) for n, (turn, pair) in enumerate(turns, start=1))
-    return ReplayedEpisode(replayed, env, env.get_instance(replayed.index), steps)
+    return ReplayedEpisode(
+        record=replayed,
+        env=env,
+        instance=env.get_instance(replayed.index),
+        steps=steps,
+        outcome=replayed.outcome,
+    )
 
 
 class _Snapshot(NamedTuple):
-    state: State
+    state: Hashable
     turns_left: int
     actions_left: int
 
@@ -87,5 +66,13 @@ class _Snapshot(NamedTuple):
 def _step(number: int, turn: TurnRecord, before: _Snapshot, after: _Snapshot) -> ReplayedTurn:
     ran = before.actions_left - after.actions_left
     return ReplayedTurn(
-        number, turn, before.state, after.state, *before[1:], tuple(turn.actions[:ran])
+        number=number,
+        before=before.state,
+        after=after.state,
+        turns_left=before.turns_left,
+        actions_left=before.actions_left,
+        actions=tuple(turn.actions[:ran]),
+        effective=turn.action_is_effective,
+        terminated=turn.terminated,
+        turn=turn,
     )

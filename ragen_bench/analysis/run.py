@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 
-from ragen_bench.analysis.failures import Failure
-from ragen_bench.analysis.games import reading_of
-from ragen_bench.analysis.games.base import Reading
 from ragen_bench.analysis.label import label
+from ragen_bench.analysis.labelers import find_labeler, find_labels
 from ragen_bench.analysis.reasoning import Reasoning
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, replay_episode
 from ragen_bench.episodes.replay import Replayer, UnplayableError
 from ragen_bench.runs.differences import first_difference
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import EpisodeRecord, Object
+from ragen_envs.core.failures import Failure
 
 SCHEMA = 1
 _EXAMPLES = 5
@@ -61,16 +60,16 @@ class _Row:
         self.env = env
         self.recorded = 0
         self.labels: dict[str, str] = {}
-        self._game: Reading = reading_of(env)
+        self._labeler = find_labeler(env)
         self._episodes = self._failed = 0
         self._examples: dict[str, list[list[int]]] = defaultdict(list)
         self._counts: dict[str, int] = defaultdict(int)
-        self._reasoning = Reasoning(self._game)
+        self._reasoning = Reasoning(self._labeler)
 
     def add(self, replayer: Replayer, record: EpisodeRecord) -> None:
         self.recorded += 1
         try:
-            episode = replay_episode(replayer, record, self._game.state)
+            episode = replay_episode(replayer, record, self._labeler.read_state)
         except UnplayableError:
             return
         if first_difference(record.as_json(), episode.record.as_json()) is None:
@@ -103,10 +102,11 @@ class _Row:
 
     def _failures(self) -> list[Object]:
         """Return the rows of the labels, the commonest first."""
+        labels = find_labels(self.env)
         return [
             {
                 "label": name,
-                "about": self._game.about(name),
+                "about": labels[name],
                 "episodes": count,
                 "share": round(count / self._failed, 6),
                 "examples": self._examples[name],

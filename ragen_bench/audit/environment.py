@@ -10,7 +10,7 @@ from ragen_bench.audit.subjects import suite_subject
 from ragen_bench.suites import has_split, held_out_size, make_env
 from ragen_envs.cli.build_held_out import held_out_files
 from ragen_envs.core.instances import SHIPPED_SPLITS, Split
-from ragen_envs.registration import IDS, NAMESPACE, env_class
+from ragen_envs.registration import find_game, load_class
 from ragen_envs.testing import CHECKS, Outcome, run_checks
 
 Advance = Callable[[int, str], None]
@@ -112,10 +112,6 @@ def count_guarantees(env: str, levels: int, advance: Advance, sealed: bool = Fal
     return audit
 
 
-def _name(env: str) -> str:
-    return env.removeprefix(f"{NAMESPACE}/")
-
-
 def _count_splits(audit: Audit, train: list[Played], held_out: list[Played]) -> None:
     """Count instances that are in two splits, or twice in one."""
     digests = {played.digest for played in held_out} | _digests_of_the_game(audit.env)
@@ -140,13 +136,11 @@ def _count_splits(audit: Audit, train: list[Played], held_out: list[Played]) -> 
 
 def _digests_of_the_game(env: str) -> set[str]:
     """Return the content hashes of all shipped instances of the game's variants."""
-    game = env_class(_name(env)).game
-    variants = [_name(other) for other in IDS if env_class(_name(other)).game == game]
     return {
         instance.digest
-        for variant in variants
+        for variant in find_game(env).variants
         for split in SHIPPED_SPLITS
-        for instance in env_class(variant).load_shipped(variant, split)
+        for instance in load_class(env).load_shipped(variant.name, split)
     }
 
 
@@ -170,8 +164,7 @@ def _count_solved(audit: Audit, played: list[Played]) -> None:
 
 def _count_shipped(audit: Audit, advance: Advance) -> None:
     """Regenerate the held-out files and compare them byte by byte."""
-    name = _name(audit.env)
-    for file in held_out_files({env_class(name).game}, only=name):
+    for file in held_out_files([find_game(audit.env)], only=audit.env):
         if file.is_shipped:
             audit.shipped += held_out_size(audit.env)
         else:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragen_bench.environments import why_reference
 from ragen_bench.suites import make_text_env
 from ragen_bench.two_player import step_by_rule
 from ragen_envs.core.instances import Split
 from ragen_envs.core.policies import oracle_answer
 from ragen_envs.core.sums import sum_in_order
 from ragen_envs.core.text_env import TextEnv
+from ragen_envs.registration import find_reference
 from ragen_envs.testing.checks.oracle import FALSE_ALARM, tail
 
 _EXACT = 1e-6
@@ -80,7 +80,7 @@ def play_oracle(
             length=info.get("optimal_length"),
             ceiling=info["ceiling"],
             score=_score(player),
-            exact=not why_reference(env),
+            exact=not find_reference(env),
         )
         on_played()
 

@@ -134,14 +134,15 @@ class Audit(JsonOptions, Command):
 
 
 def is_ours(name: str) -> bool:
-    """Return whether a name on the command line is one of this suite, or meant to be."""
+    """Return whether a name on the command line is a registered id, or an attempt at one."""
     import gymnasium
 
-    from ragen_envs.registration import IDS, OPPONENT_IDS, TABLE
+    from ragen_envs.core.game_spec import NAMESPACE
+    from ragen_envs.registration import is_registered
 
     return (
-        name in (*IDS, *OPPONENT_IDS)
-        or name in TABLE
+        is_registered(name)
+        or is_registered(f"{NAMESPACE}/{name}")
         or not ("/" in name or ":" in name or name in gymnasium.registry)
     )
 
@@ -194,9 +195,9 @@ def _progress(console: Console) -> Progress:
 
 def audit_table(audits: Sequence[EnvAudit]) -> MetricsTable:
     """Return a table with a row of counts for each environment."""
-    from ragen_bench.environments import why_reference
     from ragen_bench.pages.formats import short
     from ragen_bench.terminal.tables import MetricsTable
+    from ragen_envs.registration import find_reference
 
     table = MetricsTable("The suite's guarantees", _CAPTION, _COLUMNS)
     for counts in audits:
@@ -207,7 +208,7 @@ def audit_table(audits: Sequence[EnvAudit]) -> MetricsTable:
             f"{counts.levels:,}",
             *map(str, (counts.unsolved, counts.leaked, counts.doubled, counts.shipped)),
             "-" if counts.shortest is None else f"{counts.shortest}-{counts.longest}",
-            f"{'~' if why_reference(counts.env) else ''}{counts.ceiling:.3f}",
+            f"{'~' if find_reference(counts.env) else ''}{counts.ceiling:.3f}",
             f"{counts.oracle:.3f}",
             f"{passed}/{ran}",
         )

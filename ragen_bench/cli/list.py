@@ -17,17 +17,21 @@ class List(JsonOptions, Command):
     def run(self) -> int:
         """Print the names, with a line about each."""
         from ragen_bench.models import list_providers
-        from ragen_bench.suites import SUITES
-        from ragen_envs.registration import IDS, OPPONENT_IDS, OPPONENT_TABLE, TABLE
+        from ragen_bench.suites import all_suites
+        from ragen_envs.registration import all_games, find_variant
 
         sections = {
-            "Environments": {env: TABLE[env.partition("/")[2]].about for env in IDS},
+            "Environments": {
+                env: find_variant(env).description for game in all_games() for env in game.ids
+            },
             "Environments with an opponent model (--opponent)": {
-                env: OPPONENT_TABLE[env.partition("/")[2]].about for env in OPPONENT_IDS
+                env: find_variant(env).description
+                for game in all_games()
+                for env in game.opponent_ids
             },
             "Suites": {
                 name: f"{suite.about}; up to {suite.max_tokens} tokens per response"
-                for name, suite in SUITES.items()
+                for name, suite in all_suites().items()
             },
             "Models": list_providers(),
         }

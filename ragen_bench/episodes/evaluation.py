@@ -25,7 +25,7 @@ from ragen_bench.runs.draws import Draw, find_unannounced
 from ragen_bench.runs.provenance import machine, otherwise, versions
 from ragen_bench.runs.schema import SCHEMA, Key, Object, RunConfig
 from ragen_bench.runs.specification import spec_hash, suite_hash
-from ragen_bench.suites import SUITES, Make, make_env
+from ragen_bench.suites import Make, find_suite, make_env
 from ragen_envs.core.drawn import draw_key
 from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import AnswerFormat, ResponseFormat
@@ -125,7 +125,7 @@ class Evaluation:
             **self._opponent(),
             **self._random_player(),
             "suite": self.suite,
-            "suite_version": SUITES[self.suite].version if self.suite else 0,
+            "suite_version": find_suite(self.suite).version if self.suite else 0,
             "suite_hash": suite_hash(envs, self.max_tokens),
             "split": self.split,
             **({"sealed_key_hash": open_key()} if self.split == "sealed" else {}),

@@ -18,7 +18,7 @@ from ragen_bench.inspect.solving import play
 from ragen_bench.settings.build import build_evaluation
 from ragen_bench.settings.options import EvaluationOptions as Default
 from ragen_bench.settings.options import parse_options
-from ragen_bench.suites import SUITES, response_format_of
+from ragen_bench.suites import find_suite, response_format_of
 from ragen_envs.core.sealed import SealedKeyError, open_key
 
 
@@ -121,7 +121,7 @@ def _task(arguments: dict[str, Any], suite: str | None = None) -> Task:
         scorer=figures_of_episode(),
         epochs=Epochs(evaluation.samples, ["mean", *_pass_at(evaluation.samples)]),
         config=GenerateConfig(temperature=sampling.temperature, max_tokens=sampling.max_tokens),
-        version=SUITES[suite].version if suite else 0,
+        version=find_suite(suite).version if suite else 0,
         headline_metric=HeadlineMetric(score="score"),
     )
 

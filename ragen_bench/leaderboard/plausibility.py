@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ragen_bench.environments import why_reference
 from ragen_bench.models.scripted import OracleModel, RandomModel
 from ragen_bench.runs.schema import EpisodeRecord, Object, RunConfig
 from ragen_envs.core.player import Player
 from ragen_envs.core.sums import sum_in_order
+from ragen_envs.registration import find_reference
 
 SCRIPTED: dict[str, type[RandomModel] | type[OracleModel]] = {
     "random": RandomModel,
@@ -127,7 +127,7 @@ class Plausibility:
         Environments with a reference player are skipped: a model may beat it.
         """
         for env, episodes in self._scores.items():
-            if why_reference(env) or not all(score in (0.0, 1.0) for score, _ in episodes):
+            if find_reference(env) or not all(score in (0.0, 1.0) for score, _ in episodes):
                 continue
             solved = sum(score == 1.0 for score, _ in episodes)
             probability = probability_of_at_least(solved, [optimal for _, optimal in episodes])

@@ -13,10 +13,10 @@ from ragen_bench.runs.schema import ChosenEnv, Object, RunConfig, RunEnv
 from ragen_bench.runs.specification import spec_hash, suite_hash
 from ragen_bench.suites import has_split, held_out_size
 from ragen_bench.two_player import needs_opponent
+from ragen_envs.core.game_spec import NAMESPACE
 from ragen_envs.core.instances import Split
 from ragen_envs.core.sealed import open_key
 from ragen_envs.making import board_ids
-from ragen_envs.registration import NAMESPACE
 
 
 def config_problem(config: RunConfig) -> str | None:

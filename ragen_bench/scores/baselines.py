@@ -42,9 +42,9 @@ def baseline(
     """Return the figures of a player on instances of a split.
 
     Its `ceiling` is the best player's expected score, which the environments know exactly, or an
-    estimate of a reference player's, see `why_reference`; what the oracle scored here is one sample
-    of it. They are played once a process. None where another package's environment has no oracle,
-    or lists no actions for the random player.
+    estimate of a reference player's, see `find_reference`; what the oracle scored here is one
+    sample of it. They are played once a process. None where another package's environment has no
+    oracle, or lists no actions for the random player.
 
     Args:
         player: who plays.

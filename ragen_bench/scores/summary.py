@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 
-from ragen_bench.environments import why_reference
 from ragen_bench.errors import UserError
 from ragen_bench.models.random_player import RandomPlayer, find_random_player
 from ragen_bench.runs.directory import RunDirectory
@@ -25,6 +24,7 @@ from ragen_bench.statistics import mean_of
 from ragen_bench.two_player import reply_counts
 from ragen_envs.core.sealed import KEY_FILE_VARIABLE, open_key
 from ragen_envs.core.sums import sum_in_order
+from ragen_envs.registration import find_reference
 
 
 def summarise(run: RunDirectory, prices: Prices | None = None) -> Object:
@@ -136,7 +136,7 @@ def _row(
         scaled = score.normalised(floor["score"], ceiling["ceiling"])
     row["normalised"] = scaled and rounded(scaled.value)
     row["normalised_interval"] = scaled and rounded_interval(scaled.interval)
-    if why := why_reference(env):
+    if why := find_reference(env):
         row["reference"] = why
     return row
 

@@ -20,8 +20,9 @@ from ragen_bench.settings.options import EvaluationOptions
 from ragen_bench.settings.run_names import DEFAULT_MAX_TOKENS
 from ragen_bench.settings.servers import opponent_of, server_of
 from ragen_bench.suites import (
-    SUITES,
+    all_suites,
     answer_format_of,
+    find_suite,
     plays,
     response_format_of,
     select,
@@ -55,7 +56,7 @@ def build_evaluation(options: EvaluationOptions, command: str = "") -> Evaluatio
     opposed = options.opponent is not None
     instances = select(options.suite, options.env, options.limit, opposed)
     suite = "" if options.env else options.suite or "core"
-    default = SUITES[suite].max_tokens if suite else DEFAULT_MAX_TOKENS
+    default = find_suite(suite).max_tokens if suite else DEFAULT_MAX_TOKENS
     random_player = _find_random_player(options, instances)
     _check_scripted(options.model, instances, random_player is not None)
     response_format = _choose_format(options, instances)
@@ -160,7 +161,7 @@ def _check_ability(model: str, ability: str, option: str) -> None:
 def _check_empty(options: EvaluationOptions) -> None:
     """Refuse the empty value that an unset shell variable leaves; it must not mean the default."""
     if options.suite == "":
-        raise UserError(f"--suite is empty; choose one of: {', '.join(SUITES)}")
+        raise UserError(f"--suite is empty; choose one of: {', '.join(all_suites())}")
     if options.base_url == "":
         raise UserError("--base-url is empty; give it, or leave it out for OPENAI_BASE_URL")
     if "" in options.env:

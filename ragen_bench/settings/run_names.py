@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.models import find_provider
-from ragen_bench.suites import SUITES, Suite, held_out_size
+from ragen_bench.suites import Suite, find_suite, held_out_size
 
 DEFAULT_TEMPERATURE = 0.5
 DEFAULT_MAX_TOKENS = 200
@@ -33,7 +33,7 @@ def _slug(name: str) -> str:
 
 def _name_settings(evaluation: Evaluation) -> Iterator[str]:
     """Yield a short name of each setting that is not the default."""
-    suite = SUITES[evaluation.suite] if evaluation.suite else None
+    suite = find_suite(evaluation.suite) if evaluation.suite else None
     if evaluation.draw:
         yield f"draw-{evaluation.draw.value[:8]}"
     yield from _name_other_players(evaluation)

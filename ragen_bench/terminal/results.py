@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ragen_bench.analysis import analyse
-from ragen_bench.environments import reference_note, why_reference
+from ragen_bench.environments import reference_note
 from ragen_bench.opponents.wording import describe_replies
 from ragen_bench.pages.formats import figure, short
 from ragen_bench.pages.report import write_report
@@ -22,6 +22,7 @@ from ragen_bench.terminal.console import fixed, interval, percent
 from ragen_bench.terminal.tables import MetricsTable
 from ragen_bench.visible import visible
 from ragen_envs.core.sums import sum_in_order
+from ragen_envs.registration import find_reference
 
 _COLUMNS = ("n", "success", "95 %", "norm.", "form", "action", "tokens", "s")
 _CAPTION = (
@@ -101,7 +102,7 @@ def players_table(summaries: Sequence[Object]) -> MetricsTable:
 
 
 def _player_name(player: str, row: Object) -> str:
-    return "reference" if player == "oracle" and why_reference(row["env"]) else player
+    return "reference" if player == "oracle" and find_reference(row["env"]) else player
 
 
 def _baseline_cells(row: Object, player: str) -> list[str]:

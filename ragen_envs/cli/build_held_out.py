@@ -1,74 +1,79 @@
 """Regenerates the shipped val and test instances: ``python -m ragen_envs.cli.build_held_out``.
 
-With ``--check`` nothing is written; the command fails if a shipped file is not what the
-generators give, byte for byte.
+With ``--check`` it writes nothing, and fails if a shipped file differs from the generated one.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from ragen_envs.core.game_spec import GameSpec
 from ragen_envs.core.held_out import write
 from ragen_envs.core.instances import SHIPPED_SPLITS, Split, held_out
-from ragen_envs.registration import TABLE, env_class
+from ragen_envs.registration import GAMES, load_class
 
 
 class HeldOutFile(NamedTuple):
     """A shipped file as the generators give it now.
 
     Attributes:
-        name: the variant.
+        env_id: The id of the environment.
         split: "val" or "test".
-        path: where it lies in the package.
-        text: what it must hold.
+        path: The file.
+        text: The content that it must have.
     """
 
-    name: str
+    env_id: str
     split: Split
     path: Path
     text: str
 
     @property
     def is_shipped(self) -> bool:
-        """Whether the package holds these very bytes."""
+        """Whether the file has exactly this content."""
         return self.path.is_file() and self.path.read_bytes() == self.text.encode()
 
 
 def held_out_files(
-    games: Collection[str] | None = None, only: str | None = None
+    games: Iterable[GameSpec] = GAMES, only: str | None = None
 ) -> Iterator[HeldOutFile]:
-    """Generate the held-out files, those of all games if none are named.
+    """Generate the held-out files of games.
 
-    The variants of a game are filled in the order of the table, and none repeats an instance of
-    an earlier one, up to symmetry, unless the game allows it.
+    The variants of a game are filled in order. None repeats an instance of an earlier one, up to
+    symmetry, unless the game allows it.
 
     Args:
-        games: whose files.
-        only: the one variant whose files are wanted.
+        games: The games.
+        only: The one id whose files are wanted; None for all.
     """
-    taken: dict[str, set[str]] = {}
-    for name in TABLE:
-        if games is not None and env_class(name).game not in games:
-            continue
-        env = env_class(name)(name)
-        if env.variants_share_instances and only not in (None, name):
-            continue
-        folder = Path(sys.modules[type(env).__module__].__file__ or "").parent
-        for split in SHIPPED_SPLITS:
-            used = set() if env.variants_share_instances else taken.setdefault(env.game, set())
-            instances = held_out(
-                env.generate_instances, name, split, used, size=env.held_out_size(name)
-            )
-            path = folder / env.held_out_files.format(name=name, split=split)
-            if only in (None, name):  # others are generated for what they take away alone
-                text = write(env.write_instance(instance) for instance in instances)
-                yield HeldOutFile(name, split, path, text)
-        if name == only:
-            return
+    for game in games:
+        taken: dict[Split, set[str]] = {split: set() for split in SHIPPED_SPLITS}
+        for env_id in game.ids:
+            yield from _files_of(env_id, taken, only)
+            if env_id == only:
+                return
+
+
+def _files_of(env_id: str, taken: dict[Split, set[str]], only: str | None) -> Iterator[HeldOutFile]:
+    """Yield the files of one id, and add its instances to those that the game has used."""
+    name = env_id.partition("/")[2]
+    env = load_class(env_id)(name)
+    if env.variants_share_instances and only not in (None, env_id):
+        return
+    folder = Path(sys.modules[type(env).__module__].__file__ or "").parent
+    for split in SHIPPED_SPLITS:
+        used = set() if env.variants_share_instances else taken[split]
+        instances = held_out(
+            env.generate_instances, name, split, used, size=env.held_out_size(name)
+        )
+        path = folder / env.held_out_files.format(name=name, split=split)
+        if only in (None, env_id):  # the other ids only fill `taken`
+            text = write(env.write_instance(instance) for instance in instances)
+            yield HeldOutFile(env_id, split, path, text)
 
 
 def main() -> int:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from ragen_envs.registration import IDS, NAMESPACE, TABLE
+from ragen_envs.registration import all_games, find_variant
 
 
 def add_to(commands: Any) -> None:
@@ -17,7 +17,8 @@ def add_to(commands: Any) -> None:
 
 def run(_: argparse.Namespace) -> int:
     """Print each id with what it is."""
-    width = max(map(len, IDS))
-    for env in IDS:
-        sys.stdout.write(f"{env:<{width}}  {TABLE[env.removeprefix(f'{NAMESPACE}/')].about}\n")
+    ids = [id_ for game in all_games() for id_ in game.ids]
+    width = max(map(len, ids))
+    for id_ in ids:
+        sys.stdout.write(f"{id_:<{width}}  {find_variant(id_).description}\n")
     return 0

@@ -20,13 +20,14 @@ from ragen_envs.core.arguments import vector_options, vector_seeds
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.core.vector_infos import Mask, VectorInfos
 from ragen_envs.making import Maker
+from ragen_envs.registration import is_registered
 
 Observations = tuple[str, ...]
 _DISPATCHED = ("reset", "step", "close")
 
 
 def make(
-    variant: str,
+    env_id: str,
     num_envs: int = 1,
     autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
     observation: str = "text",
@@ -35,16 +36,14 @@ def make(
     """Return a vector environment of an id of the suite, as `gymnasium.make_vec` asks for it.
 
     Args:
-        variant: a name from a table of `ragen_envs.registration`, such as "Sokoban-v0".
+        env_id: A registered id, such as "ragen/Sokoban-v0".
         num_envs: number of environments, at least 1.
         autoreset_mode: see `TextVectorEnv`.
         observation: "text", or "array" or "image" for Gymnasium's `SyncVectorEnv` of `ArrayEnv`s
             or `ImageEnv`s.
-        kwargs: what `gymnasium.make` takes: split, response_format, render_mode.
+        kwargs: The arguments of the game's class, `variant` included.
     """
-    maker: Callable[[], Any] = partial(
-        Maker(variant), variant=variant, observation=observation, **kwargs
-    )
+    maker: Callable[[], Any] = partial(Maker(env_id), observation=observation, **kwargs)
     if observation in ("array", "image"):
         return SyncVectorEnv([maker] * num_envs, autoreset_mode=autoreset_mode)
     return TextVectorEnv([maker] * num_envs, autoreset_mode)
@@ -301,3 +300,10 @@ def _checked(env: object) -> TextEnv[Any, Any]:
             "gymnasium.vector.SyncVectorEnv"
         )
     return env
+
+
+def __getattr__(name: str) -> Callable[..., VectorEnv[Any, Any, Any]]:
+    """Return the function that makes vector environments of an id."""
+    if is_registered(name):
+        return partial(make, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,9 +11,8 @@ from ragen_bench.analysis.arithmetic import claims_of_arithmetic
 from ragen_bench.analysis.claims import claims_of
 from ragen_bench.analysis.diversity import diversity
 from ragen_bench.analysis.plans import plan_of
-from ragen_bench.analysis.scene import Scene
 from ragen_bench.analysis.words import sentences
-from ragen_bench.environments import class_of
+from ragen_bench.environments import find_class
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.packed import PackedEpisodes
 from ragen_bench.leaderboard.schema import parse_entry, read_statement
@@ -26,6 +25,7 @@ from ragen_bench.models.reasoning import without_reasoning
 from ragen_bench.pages.escaping import csv_cell, link
 from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.suites import make_env
+from ragen_envs.core.scene import Scene
 from ragen_envs.core.tool_calls import CallError, called, thought_before
 from ragen_envs.registration import IDS
 from tests.growth import LINEAR, growth
@@ -115,7 +115,7 @@ def test_the_cost_of_reading_grows_with_the_text(name):
 
 
 @pytest.mark.parametrize("form", ["think", "tools"])
-@pytest.mark.parametrize("name", {class_of(name): name for name in IDS}.values())
+@pytest.mark.parametrize("name", {find_class(name): name for name in IDS}.values())
 def test_the_cost_of_an_answer_grows_with_it(name, form):
     env = make_env(name, "val", form)
     env.reset(seed=0)

@@ -3,7 +3,7 @@
 import pytest
 
 from ragen_bench import suites
-from ragen_bench.environments import class_of
+from ragen_bench.environments import find_class
 from ragen_bench.errors import UserError
 from ragen_bench.suites import SUITES
 from ragen_envs.registration import IDS
@@ -15,7 +15,7 @@ TWENTY_QUESTIONS = {LARGER: 60, "ragen/TwentyQuestionsNewCategories-v0": 31}
 def test_one_of_each_family_is_the_first_variant_of_each():
     firsts = {}
     for env in IDS:
-        firsts.setdefault(class_of(env).game, env)
+        firsts.setdefault(find_class(env).game, env)
     # The Bandit that is pulled often is a game of its own, and of the family.
     del firsts["bandit-multi-pull"]
     assert [*SUITES["core-2"].instances] == [*firsts.values()]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
-from ragen_envs.registration import env_class
+from ragen_envs.registration import load_class
 from tests.ragen_envs.playing import oracle, play
 from tests.ragen_envs.support import ID_FORMATS, ID_SPLITS, IDS, held_out_size, make, state_in
 
@@ -292,6 +292,6 @@ def test_bad_arguments_name_the_choices(id_):
     with pytest.raises(ValueError, match=r"response_format 'xml' is unknown; choose one of \['thi"):
         make(id_, response_format="xml")
     with pytest.raises(ValueError, match=r"variant 'X-v0' is unknown; choose one of \['"):
-        env_class(id_.partition("/")[2])("X-v0")
+        load_class(id_)("X-v0")
     with pytest.raises(ValueError, match=r"unknown reset options \['level'\]"):
         make(id_).reset(seed=0, options={"level": 1})

@@ -10,8 +10,8 @@ from ragen_envs.core.budget import Budget
 from ragen_envs.core.protocol import feedback
 from ragen_envs.core.wording import counted
 from ragen_envs.games import frozen_lake, sokoban
-from ragen_envs.games.bandit.multi_pull import COLOURS
 from ragen_envs.games.bandit.names import BOLD, STEADY
+from ragen_envs.games.bandit_multi_pull.env import COLOURS
 from ragen_envs.games.frozen_lake.rules import ACTIONS as STEPS
 from ragen_envs.games.sokoban.rules import ACTIONS as MOVES
 from ragen_envs.games.webshop.pages import BACK, BUY, NEXT, PREVIOUS, SUB_PAGES

@@ -4,7 +4,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from ragen_bench.analysis import replay_episode
-from ragen_bench.analysis.games import reading_of
+from ragen_bench.analysis.labelers import find_labeler
 from ragen_bench.analysis.reasoning import Reasoning
 from ragen_bench.episodes.replay import Replayer
 from ragen_bench.errors import UserError
@@ -69,10 +69,10 @@ def test_a_thinking_answer_is_short_and_its_wording_follows_from_the_instance(th
     assert max(len(turn.sampled.ids) for each in shown for turn in each.turns) <= 28
     # As the analysis reads them, all that is planned is done, and all that is claimed is true.
     run = config("think").model_copy(update={"split": "train"})
-    reading, replayer = reading_of(env), Replayer(run)
-    measured = Reasoning(reading)
+    labeler, replayer = find_labeler(env), Replayer(run)
+    measured = Reasoning(labeler)
     for each in shown:
-        measured.add(replay_episode(replayer, each.record, reading.state))
+        measured.add(replay_episode(replayer, each.record, labeler.read_state))
     measures = measured.measures()
     assert (measures["thoughts"], measures["plans"]["agreement"]) == (len(turns), 1)
     assert (measures["claims"]["truth"], measures["claims"]["unread"]) == (1, 0)

@@ -5,15 +5,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragen_bench.analysis.claims import claims_of
-from ragen_bench.analysis.games import reading_of
+from ragen_bench.analysis.labelers import find_labeler
 from ragen_bench.analysis.plans import plan_of
-from ragen_bench.analysis.replayed_episode import ReplayedEpisode
-from ragen_bench.analysis.scene import Scene
 from ragen_bench.analysis.words import sentences
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.suites import EnvPool
+from ragen_envs.core.failures import FinishedEpisode
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import random_answer
+from ragen_envs.core.scene import Scene
 from ragen_starpo.thoughts import write_thought
 
 POOL = EnvPool("think")
@@ -85,13 +85,13 @@ def test_plans_without_a_board(env, index):
 
 def thoughts(env, index):
     """Yield the thoughts in an episode that is played at random, with what they are about."""
-    game, made = reading_of(env), POOL.take(env, "train")
-    episode = Episode(Task(env, "train", index, 0), 0, made, "think")
-    whole = ReplayedEpisode(episode.record(), made, made.get_instance(index), ())
+    labeler, made = find_labeler(env), POOL.take(env, "train")
+    Episode(Task(env, "train", index, 0), 0, made, "think")
+    whole = FinishedEpisode(env=made, instance=made.get_instance(index), steps=(), outcome="")
     stream, noise = RandomStream("wordings", index), RandomStream("moves", index)
     over = False
     while not over:
-        scene, plan = game.scene(whole, game.state(made)), made.best_actions()
-        yield write_thought(scene, plan, stream), plan, scene, game.actions(whole)
+        scene, plan = labeler.build_scene(whole, labeler.read_state(made)), made.best_actions()
+        yield write_thought(scene, plan, stream), plan, scene, labeler.list_actions(whole)
         over = any(made.step(random_answer(made, noise))[2:4])
     POOL.give_back(env, "train", made)

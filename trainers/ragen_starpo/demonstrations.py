@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragen_bench.analysis.games import reading_of
-from ragen_bench.analysis.replayed_episode import ReplayedEpisode
+from ragen_bench.analysis.labelers import find_labeler
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf.loading import LoadedModel
 from ragen_bench.models.hf.sampling import Ending
 from ragen_bench.models.reasoning import stop_text
 from ragen_bench.suites import EnvPool
+from ragen_envs.core.failures import FailureLabeler, FinishedEpisode
 from ragen_envs.core.instances import RandomStream, Split
 from ragen_envs.core.policies import random_actions
 from ragen_envs.core.protocol import ResponseFormat, format_answer
@@ -71,10 +71,11 @@ class Demonstrator:
         )
         stream = RandomStream("thoughts", env, split, index)
         actions = RandomStream("random demonstrations", env, split, index)
-        replayed = _replay(episode) if self._format == "think" else None
+        finished = _describe_start(episode)
+        labeler = find_labeler(env) if self._format == "think" else None
         while not on_tokens.over:
             plan = random_actions(game_env, actions) if self._random else game_env.best_actions()
-            text = _thought(replayed, plan, stream) if replayed else ""
+            text = _thought(labeler, finished, plan, stream) if labeler else ""
             response = format_answer(plan, self._format, text)
             ids = self._loaded.tokenizer(response, add_special_tokens=False)["input_ids"]
             sampled = (*ids, *self._end)
@@ -83,15 +84,17 @@ class Demonstrator:
         return on_tokens.trajectory()
 
 
-def _replay(episode: Episode) -> ReplayedEpisode:
-    """Return a new episode as the analysis reads it, with its instance."""
+def _describe_start(episode: Episode) -> FinishedEpisode:
+    """Return a new episode as the labeler reads it, with its instance."""
     instance = episode.env.get_instance(episode.task.index)
-    return ReplayedEpisode(episode.record(), episode.env, instance, ())
+    return FinishedEpisode(env=episode.env, instance=instance, steps=(), outcome="")
 
 
-def _thought(replayed: ReplayedEpisode, plan: Sequence[str], stream: RandomStream) -> str:
+def _thought(
+    labeler: FailureLabeler, episode: FinishedEpisode, plan: Sequence[str], stream: RandomStream
+) -> str:
     """Return the player's thought; empty in a game whose plans the analysis does not read."""
-    game = reading_of(replayed.record.env)
-    if not game.actions(replayed):
+    if not labeler.list_actions(episode):
         return ""
-    return write_thought(game.scene(replayed, game.state(replayed.env)), plan, stream)
+    scene = labeler.build_scene(episode, labeler.read_state(episode.env))
+    return write_thought(scene, plan, stream)

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from ragen_bench.analysis.scene import DIRECTIONS, Scene, Square
 from ragen_envs.core.instances import RandomStream
+from ragen_envs.core.scene import DIRECTIONS, Scene, Square
 
 _LEADS = ("So ", "I choose ", "Plan: ")
 _COUNTED, _TURNED, _LOOSE = range(3)

@@ -71,7 +71,7 @@ def kit(*checks: str) -> Answering:
 def own(answering: Answering, otherwise: str) -> Answering:
     """Return an answer that only this suite's environments have."""
     return lambda evidence: (
-        answering(evidence) if evidence.is_own else Answer("exempt", reason=otherwise)
+        answering(evidence) if evidence.is_registered else Answer("exempt", reason=otherwise)
     )
 
 
@@ -171,7 +171,7 @@ def best_reached(answering: Answering) -> Answering:
 
     def answer(evidence: Evidence) -> Answer:
         found = answering(evidence)
-        if found.status != "passed" or not (why := evidence.why_reference):
+        if found.status != "passed" or not (why := evidence.reference):
             return found
         reason = f"the oracle is a reference player, and the best score is not known: {why}"
         seen = f"a reference player scores what is stated; {found.evidence}"
@@ -182,7 +182,7 @@ def best_reached(answering: Answering) -> Answering:
 
 def _best(evidence: Evidence, ceiling: float) -> str:
     """Return what the best player scores, or a reference player, which the best one beats."""
-    called = "reference player" if evidence.why_reference else "best player"
+    called = "reference player" if evidence.reference else "best player"
     return f"{called} {ceiling:.4f}"
 
 

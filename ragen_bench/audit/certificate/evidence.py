@@ -11,9 +11,8 @@ from ragen_bench.audit.certificate.panel import Panel, play_panel
 from ragen_bench.audit.certificate.quiet import Touched, touched
 from ragen_bench.audit.certificate.served import Package, Session, look_at_package, look_at_session
 from ragen_bench.audit.environment import Audit, count_guarantees
-from ragen_bench.environments import why_reference
 from ragen_bench.suites import env_id
-from ragen_envs.registration import IDS
+from ragen_envs.registration import find_reference, is_registered
 from ragen_envs.testing import Outcome, Subject
 from ragen_envs.testing.kit import Run
 
@@ -52,14 +51,14 @@ class Evidence:
     tell: Tell = _untold
 
     @property
-    def is_own(self) -> bool:
-        """Whether it is of this suite."""
-        return self.env in IDS
+    def is_registered(self) -> bool:
+        """Whether a game of this suite or of an installed package has the id."""
+        return is_registered(self.env)
 
     @property
-    def why_reference(self) -> str:
+    def reference(self) -> str:
         """Why its oracle is a reference player and no best one; "" where it is not known to be."""
-        return why_reference(self.env) if self.is_own else ""
+        return find_reference(self.env)
 
     @property
     def has_openenv(self) -> bool:

@@ -82,7 +82,7 @@ _RUNTIME = {
         "Is every reward a finite number in the declared range?",
         lambda evidence: (
             both(kit("rewards"), with_openenv(looks.rewards_in_range))
-            if evidence.is_own
+            if evidence.is_registered
             else kit("rewards")
         )(evidence),
         plays=True,
@@ -136,7 +136,7 @@ _SEMANTIC = {
         "Does the best player reach the best score?",
         lambda evidence: (
             answers.best_reached(both(kit("oracle_reaches_ceiling"), looks.solved))
-            if evidence.is_own
+            if evidence.is_registered
             else kit("oracle_reaches_ceiling")
         )(evidence),
     ),

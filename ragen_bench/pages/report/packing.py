@@ -13,7 +13,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ragen_bench.environments import class_of
+from ragen_bench.environments import find_class
 from ragen_bench.opponents.wording import describe_replies
 from ragen_bench.runs.schema import EpisodeRecord, Object
 
@@ -119,7 +119,7 @@ def _kept(episode: EpisodeRecord) -> Object:
 
 def _opponent_of(episode: Object) -> Object:
     """Return an episode's turns with the opponent's replies in words, and their counts."""
-    game = class_of(episode["env"])
+    game = find_class(episode["env"])
     turns = [
         {**turn, "opponent": {**turn["opponent"], **game.report_reply(turn["opponent"])._asdict()}}
         if "opponent" in turn

@@ -142,7 +142,7 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
     of its longer words; any other search is as valid.
 
     ```python
-    from ragen_envs.games.webshop import WebShopEnv
+    from ragen_envs.games.webshop.env import WebShopEnv
 
     env = WebShopEnv("WebShop-v0", split="test", response_format="plain")
     observation, info = env.reset(seed=0)

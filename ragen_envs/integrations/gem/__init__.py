@@ -17,11 +17,9 @@ except ModuleNotFoundError as missing:
     raise extras.missing("ragen_envs.integrations.gem", "gem", "gem") from None
 
 from ragen_envs.integrations.gem.env import GemEnv
-from ragen_envs.registration import NAMESPACE, TABLE
+from ragen_envs.registration import IDS
 
 __all__ = ["GemEnv"]
 
-for _name in TABLE:
-    _gem.register(
-        f"{NAMESPACE}:{_name}", "ragen_envs.integrations.gem:GemEnv", env=f"{NAMESPACE}/{_name}"
-    )
+for _id in IDS:
+    _gem.register(_id.replace("/", ":"), "ragen_envs.integrations.gem:GemEnv", env=_id)

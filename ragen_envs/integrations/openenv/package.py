@@ -11,6 +11,7 @@ from string import Template
 
 from ragen_envs.integrations.bridging import Episode
 from ragen_envs.integrations.openenv.served import Served
+from ragen_envs.registration import find_game, is_registered
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _FILES = {
@@ -20,19 +21,6 @@ _FILES = {
     "app.py": "server/app.py",
 }
 """Each template, and where it goes."""
-_REWARDS = {
-    "Bandit": (-0.1, 1.0),
-    "Countdown": (-0.1, 1.0),
-    "Cube": (-0.1, 1.0),
-    "Desk": (-0.1, 1.0),
-    "FrozenLake": (-0.1, 1.0),
-    "Mastermind": (-0.1, 1.0),
-    "Minesweeper": (-0.1, 1.0),
-    "Sokoban": (-2.6, 11.9),
-    "TwentyQuestions": (-0.21, 0.99),
-    "WebShop": (-0.1, 1.0),
-}
-"""The least and the greatest reward of one step, by the beginning of a variant's name."""
 
 
 def write_package(
@@ -60,7 +48,7 @@ def write_package(
     """
     if "sealed" in served.sizes:
         raise ValueError("the sealed split needs the host's key, which has no place in an image")
-    low, high = reward_range or _known_rewards(served)
+    low, high = reward_range or _find_reward_range(served.env)
     if not low < high:
         raise ValueError(f"the reward range goes from low to high, got {low:g} to {high:g}")
     folder.mkdir(parents=True, exist_ok=True)
@@ -87,14 +75,11 @@ def write_package(
     _write(folder / "validation" / "runtime.json", json.dumps(_plan(served), indent=2) + "\n")
 
 
-def _known_rewards(served: Served) -> tuple[float, float]:
-    name = served.env.rpartition("/")[2]
-    for beginning, rewards in _REWARDS.items():
-        if served.ours and name.startswith(beginning):
-            return rewards
-    raise ValueError(
-        f"nothing is known of the rewards of {served.env}; give --reward-range LEAST MOST"
-    )
+def _find_reward_range(env: str) -> tuple[float, float]:
+    env_id = env.rpartition(":")[2]
+    if not is_registered(env_id):
+        raise ValueError(f"the rewards of {env} are unknown; add --reward-range LEAST MOST")
+    return find_game(env_id).reward_range
 
 
 def _plan(served: Served) -> dict[str, object]:

@@ -15,7 +15,7 @@ from ragen_envs.integrations.pettingzoo.duel import DuelEnv
 from ragen_envs.integrations.pettingzoo.seats import Observation, names_of
 from ragen_envs.integrations.pettingzoo.shared import SharedParallelEnv, SharedTurnsEnv
 from ragen_envs.integrations.pettingzoo.turns import DuelTurnsEnv, InOrder
-from ragen_envs.registration import IDS, NAMESPACE, env_class
+from ragen_envs.registration import IDS, load_class
 
 Mode = Literal["shared", "duel"]
 """How several agents play: one game in turns, or the same instance each."""
@@ -84,6 +84,6 @@ def _text_env(
     if mode not in MODES:
         raise ValueError(f"mode {mode!r} is unknown; choose one of {list(MODES)}")
     one_of("render_mode", render_mode, (None, "ansi"))  # a picture is of one board
-    name = id_.removeprefix(f"{NAMESPACE}/")
-    env: TextEnv[Any, Any] = env_class(name)(name, split, response_format, render_mode)
+    name = id_.partition("/")[2]
+    env: TextEnv[Any, Any] = load_class(id_)(name, split, response_format, render_mode)
     return env

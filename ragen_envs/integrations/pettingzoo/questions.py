@@ -8,6 +8,7 @@ from gymnasium.error import ResetNeeded
 from pettingzoo import AECEnv  # type: ignore[import-untyped]
 
 from ragen_envs.core.arguments import one_of
+from ragen_envs.core.game_spec import NAMESPACE
 from ragen_envs.core.instances import Split
 from ragen_envs.core.policies import oracle_answer
 from ragen_envs.core.protocol import RESPONSE_FORMATS, AnswerFormat, ResponseFormat
@@ -26,7 +27,6 @@ from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.two_player import TwoPlayerQuestionsEnv
 from ragen_envs.integrations.pettingzoo.seats import Observation, without_test_option
 from ragen_envs.integrations.pettingzoo.turns import InOrder, TurnsEnv
-from ragen_envs.registration import NAMESPACE
 
 ASKER, ANSWERER = "asker", "answerer"
 QUESTION_IDS = tuple(f"{NAMESPACE}/{name}" for name in VARIANTS)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ragen_envs.core.game_spec import NAMESPACE
 from ragen_envs.integrations.bridging import Episode, Task
-from ragen_envs.registration import IDS, NAMESPACE
+from ragen_envs.registration import IDS
 
 
 def rows(tasks: Iterable[Task], own_noise: bool = True) -> Iterator[dict[str, Any]]:

@@ -11,7 +11,7 @@ from ragen_envs.core.protocol import ResponseFormat
 from ragen_envs.core.sums import sum_in_order
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.integrations.bridging import Episode
-from ragen_envs.registration import reference_of
+from ragen_envs.registration import find_reference
 
 TOLD = "episode"
 """The key of a trace's `info` under which it says what became of the episode: the rewards of its
@@ -90,6 +90,6 @@ class TextEnvTask(vf.Task[TextEnvData]):  # type: ignore[misc]
         episode.reset(data.seed, data.rollout)
         while not episode.done:
             episode.step(episode.oracle())
-        if not episode.success and reference_of(inner.variant.name):
+        if not episode.success and find_reference(data.env.rpartition(":")[2]):
             return None
         return bool(episode.success) or 0 < info["ceiling"] < 1

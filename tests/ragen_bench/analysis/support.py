@@ -1,7 +1,7 @@
 """Episodes from scripted answers, recorded and replayed."""
 
 from ragen_bench.analysis import replay_episode
-from ragen_bench.analysis.games import reading_of
+from ragen_bench.analysis.labelers import find_labeler
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.episodes.replay import Replayer
 from ragen_bench.models import Completion
@@ -65,4 +65,4 @@ def record(env, index, answers, sample=0, form="plain"):
 def played(env, index, answers, sample=0, form="plain"):
     """Return the episode, replayed."""
     found = record(env, index, answers, sample, form)
-    return replay_episode(Replayer(config(form)), found, reading_of(found.env).state)
+    return replay_episode(Replayer(config(form)), found, find_labeler(found.env).read_state)

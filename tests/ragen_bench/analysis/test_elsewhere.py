@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ragen_bench.analysis.claims import claims_of
 from ragen_bench.analysis.elsewhere import TruthElsewhere
-from ragen_bench.analysis.scene import Scene
+from ragen_envs.core.scene import Scene
 
 ABOVE, BELOW = "The goal is above me.", "The goal is below me."
 NEAR = "The goal is one row above me. I go on."

@@ -6,12 +6,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ragen_bench.analysis import label
-from ragen_bench.analysis.games.frozen_lake import chance_of
-from ragen_bench.analysis.games.webshop import _turns_to_win
 from ragen_bench.suites import make_env
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import random_answer
+from ragen_envs.games.frozen_lake.failures import chance_of
 from ragen_envs.games.frozen_lake.rules import ACTIONS as CLOCKWISE
+from ragen_envs.games.webshop.failures import _turns_to_win
 from ragen_envs.games.webshop.goals import price_of
 from ragen_envs.games.webshop.pages import clicked, labels, option_labels, searched
 from ragen_envs.games.webshop.reward import reward_of

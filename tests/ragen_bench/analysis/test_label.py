@@ -4,9 +4,10 @@ import pytest
 
 from ragen_bench.analysis import Failure, label
 from ragen_bench.analysis.failures import COMMON
-from ragen_bench.analysis.games import TABLE, reading_of
+from ragen_bench.analysis.labelers import find_labeler, find_labels
 from ragen_bench.models import Completion
-from ragen_envs.registration import IDS, env_class
+from ragen_envs.core.failures import FailureLabeler
+from ragen_envs.registration import GAMES, IDS
 from tests.ragen_bench.analysis.support import moves, played
 
 # The boards, from the test split:
@@ -395,13 +396,12 @@ def test_answers_that_come_to_nothing(name, answers, wanted):
     check(played(name, 1, answers, form="think"), wanted)
 
 
-def test_every_game_has_a_line_and_every_label_a_sentence():
-    assert {env_class(env.partition("/")[2]).game for env in IDS} == set(TABLE) - {"foreign"}
+def test_every_game_has_a_labeler_and_every_label_one_sentence():
     for env in IDS:
-        game = reading_of(env)
-        for name in {**COMMON, **game.labels}:
-            assert game.about(name).endswith(".")
-            assert game.about(name).count(".") == 1
+        assert type(find_labeler(env)) is not FailureLabeler
+        for sentence in find_labels(env).values():
+            assert sentence.endswith(".")
+            assert sentence.count(".") == 1
 
 
 def test_every_label_is_met():
@@ -421,6 +421,5 @@ def test_every_label_is_met():
         FORMS,
     )
     met = {row[-1][0] for table in tables for row in table if row[-1]}
-    readings = [reading_of(env) for env in IDS]
-    assert met == set(COMMON).union(*(game.labels for game in readings))
+    assert met == set(COMMON).union(*(game.labels for game in GAMES))
     assert sum(map(len, tables)) >= 40

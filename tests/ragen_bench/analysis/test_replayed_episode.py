@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from ragen_bench.analysis import replay_episode
-from ragen_bench.analysis.games import reading_of
+from ragen_bench.analysis.labelers import find_labeler
 from ragen_bench.episodes.replay import Replayer, UnplayableError
 from tests.ragen_bench.analysis.support import config, moves, played, record
 
@@ -35,7 +35,7 @@ def test_without_room_for_an_answer_there_is_no_step():
     found = record("Sokoban", 0, [""] * 5)
     found.turns.pop()
     with pytest.raises(UnplayableError, match="goes on after turn 4"):
-        replay_episode(Replayer(config()), found, reading_of("ragen/Sokoban-v0").state)
+        replay_episode(Replayer(config()), found, find_labeler("ragen/Sokoban-v0").read_state)
     found.outcome = "context_overflow"
-    episode = replay_episode(Replayer(config()), found, reading_of("ragen/Sokoban-v0").state)
+    episode = replay_episode(Replayer(config()), found, find_labeler("ragen/Sokoban-v0").read_state)
     assert len(episode.steps) == 4

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from ragen_bench.analysis.claims import claims_of
 from ragen_bench.analysis.plans import agree, plan_of
-from ragen_bench.analysis.scene import Scene
 from ragen_bench.analysis.words import LONGEST_THOUGHT
+from ragen_envs.core.scene import Scene
 from ragen_envs.games.cube.rules import ACTIONS as TURNS
 from ragen_envs.games.frozen_lake.rules import ACTIONS as CLOCKWISE
 from ragen_envs.games.mastermind.rules import all_codes

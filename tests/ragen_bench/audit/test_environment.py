@@ -7,7 +7,7 @@ import pytest
 from ragen_bench.audit import audit_environment, count_guarantees, environment, steps_of
 from ragen_envs.cli.build_held_out import held_out_files
 from ragen_envs.games.bandit.env import BanditEnv
-from ragen_envs.games.bandit.multi_pull import MultiPullEnv
+from ragen_envs.games.bandit_multi_pull.env import MultiPullEnv
 from ragen_envs.games.frozen_lake.env import FrozenLakeEnv
 from ragen_envs.games.minesweeper.env import MinesweeperEnv
 from ragen_envs.games.sokoban.env import SokobanEnv

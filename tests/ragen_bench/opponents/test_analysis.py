@@ -3,8 +3,8 @@
 import pytest
 
 from ragen_bench.analysis import replay_episode
-from ragen_bench.analysis.games import reading_of
 from ragen_bench.analysis.label import label
+from ragen_bench.analysis.labelers import find_labeler
 from ragen_bench.episodes.replay import Replayer
 from ragen_bench.opponents.pair import ModelPair
 from ragen_envs.games.twenty_questions.knowledge.loader import load
@@ -30,5 +30,5 @@ def test_what_the_opponent_said_counts(tmp_path, questions, reply, wanted):
     pair = ModelPair(asks(*questions), Said(lambda _: reply), "plain")
     run = finish(tmp_path / "run", pair, samples=1, instances={GAME: 1})
     [episode] = run.episodes()
-    found = label(replay_episode(Replayer(run.config), episode, reading_of(GAME).state))
+    found = label(replay_episode(Replayer(run.config), episode, find_labeler(GAME).read_state))
     assert (found.label, found.turn) == wanted

@@ -5,7 +5,7 @@ import json
 from rich.console import Console
 
 from ragen_bench.terminal.results import describe_truncation, reference_lines, summary_table
-from ragen_envs.registration import reference_of
+from ragen_envs.registration import find_reference
 from tests.ragen_bench.cli.command import run
 
 
@@ -43,6 +43,6 @@ def test_a_reference_player_is_called_one(tmp_path):
     assert labels[:3] == ["MinesweeperLarge-v0", "  random", "  reference"]
     assert labels[3:] == ["Minesweeper-v0", "  random", "  oracle"]
     (line,) = reference_lines(summary)
-    assert line.startswith("MinesweeperLarge-v0: the oracle is a reference player and its score no")
-    assert line.endswith(f"{reference_of('MinesweeperLarge-v0')}.")
+    assert line.startswith("MinesweeperLarge-v0: the oracle is a reference player and its score is")
+    assert line.endswith(f"{find_reference('ragen/MinesweeperLarge-v0')}.")
     assert " ".join(line.split()) in " ".join(played.stdout.split())

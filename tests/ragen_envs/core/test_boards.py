@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ragen_envs.core.boards import PIXELS, Board, Tile, coordinates_of, picture, planes
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import random_answer
-from ragen_envs.games.bandit import MultiPullEnv
+from ragen_envs.games.bandit_multi_pull.env import MultiPullEnv
 from ragen_envs.making import board_ids
 from tests.ragen_envs.core.test_views_arrays import CUBE, meanings, rows
 from tests.ragen_envs.support import FROZEN_LAKE, SOKOBAN, make, state_in

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_envs.core.budget import Budget
-from ragen_envs.games.bandit import MultiPullEnv
-from ragen_envs.games.frozen_lake import FrozenLakeEnv
-from ragen_envs.games.frozen_lake import Generator as Lakes
-from ragen_envs.games.sokoban import Generator as Rooms
-from ragen_envs.games.sokoban import SokobanEnv
+from ragen_envs.games.bandit_multi_pull.env import MultiPullEnv
+from ragen_envs.games.frozen_lake.env import FrozenLakeEnv
+from ragen_envs.games.frozen_lake.generator import Generator as Lakes
+from ragen_envs.games.sokoban.env import SokobanEnv
+from ragen_envs.games.sokoban.generator import Generator as Rooms
 
 GRIDS = [(SokobanEnv, "Sokoban-v0", Rooms), (FrozenLakeEnv, "FrozenLake-v0", Lakes)]
 

@@ -9,7 +9,7 @@ from ragen_envs import games
 from ragen_envs.cli import build_held_out
 from ragen_envs.cli.build_held_out import HeldOutFile
 from ragen_envs.core.held_out import load, read, write
-from ragen_envs.registration import TABLE, env_class
+from ragen_envs.registration import IDS, find_game
 from tests.ragen_envs.support import held_out_size
 
 ROOT = Path(games.__file__).parent
@@ -67,14 +67,15 @@ def run_check(monkeypatch, files):
 
 def test_the_shipped_files_are_what_the_generators_give(monkeypatch, capsys):
     regenerated = list(build_held_out.held_out_files())
-    assert len(regenerated) == 2 * len(TABLE)
+    assert len(regenerated) == 2 * len(IDS)
     for file in regenerated:
         assert file.path.read_bytes() == file.text.encode(), file.path.name
-        assert file.path.stem == f"{file.name}-{file.split}"
+        assert file.path.stem == f"{file.env_id.partition('/')[2]}-{file.split}"
         numbered = sum(line.startswith("; ") for line in file.text.splitlines())
-        assert numbered == held_out_size(file.name)
+        assert numbered == held_out_size(file.env_id)
     folders = (
-        "sokoban/levels", "frozen_lake/maps", "bandit/names", "bandit/chances", "webshop/tasks",
+        "sokoban/levels", "frozen_lake/maps", "bandit/names", "bandit_multi_pull/chances",
+        "webshop/tasks",
         "twenty_questions/words", "cube/cubes", "minesweeper/openings",
         "mastermind/openings", "countdown/deals", "desk/tasks",
     )  # fmt: skip
@@ -85,20 +86,24 @@ def test_the_shipped_files_are_what_the_generators_give(monkeypatch, capsys):
 
 
 def test_one_game_alone_gives_the_same_files():
-    files = list(build_held_out.held_out_files({"bandit-multi-pull", "bandit"}))
-    assert [f"{file.name} {file.split}" for file in files] == [
-        f"{name} {split}"
+    files = list(
+        build_held_out.held_out_files(
+            [find_game("ragen/Bandit-v0"), find_game("ragen/BanditMultiPull-v0")]
+        )
+    )
+    assert [f"{file.env_id} {file.split}" for file in files] == [
+        f"ragen/{name} {split}"
         for name in ("Bandit-v0", "BanditRev-v0", "BanditMultiPull-v0")
         for split in ("val", "test")
     ]
     assert all(file.is_shipped for file in files)
 
 
-@pytest.mark.parametrize("name", ["BanditRev-v0", "WebShopText-v0"])
-def test_a_variant_alone_gives_the_same_files(name):
+@pytest.mark.parametrize("id_", ["ragen/BanditRev-v0", "ragen/WebShopText-v0"])
+def test_a_variant_alone_gives_the_same_files(id_):
     """Whether or not it may repeat what the variants before it hold."""
-    files = list(build_held_out.held_out_files({env_class(name).game}, only=name))
-    assert [(file.name, file.split) for file in files] == [(name, "val"), (name, "test")]
+    files = list(build_held_out.held_out_files([find_game(id_)], only=id_))
+    assert [(file.env_id, file.split) for file in files] == [(id_, "val"), (id_, "test")]
     assert all(file.is_shipped for file in files)
 
 

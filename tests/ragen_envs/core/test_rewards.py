@@ -10,9 +10,9 @@ import pytest
 
 from ragen_envs.core.policies import oracle_answer
 from ragen_envs.core.rewards import Transition
-from ragen_envs.registration import TABLE, env_class
+from ragen_envs.registration import IDS, load_class
 
-NAMES = tuple(TABLE)
+NAMES = tuple(id_.partition("/")[2] for id_ in IDS)
 
 
 def success_only(transition: Transition) -> float:
@@ -166,7 +166,7 @@ def test_anything_else_is_refused(reward, error, message):
 @pytest.mark.parametrize("name", NAMES)
 def test_what_cannot_be_called_is_refused(name):
     with pytest.raises(TypeError, match=r"reward_fn is a function of a Transition, got 0\.5"):
-        env_class(name)(name, reward_fn=0.5)
+        load_class(f"ragen/{name}")(name, reward_fn=0.5)
 
 
 def test_an_opponents_game_takes_it():

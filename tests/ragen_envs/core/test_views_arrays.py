@@ -18,7 +18,7 @@ from ragen_envs.core.budget import Budget
 from ragen_envs.core.views import ArrayEnv
 from ragen_envs.games.sokoban.env import SokobanEnv, SokobanVariant
 from ragen_envs.making import board_ids
-from ragen_envs.registration import OPPONENT_IDS, env_class
+from ragen_envs.registration import OPPONENT_IDS, load_class
 from tests.ragen_envs.counting import count
 from tests.ragen_envs.support import FROZEN_LAKE, IDS, SOKOBAN, make, state_in
 
@@ -167,7 +167,7 @@ def test_a_game_without_a_board_names_those_that_have_one(id_, maker, observatio
     with pytest.raises(ValueError, match="has no board") as refused:
         maker(id_, observation=observation)
     assert str(refused.value) == (
-        f"{id_} has no board, so there is no observation={observation!r} of it; these have one: "
+        f"{id_} has no board, so it has no observation={observation!r}; choose one of "
         f"{', '.join(ARRAY_IDS)}"
     )
 
@@ -255,7 +255,7 @@ def test_several_at_once_are_the_single_ones(mode):
 def test_what_makes_an_id_has_the_arguments_of_its_class(id_):
     creator = gymnasium.envs.registration.load_env_creator(gymnasium.spec(id_).entry_point)
     if id_ in IDS:
-        game = env_class(id_.removeprefix("ragen/"))
+        game = load_class(id_)
         assert inspect.signature(creator) == inspect.signature(game)
         assert creator.metadata is game.metadata
         assert ("rgb_array" in game.metadata["render_modes"]) == game.has_board()

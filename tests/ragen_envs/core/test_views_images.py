@@ -15,7 +15,7 @@ from ragen_envs.core.views import ImageEnv
 from ragen_envs.games.bandit.env import BanditEnv
 from ragen_envs.games.sokoban.env import SokobanEnv
 from ragen_envs.making import board_ids
-from ragen_envs.registration import env_class
+from ragen_envs.registration import load_class
 from tests.ragen_envs.support import make, state_in
 
 BOARD_IDS = board_ids()
@@ -109,9 +109,7 @@ def test_mistakes_are_named():
 
 @pytest.mark.parametrize("id_", BOARD_IDS)
 def test_the_text_game_still_draws_its_board_where_it_is_asked_to(id_):
-    env = env_class(id_.partition("/")[2])(
-        id_.partition("/")[2], split="test", render_mode="ansi", pictured=True
-    )
+    env = load_class(id_)(id_.partition("/")[2], split="test", render_mode="ansi", pictured=True)
     observation, _ = env.reset(seed=0)
     assert env.render() not in observation
     assert PICTURED in observation

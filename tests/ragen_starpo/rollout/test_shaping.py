@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_bench.analysis import replay_episode
-from ragen_bench.analysis.games import reading_of
+from ragen_bench.analysis.labelers import find_labeler
 from ragen_bench.analysis.reasoning import Reasoning
-from ragen_bench.analysis.replayed_episode import ReplayedEpisode
-from ragen_bench.analysis.scene import Scene
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.episodes.replay import Replayer
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Completion
 from ragen_bench.suites import make_env
+from ragen_envs.core.failures import FinishedEpisode
 from ragen_envs.core.protocol import format_answer
+from ragen_envs.core.scene import Scene
 from ragen_envs.games.sokoban.rules import ACTIONS
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.recipes.sections import ShapingSettings
@@ -171,8 +171,8 @@ def test_one_action_a_turn_is_the_last_that_the_plan_names():
     """As in the Bandit, whose turns take one; two would have to agree in order."""
     episode = next(playing("Bandit", []))
     instance = episode.env.get_instance(episode.task.index)
-    whole = ReplayedEpisode(episode.record(), episode.env, instance, ())
-    first, last = reading_of(episode.task.env).actions(whole)
+    whole = FinishedEpisode(env=episode.env, instance=instance, steps=(), outcome="")
+    first, last = find_labeler(episode.task.env).list_actions(whole)
     found = []
     for arm in (first, last):
         answers = [format_answer([arm], "think", f"Plan: {first}, then {last}.")]
@@ -193,9 +193,9 @@ def test_what_is_rewarded_is_what_the_analysis_counts(game, data):
         episode.take(Completion("?"))
     signs = [round(reward - turn.reward) for turn, reward in turns]
     record = episode.record()
-    reading = reading_of(record.env)
-    measured = Reasoning(reading)
-    measured.add(replay_episode(Replayer(config("think")), record, reading.state))
+    labeler = find_labeler(record.env)
+    measured = Reasoning(labeler)
+    measured.add(replay_episode(Replayer(config("think")), record, labeler.read_state))
     plans = measured.measures()["plans"]
     assert (signs.count(1), signs.count(-1)) == (plans["agree"], plans["differ"])
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from ragen_envs.registration import NAMESPACE
+from ragen_envs.core.game_spec import NAMESPACE
 from ragen_starpo.algorithms.registry import ESTIMATORS, FILTERS
 from ragen_starpo.recipes.sections import (
     AdvantageSettings,

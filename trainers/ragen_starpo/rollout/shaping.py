@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ragen_bench.analysis.claims import claims_of
-from ragen_bench.analysis.games import reading_of
+from ragen_bench.analysis.labelers import find_labeler
 from ragen_bench.analysis.plans import agree, plan_of
 from ragen_bench.analysis.reasoning import thought_of_turn
-from ragen_bench.analysis.replayed_episode import ReplayedEpisode
-from ragen_bench.analysis.scene import Scene
 from ragen_bench.episodes.episode import Episode
 from ragen_bench.runs.schema import TurnRecord
+from ragen_envs.core.failures import FinishedEpisode
+from ragen_envs.core.scene import Scene
 from ragen_envs.core.sums import sum_in_order
 from ragen_starpo.recipes.sections import ShapingSettings
 from ragen_starpo.rollout.own_reward import OwnReward
@@ -108,19 +108,19 @@ class _Thoughts:
 
     def __init__(self, weights: ShapingSettings, episode: Episode) -> None:
         self._weights, self._episode = weights, episode
-        self._game = reading_of(episode.task.env)
+        self._labeler = find_labeler(episode.task.env)
         instance = episode.env.get_instance(episode.task.index)
-        self._whole = ReplayedEpisode(episode.record(), episode.env, instance, ())
-        self._before = self._game.state(episode.env)
+        self._whole = FinishedEpisode(env=episode.env, instance=instance, steps=(), outcome="")
+        self._before = self._labeler.read_state(episode.env)
 
     def reward(self, turn: TurnRecord) -> float:
-        before, self._before = self._before, self._game.state(self._episode.env)
+        before, self._before = self._before, self._labeler.read_state(self._episode.env)
         total = 0.0
         if self._weights.plan_agreement:
             most = self._episode.env.budget.max_actions_per_turn
-            names = self._game.actions(self._whole)
+            names = self._labeler.list_actions(self._whole)
             total += self._weights.plan_agreement * plan_agreement(turn, names, most)
         if self._weights.true_claims:
-            scene = self._game.scene(self._whole, before)
+            scene = self._labeler.build_scene(self._whole, before)
             total += self._weights.true_claims * true_claims(turn, scene)
         return total

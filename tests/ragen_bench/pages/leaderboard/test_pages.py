@@ -49,7 +49,9 @@ def test_an_entry_s_page_names_a_reference_player(tmp_path):
     figures = dataclasses.replace(entry.figures, rows=rows)
     index = write_pages(tmp_path, [dataclasses.replace(entry, figures=figures)])
     page = (index.parent / "entries/large/index.html").read_text(encoding="utf-8")
-    said = "MinesweeperLarge-v0: the oracle is a reference player and its score no ceiling"
+    said = (
+        "MinesweeperLarge-v0: the oracle is a reference player and its score is not an upper bound"
+    )
     assert page.count(said) == page.count("reference player") == 1
 
 

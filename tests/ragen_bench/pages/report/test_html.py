@@ -91,7 +91,9 @@ def test_a_real_run(small, random_model, tmp_path):
 
 def test_a_reference_player_is_named_and_explained(tmp_path):
     large = "ragen/MinesweeperLarge-v0"
-    said = "MinesweeperLarge-v0: the oracle is a reference player and its score no ceiling"
+    said = (
+        "MinesweeperLarge-v0: the oracle is a reference player and its score is not an upper bound"
+    )
     figures = summary(row(SOKOBAN, 8), row(large, 8))
     assert page_of(tmp_path, figures).text.count(said) == 1
     assert said not in page_of(tmp_path / "other", summary(row(SOKOBAN, 8))).text

@@ -13,7 +13,7 @@ from ragen_envs.games.minesweeper.env import VARIANTS, MinesweeperEnv, Minesweep
 from ragen_envs.games.minesweeper.generator import Generator
 from ragen_envs.games.minesweeper.reference import ROLLOUTS, Reference
 from ragen_envs.games.minesweeper.rules import Opening
-from ragen_envs.registration import TABLE, reference_of
+from ragen_envs.registration import IDS, find_reference
 from tests.ragen_envs.games.minesweeper import reference
 from tests.ragen_envs.games.minesweeper.boards import openings
 from tests.ragen_envs.games.minesweeper.test_env import name_of, place_of, read, started
@@ -36,8 +36,8 @@ def test_the_variant():
 
 
 def test_only_its_oracle_is_a_reference():
-    assert [name for name in TABLE if reference_of(name)] == [NAME]
-    assert reference_of("Own-v0") == ""
+    assert [id_ for id_ in IDS if find_reference(id_)] == [f"ragen/{NAME}"]
+    assert find_reference("ragen/Own-v0") == ""
 
 
 @pytest.mark.parametrize("split", ["val", "test"])

@@ -17,7 +17,7 @@ from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.model import OpponentEnv
 from ragen_envs.games.twenty_questions.text import REPHRASE
 from ragen_envs.games.twenty_questions.understanding import understand
-from ragen_envs.registration import TABLE, opponent_class
+from ragen_envs.registration import IDS, load_harness_class
 from tests.ragen_envs.support import make
 
 NAME = "TwentyQuestionsModel-v0"
@@ -239,5 +239,5 @@ def test_it_plays_the_words_of_the_game_with_the_rule_under_a_name_of_its_own():
 
 def test_it_is_in_no_table_with_the_rule():
     assert list(ragen_envs.OPPONENT_IDS) == [f"ragen/{NAME}"]
-    assert NAME not in TABLE
-    assert opponent_class(NAME) is OpponentEnv
+    assert f"ragen/{NAME}" not in IDS
+    assert load_harness_class(f"ragen/{NAME}") is OpponentEnv

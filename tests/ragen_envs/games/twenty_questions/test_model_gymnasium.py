@@ -13,7 +13,7 @@ from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.core.protocol import RESPONSE_FORMATS
 from ragen_envs.games.twenty_questions.model import ModelEnv, OpponentEnv
-from ragen_envs.registration import made_class
+from ragen_envs.registration import load_class
 from ragen_envs.testing import (
     Subject,
     check_hostile_text,
@@ -46,7 +46,7 @@ def played(env, answer_of):
 def test_an_honest_answerer_makes_it_the_game_with_the_rule(form):
     env = begun(response_format=form)
     single = make("TwentyQuestions-v0", split="test", response_format=form)
-    assert type(env) is ModelEnv is made_class(NAME)
+    assert type(env) is ModelEnv is load_class(f"ragen/{NAME}")
     for seed in range(12):
         env.reset(seed=seed)
         single.reset(seed=seed)

@@ -5,39 +5,32 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from ragen_bench.analysis.failures import Failure
-from ragen_bench.analysis.games.base import Reading
-from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn
+from ragen_envs.core.failures import Failure, FailureLabeler, FinishedEpisode, FinishedTurn
 from ragen_envs.games.cube.solver import distance
 
 
-class CubeReading(Reading):
+class CubeFailures(FailureLabeler):
     """Reads episodes of the cube; a state is its stickers, whose distance to solved is known."""
 
-    labels = {
-        "never_nearer": "No turn ended nearer to the solved cube than the episode began; from this "
-        "turn on no play could have won in time.",
-    }
-
-    def state(self, env: Any) -> Hashable:
+    def read_state(self, env: Any) -> Hashable:
         """Return the stickers."""
         position: str = env.position
         return position
 
-    def rest(self, episode: ReplayedEpisode) -> Failure:
+    def find_default_failure(self, episode: FinishedEpisode) -> Failure:
         """Return the first turn after which the budget could not hold a solution any more."""
         late = next(step.number for step in episode.steps if _is_late(episode, step))
         nearest = min(distance(step.after) for step in episode.steps)
         nearer = nearest < episode.instance.optimal_length
         return Failure("out_of_budget" if nearer else "never_nearer", late)
 
-    def actions(self, episode: ReplayedEpisode) -> Sequence[str]:
+    def list_actions(self, episode: FinishedEpisode) -> Sequence[str]:
         """Return the names of the nine moves."""
         names: tuple[str, ...] = episode.env.variant.notation.names
         return names
 
 
-def _is_late(episode: ReplayedEpisode, step: ReplayedTurn) -> bool:
+def _is_late(episode: FinishedEpisode, step: FinishedTurn) -> bool:
     turns = (step.turns_left - 1) * episode.env.budget.max_actions_per_turn
     left: int = min(turns, step.actions_left - len(step.actions))
     return distance(step.after) > left

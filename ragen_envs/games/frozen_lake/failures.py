@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from ragen_bench.analysis.failures import Failure
-from ragen_bench.analysis.games.base import Reading
-from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn, State
-from ragen_bench.analysis.scene import Scene
+from ragen_envs.core.failures import Failure, FailureLabeler, FinishedEpisode, FinishedTurn
+from ragen_envs.core.scene import Scene
 from ragen_envs.core.sums import sum_in_order
 from ragen_envs.games.frozen_lake.rules import ACTIONS, Lake
 from ragen_envs.games.frozen_lake.solver import solver
@@ -17,7 +15,7 @@ _TIE = 1e-9
 """Chances of success closer than this count as equal."""
 
 
-class FrozenLakeReading(Reading):
+class FrozenLakeFailures(FailureLabeler):
     """Reads episodes of FrozenLake; a state is the player's square.
 
     A turn's actions are chosen before any of them slips, so a turn is judged as one choice: by the
@@ -25,29 +23,18 @@ class FrozenLakeReading(Reading):
     Both are exact, see `ragen_envs.games.frozen_lake.solver`.
     """
 
-    labels = {
-        "fell_bad_choice": "The player fell into a hole in this turn, though another plan had the "
-        "better chance of success.",
-        "fell_unlucky": "The player fell into a hole in this turn, whose plan was a best one: the "
-        "slips did it.",
-        "budget_unlucky": "The goal got out of the budget's reach though every turn's plan was a "
-        "best one: the slips did it.",
-        "out_of_budget": "The goal got out of the budget's reach; this was the first turn whose "
-        "plan was not a best one.",
-    }
-
-    def state(self, env: Any) -> Hashable:
+    def read_state(self, env: Any) -> Hashable:
         """Return the player's square."""
         position: int = env.position
         return position
 
-    def decisive(self, episode: ReplayedEpisode) -> Failure | None:
+    def find_decisive_failure(self, episode: FinishedEpisode) -> Failure | None:
         """Return the turn that ended in a hole, or that nothing but slips used up the budget.
 
         A fall decides nothing where the budget could not reach the goal any more: every plan is a
         best one then.
         """
-        best = self.excused(episode)
+        best = self.find_excused_turns(episode)
         last = episode.steps[-1]
         if episode.instance.map[last.after] == "H" and _best_chance(episode, last) > _TIE:
             lucky = "fell_unlucky" if last.number in best else "fell_bad_choice"
@@ -56,21 +43,21 @@ class FrozenLakeReading(Reading):
             return Failure("budget_unlucky", last.number)
         return None
 
-    def excused(self, episode: ReplayedEpisode) -> set[int]:
+    def find_excused_turns(self, episode: FinishedEpisode) -> set[int]:
         """Return the turns whose plan was a best one."""
         return {step.number for step in episode.steps if _is_best(episode, step)}
 
-    def rest(self, episode: ReplayedEpisode) -> Failure:
+    def find_default_failure(self, episode: FinishedEpisode) -> Failure:
         """Return the first turn whose plan was not a best one."""
-        best = self.excused(episode)
+        best = self.find_excused_turns(episode)
         first = next(step.number for step in episode.steps if step.number not in best)
         return Failure("out_of_budget", first)
 
-    def actions(self, _episode: ReplayedEpisode) -> Sequence[str]:
+    def list_actions(self, _episode: FinishedEpisode) -> Sequence[str]:
         """Return the four directions."""
         return ACTIONS
 
-    def scene(self, episode: ReplayedEpisode, state: State) -> Scene:
+    def build_scene(self, episode: FinishedEpisode, state: Any) -> Scene:
         """Return where player, goal and holes are."""
         lake: Lake = episode.instance
         places = {"me": {divmod(state, lake.stride)}, "goal": set(), "hole": set()}
@@ -84,7 +71,7 @@ class FrozenLakeReading(Reading):
         )
 
 
-def _is_best(episode: ReplayedEpisode, step: ReplayedTurn) -> bool:
+def _is_best(episode: FinishedEpisode, step: FinishedTurn) -> bool:
     """Tell whether a turn's plan had the best chance of success; doing nothing is not a plan.
 
     Of a turn that ended the game only what was run is judged: what else the plan held, or lacked,
@@ -93,14 +80,14 @@ def _is_best(episode: ReplayedEpisode, step: ReplayedTurn) -> bool:
     return bool(step.actions) and chance_of(episode, step) >= _best_chance(episode, step) - _TIE
 
 
-def _best_chance(episode: ReplayedEpisode, step: ReplayedTurn) -> float:
+def _best_chance(episode: FinishedEpisode, step: FinishedTurn) -> float:
     """Return the chance of success that a turn began with."""
     env = episode.env
     best = solver(episode.instance, env.variant.slip, env.budget)
     return best.success_rate(step.before, step.turns_left, step.actions_left)
 
 
-def chance_of(episode: ReplayedEpisode, step: ReplayedTurn) -> float:
+def chance_of(episode: FinishedEpisode, step: FinishedTurn) -> float:
     """Return the chance of success of what a turn ran, with the best play after it.
 
     If the turn ended the game, the best play may go on within it.
@@ -114,7 +101,7 @@ def chance_of(episode: ReplayedEpisode, step: ReplayedTurn) -> float:
 
 
 def _best_after(
-    episode: ReplayedEpisode, step: ReplayedTurn, where: dict[int, float], done: int, most: int
+    episode: FinishedEpisode, step: FinishedTurn, where: dict[int, float], done: int, most: int
 ) -> float:
     """Return the best chance from a belief, with up to so many actions of the turn still to add."""
     env = episode.env
@@ -130,7 +117,7 @@ def _best_after(
     return max(chances)
 
 
-def _moved(episode: ReplayedEpisode, where: dict[int, float], action: int) -> dict[int, float]:
+def _moved(episode: FinishedEpisode, where: dict[int, float], action: int) -> dict[int, float]:
     """Return where the player is, with which odds, after one more action."""
     slip = episode.env.variant.slip
     beside: dict[int, float] = {}

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from ragen_bench.analysis.failures import Failure
-from ragen_bench.analysis.games.base import Reading
-from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn
+from ragen_envs.core.failures import Failure, FailureLabeler, FinishedEpisode, FinishedTurn
 from ragen_envs.games.minesweeper.text import names_of
 
 
-class MinesweeperReading(Reading):
+class MinesweeperFailures(FailureLabeler):
     """Reads episodes of Minesweeper; a state is what the player can know.
 
     A square is judged by what was known when it was opened, not by what lay under it: by the exact
@@ -21,40 +19,30 @@ class MinesweeperReading(Reading):
     `ragen_envs.games.minesweeper.reference`.
     """
 
-    labels = {
-        "missed_safe_square": "A mine was opened in this turn, though another square was surely "
-        "safe.",
-        "bad_guess": "A mine was opened in this turn, in which no square was surely safe, though "
-        "another one had the better chance of success (in MinesweeperLarge: of no mine).",
-        "unlucky_guess": "A mine was opened in this turn, in which no square was surely safe and "
-        "none had a better chance of success (in MinesweeperLarge: of no mine).",
-        "out_of_budget": "Turns ran out; this was the first one that opened no square.",
-    }
-
-    def state(self, env: Any) -> Hashable:
+    def read_state(self, env: Any) -> Hashable:
         """Return what the player can know."""
         known: Hashable = env.known
         return known
 
-    def decisive(self, episode: ReplayedEpisode) -> Failure | None:
+    def find_decisive_failure(self, episode: FinishedEpisode) -> Failure | None:
         """Return the mine that was opened, and whether it could have been avoided."""
         last = episode.steps[-1]
         # What is known stays as it was; an open square would change nothing at all.
-        if not last.turn.action_is_effective or last.after != last.before:
+        if not last.effective or last.after != last.before:
             return None
         return Failure(_cause(episode, last), last.number)
 
-    def rest(self, episode: ReplayedEpisode) -> Failure:
+    def find_default_failure(self, episode: FinishedEpisode) -> Failure:
         """Return the first turn that opened nothing; without one the turns suffice."""
-        idle = next(step.number for step in episode.steps if not step.turn.action_is_effective)
+        idle = next(step.number for step in episode.steps if not step.effective)
         return Failure("out_of_budget", idle)
 
-    def actions(self, episode: ReplayedEpisode) -> Sequence[str]:
+    def list_actions(self, episode: FinishedEpisode) -> Sequence[str]:
         """Return the names of the squares."""
         return names_of(episode.instance.height, episode.instance.width)
 
 
-def _cause(episode: ReplayedEpisode, step: ReplayedTurn) -> str:
+def _cause(episode: FinishedEpisode, step: FinishedTurn) -> str:
     opening, known = episode.instance, step.before
     player = episode.env.variant.player(opening)
     if not min(player.mined(known).values()):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ragen_envs.core.budget import Budget
 from ragen_envs.core.instances import RandomStream, content_hash, draw, partition_of
-from ragen_envs.games.bandit.multi_pull import (
+from ragen_envs.games.bandit_multi_pull.env import (
     COLOURS,
     VARIANTS,
     Arms,
@@ -52,7 +52,7 @@ def test_the_first_observation_in_full():
 
 
 def test_score_and_regret_by_hand():
-    assert blocks("bandit/chances", f"{ID}-test.txt")[0][1] == ["60 30 15 10 15"]
+    assert blocks("bandit_multi_pull/chances", f"{ID}-test.txt")[0][1] == ["60 30 15 10 15"]
     env = started()
     # 8 Blue gain 50 each, 5 Green 20, 4 Red 5, 3 Yellow 0: 520 of the 1000 that 20 Blue give.
     pulls = [BLUE] * 8 + [GREEN] * 5 + [RED] * 4 + [YELLOW] * 3
@@ -138,7 +138,7 @@ def test_episodes_agree_with_a_count_by_hand(seed, rollout, answers):
 
 
 def chances(split):
-    found = blocks("bandit/chances", f"{ID}-{split}.txt")
+    found = blocks("bandit_multi_pull/chances", f"{ID}-{split}.txt")
     return [tuple(map(int, rows[0].split())) for _, rows in found]
 
 

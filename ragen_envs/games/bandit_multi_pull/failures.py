@@ -4,31 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragen_bench.analysis.failures import Failure
-from ragen_bench.analysis.games.base import Reading
-from ragen_bench.analysis.replayed_episode import ReplayedEpisode
-from ragen_envs.games.bandit.multi_pull import COLOURS
+from ragen_envs.core.failures import Failure, FailureLabeler, FinishedEpisode
+from ragen_envs.games.bandit_multi_pull.env import COLOURS
 
 
-class MultiPullReading(Reading):
+class MultiPullFailures(FailureLabeler):
     """Reads episodes of the bandit with many pulls.
 
     The turn of a failure is the first after which the best arm could no longer get more than half
     of the pulls.
     """
 
-    labels = {
-        "never_explored": "The best arm was never pulled.",
-        "settled_worse": "The best arm was tried, but another one was pulled at least as often.",
-        "explored_too_long": "The best arm was pulled more than any other, but not for more than "
-        "half of the pulls.",
-    }
-
-    def actions(self, episode: ReplayedEpisode) -> Sequence[str]:
+    def list_actions(self, episode: FinishedEpisode) -> Sequence[str]:
         """Return the colours of the arms."""
         return COLOURS[: len(episode.instance.percentages)]
 
-    def rest(self, episode: ReplayedEpisode) -> Failure:
+    def find_default_failure(self, episode: FinishedEpisode) -> Failure:
         """Return what became of the best arm."""
         chances = episode.instance.percentages
         best = COLOURS[chances.index(max(chances))]

@@ -5,36 +5,24 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from ragen_bench.analysis.failures import Failure
-from ragen_bench.analysis.games.base import Reading
-from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn
+from ragen_envs.core.failures import Failure, FailureLabeler, FinishedEpisode, FinishedTurn
 from ragen_envs.games.mastermind.rules import Codes, all_codes
 from ragen_envs.games.mastermind.solver import solver
 
 
-class MastermindReading(Reading):
+class MastermindFailures(FailureLabeler):
     """Reads episodes of Mastermind; a state is the set of codes that agree with all answers.
 
     A guess is judged by what was known when it was made, not by the code: by the exact chance of
     success with the best play after it, see `ragen_envs.games.mastermind.solver`.
     """
 
-    labels = {
-        "contradicted_answers": "This was the first guess with a lower chance of success than the "
-        "best one, and it disagreed with an answer before it.",
-        "weak_guess": "This was the first guess with a lower chance of success than the best one, "
-        "though it agreed with all answers before it.",
-        "unlucky_code": "Every guess was a best one, and this was the last of them.",
-        "out_of_budget": "Turns ran out; this was the first one that lowered the chance of "
-        "success, as it made no guess.",
-    }
-
-    def state(self, env: Any) -> Hashable:
+    def read_state(self, env: Any) -> Hashable:
         """Return the possible codes."""
         possible: int = env.possible
         return possible
 
-    def rest(self, episode: ReplayedEpisode) -> Failure:
+    def find_default_failure(self, episode: FinishedEpisode) -> Failure:
         """Return the first turn that lowered the chance of success, or the bad luck of the last."""
         every = all_codes(episode.instance.pegs)
         for step in episode.steps:
@@ -42,12 +30,12 @@ class MastermindReading(Reading):
                 return Failure(cause, step.number)
         return Failure("unlucky_code", len(episode.steps))
 
-    def actions(self, episode: ReplayedEpisode) -> Sequence[str]:
+    def list_actions(self, episode: FinishedEpisode) -> Sequence[str]:
         """Return the names of all codes."""
         return all_codes(episode.instance.pegs).names
 
 
-def _cause(every: Codes, step: ReplayedTurn) -> str | None:
+def _cause(every: Codes, step: FinishedTurn) -> str | None:
     """Return what lowered the chance of success in a turn, None if nothing did."""
     best = solver(every.pegs)
     codes, guesses = every.members(step.before), min(step.turns_left, step.actions_left)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
-from ragen_bench.analysis.failures import Failure
-from ragen_bench.analysis.games.base import Reading
-from ragen_bench.analysis.replayed_episode import ReplayedEpisode
+from ragen_envs.core.failures import Failure, FailureLabeler, FinishedEpisode
 from ragen_envs.games.webshop.env import WebShopEnv
 from ragen_envs.games.webshop.goals import ShoppingTask, price_of
 from ragen_envs.games.webshop.pages import PER_PAGE, SUB_PAGES, Page
@@ -27,35 +25,18 @@ class Stand(NamedTuple):
     turns_left: int
 
 
-class WebShopReading(Reading):
+class WebShopFailures(FailureLabeler):
     """Reads episodes of WebShop.
 
     A purchase is decisive. It is judged by the first thing asked for that it misses, in the order
     of the labels: what only another product could mend comes before what a click could.
     """
 
-    labels = {
-        "wrong_product": "The product that was opened in this turn, and bought, is of another kind "
-        "than the one asked for.",
-        "missed_attribute": "The product that was opened in this turn, and bought, is of the right "
-        "kind and lacks an attribute asked for.",
-        "over_price": "The product that was opened in this turn, and bought, has what was asked "
-        "for and costs more than the cap.",
-        "option_not_offered": "The product that was opened in this turn, and bought, has what was "
-        "asked for but for the value of an option, which it does not offer.",
-        "wrong_option": "The product would have done, but in this turn another value of an option "
-        "was chosen than the one asked for.",
-        "option_left_open": "The product would have done, but it was bought in this turn without "
-        "choosing an option asked for.",
-        "no_purchase": "Nothing was bought; this was the first turn after which no purchase of all "
-        "that was asked for fitted into the budget.",
-    }
-
-    def state(self, env: Any) -> Stand:
+    def read_state(self, env: Any) -> Stand:
         """Return the page, and how many turns are left."""
         return Stand(env.page, env.turns_left)
 
-    def decisive(self, episode: ReplayedEpisode) -> Failure | None:
+    def find_decisive_failure(self, episode: FinishedEpisode) -> Failure | None:
         """Return what was wrong with the purchase, and the turn that decided it."""
         if not episode.steps or _page_after(episode, -1).kind != "done":
             return None
@@ -64,7 +45,7 @@ class WebShopReading(Reading):
             return Failure(fault, _opened(episode, page.product))
         return _fault_of_choice(episode, dict(page.chosen))
 
-    def rest(self, episode: ReplayedEpisode) -> Failure:
+    def find_default_failure(self, episode: FinishedEpisode) -> Failure:
         """Return the first turn after which there was no time for the right purchase."""
         late = (
             step.number
@@ -74,16 +55,16 @@ class WebShopReading(Reading):
         return Failure("no_purchase", next(late))
 
 
-def _page_after(episode: ReplayedEpisode, place: int) -> Page:
+def _page_after(episode: FinishedEpisode, place: int) -> Page:
     page: Page = episode.steps[place].after.page
     return page
 
 
-def _products(episode: ReplayedEpisode) -> Sequence[Product]:
+def _products(episode: FinishedEpisode) -> Sequence[Product]:
     return cast("WebShopEnv", episode.env).shop.catalogue.products
 
 
-def _worth(episode: ReplayedEpisode, product: int, chosen: dict[str, str]) -> Reward:
+def _worth(episode: FinishedEpisode, product: int, chosen: dict[str, str]) -> Reward:
     """Return what a product is worth to the task, with options chosen."""
     task: ShoppingTask = episode.instance
     goal, products = task.goal, _products(episode)
@@ -91,7 +72,7 @@ def _worth(episode: ReplayedEpisode, product: int, chosen: dict[str, str]) -> Re
     return reward_of(products[product], chosen, price, goal, target)
 
 
-def _at_best(episode: ReplayedEpisode, product: int) -> Reward:
+def _at_best(episode: FinishedEpisode, product: int) -> Reward:
     """Return what a product is worth at most: with every option chosen as asked that it offers."""
     asked = dict(episode.instance.goal.options)
     offered = _products(episode)[product].options
@@ -105,7 +86,7 @@ def _is_asked(asked: Mapping[str, str], name: str, value: str) -> bool:
     return name in asked and normal_value(asked[name]) == normal_value(value)
 
 
-def _fault_of_product(episode: ReplayedEpisode, product: int) -> str | None:
+def _fault_of_product(episode: FinishedEpisode, product: int) -> str | None:
     """Return what no choice of options could mend."""
     best = _at_best(episode, product)
     faults = {
@@ -117,7 +98,7 @@ def _fault_of_product(episode: ReplayedEpisode, product: int) -> str | None:
     return next((fault for fault, part in faults.items() if part < 1), None)
 
 
-def _opened(episode: ReplayedEpisode, product: int) -> int:
+def _opened(episode: FinishedEpisode, product: int) -> int:
     """Return the last turn that opened a product from the results."""
     return max(
         step.number
@@ -126,7 +107,7 @@ def _opened(episode: ReplayedEpisode, product: int) -> int:
     )
 
 
-def _fault_of_choice(episode: ReplayedEpisode, chosen: dict[str, str]) -> Failure:
+def _fault_of_choice(episode: FinishedEpisode, chosen: dict[str, str]) -> Failure:
     """Return the wrong choice of the first option that was not chosen as asked."""
     asked = episode.instance.goal.options
     name = next(n for n, v in asked if not _is_asked(chosen, n, v))
@@ -141,7 +122,7 @@ def _fault_of_choice(episode: ReplayedEpisode, chosen: dict[str, str]) -> Failur
     return Failure("wrong_option", last)
 
 
-def _turns_to_win(episode: ReplayedEpisode, page: Page) -> int:
+def _turns_to_win(episode: FinishedEpisode, page: Page) -> int:
     """Return the fewest turns from a page to a purchase of all that was asked for.
 
     From the search page it is found, opened, given its options and bought: the title of the target
@@ -162,7 +143,7 @@ def _turns_to_win(episode: ReplayedEpisode, page: Page) -> int:
     return min(ways)
 
 
-def _turns_from_hits(episode: ReplayedEpisode, page: Page) -> list[int]:
+def _turns_from_hits(episode: FinishedEpisode, page: Page) -> list[int]:
     """Return the turns from the results to the purchase of each right product among them."""
     options = len(episode.instance.goal.options)
     return [

@@ -5,44 +5,33 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from ragen_bench.analysis.failures import Failure
-from ragen_bench.analysis.games.base import Reading
-from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn
+from ragen_envs.core.failures import Failure, FailureLabeler, FinishedEpisode, FinishedTurn
 from ragen_envs.games.twenty_questions.answerer.rule import answer
 from ragen_envs.games.twenty_questions.env import Asked
 from ragen_envs.games.twenty_questions.forms import Guess
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 
 
-class TwentyQuestionsReading(Reading):
+class TwentyQuestionsFailures(FailureLabeler):
     """Reads episodes of Twenty Questions."""
 
-    labels = {
-        "mostly_unparsed": "At least half of the turns asked what got no Yes, No or Sometimes; "
-        "this was the first of them.",
-        "never_guessed": "No word was guessed; this was the last turn.",
-        "ruled_out_guess": "A word was guessed that the replies so far had ruled out.",
-        "wrong_guesses": "The words that were guessed agreed with the replies so far, and none was "
-        "right; this was the last guess.",
-    }
-
-    def state(self, env: Any) -> tuple[Asked, ...]:
+    def read_state(self, env: Any) -> tuple[Asked, ...]:
         """Return what was asked so far: no state comes twice."""
         asked: tuple[Asked, ...] = env.asked
         return asked
 
-    def decisive(self, episode: ReplayedEpisode) -> Failure | None:
+    def find_decisive_failure(self, episode: FinishedEpisode) -> Failure | None:
         """Return the first question that was not answered, if these are half of the turns."""
         lost = _unparsed(episode.steps)
         if lost and 2 * len(lost) >= len(episode.steps):
             return Failure("mostly_unparsed", lost[0])
         return None
 
-    def excused(self, episode: ReplayedEpisode) -> Collection[int]:
+    def find_excused_turns(self, episode: FinishedEpisode) -> Collection[int]:
         """Return the turns that were not answered: another wording is not a loop."""
         return _unparsed(episode.steps)
 
-    def rest(self, episode: ReplayedEpisode) -> Failure:
+    def find_default_failure(self, episode: FinishedEpisode) -> Failure:
         """Return what was wrong with the guesses."""
         guesses = [step for step in episode.steps if isinstance(_form_of(step), Guess)]
         if not guesses:
@@ -53,16 +42,16 @@ class TwentyQuestionsReading(Reading):
         return Failure("wrong_guesses", guesses[-1].number)
 
 
-def _form_of(step: ReplayedTurn) -> object:
+def _form_of(step: FinishedTurn) -> object:
     """Return what the question of a turn was understood as, None without one."""
     return step.after[-1].form if len(step.after) > len(step.before) else None
 
 
-def _unparsed(steps: Sequence[ReplayedTurn]) -> list[int]:
+def _unparsed(steps: Sequence[FinishedTurn]) -> list[int]:
     return [step.number for step in steps if step.actions and step.after[-1].reply is None]
 
 
-def _is_ruled_out(step: ReplayedTurn) -> bool:
+def _is_ruled_out(step: FinishedTurn) -> bool:
     """Return whether the word of a guess disagrees with a reply before it."""
     knowledge = load()
     # A word that the knowledge does not hold agrees with nothing and nothing speaks against it.

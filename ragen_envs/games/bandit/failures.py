@@ -1,0 +1,19 @@
+"""The two-armed bandit: a failure is one pull of the worse arm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragen_envs.core.failures import Failure, FailureLabeler, FinishedEpisode
+
+
+class BanditFailures(FailureLabeler):
+    """Reads episodes of the two-armed bandit."""
+
+    def list_actions(self, episode: FinishedEpisode) -> Sequence[str]:
+        """Return the names of the arms."""
+        return tuple(episode.instance.names)
+
+    def find_default_failure(self, _episode: FinishedEpisode) -> Failure:
+        """Return that the pull went to the wrong arm."""
+        return Failure("worse_arm", 1)

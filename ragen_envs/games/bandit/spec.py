@@ -1,0 +1,26 @@
+"""The facts of Bandit."""
+
+from ragen_envs.core.game_spec import GameSpec, VariantSpec
+
+SPEC = GameSpec(
+    name="bandit",
+    entry_point="ragen_envs.games.bandit.env:BanditEnv",
+    order=10,
+    variants=(
+        VariantSpec(
+            name="Bandit-v0",
+            description="one pull; names hint at which of two arms is the high-risk one",
+            suites={"quick": 32, "core": None, "core-2": None},
+        ),
+        VariantSpec(
+            name="BanditRev-v0",
+            description="the same with the hint inverted",
+            suites={"core": None},
+        ),
+    ),
+    reward_range=(-0.1, 1.0),
+    labeler="ragen_envs.games.bandit.failures:BanditFailures",
+    labels={
+        "worse_arm": "The arm that pays less on average was pulled.",
+    },
+)

@@ -1,0 +1,1 @@
+"""BanditMultiPull: find the best of several arms in many pulls."""
