@@ -84,16 +84,20 @@ SUITES = {
 table 2), `core-2` the first variant of each family."""
 
 
-@cache
 def all_suites() -> dict[str, Suite]:
     """Return this package's suites and those that installed games define."""
-    suites = dict(SUITES)
-    for game in third_party_games():
-        for name in dict.fromkeys(name for variant in game.variants for name in variant.suites):
-            members = _members(name, third_party_games())
-            games = [each for each in third_party_games() if {*each.ids} & members.keys()]
-            about = f"games of the namespace {game.namespace}"
-            suites[name] = Suite(max(each.suite_version for each in games), about, members)
+    return {**SUITES, **_third_party_suites()}
+
+
+@cache
+def _third_party_suites() -> dict[str, Suite]:
+    games = third_party_games()
+    suites = {}
+    for name in dict.fromkeys(suite for game in games for suite in game.suites):
+        members = [game for game in games if name in game.suites]
+        about = f"games of the namespace {members[0].namespace}"
+        version = max(game.suite_version for game in members)
+        suites[name] = Suite(version, about, _members(name, members))
     return suites
 
 

@@ -119,9 +119,7 @@ def _check(game: GameSpec, others: tuple[GameSpec, ...]) -> None:
     for other in others:
         if same := {*game.ids, *game.opponent_ids} & {*other.ids, *other.opponent_ids}:
             raise ValueError(f"the id {min(same)!r} is registered already")
-        suites = {name for variant in game.variants for name in variant.suites}
-        taken = {"full", *(name for variant in other.variants for name in variant.suites)}
-        if other.namespace != game.namespace and (same := suites & taken):
+        if other.namespace != game.namespace and (same := game.suites & {"full", *other.suites}):
             raise ValueError(f"the suite {min(same)!r} belongs to another package")
 
 

@@ -108,6 +108,11 @@ class GameSpec(NamedTuple):
         return (*self.variants, *self.opponents)
 
     @property
+    def suites(self) -> frozenset[str]:
+        """The suites that a variant belongs to."""
+        return frozenset(suite for variant in self.variants for suite in variant.suites)
+
+    @property
     def ids(self) -> tuple[str, ...]:
         """The ids of the variants."""
         return tuple(f"{self.namespace}/{variant.name}" for variant in self.variants)

@@ -16,7 +16,7 @@ from tests.waiting import wait_for_lines
 GAME = ["--env", "TwentyQuestionsModel-v0"]
 ASKED = ["evaluate", "random", *GAME]
 ALONE = "ragen/TwentyQuestionsModel-v0 is played against another model, in runs of its own: "
-NOBODY = ": --opponent goes with --env TwentyQuestionsModel-v0 alone"
+NOBODY = " has no opponent; remove --opponent, or use it with --env TwentyQuestionsModel-v0"
 
 
 def lines(file):
@@ -35,15 +35,15 @@ def flat(text):
         ([*ASKED, "--env", "Sokoban-v0"], ALONE),
         (
             [*ASKED, "--env", "Sokoban-v0", "--opponent", "oracle"],
-            f"nobody plays against the model in ragen/Sokoban-v0{NOBODY}",
+            f"ragen/Sokoban-v0{NOBODY}",
         ),
         (
             ["evaluate", "random", "--opponent", "oracle"],
-            f"nobody plays against the model in the suite core{NOBODY}",
+            f"the suite core{NOBODY}",
         ),
         (
             ["evaluate", "random", "--suite", "quick", "--opponent", "oracle"],
-            f"nobody plays against the model in the suite quick{NOBODY}",
+            f"the suite quick{NOBODY}",
         ),
         ([*ASKED, "--opponent", "orcle"], "unknown model 'orcle'; did you mean oracle?"),
         ([*ASKED, "--opponent", ""], "--opponent is empty"),

@@ -102,7 +102,7 @@ def test_an_unknown_environment_is_one_clear_error(name, message):
 
 
 def test_nobody_plays_against_the_model_in_another_package_s_environment():
-    with pytest.raises(UserError, match="nobody plays against the model in"):
+    with pytest.raises(UserError, match="has no opponent; remove --opponent"):
         env_id(GUESS, opposed=True)
 
 

@@ -209,7 +209,10 @@ def test_the_commands(tmp_path, monkeypatch, capsys):
         (["evaluate", *asked, *drawn[:2]], "--split drawn needs --draw FILE"),
         (["evaluate", *asked, *drawn, "--samples", "2"], "samples: 1 there, 2 here"),
         (["evaluate", "oracle", *asked[1:], *drawn], 'model: "random" there, "oracle" here'),
-        (["play", "Bandit-v0", "--split", "drawn"], "the drawn split is for `ragen-bench eval"),
+        (
+            ["play", "Bandit-v0", "--split", "drawn"],
+            "the drawn split needs a draw: use `ragen-bench eval",
+        ),
         (["leaderboard", "draw", "run"], "run has no announcements/"),
     ):
         assert main(arguments) == 2, arguments

@@ -132,7 +132,7 @@ def test_the_rewards_are_within_what_is_declared(folder, env):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((FOREIGN,), f"nothing is known of the rewards of {FOREIGN}; give --reward-range"),
+        ((FOREIGN,), f"the rewards of {FOREIGN} are unknown; add --reward-range"),
         (("ragen/Bandit-v0", "--reward-range", "1", "0"), "goes from low to high, got 1 to 0"),
         (("ragen/Bandit-v0", "--wheel", "none.whl"), "none.whl: No such file or directory"),
         (("ragen/Nim-v0",), "environment 'ragen/Nim-v0' is not known"),
