@@ -119,8 +119,9 @@ def _check(game: GameSpec, others: tuple[GameSpec, ...]) -> None:
     for other in others:
         if same := {*game.ids, *game.opponent_ids} & {*other.ids, *other.opponent_ids}:
             raise ValueError(f"the id {min(same)!r} is registered already")
-        if other.namespace != game.namespace and (same := game.suites & {"full", *other.suites}):
-            raise ValueError(f"the suite {min(same)!r} belongs to another package")
+        shared = game.suites & {"full", *other.suites}
+        if shared and other.namespace != game.namespace:
+            raise ValueError(f"the suite {min(shared)!r} belongs to another package")
 
 
 def all_games() -> tuple[GameSpec, ...]:

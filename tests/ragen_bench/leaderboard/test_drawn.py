@@ -211,7 +211,7 @@ def test_the_commands(tmp_path, monkeypatch, capsys):
         (["evaluate", "oracle", *asked[1:], *drawn], 'model: "random" there, "oracle" here'),
         (
             ["play", "Bandit-v0", "--split", "drawn"],
-            "the drawn split needs a draw: use `ragen-bench eval",
+            "the drawn split needs a draw: use",
         ),
         (["leaderboard", "draw", "run"], "run has no announcements/"),
     ):
